@@ -1,0 +1,1 @@
+//! fees-fines.

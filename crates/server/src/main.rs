@@ -1,0 +1,2 @@
+//! The program `carrel`.
+fn main() {}
