@@ -1,1 +1,12 @@
-//! records.
+//! What a library writes down: record types as declarations, the shape of their JSON, refusals, periods of
+//! time. No I/O, no clock, no database.
+
+pub mod declaration;
+pub mod failure;
+pub mod refusal;
+pub mod shape;
+pub mod time;
+
+pub use declaration::*;
+pub use failure::Failure;
+pub use refusal::{OverridableBlock, Refusal};

@@ -1,0 +1,311 @@
+//! The declaration of a record type: one constant value from which come its table, routes, CQL fields, API
+//! document and battery of tests.
+
+/// One kind of stored record, as FOLIO's storage modules define it.
+#[derive(Debug)]
+pub struct RecordType {
+    /// FOLIO's name of the record, such as `item`.
+    pub name: &'static str,
+    /// The FOLIO module whose storage this is, such as `mod-inventory-storage`.
+    pub module: &'static str,
+    /// Table in the tenant's schema, FOLIO's own name.
+    pub table: &'static str,
+    /// Path of the collection, such as `/item-storage/items`.
+    pub path: &'static str,
+    /// Key of the array in a collection's answer, such as `items`.
+    pub collection: &'static str,
+    /// Shape of the document in the notation of [`crate::shape`]; `metadata` is added where declared.
+    pub shape: &'static str,
+    /// Properties that the shape does not name are refused.
+    pub closed: bool,
+    /// Fields that can be searched and sorted by in CQL beyond those that the shape implies.
+    pub fields: &'static [Field],
+    /// Sets of fields whose values must be unique together.
+    pub unique: &'static [Unique],
+    /// References to other records of the tenant, kept by real foreign keys.
+    pub belongs_to: &'static [ForeignKey],
+    /// The server keeps `metadata.createdDate` and its companions.
+    pub metadata: bool,
+    /// A replacement must carry the current `_version`, else it is refused with 409.
+    pub optimistic_locking: bool,
+    /// Topic of the events, without tenant, such as `inventory.item`; `None` announces nothing.
+    pub events: Option<&'static str>,
+    /// Desk decisions are made from this record, so a write moves the tenant's stamp.
+    pub shapes_decisions: bool,
+    /// Reading is composed from more than the table's `doc`.
+    pub composed: Option<Composed>,
+    /// `resultInfo` accompanies `totalRecords` in a collection's answer.
+    pub result_info: bool,
+    /// What a PUT to an unknown id does.
+    pub put: Put,
+}
+
+/// A starting point for declarations: `..PLAIN`.
+pub const PLAIN: RecordType = RecordType {
+    name: "",
+    module: "",
+    table: "",
+    path: "",
+    collection: "",
+    shape: "",
+    closed: true,
+    fields: &[],
+    unique: &[],
+    belongs_to: &[],
+    metadata: true,
+    optimistic_locking: false,
+    events: None,
+    shapes_decisions: false,
+    composed: None,
+    result_info: false,
+    put: Put::ReplacesOnly,
+};
+
+/// What a PUT to an id that is not stored does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// Answers 404.
+    ReplacesOnly,
+    /// Creates the record, as mod-circulation-storage does for some types.
+    CreatesToo,
+}
+
+/// A record whose document is put together from several tables on reading.
+#[derive(Debug)]
+pub struct Composed {
+    /// `FROM` text whose first table is the record's own, by its plain name.
+    pub from: &'static str,
+    /// SQL expression of the whole document as jsonb.
+    pub document: &'static str,
+}
+
+/// A field of CQL.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Name in CQL: usually the path in the document, dots between levels.
+    pub name: &'static str,
+    pub source: Source,
+    pub kind: Kind,
+    /// Letters' case matters in comparisons.
+    pub keeps_case: bool,
+    /// Accents matter in comparisons.
+    pub keeps_accents: bool,
+    /// An index stands behind the field.
+    pub index: Index,
+}
+
+/// Where a field's value comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source {
+    /// The document, at the path that is the field's name.
+    Document,
+    /// The document, at another path.
+    Path(&'static str),
+    /// Several paths of the document, joined with blanks, absent ones skipped.
+    Paths(&'static [&'static str]),
+    /// An SQL expression over the record's `FROM` text; of type text, boolean, timestamptz or uuid as the kind says.
+    Sql(&'static str),
+}
+
+/// How a field's values compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text; `=` finds words, `==` the whole value with masking.
+    Text,
+    /// A UUID of a generated column (or the key); only whole values are found.
+    Uuid,
+    /// A number; also compares by size.
+    Number,
+    Boolean,
+    /// A point in time in ISO 8601; compares as text of UTC instants where stored so, else as time.
+    Date,
+    /// An array of texts, or of objects of which `subfield` is compared; `modifiers` can be named behind `@`.
+    Array {
+        subfield: &'static str,
+        modifiers: &'static [&'static str],
+    },
+}
+
+/// The index behind a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Index {
+    /// None: the query is answered by a scan and reported.
+    None,
+    /// B-tree over the expression, for `==`, comparisons, right truncation and sorting.
+    Value,
+    /// Inverted index over the words, for `=`, `all`, `any`, `adj`.
+    Words,
+    /// Both.
+    ValueAndWords,
+}
+
+const fn field(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        source: Source::Document,
+        kind,
+        keeps_case: false,
+        keeps_accents: false,
+        index: Index::None,
+    }
+}
+
+/// A text field.
+pub const fn text(name: &'static str) -> Field {
+    field(name, Kind::Text)
+}
+/// A UUID field that is a generated column of the table.
+pub const fn uuid(name: &'static str) -> Field {
+    field(name, Kind::Uuid)
+}
+/// A numeric field.
+pub const fn number(name: &'static str) -> Field {
+    field(name, Kind::Number)
+}
+/// A true-or-false field.
+pub const fn boolean(name: &'static str) -> Field {
+    field(name, Kind::Boolean)
+}
+/// A point in time.
+pub const fn date(name: &'static str) -> Field {
+    field(name, Kind::Date)
+}
+/// An array of plain values.
+pub const fn array(name: &'static str) -> Field {
+    field(name, Kind::Array { subfield: "", modifiers: &[] })
+}
+/// An array of objects; the subfield is compared, the modifiers narrow it.
+pub const fn objects(
+    name: &'static str,
+    subfield: &'static str,
+    modifiers: &'static [&'static str],
+) -> Field {
+    field(name, Kind::Array { subfield, modifiers })
+}
+/// Several paths searched as one text.
+pub const fn joined(name: &'static str, paths: &'static [&'static str]) -> Field {
+    Field { source: Source::Paths(paths), ..field(name, Kind::Text) }
+}
+
+impl Field {
+    pub const fn indexed(mut self) -> Self {
+        self.index = match self.index {
+            Index::None | Index::Value => Index::Value,
+            Index::Words | Index::ValueAndWords => Index::ValueAndWords,
+        };
+        self
+    }
+    pub const fn words(mut self) -> Self {
+        self.index = match self.index {
+            Index::None | Index::Words => Index::Words,
+            Index::Value | Index::ValueAndWords => Index::ValueAndWords,
+        };
+        self
+    }
+    pub const fn keep_case(mut self) -> Self {
+        self.keeps_case = true;
+        self
+    }
+    pub const fn keep_accents(mut self) -> Self {
+        self.keeps_accents = true;
+        self
+    }
+    pub const fn at(mut self, path: &'static str) -> Self {
+        self.source = Source::Path(path);
+        self
+    }
+    pub const fn sql(mut self, expression: &'static str) -> Self {
+        self.source = Source::Sql(expression);
+        self
+    }
+    /// The index is made by the table's hand-written DDL; nothing is generated for it.
+    pub const fn is_indexed(&self) -> bool {
+        !matches!(self.index, Index::None)
+    }
+}
+
+/// Values that may stand only once in a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Unique {
+    /// Paths in the document.
+    pub fields: &'static [&'static str],
+    pub keeps_case: bool,
+    pub keeps_accents: bool,
+}
+
+/// One field, compared without case and accents.
+pub const fn unique(fields: &'static [&'static str]) -> Unique {
+    Unique { fields, keeps_case: false, keeps_accents: false }
+}
+impl Unique {
+    pub const fn exact(mut self) -> Self {
+        self.keeps_case = true;
+        self.keeps_accents = true;
+        self
+    }
+    pub const fn keep_accents(mut self) -> Self {
+        self.keeps_accents = true;
+        self
+    }
+}
+
+/// A reference to another record of the tenant.
+#[derive(Debug, Clone, Copy)]
+pub struct ForeignKey {
+    /// Path in the document, such as `holdingsRecordId`.
+    pub field: &'static str,
+    /// Table referred to.
+    pub to: &'static str,
+    /// Name under which CQL of this type reaches the other record's fields (`instance.title`).
+    pub alias: Option<&'static str>,
+    /// Name under which CQL of the other type reaches this type's fields (`item.barcode`).
+    pub reverse: Option<&'static str>,
+    /// The column and its index stand, but the other record need not exist.
+    pub loose: bool,
+}
+
+/// A reference that the database enforces.
+pub const fn to(field: &'static str, table: &'static str) -> ForeignKey {
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: false }
+}
+/// A reference kept as an indexed column only: FOLIO keeps the two records in different modules.
+pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: true }
+}
+impl ForeignKey {
+    pub const fn alias(mut self, name: &'static str) -> Self {
+        self.alias = Some(name);
+        self
+    }
+    pub const fn reverse(mut self, name: &'static str) -> Self {
+        self.reverse = Some(name);
+        self
+    }
+}
+
+/// Column that holds the reference at `path`: `dates.dateTypeId` is `dates_date_type_id`.
+pub fn column_name(path: &str) -> String {
+    let mut name = String::with_capacity(path.len() + 4);
+    for letter in path.chars() {
+        match letter {
+            '.' => name.push('_'),
+            c if c.is_ascii_uppercase() => {
+                name.push('_');
+                name.push(c.to_ascii_lowercase());
+            }
+            c => name.push(c),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_kept_in_a_column_named_like_its_path() {
+        assert_eq!(column_name("holdingsRecordId"), "holdings_record_id");
+        assert_eq!(column_name("dates.dateTypeId"), "dates_date_type_id");
+    }
+}

@@ -1,0 +1,86 @@
+//! Why an operation did not happen, without any word of HTTP; the platform turns it into an answer.
+
+use crate::refusal::Refusal;
+use std::fmt;
+
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The ways in which an operation ends without its effect.
+#[derive(Debug)]
+pub enum Failure {
+    /// The library's rules say no; all reasons found.
+    Refused(Vec<Refusal>),
+    /// The thing named does not exist; the text names it.
+    NotFound(String),
+    /// The request cannot be understood; the text says where and how.
+    Invalid(String),
+    /// The record was changed by somebody else since it was read.
+    StaleVersion(String),
+    /// Another record stands in the way (in use, duplicate), told as plain text.
+    Conflict(String),
+    /// Nobody is logged in, or the token is no good.
+    Unauthenticated(String),
+    /// The caller lacks a permission.
+    Forbidden(String),
+    /// Something that is bounded was exceeded: body, query, time.
+    TooLarge(String),
+    TooMany(String),
+    /// The database or a lock cannot be had now; trying again later may help.
+    Unavailable(String),
+    /// The route is known and not built.
+    NotBuilt(String),
+    /// Our fault: the cause is for the log and never for the client.
+    Internal {
+        context: String,
+        cause: Option<Cause>,
+    },
+}
+
+impl Failure {
+    pub fn refused(refusal: Refusal) -> Self {
+        Failure::Refused(vec![refusal])
+    }
+    pub fn internal(context: impl Into<String>) -> Self {
+        Failure::Internal { context: context.into(), cause: None }
+    }
+    /// Says at a border what was being done when it failed; only internal failures carry it.
+    pub fn while_doing(self, doing: &str) -> Self {
+        match self {
+            Failure::Internal { context, cause } => {
+                Failure::Internal { context: format!("{doing}: {context}"), cause }
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Failure::refused(refusal)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(refusals) => {
+                let texts: Vec<&str> = refusals.iter().map(|r| r.message.as_str()).collect();
+                write!(f, "refused: {}", texts.join("; "))
+            }
+            Failure::NotFound(text)
+            | Failure::Invalid(text)
+            | Failure::StaleVersion(text)
+            | Failure::Conflict(text)
+            | Failure::Unauthenticated(text)
+            | Failure::Forbidden(text)
+            | Failure::TooLarge(text)
+            | Failure::TooMany(text)
+            | Failure::Unavailable(text)
+            | Failure::NotBuilt(text) => f.write_str(text),
+            Failure::Internal { context, cause: Some(cause) } => write!(f, "{context}: {cause}"),
+            Failure::Internal { context, cause: None } => f.write_str(context),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

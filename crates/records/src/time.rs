@@ -1,0 +1,85 @@
+//! Points in time as FOLIO's clients write them, and as we write them.
+
+use jiff::Timestamp;
+use jiff::civil;
+use jiff::tz::{Offset, TimeZone};
+
+/// Reads ISO 8601 in the spellings that FOLIO's clients send: `Z`, `+0000`, `+00:00`, `+00`, no zone (UTC),
+/// a bare day (its start in UTC), any number of decimals.
+pub fn parse(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    if text.len() > 64 || !text.is_ascii() {
+        return None;
+    }
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Some(instant);
+    }
+    let (local, offset) = split_offset(text)?;
+    let local = local.trim_end();
+    let datetime: civil::DateTime = match local.parse::<civil::DateTime>() {
+        Ok(datetime) => datetime,
+        Err(_) => local.parse::<civil::Date>().ok()?.to_datetime(civil::Time::midnight()),
+    };
+    datetime.to_zoned(TimeZone::fixed(offset)).ok().map(|zoned| zoned.timestamp())
+}
+
+fn split_offset(text: &str) -> Option<(&str, Offset)> {
+    if let Some(local) = text.strip_suffix(['Z', 'z']) {
+        return Some((local, Offset::UTC));
+    }
+    let time_starts = text.find(['T', 't', ' ']).unwrap_or(text.len());
+    let Some(sign) = text[time_starts..].rfind(['+', '-']).map(|place| time_starts + place) else {
+        return Some((text, Offset::UTC));
+    };
+    let digits: String = text[sign + 1..].chars().filter(|c| *c != ':').collect();
+    if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let hours: i32 = digits.get(..2)?.parse().ok()?;
+    let minutes: i32 = digits.get(2..).filter(|m| !m.is_empty()).map_or(Some(0), |m| m.parse().ok())?;
+    let seconds = (hours * 60 + minutes) * 60;
+    let seconds = if text.as_bytes()[sign] == b'-' { -seconds } else { seconds };
+    Some((&text[..sign], Offset::from_seconds(seconds).ok()?))
+}
+
+/// Writes an instant as FOLIO's storage does: UTC, milliseconds, `+00:00`.
+pub fn format(instant: Timestamp) -> String {
+    let datetime = Offset::UTC.to_datetime(instant);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}+00:00",
+        datetime.year(),
+        datetime.month(),
+        datetime.day(),
+        datetime.hour(),
+        datetime.minute(),
+        datetime.second(),
+        datetime.millisecond()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_that_clients_use_is_read() {
+        for text in [
+            "2020-11-12T03:04:05+0000",
+            "2020-11-12T03:04:05.000+00:00",
+            "2020-11-12T03:04:05Z",
+            "2020-11-12T03:04:05",
+            "2020-11-12T04:04:05.000+01",
+            "2020-11-11T23:04:05-0400",
+        ] {
+            assert_eq!(parse(text).map(format).as_deref(), Some("2020-11-12T03:04:05.000+00:00"), "{text}");
+        }
+        assert_eq!(parse("2020-11-12").map(format).as_deref(), Some("2020-11-12T00:00:00.000+00:00"));
+    }
+
+    #[test]
+    fn nonsense_is_not_read() {
+        for text in ["", "yesterday", "2020-13-01T00:00:00Z", "2020-11-12T03:04:05+xx", "12"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}
