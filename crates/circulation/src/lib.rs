@@ -1,1 +1,3 @@
 //! circulation.
+
+pub mod calendar;

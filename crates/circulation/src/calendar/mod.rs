@@ -1,0 +1,19 @@
+//! The calendar: when a service point is open.
+//!
+//! A librarian knows it as "opening hours": weekly hours over a span of dates, and exceptions such
+//! as holidays. Routes `/calendar/calendars` and `/calendar/dates/{servicePointId}/…` answer with
+//! the types of this room; due dates and hold shelf expirations ask it which days are open.
+//!
+//! Everything here is pure: calendars in, openings or errors out. Times are wall-clock times of the
+//! tenant's zone, and an end time is the last open *minute*, as FOLIO's mod-calendar has it.
+
+mod check;
+mod day;
+mod opening_days;
+mod record;
+mod wording;
+
+pub use check::{CalendarError, check};
+pub use day::{DayOpening, OpeningHours};
+pub use opening_days::{AllOpenings, OpeningDays, ServicePointHours, SurroundingOpenings, WhichDays};
+pub use record::{Calendar, Exception, ExceptionOpening, NormalOpening};
