@@ -1,0 +1,235 @@
+//! Answers a lookup: which rules fit an item and a patron, and which of them wins.
+
+use std::collections::HashMap;
+
+use crate::rules::{CompiledRule, Rules};
+use crate::statement::Selection;
+use crate::weight::FieldSet;
+use crate::{BlankRules, PolicyKind};
+
+/// What a lookup knows of an item and a patron; ids as they stand in the rules.
+///
+/// An empty text means unknown: it is none of the names in any rule. Where library, campus or
+/// institution is unknown, no criterium about it fits at all, neither `all` nor a negated one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts<'a> {
+    /// The item's material type, `m`.
+    pub material_type: &'a str,
+    /// The item's temporary, else permanent loan type, `t`.
+    pub loan_type: &'a str,
+    /// The patron's group, `g`.
+    pub patron_group: &'a str,
+    /// The item's effective location, `s`.
+    pub location: &'a str,
+    /// The library of that location, `c`.
+    pub library: &'a str,
+    /// The campus of that location, `b`.
+    pub campus: &'a str,
+    /// The institution of that location, `a`.
+    pub institution: &'a str,
+}
+
+/// A rule that fits, and the policy it chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Match<'r> {
+    /// The policy's name as written, in stored rules its id.
+    pub policy: &'r str,
+    /// The line of the rule's colon, counted from 1 (FOLIO's `circulationRuleLine`).
+    pub line: usize,
+    /// What the rule asks for.
+    pub conditions: AppliedConditions,
+}
+
+/// Which criteria a matched rule uses, its parents' and `all` included; the item limit of a loan
+/// policy counts by them.
+///
+/// FOLIO quirk: only a lookup of the loan policy fills them, for other policies all are false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AppliedConditions {
+    /// The rule uses `m`.
+    pub material_type: bool,
+    /// The rule uses `t`.
+    pub loan_type: bool,
+    /// The rule uses `g`.
+    pub patron_group: bool,
+}
+
+impl Rules {
+    /// The winning rule; the fallback policies when no rule fits.
+    pub fn matching(&self, facts: &Facts<'_>, kind: PolicyKind) -> Result<Match<'_>, BlankRules> {
+        self.fitting(facts).next().map(|rule| rule.as_match(kind)).ok_or(BlankRules)
+    }
+
+    /// All rules that fit, the winning one first, the fallback policies included.
+    pub fn all_matching(&self, facts: &Facts<'_>, kind: PolicyKind) -> Result<Vec<Match<'_>>, BlankRules> {
+        let matches: Vec<_> = self.fitting(facts).map(|rule| rule.as_match(kind)).collect();
+        if matches.is_empty() { Err(BlankRules) } else { Ok(matches) }
+    }
+
+    fn fitting(&self, facts: &Facts<'_>) -> impl Iterator<Item = &CompiledRule> {
+        let facts = NumberedFacts::of(facts, &self.names);
+        let fits = move |tests: &[Test]| tests.iter().all(|test| test.fits(&facts, &self.names));
+        self.spans
+            .iter()
+            .zip(&self.ranked)
+            .filter(move |(span, _)| fits(&self.tests[span.start as usize..span.end as usize]))
+            .map(|(_, rule)| rule)
+    }
+}
+
+impl CompiledRule {
+    fn as_match(&self, kind: PolicyKind) -> Match<'_> {
+        let conditions = match kind {
+            PolicyKind::Loan => AppliedConditions::of(self.fields),
+            PolicyKind::Request | PolicyKind::Notice | PolicyKind::Overdue | PolicyKind::LostItem => {
+                AppliedConditions::default()
+            }
+        };
+        Match { policy: &self.policies[kind as usize], line: self.colon.line, conditions }
+    }
+}
+
+impl AppliedConditions {
+    fn of(fields: FieldSet) -> Self {
+        Self {
+            material_type: fields.contains(Field::MaterialType),
+            loan_type: fields.contains(Field::LoanType),
+            patron_group: fields.contains(Field::PatronGroup),
+        }
+    }
+}
+
+/// A thing that a criterium can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    LoanType,
+    Institution,
+    Campus,
+    Library,
+    Location,
+    MaterialType,
+    PatronGroup,
+}
+
+impl Field {
+    pub(crate) const ALL: [Field; 7] = [
+        Field::LoanType,
+        Field::Institution,
+        Field::Campus,
+        Field::Library,
+        Field::Location,
+        Field::MaterialType,
+        Field::PatronGroup,
+    ];
+
+    pub(crate) fn from_letter(letter: &str) -> Option<Field> {
+        Some(match letter {
+            "t" => Field::LoanType,
+            "a" => Field::Institution,
+            "b" => Field::Campus,
+            "c" => Field::Library,
+            "s" => Field::Location,
+            "m" => Field::MaterialType,
+            "g" => Field::PatronGroup,
+            _ => return None,
+        })
+    }
+
+    fn of<'a>(self, facts: &Facts<'a>) -> &'a str {
+        match self {
+            Field::LoanType => facts.loan_type,
+            Field::Institution => facts.institution,
+            Field::Campus => facts.campus,
+            Field::Library => facts.library,
+            Field::Location => facts.location,
+            Field::MaterialType => facts.material_type,
+            Field::PatronGroup => facts.patron_group,
+        }
+    }
+
+    /// Whether it is one of the four levels of a location.
+    pub(crate) fn is_place(self) -> bool {
+        match self {
+            Field::Institution | Field::Campus | Field::Library | Field::Location => true,
+            Field::LoanType | Field::MaterialType | Field::PatronGroup => false,
+        }
+    }
+}
+
+/// The names of all criteria, numbered, so that a lookup compares numbers and not texts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    numbers: HashMap<Box<str>, u32>,
+    /// The numbers that the tests ask for, one test after the other.
+    asked: Vec<u32>,
+}
+
+/// Stands for a fact that no criterium fits.
+const ABSENT: u32 = u32::MAX;
+/// Stands for a fact that no rule names.
+const UNNAMED: u32 = u32::MAX - 1;
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = index(self.numbers.len());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+}
+
+/// A place in one of the lists that lookups run through.
+pub(crate) fn index(length: usize) -> u32 {
+    u32::try_from(length).expect("a rules text is far shorter than four billion characters")
+}
+
+struct NumberedFacts([u32; 7]);
+
+impl NumberedFacts {
+    fn of(facts: &Facts<'_>, names: &Names) -> Self {
+        Self(Field::ALL.map(|field| {
+            let name = field.of(facts);
+            let needs_location = matches!(field, Field::Institution | Field::Campus | Field::Library);
+            if name.is_empty() && needs_location {
+                return ABSENT;
+            }
+            names.numbers.get(name).copied().unwrap_or(UNNAMED)
+        }))
+    }
+}
+
+/// A criterium made ready for lookups.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Test {
+    field: Field,
+    /// Whether the names are those that do not fit.
+    negated: bool,
+    /// Where its names stand in [`Names::asked`].
+    start: u32,
+    end: u32,
+}
+
+impl Test {
+    pub(crate) fn compile(field: Field, selection: &Selection<'_>, names: &mut Names) -> Test {
+        let (negated, chosen): (bool, &[&str]) = match selection {
+            // `all` is: none of no names.
+            Selection::All => (true, &[]),
+            Selection::AnyOf(chosen) => (false, chosen),
+            Selection::NoneOf(chosen) => (true, chosen),
+        };
+        let start = index(names.asked.len());
+        for name in chosen {
+            let number = names.number(name);
+            names.asked.push(number);
+        }
+        Test { field, negated, start, end: index(names.asked.len()) }
+    }
+
+    fn fits(&self, facts: &NumberedFacts, names: &Names) -> bool {
+        let fact = facts.0[self.field as usize];
+        let asked = &names.asked[self.start as usize..self.end as usize];
+        fact != ABSENT && asked.contains(&fact) != self.negated
+    }
+}
