@@ -1,3 +1,4 @@
 //! circulation.
 
 pub mod calendar;
+pub mod loan_policy;
