@@ -1,1 +1,3 @@
 //! inventory.
+
+pub mod records;

@@ -24,6 +24,8 @@ pub struct RecordType {
     pub unique: &'static [Unique],
     /// References to other records of the tenant, kept by real foreign keys.
     pub belongs_to: &'static [ForeignKey],
+    /// Records reached through a chain of references, for CQL.
+    pub reaches: &'static [Reach],
     /// The server keeps `metadata.createdDate` and its companions.
     pub metadata: bool,
     /// A replacement must carry the current `_version`, else it is refused with 409.
@@ -38,6 +40,8 @@ pub struct RecordType {
     pub result_info: bool,
     /// What a PUT to an unknown id does.
     pub put: Put,
+    /// Which routes the declaration makes.
+    pub routes: Routes,
 }
 
 /// A starting point for declarations: `..PLAIN`.
@@ -52,6 +56,7 @@ pub const PLAIN: RecordType = RecordType {
     fields: &[],
     unique: &[],
     belongs_to: &[],
+    reaches: &[],
     metadata: true,
     optimistic_locking: false,
     events: None,
@@ -59,6 +64,7 @@ pub const PLAIN: RecordType = RecordType {
     composed: None,
     result_info: false,
     put: Put::ReplacesOnly,
+    routes: Routes::Collection,
 };
 
 /// What a PUT to an id that is not stored does.
@@ -68,6 +74,17 @@ pub enum Put {
     ReplacesOnly,
     /// Creates the record, as mod-circulation-storage does for some types.
     CreatesToo,
+}
+
+/// Which routes a declaration makes; of these only those that FOLIO has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Routes {
+    /// GET, POST and DELETE of the collection; GET, PUT and DELETE of one record.
+    Collection,
+    /// One record for the tenant: GET and PUT of the path itself.
+    Single,
+    /// None: a room answers, the declaration makes table and fields only.
+    ByHand,
 }
 
 /// A record whose document is put together from several tables on reading.
@@ -90,6 +107,8 @@ pub struct Field {
     pub keeps_case: bool,
     /// Accents matter in comparisons.
     pub keeps_accents: bool,
+    /// Hyphens are dropped from values and from search terms, as in `isbn`.
+    pub ignores_hyphens: bool,
     /// An index stands behind the field.
     pub index: Index,
 }
@@ -146,6 +165,7 @@ const fn field(name: &'static str, kind: Kind) -> Field {
         kind,
         keeps_case: false,
         keeps_accents: false,
+        ignores_hyphens: false,
         index: Index::None,
     }
 }
@@ -210,6 +230,10 @@ impl Field {
         self.keeps_accents = true;
         self
     }
+    pub const fn ignore_hyphens(mut self) -> Self {
+        self.ignores_hyphens = true;
+        self
+    }
     pub const fn at(mut self, path: &'static str) -> Self {
         self.source = Source::Path(path);
         self
@@ -231,13 +255,25 @@ pub struct Unique {
     pub fields: &'static [&'static str],
     pub keeps_case: bool,
     pub keeps_accents: bool,
+    /// An absent value counts as a value: two records that both lack it collide.
+    pub absent_counts: bool,
+    /// SQL condition over `doc`; only records that meet it are compared.
+    pub when: Option<&'static str>,
 }
 
 /// One field, compared without case and accents.
 pub const fn unique(fields: &'static [&'static str]) -> Unique {
-    Unique { fields, keeps_case: false, keeps_accents: false }
+    Unique { fields, keeps_case: false, keeps_accents: false, absent_counts: false, when: None }
 }
 impl Unique {
+    pub const fn absent_too(mut self) -> Self {
+        self.absent_counts = true;
+        self
+    }
+    pub const fn when(mut self, condition: &'static str) -> Self {
+        self.when = Some(condition);
+        self
+    }
     pub const fn exact(mut self) -> Self {
         self.keeps_case = true;
         self.keeps_accents = true;
@@ -273,6 +309,34 @@ pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
     ForeignKey { field, to: table, alias: None, reverse: None, loose: true }
 }
 impl ForeignKey {
+    pub const fn alias(mut self, name: &'static str) -> Self {
+        self.alias = Some(name);
+        self
+    }
+    pub const fn reverse(mut self, name: &'static str) -> Self {
+        self.reverse = Some(name);
+        self
+    }
+}
+
+/// A record that CQL reaches through several references: an item's instance through its holdings record.
+#[derive(Debug, Clone, Copy)]
+pub struct Reach {
+    /// Paths to follow; the first in this type's document, the next in the one it leads to, and so on.
+    pub path: &'static [&'static str],
+    /// Table arrived at.
+    pub to: &'static str,
+    /// Name under which CQL of this type reaches the other record's fields.
+    pub alias: Option<&'static str>,
+    /// Name under which CQL of the other type reaches this type's fields.
+    pub reverse: Option<&'static str>,
+}
+
+/// A record reached through several references.
+pub const fn through(path: &'static [&'static str], table: &'static str) -> Reach {
+    Reach { path, to: table, alias: None, reverse: None }
+}
+impl Reach {
     pub const fn alias(mut self, name: &'static str) -> Self {
         self.alias = Some(name);
         self

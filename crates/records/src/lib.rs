@@ -5,6 +5,7 @@ pub mod declaration;
 pub mod failure;
 pub mod refusal;
 pub mod shape;
+pub mod soundness;
 pub mod time;
 
 pub use declaration::*;

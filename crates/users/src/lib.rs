@@ -1,1 +1,3 @@
 //! users.
+
+pub mod records;

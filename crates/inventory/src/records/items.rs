@@ -1,0 +1,219 @@
+//! Items, their types and notes.
+
+use carrel_records::{PLAIN, RecordType, boolean, date, joined, number, text, through, to, unique};
+
+/// A thing with a barcode that can be lent.
+pub static ITEM: RecordType = RecordType {
+    name: "item",
+    module: "mod-inventory-storage",
+    table: "item",
+    path: "/item-storage/items",
+    collection: "items",
+    shape: "
+        id:string(uuid)
+        _version:integer
+        hrid:string
+        holdingsRecordId:string(uuid)*
+        order:integer
+        formerIds:array<string>
+        discoverySuppress:boolean
+        displaySummary:string
+        accessionNumber:string
+        barcode:string
+        effectiveShelvingOrder:string(ro)
+        additionalCallNumbers:array<object>
+        additionalCallNumbers[].typeId:string(uuid)
+        additionalCallNumbers[].prefix:string
+        additionalCallNumbers[].callNumber:string*
+        additionalCallNumbers[].suffix:string
+        itemLevelCallNumber:string
+        itemLevelCallNumberPrefix:string
+        itemLevelCallNumberSuffix:string
+        itemLevelCallNumberTypeId:string(uuid)
+        effectiveCallNumberComponents:object(ro)
+        effectiveCallNumberComponents.callNumber:string(ro)
+        effectiveCallNumberComponents.prefix:string(ro)
+        effectiveCallNumberComponents.suffix:string(ro)
+        effectiveCallNumberComponents.typeId:string(uuid,ro)
+        volume:string
+        enumeration:string
+        chronology:string
+        yearCaption:array<string>
+        itemIdentifier:string
+        copyNumber:string
+        numberOfPieces:string
+        descriptionOfPieces:string
+        numberOfMissingPieces:string
+        missingPieces:string
+        missingPiecesDate:string
+        itemDamagedStatusId:string
+        itemDamagedStatusDate:string
+        administrativeNotes:array<string>
+        notes:array<object>
+        notes[].itemNoteTypeId:string
+        notes[].note:string
+        notes[].staffOnly:boolean=false
+        circulationNotes:array<object>
+        circulationNotes[].id:string
+        circulationNotes[].noteType:string(enum=Check in|Check out)
+        circulationNotes[].note:string
+        circulationNotes[].source:object
+        circulationNotes[].source.id:string
+        circulationNotes[].source.personal:object
+        circulationNotes[].source.personal.lastName:string
+        circulationNotes[].source.personal.firstName:string
+        circulationNotes[].date:string
+        circulationNotes[].staffOnly:boolean=false
+        status:object*
+        status.name:string(enum=Aged to lost|Available|Awaiting pickup|Awaiting delivery|Checked out|\
+            Claimed returned|Declared lost|In process|In process (non-requestable)|In transit|\
+            Intellectual item|Long missing|Lost and paid|Missing|On order|Paged|Restricted|Order closed|\
+            Unavailable|Unknown|Withdrawn)*
+        status.date:string(date-time,ro)
+        materialTypeId:string(uuid)*
+        materialType:object(ro,virtual)
+        permanentLoanTypeId:string(uuid)*
+        temporaryLoanTypeId:string(uuid)
+        permanentLocationId:string(uuid)
+        permanentLocation:object(ro,virtual)
+        temporaryLocationId:string(uuid)
+        temporaryLocation:object(ro,virtual)
+        effectiveLocationId:string(uuid,ro)
+        electronicAccess:array<object>
+        electronicAccess[].uri:string*
+        electronicAccess[].linkText:string
+        electronicAccess[].materialsSpecification:string
+        electronicAccess[].publicNote:string
+        electronicAccess[].relationshipId:string
+        inTransitDestinationServicePointId:string(uuid)
+        statisticalCodeIds:array<string(uuid)>
+        purchaseOrderLineIdentifier:string
+        tags:object
+        tags.tagList:array<string>
+        holdingsRecord2:object(ro,virtual)
+        lastCheckIn:object
+        lastCheckIn.dateTime:string(date-time)
+        lastCheckIn.servicePointId:string(uuid)
+        lastCheckIn.staffMemberId:string(uuid)
+    ",
+    fields: &[
+        text("accessionNumber").keep_accents().indexed(),
+        text("status.name").indexed(),
+        joined(
+            "callNumberAndSuffix",
+            &["effectiveCallNumberComponents.callNumber", "effectiveCallNumberComponents.suffix"],
+        )
+        .keep_accents()
+        .indexed(),
+        joined(
+            "fullCallNumber",
+            &[
+                "effectiveCallNumberComponents.prefix",
+                "effectiveCallNumberComponents.callNumber",
+                "effectiveCallNumberComponents.suffix",
+            ],
+        )
+        .keep_accents()
+        .indexed(),
+        boolean("discoverySuppress").indexed(),
+        text("purchaseOrderLineIdentifier").keep_accents().indexed(),
+        text("effectiveCallNumberComponents.callNumber").keep_accents().indexed(),
+        number("order").indexed(),
+        text("barcode").keep_accents().indexed(),
+        text("hrid").indexed(),
+        date("status.date"),
+        date("lastCheckIn.dateTime"),
+        text("inTransitDestinationServicePointId"),
+        text("effectiveShelvingOrder").indexed(),
+        date("metadata.updatedDate").indexed(),
+    ],
+    unique: &[unique(&["barcode"]).keep_accents(), unique(&["hrid"])],
+    belongs_to: &[
+        to("holdingsRecordId", "holdings_record").alias("holdingsRecords").reverse("item"),
+        to("permanentLoanTypeId", "loan_type"),
+        to("temporaryLoanTypeId", "loan_type"),
+        to("materialTypeId", "material_type"),
+        to("permanentLocationId", "location"),
+        to("temporaryLocationId", "location"),
+        to("effectiveLocationId", "location"),
+        to("itemLevelCallNumberTypeId", "call_number_type"),
+        to("effectiveCallNumberComponents.typeId", "call_number_type"),
+    ],
+    reaches: &[through(&["holdingsRecordId", "instanceId"], "instance").alias("instance").reverse("item")],
+    optimistic_locking: true,
+    events: Some("inventory.item"),
+    result_info: true,
+    ..PLAIN
+};
+
+/// How long and to whom an item may be lent, as the circulation rules see it.
+pub static LOAN_TYPE: RecordType = RecordType {
+    name: "loanType",
+    module: "mod-inventory-storage",
+    table: "loan_type",
+    path: "/loan-types",
+    collection: "loantypes",
+    shape: "
+        id:string(uuid)
+        name:string*
+        source:string=local
+    ",
+    fields: &[text("name").indexed()],
+    unique: &[unique(&["name"])],
+    events: Some("inventory.loan-type"),
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+/// What an item is: book, video, map.
+pub static MATERIAL_TYPE: RecordType = RecordType {
+    name: "materialType",
+    module: "mod-inventory-storage",
+    table: "material_type",
+    path: "/material-types",
+    collection: "mtypes",
+    shape: "
+        id:string(uuid)
+        name:string*
+        source:string
+    ",
+    fields: &[text("name").indexed()],
+    unique: &[unique(&["name"])],
+    events: Some("inventory.material-type"),
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+/// A kind of note on an item.
+pub static ITEM_NOTE_TYPE: RecordType = RecordType {
+    name: "itemNoteType",
+    module: "mod-inventory-storage",
+    table: "item_note_type",
+    path: "/item-note-types",
+    collection: "itemNoteTypes",
+    shape: "
+        id:string(uuid)
+        name:string*
+        source:string*
+    ",
+    fields: &[text("name").indexed()],
+    unique: &[unique(&["name"])],
+    ..PLAIN
+};
+
+/// How damaged an item is.
+pub static ITEM_DAMAGE_STATUS: RecordType = RecordType {
+    name: "itemDamageStatus",
+    module: "mod-inventory-storage",
+    table: "item_damaged_status",
+    path: "/item-damaged-statuses",
+    collection: "itemDamageStatuses",
+    shape: "
+        id:string(uuid)
+        name:string*
+        source:string*
+    ",
+    fields: &[text("name").indexed()],
+    unique: &[unique(&["name"])],
+    ..PLAIN
+};

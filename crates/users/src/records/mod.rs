@@ -1,0 +1,39 @@
+//! Record types of users and of the tenant's settings.
+
+pub mod people;
+pub mod settings;
+
+use carrel_records::RecordType;
+
+/// Every record type of this wing, those referred to before those that refer.
+pub static RECORD_TYPES: &[&RecordType] = &[
+    &people::USERGROUP,
+    &people::USER,
+    &people::ADDRESS_TYPE,
+    &people::DEPARTMENT,
+    &people::PROXIES_FOR,
+    &people::STAGING_USER,
+    &people::USER_TENANT,
+    &people::PATRON_PIN,
+    &people::PROFILE_PICTURE,
+    &people::CUSTOM_FIELD,
+    &settings::PROFILE_PICTURE_CONFIGURATION,
+    &settings::USER_SETTING,
+    &settings::PATRON_SETTING,
+    &settings::CONFIG,
+    &settings::CONFIG_AUDIT,
+    &settings::SETTINGS_ENTRY,
+    &settings::TENANT_ADDRESS,
+    &settings::LOCALE,
+    &settings::BASE_URL,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::RECORD_TYPES;
+
+    #[test]
+    fn the_declarations_hold_together() {
+        assert_eq!(carrel_records::soundness::faults(RECORD_TYPES, &[]), [""; 0]);
+    }
+}
