@@ -1,0 +1,48 @@
+//! The values bound to a statement.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// A value to be bound.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    /// As `text`.
+    Text(String),
+    /// As `text[]`.
+    TextArray(Vec<String>),
+    /// As `uuid`.
+    Uuid(Uuid),
+    /// As `uuid[]`.
+    UuidArray(Vec<Uuid>),
+    /// As `timestamptz`.
+    Timestamp(Timestamp),
+}
+
+/// Collects values and gives them their places.
+pub(super) struct Arguments {
+    used: usize,
+    values: Vec<Argument>,
+}
+
+impl Arguments {
+    pub fn behind(used: usize) -> Arguments {
+        Arguments { used, values: Vec::new() }
+    }
+
+    /// The SQL that stands for the value, of a definite type.
+    pub fn bind(&mut self, value: Argument) -> String {
+        let kind = match value {
+            Argument::Text(_) => "text",
+            Argument::TextArray(_) => "text[]",
+            Argument::Uuid(_) => "uuid",
+            Argument::UuidArray(_) => "uuid[]",
+            Argument::Timestamp(_) => "timestamptz",
+        };
+        self.values.push(value);
+        format!("${}::{kind}", self.used + self.values.len())
+    }
+
+    pub fn into_values(self) -> Vec<Argument> {
+        self.values
+    }
+}

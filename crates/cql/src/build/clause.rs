@@ -1,0 +1,131 @@
+//! One clause: which field, which modifiers, and the kind of field that decides what the relation means.
+
+use super::chain::any;
+use super::target::Target;
+use super::{Builder, Condition, Position};
+use crate::parser::SERVER_CHOICE;
+use crate::tree::{Clause, Modifier, Verb};
+use crate::{BadQuery, Term};
+use carrel_records::{Index, Kind};
+
+/// The modifiers that change what a relation does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Manner {
+    /// `/number`: compare by size.
+    pub number: bool,
+    /// `/@name` and `/@name=value`, for arrays of objects.
+    pub narrowed_by: Vec<Modifier>,
+}
+
+impl Builder<'_> {
+    /// The condition of a clause, or of several that differ only in their terms and are alternatives.
+    pub(super) fn clause(
+        &mut self,
+        clause: &Clause,
+        terms: &[&Term],
+        position: Position,
+    ) -> Result<Condition, BadQuery> {
+        if clause.index.eq_ignore_ascii_case("cql.allRecords") {
+            return Ok(Condition::always());
+        }
+        let choice = clause.index.eq_ignore_ascii_case(SERVER_CHOICE);
+        if choice && !self.record.fields.iter().any(|field| field.name == SERVER_CHOICE) {
+            return Err(refusal(clause, "a term needs an index before it, such as name==term"));
+        }
+        let manner = Manner::of(clause)?;
+        let target = self.target(if choice { SERVER_CHOICE } else { &clause.index });
+        let inner = self.comparison(&target, clause, terms, &manner)?;
+        let sql = target.carried(inner.sql, position);
+        Ok(Condition { sql, ..inner })
+    }
+
+    fn comparison(
+        &mut self,
+        target: &Target,
+        clause: &Clause,
+        terms: &[&Term],
+        manner: &Manner,
+    ) -> Result<Condition, BadQuery> {
+        let kind = target.expression.kind;
+        if kind == Kind::Uuid {
+            return self.uuid(target, clause, terms);
+        }
+        if !manner.narrowed_by.is_empty() && !matches!(kind, Kind::Array { .. }) {
+            return Err(unsupported(clause, &manner.narrowed_by[0]));
+        }
+        if kind == Kind::Text && !manner.number && terms.len() > 1 {
+            return self.one_of(target, clause, terms);
+        }
+        let mut alternatives = Vec::with_capacity(terms.len());
+        for term in terms {
+            alternatives.push(match kind {
+                Kind::Array { subfield, modifiers } if !manner.narrowed_by.is_empty() => {
+                    self.elements(target, clause, term, &manner.narrowed_by, subfield, modifiers)?
+                }
+                Kind::Number => self.number(target, clause, term)?,
+                _ if manner.number => self.number(target, clause, term)?,
+                Kind::Date => self.instant(target, clause, term)?,
+                Kind::Boolean => self.boolean(target, clause, term)?,
+                Kind::Array { .. } => self.array(target, clause, term)?,
+                Kind::Text | Kind::Uuid => self.text(target, clause, term)?,
+            });
+        }
+        Ok(any(alternatives))
+    }
+
+    /// Whether an index serves the relation; its lack is reported.
+    pub(super) fn served(&mut self, target: &Target, relation: &'static str, needs: Index) -> bool {
+        let stands = match needs {
+            Index::Value => target.value_index,
+            Index::Words => target.words_index,
+            Index::ValueAndWords => target.value_index && target.words_index,
+            Index::None => false,
+        };
+        if !stands {
+            self.report(target, relation, needs);
+        }
+        stands
+    }
+
+    /// The field is there.
+    pub(super) fn present(&self, target: &Target) -> Condition {
+        Condition::new(format!("{} IS NOT NULL", target.expression.text), false)
+    }
+}
+
+impl Manner {
+    fn of(clause: &Clause) -> Result<Manner, BadQuery> {
+        let mut manner = Manner::default();
+        for modifier in &clause.relation.modifiers {
+            match modifier.name.as_str() {
+                "number" => manner.number = true,
+                "string" => manner.number = false,
+                // FOLIO quirk: whether case and accents count is the field's own affair.
+                "ignorecase" | "respectcase" | "ignoreaccents" | "respectaccents" | "masked" => {}
+                name if name.starts_with('@') => manner.narrowed_by.push(modifier.clone()),
+                _ => return Err(unsupported(clause, modifier)),
+            }
+        }
+        Ok(manner)
+    }
+}
+
+pub(super) fn refusal(clause: &Clause, message: impl Into<String>) -> BadQuery {
+    BadQuery::new(message, clause.place.0, &clause.to_string())
+}
+
+pub(super) fn unsupported(clause: &Clause, modifier: &Modifier) -> BadQuery {
+    refusal(clause, format!("Unsupported relation modifier {}", modifier.name))
+}
+
+/// SQL's sign of a comparison by size or of equality.
+pub(super) fn sql_sign(verb: Verb) -> &'static str {
+    match verb {
+        Verb::NotEqual => "<>",
+        Verb::Less => "<",
+        Verb::LessOrEqual => "<=",
+        Verb::Greater => ">",
+        Verb::GreaterOrEqual => ">=",
+        Verb::Words | Verb::Equal | Verb::All | Verb::Any | Verb::Adjacent => "=",
+    }
+}

@@ -1,0 +1,124 @@
+//! From tree to SQL: conditions and order over one record type.
+//!
+//! A clause's field is looked up in [`target`]; the files beside it turn relation and term into a condition,
+//! one per kind of field, with FOLIO's semantics. Boolean words are put together here and in [`chain`].
+
+mod arguments;
+mod array;
+mod chain;
+mod clause;
+mod instant;
+mod report;
+mod sort;
+mod target;
+mod text;
+mod uuid;
+mod words;
+
+pub use arguments::Argument;
+pub use report::Unindexed;
+
+use crate::{BadQuery, Query};
+use arguments::Arguments;
+use carrel_records::RecordType;
+
+/// Makes SQL of queries.
+pub struct Statement;
+
+/// What a caller puts behind `SELECT … FROM`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Where {
+    /// The tables: the record's own by its plain name, or the `FROM` text of a composed record.
+    pub from: &'static str,
+    /// A boolean expression; `true` where nothing is asked.
+    pub conditions: String,
+    /// What stands behind `ORDER BY`; it always ends with the id, so that pages never overlap.
+    pub order_by: String,
+    /// The values of `$1`, `$2`, … or of those behind the offset.
+    pub arguments: Vec<Argument>,
+    /// Fields that would need an index and have none.
+    pub unindexed: Vec<Unindexed>,
+    /// No index narrows the conditions: the table is read whole. False where nothing is asked.
+    pub scans: bool,
+}
+
+impl Statement {
+    /// The query over records of this type; `all` are the types that other types' fields are looked up in.
+    pub fn build(
+        query: Option<&Query>,
+        record: &RecordType,
+        all: &[&'static RecordType],
+    ) -> Result<Where, BadQuery> {
+        Statement::build_behind(0, query, record, all)
+    }
+
+    /// Like [`Statement::build`] where `$1` to `$used` are taken by the caller.
+    pub fn build_behind(
+        used: usize,
+        query: Option<&Query>,
+        record: &RecordType,
+        all: &[&'static RecordType],
+    ) -> Result<Where, BadQuery> {
+        let mut builder = Builder { record, all, arguments: Arguments::behind(used), unindexed: Vec::new() };
+        let mut conditions = Condition::always();
+        let mut order_by = format!("{}.id", record.table);
+        if let Some(query) = query {
+            conditions = builder.node(&query.node, Position::Narrowing)?;
+            order_by = builder.order(&query.sort)?;
+        }
+        Ok(Where {
+            from: from_text(record),
+            scans: !conditions.indexed && conditions.sql != "true",
+            conditions: conditions.sql,
+            order_by,
+            arguments: builder.arguments.into_values(),
+            unindexed: builder.unindexed,
+        })
+    }
+}
+
+/// The tables that a record's fields are read from.
+fn from_text(record: &RecordType) -> &'static str {
+    match &record.composed {
+        Some(composed) => composed.from,
+        None => record.table,
+    }
+}
+
+struct Builder<'r> {
+    record: &'r RecordType,
+    all: &'r [&'static RecordType],
+    arguments: Arguments,
+    unindexed: Vec<Unindexed>,
+}
+
+/// A boolean SQL expression, in brackets wherever something could bind more tightly.
+#[derive(Debug, Clone, PartialEq)]
+struct Condition {
+    sql: String,
+    /// An index can find the records.
+    indexed: bool,
+}
+
+impl Condition {
+    fn new(sql: impl Into<String>, indexed: bool) -> Condition {
+        Condition { sql: sql.into(), indexed }
+    }
+    /// Every record; no index helps.
+    fn always() -> Condition {
+        Condition::new("true", false)
+    }
+    /// No record; nothing is read.
+    fn never() -> Condition {
+        Condition::new("false", true)
+    }
+}
+
+/// Where a condition stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// The result is no larger than what the condition finds.
+    Narrowing,
+    /// One of several alternatives, or behind `not`.
+    Alternative,
+}

@@ -1,0 +1,73 @@
+//! `sortBy`: each field by the expression that its index has, then the id.
+
+use super::Builder;
+use super::target::Target;
+use crate::BadQuery;
+use crate::tree::SortKey;
+use carrel_records::{Index, Kind};
+
+impl Builder<'_> {
+    pub(super) fn order(&mut self, keys: &[SortKey]) -> Result<String, BadQuery> {
+        let mut order = Vec::new();
+        let mut sorted_by_id = false;
+        for key in keys {
+            let manner = Manner::of(key)?;
+            let direction = if manner.descending { " DESC" } else { "" };
+            // Other records' fields cannot be sorted by: there may be several of them.
+            let target = self.own(self.record, &key.index);
+            sorted_by_id |= target.is_id;
+            order.push(format!("{}{direction}", self.sorting(target, manner.number)));
+            if sorted_by_id {
+                break;
+            }
+        }
+        if !sorted_by_id {
+            order.push(format!("{}.id", self.record.table));
+        }
+        Ok(order.join(", "))
+    }
+
+    fn sorting(&mut self, target: Target, number: bool) -> String {
+        let expression = &target.expression;
+        match expression.kind {
+            Kind::Text | Kind::Boolean | Kind::Array { .. } if number => {
+                self.report(&target, "sortBy", Index::None);
+                expression.number()
+            }
+            Kind::Array { .. } => {
+                self.report(&target, "sortBy", Index::None);
+                expression.clone().as_text().value()
+            }
+            Kind::Text | Kind::Boolean | Kind::Uuid | Kind::Number | Kind::Date => {
+                self.served(&target, "sortBy", Index::Value);
+                expression.value()
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Manner {
+    descending: bool,
+    number: bool,
+}
+
+impl Manner {
+    fn of(key: &SortKey) -> Result<Manner, BadQuery> {
+        let mut manner = Manner::default();
+        for modifier in &key.modifiers {
+            match modifier.name.as_str() {
+                "sort.ascending" => manner.descending = false,
+                "sort.descending" => manner.descending = true,
+                "number" => manner.number = true,
+                "string" => manner.number = false,
+                "ignorecase" | "respectcase" | "ignoreaccents" | "respectaccents" | "masked" => {}
+                name => {
+                    let message = format!("Unsupported modifier {name}");
+                    return Err(BadQuery::new(message, key.place.0, &key.to_string()));
+                }
+            }
+        }
+        Ok(manner)
+    }
+}

@@ -1,0 +1,133 @@
+//! A query as a tree. Operands of equal rank stand side by side in one [`Chain`], so that a thousand terms
+//! joined by `or` are no deeper than two.
+
+use crate::Term;
+use std::sync::Arc;
+
+/// A parsed query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub node: Node,
+    pub sort: Vec<SortKey>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    Clause(Clause),
+    Chain(Chain),
+}
+
+/// Operands joined by boolean words of equal rank, to be read from left to right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    pub first: Box<Node>,
+    pub rest: Vec<Link>,
+}
+
+/// A boolean word and the operand behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    pub word: BooleanWord,
+    /// Accepted, without meaning.
+    pub modifiers: Vec<Modifier>,
+    pub node: Node,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BooleanWord {
+    And,
+    Or,
+    /// And not.
+    Not,
+}
+
+/// Index, relation and term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// Shared by the terms in one pair of brackets, like the relation.
+    pub index: Arc<str>,
+    pub relation: Arc<Relation>,
+    pub term: Term,
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    pub verb: Verb,
+    pub modifiers: Vec<Modifier>,
+}
+
+/// What a relation says of index and term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// `=`: the words stand in the field, in this order and next to each other.
+    Words,
+    /// `==` or `exact`: the whole value, masks allowed.
+    Equal,
+    /// `<>`
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    /// `all`: every word stands in the field.
+    All,
+    /// `any`: at least one word stands in the field.
+    Any,
+    /// `adj`: the same as `=`.
+    Adjacent,
+}
+
+impl Verb {
+    pub fn sign(self) -> &'static str {
+        match self {
+            Verb::Words => "=",
+            Verb::Equal => "==",
+            Verb::NotEqual => "<>",
+            Verb::Less => "<",
+            Verb::LessOrEqual => "<=",
+            Verb::Greater => ">",
+            Verb::GreaterOrEqual => ">=",
+            Verb::All => "all",
+            Verb::Any => "any",
+            Verb::Adjacent => "adj",
+        }
+    }
+}
+
+impl BooleanWord {
+    pub fn name(self) -> &'static str {
+        match self {
+            BooleanWord::And => "and",
+            BooleanWord::Or => "or",
+            BooleanWord::Not => "not",
+        }
+    }
+}
+
+/// `/name` or `/name=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Modifier {
+    /// In lower case, with its `@` where it has one.
+    pub name: String,
+    pub value: Option<(Verb, Term)>,
+}
+
+/// A field to sort by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortKey {
+    pub index: String,
+    pub modifiers: Vec<Modifier>,
+    pub place: Place,
+}
+
+/// Byte offset in the query's text. Two queries that differ only in it are the same query.
+#[derive(Debug, Clone, Copy)]
+pub struct Place(pub usize);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Place) -> bool {
+        true
+    }
+}
+impl Eq for Place {}
