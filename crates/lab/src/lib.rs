@@ -1,1 +1,26 @@
-//! lab.
+//! The lab: plays workloads of real libraries against any FOLIO-compatible address, measures the floor beside
+//! them, and writes the report. A stopwatch, not a part of the server: it knows the public API and PostgreSQL.
+
+mod barcode;
+mod cico;
+mod client;
+mod data;
+mod dice;
+mod error;
+mod floor;
+mod load;
+mod player;
+mod report;
+mod samples;
+mod schedule;
+mod timing;
+
+pub use cico::{CicoOptions, StockFiles, run_cico};
+pub use client::Credentials;
+pub use data::Library;
+pub use error::{LabError, Result};
+pub use floor::{FloorKind, FloorOptions, floor};
+pub use load::{LoadOptions, LoadReport, load};
+pub use report::{About, CicoLevel, CicoReport, DataSize, FloorReport, Measured};
+pub use samples::Samples;
+pub use timing::{LEVELS, MID_LOAD, Pace, Timing};

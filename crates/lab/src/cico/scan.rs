@@ -1,0 +1,80 @@
+//! The bare scans: one call per item, nothing before or after it.
+
+use crate::client::Connection;
+use crate::player::Desk;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What is done with the items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scan {
+    /// `POST /circulation/check-out-by-barcode`.
+    CheckOut,
+    /// `POST /circulation/check-in-by-barcode`.
+    CheckIn,
+}
+
+/// What all desks of a phase share.
+pub struct Pile {
+    /// What is done.
+    pub scan: Scan,
+    /// Item barcodes; turn n takes the nth.
+    pub items: Vec<String>,
+    /// User barcodes; turn n takes the nth after `first_user`, round and round. Neighboring turns never meet at
+    /// the same patron, whose loans are serialized.
+    pub users: Arc<Vec<String>>,
+    /// Where to begin among the users.
+    pub first_user: usize,
+    /// The service point's id.
+    pub service_point: String,
+    /// Headers of the login.
+    pub headers: Arc<HeaderMap>,
+}
+
+impl Pile {
+    fn request(&self, turn: usize) -> (&'static str, Bytes) {
+        let now = jiff::Timestamp::now().to_string();
+        let item = &self.items[turn];
+        let (target, body) = match self.scan {
+            Scan::CheckOut => {
+                let user = &self.users[(self.first_user + turn) % self.users.len()];
+                let body = json!({ "itemBarcode": item, "userBarcode": user, "servicePointId": self.service_point,
+                    "loanDate": now });
+                ("/circulation/check-out-by-barcode", body)
+            }
+            Scan::CheckIn => {
+                let body =
+                    json!({ "itemBarcode": item, "servicePointId": self.service_point, "checkInDate": now });
+                ("/circulation/check-in-by-barcode", body)
+            }
+        };
+        (target, body.to_string().into())
+    }
+}
+
+/// A connection working through a pile.
+pub struct ScanDesk {
+    /// The connection, taken back after the phase.
+    pub connection: Connection,
+    /// The pile.
+    pub pile: Arc<Pile>,
+    /// The turns that succeeded.
+    pub done: Vec<usize>,
+}
+
+impl Desk for ScanDesk {
+    async fn act(&mut self, turn: u64) -> Result<(), String> {
+        let turn = turn as usize;
+        let (target, body) = self.pile.request(turn);
+        match self.connection.call(Method::POST, target, &self.pile.headers, body).await {
+            Ok(answer) if answer.status.is_success() => {
+                self.done.push(turn);
+                Ok(())
+            }
+            Ok(answer) => Err(answer.brief()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

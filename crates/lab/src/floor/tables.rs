@@ -1,0 +1,91 @@
+//! The floor's tables: a scratch schema with as many rows as the data set has, primary keys and barcode indexes,
+//! and nothing else. It is dropped at the end; a lab that was killed leaves it to the next one.
+
+use crate::error::{Context, LabError, Result};
+use tokio_postgres::{Client, Config, NoTls};
+
+/// The schema, on every database the same: an advisory lock keeps two labs apart.
+pub const SCHEMA: &str = "carrel_lab_floor";
+/// Any constant does, as long as nobody else takes it ("floor" in ASCII).
+const LOCK: i64 = 0x66_6c_6f_6f_72;
+
+/// A connection with its driver task started.
+pub async fn connect(config: &Config) -> Result<Client> {
+    let (client, connection) = config.connect(NoTls).await.context("connecting to the floor's database")?;
+    // The task ends with its client; a broken connection shows in the client's next answer.
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// The scratch schema, filled, and the connection that keeps other labs out of it.
+pub struct Tables {
+    keeper: Client,
+    /// The server's version and the settings on which durability depends, for the report.
+    pub server: String,
+}
+
+impl Tables {
+    /// Makes the schema with `items` and `users` rows.
+    pub async fn create(config: &Config, items: u64, users: u64) -> Result<Tables> {
+        let keeper = connect(config).await?;
+        let free: bool = keeper
+            .query_one("select pg_try_advisory_lock($1)", &[&LOCK])
+            .await
+            .context("locking the floor")?
+            .get(0);
+        if !free {
+            return Err(LabError::new("another lab measures its floor on this database; wait for it to end"));
+        }
+        keeper.batch_execute(&definition(items, users)).await.context("making the floor's tables")?;
+        // What loading wrote should not be flushed in the middle of a measurement. Only some roles may ask
+        // for that; the others measure a little more noise.
+        let _ = keeper.batch_execute("checkpoint").await;
+        let row = keeper
+            .query_one(
+                "select format('PostgreSQL %s, fsync %s, synchronous_commit %s, shared_buffers %s',
+                    current_setting('server_version'), current_setting('fsync'),
+                    current_setting('synchronous_commit'), current_setting('shared_buffers'))",
+                &[],
+            )
+            .await
+            .context("asking for the server's settings")?;
+        Ok(Tables { keeper, server: row.get(0) })
+    }
+
+    /// Drops the schema.
+    pub async fn drop(self) -> Result<()> {
+        self.keeper
+            .batch_execute(&format!("drop schema {SCHEMA} cascade"))
+            .await
+            .context("dropping the floor's tables")
+    }
+}
+
+/// Rows are inserted in random order of their ids, as they are in a library; room on each page lets a status
+/// change stay on its page from the first scan on. Status is not indexed.
+fn definition(items: u64, users: u64) -> String {
+    format!(
+        "drop schema if exists {SCHEMA} cascade;
+        create schema {SCHEMA};
+        set search_path = {SCHEMA};
+        create table patron (id uuid not null, barcode text not null, name text not null);
+        create table item (id uuid not null, barcode text not null, status text not null)
+            with (fillfactor = 70);
+        create table loan (id uuid primary key, patron_id uuid not null, item_id uuid not null,
+            loan_date timestamptz not null);
+        create table request (id uuid primary key, item_id uuid not null, patron_id uuid not null,
+            position int not null);
+        insert into patron (id, barcode, name)
+            select gen_random_uuid(), 'user-' || lpad(n::text, greatest(6, length(n::text)), '0'), 'Reader'
+            from generate_series(1, {users}) n;
+        insert into item (id, barcode, status)
+            select gen_random_uuid(), 'item-' || lpad(n::text, greatest(6, length(n::text)), '0'), 'Available'
+            from generate_series(1, {items}) n;
+        alter table patron add primary key (id);
+        alter table item add primary key (id);
+        create unique index on patron (barcode);
+        create unique index on item (barcode);
+        create index on request (item_id);
+        analyze patron; analyze item; analyze loan; analyze request;"
+    )
+}

@@ -1,0 +1,185 @@
+//! The report for people, in the order in which FOLIO's performance reports are read: what was asked, what came
+//! out, how, where, with which data.
+
+use super::cico::{BAR_P95, BAR_TPS};
+use super::{CicoLevel, CicoReport, Measured};
+use crate::timing::Pace;
+use std::fmt::Write;
+
+/// The Markdown text of a run of the bare scans.
+pub fn cico(report: &CicoReport) -> String {
+    let sections = [
+        format!(
+            "# Check-out and check-in, bare scans: {}\n\nProgram `{}`, {}\n\n\
+            **Purpose.** How long one check-out and one check-in take at a desk and how many the machine does in a \
+            second, compared with the least SQL that does the same work durably on the same database in the same \
+            minute (the floor).\n",
+            report.address,
+            report.about.commit,
+            report.about.when.strftime("%Y-%m-%d %H:%M UTC")
+        ),
+        summary(report),
+        response_times(report),
+        throughput(report),
+        errors(report),
+        runs(report),
+        format!(
+            "## Environment\n\n- Machine: {}; load generator, server and database share it.\n- Database: {}\n",
+            report.about.machine,
+            report.about.database.as_deref().unwrap_or("not given, so no floor was measured")
+        ),
+        data(report),
+        METHOD.to_string(),
+    ];
+    sections.join("\n")
+}
+
+fn summary(report: &CicoReport) -> String {
+    let mut text = String::from("## Summary\n\n");
+    for level in &report.levels {
+        for (name, measured) in level.operations() {
+            let name = spoken(name);
+            let _ = write!(
+                text,
+                "- {name}, {} users: 95 % within {:.2} ms at {:.0} a second; at most {:.0} a second",
+                level.users,
+                measured.paced.percentile_ms(95.0),
+                level.rate(),
+                measured.saturated.per_second()
+            );
+            if let (Some(times), Some(share)) = (level.ratio_p95(measured), level.ratio_tps(measured)) {
+                let verdict = |met: bool| if met { "met" } else { "missed" };
+                let _ = write!(
+                    text,
+                    "; {times:.2} × the floor's p95 (bar {BAR_P95}: {}), {share:.2} × its throughput (bar {BAR_TPS}: {})",
+                    verdict(times <= BAR_P95),
+                    verdict(share >= BAR_TPS)
+                );
+            }
+            text.push_str(".\n");
+        }
+    }
+    text
+}
+
+fn response_times(report: &CicoReport) -> String {
+    let mut text = String::from(
+        "## Response times at the common arrival rate, in ms\n\n\
+        | users | arrivals/s | operation | samples | average | p50 | p75 | p90 | p95 | p99 | max | p95 : floor |\n\
+        |---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    each_side(report, |level, name, measured| {
+        let paced = &measured.paced;
+        let _ = write!(
+            text,
+            "| {} | {:.0} | {name} | {} | {:.3} |",
+            level.users,
+            level.rate(),
+            paced.count(),
+            paced.mean_ms()
+        );
+        for percent in [50.0, 75.0, 90.0, 95.0, 99.0] {
+            let _ = write!(text, " {:.3} |", paced.percentile_ms(percent));
+        }
+        let times = level.ratio_p95(measured).map_or(String::new(), |times| format!("{times:.2}"));
+        let _ = writeln!(text, " {:.3} | {times} |", paced.max_ms());
+    });
+    text
+}
+
+fn throughput(report: &CicoReport) -> String {
+    let mut text = String::from(
+        "## Throughput with all desks busy\n\n\
+        | users | operation | samples | per second | p50 ms | p95 ms | : floor |\n|---:|---|---:|---:|---:|---:|---:|\n",
+    );
+    each_side(report, |level, name, measured| {
+        let saturated = &measured.saturated;
+        let share = level.ratio_tps(measured).map_or(String::new(), |share| format!("{share:.2}"));
+        let _ = writeln!(
+            text,
+            "| {} | {name} | {} | {:.0} | {:.3} | {:.3} | {share} |",
+            level.users,
+            saturated.count(),
+            saturated.per_second(),
+            saturated.percentile_ms(50.0),
+            saturated.percentile_ms(95.0)
+        );
+    });
+    text
+}
+
+fn errors(report: &CicoReport) -> String {
+    let mut text = String::from("## Errors\n\n");
+    let all: u64 = report.levels.iter().flat_map(|level| level.operations()).map(|(_, m)| m.failures()).sum();
+    if all == 0 {
+        text.push_str("None.\n");
+    }
+    for level in &report.levels {
+        for (name, measured) in level.operations().into_iter().filter(|(_, m)| m.failures() > 0) {
+            let calls = measured.paced.count() + measured.saturated.count() + measured.failures();
+            let failures = measured.failures();
+            let _ = writeln!(text, "- {}, {} users: {failures} of {calls} calls.", spoken(name), level.users);
+        }
+    }
+    for (what, failure) in report.failure_texts() {
+        let _ = writeln!(text, "- {what}: `{}`", failure.replace('`', "'"));
+    }
+    text
+}
+
+fn runs(report: &CicoReport) -> String {
+    let timing = &report.timing;
+    let pace = match timing.pace {
+        Pace::ShareOfCapacity(share) => {
+            format!("{:.0} % of what the slowest side did when saturated with as many desks", share * 100.0)
+        }
+        Pace::PerSecond(rate) => format!("{rate} a second"),
+    };
+    format!(
+        "## Test runs\n\n- Users: {:?}; rounds: {}.\n- Each round and level: floor, check-out, check-in, floor; first \
+        saturated ({:.1} s each side), then paced ({:.1} s each side).\n- Arrival rate: {pace}; evenly spaced, the \
+        same for all sides.\n",
+        timing.levels,
+        timing.rounds,
+        timing.saturated.as_secs_f64(),
+        timing.paced.as_secs_f64()
+    )
+}
+
+fn data(report: &CicoReport) -> String {
+    let fate = match report.left_behind() {
+        Some(warning) => warning,
+        None => "as many items available and loans open after the run as before it".into(),
+    };
+    format!(
+        "## Data\n\n- Before: {}.\n- Check after the run: {fate}.\n- The floor's tables had as many items and users.\n",
+        report.before
+    )
+}
+
+const METHOD: &str = "\
+## Method
+
+- One call per scan, over keep-alive connections without packet delay, one per desk; no pauses, no preflights.
+- Arrivals follow a schedule and do not wait for slow answers. When all desks are busy they queue, and a time \
+counts from the scheduled arrival to the last byte of the answer. Failed calls are counted and have no time.
+- Check-ins take the items that the check-outs before them lent, at a service point of their location.
+- The floor: begin, read patron and item by barcode; insert a loan, update the item's status, commit. Two \
+pipelined flights of prepared statements, tables with as many rows as the data set, keys and barcode indexes only.
+";
+
+fn each_side<'a>(report: &'a CicoReport, mut row: impl FnMut(&'a CicoLevel, &str, &'a Measured)) {
+    for level in &report.levels {
+        if let Some(floor) = &level.floor {
+            row(level, "floor", floor);
+        }
+        for (name, measured) in level.operations() {
+            row(level, &spoken(name).to_lowercase(), measured);
+        }
+    }
+}
+
+fn spoken(name: &str) -> String {
+    let name = name.replace('_', "-");
+    name[..1].to_uppercase() + &name[1..]
+}

@@ -1,0 +1,63 @@
+//! What a run says in the end: a table for the terminal, Markdown for people, JSON that the next run or a check
+//! can read.
+
+mod about;
+mod cico;
+mod floor;
+mod markdown;
+
+pub use about::{About, DataSize};
+pub use cico::{CicoLevel, CicoReport};
+pub use floor::FloorReport;
+
+use crate::error::{Context, Result};
+use crate::samples::Samples;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The two measurements of one side at one number of users.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Answer times at the common arrival rate.
+    pub paced: Samples,
+    /// Throughput with all desks busy.
+    pub saturated: Samples,
+}
+
+impl Measured {
+    /// The three figures that are compared: median and 95th percentile at the common rate, throughput when
+    /// saturated.
+    pub fn figures(&self) -> Value {
+        json!({
+            "p50_ms": rounded(self.paced.percentile_ms(50.0), 3),
+            "p95_ms": rounded(self.paced.percentile_ms(95.0), 3),
+            "tps": rounded(self.saturated.per_second(), 1),
+        })
+    }
+
+    /// Failures of both measurements.
+    pub fn failures(&self) -> u64 {
+        self.paced.failures() + self.saturated.failures()
+    }
+
+    /// The same three figures for the table.
+    fn cells(&self) -> String {
+        format!(
+            "{:>10.3}{:>10.3}{:>10.0}",
+            self.paced.percentile_ms(50.0),
+            self.paced.percentile_ms(95.0),
+            self.saturated.per_second()
+        )
+    }
+}
+
+fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    (value * scale).round() / scale
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).context(format!("writing {}", path.display()))?;
+    eprintln!("wrote {}", path.display());
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! How long a run measures, at how many users, and how fast people arrive: the same for the floor and for the
+//! scans, or the ratios would compare different things.
+//!
+//! "N users" are N desks with a connection each, so at most N actions are under way. First both sides are
+//! saturated with N desks. Then both get the same arrivals: by default 45 % of what the slowest of them did,
+//! the "mid load" of FOLIO's performance strategy (low, mid, high: 10, 45, 80 % of capacity). That rate can be
+//! sustained by all, so the percentiles show the time of the work and not of a growing queue; and it is the
+//! slower side that sets it, so that the floor is never made slow on purpose. Real desks scan once every few
+//! seconds; at such a rate every percentile would be that of a machine asleep.
+
+use std::time::Duration;
+
+/// The numbers of users at which the reference reports were made and at which the bars hold.
+pub const LEVELS: [usize; 3] = [1, 8, 20];
+/// Mid load in FOLIO's strategy, as a share of capacity.
+pub const MID_LOAD: f64 = 0.45;
+
+/// How many arrive per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// A share, between 0 and 1, of what the slowest side did when saturated with as many desks.
+    ShareOfCapacity(f64),
+    /// A given number per second, at every number of users.
+    PerSecond(f64),
+}
+
+/// Length and order of the measurements.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// Numbers of users.
+    pub levels: Vec<usize>,
+    /// How long each side is saturated in each round.
+    pub saturated: Duration,
+    /// How long arrivals go on for each side in each round.
+    pub paced: Duration,
+    /// How often each level is measured; samples are added up. More short rounds see more of the machine's
+    /// moods than one long one.
+    pub rounds: usize,
+    /// The arrival rate.
+    pub pace: Pace,
+}
+
+impl Timing {
+    /// All three levels within about a minute.
+    pub fn quick() -> Timing {
+        Timing {
+            levels: LEVELS.to_vec(),
+            saturated: Duration::from_millis(2000),
+            paced: Duration::from_millis(2500),
+            rounds: 1,
+            pace: Pace::ShareOfCapacity(MID_LOAD),
+        }
+    }
+
+    /// The figures to publish, within about six minutes.
+    pub fn thorough() -> Timing {
+        Timing {
+            saturated: Duration::from_secs(5),
+            paced: Duration::from_secs(6),
+            rounds: 3,
+            ..Timing::quick()
+        }
+    }
+
+    /// The arrival rate, given what each side did when saturated.
+    pub fn rate(&self, saturated: &[f64]) -> f64 {
+        match self.pace {
+            Pace::PerSecond(rate) => rate,
+            // One a second at least: a side that failed altogether must not stop the clock.
+            Pace::ShareOfCapacity(share) => {
+                (share * saturated.iter().copied().fold(f64::INFINITY, f64::min)).max(1.0)
+            }
+        }
+    }
+
+    /// The largest number of users.
+    pub fn most_users(&self) -> usize {
+        self.levels.iter().copied().max().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_side_sets_the_rate() {
+        let timing = Timing::quick();
+        assert_eq!(timing.rate(&[6000.0, 2000.0, 3000.0]), 900.0);
+        assert_eq!(timing.rate(&[6000.0, 0.0]), 1.0);
+    }
+
+    #[test]
+    fn a_given_rate_stands() {
+        let timing = Timing { pace: Pace::PerSecond(250.0), ..Timing::quick() };
+        assert_eq!(timing.rate(&[100.0]), 250.0);
+    }
+}

@@ -1,0 +1,215 @@
+//! The lab against a library that fits in a hash map: loading, loading again, scanning, and the report.
+
+use carrel_lab::{CicoOptions, Credentials, LoadOptions, Pace, StockFiles, Timing, load, run_cico};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+#[derive(Default)]
+struct Shelves {
+    /// Collection path → id → record.
+    records: BTreeMap<String, BTreeMap<String, Value>>,
+    rules: String,
+    logins: usize,
+    open_loans: usize,
+}
+
+impl Shelves {
+    fn answer(&mut self, method: &Method, target: &str, body: Value) -> (StatusCode, Value) {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        match (method.as_str(), path) {
+            ("POST", "/authn/login") => {
+                self.logins += 1;
+                (StatusCode::CREATED, json!({}))
+            }
+            ("GET", "/circulation/rules") => (StatusCode::OK, json!({ "rulesAsText": self.rules })),
+            ("PUT", "/circulation/rules") => {
+                self.rules = body["rulesAsText"].as_str().unwrap().into();
+                (StatusCode::NO_CONTENT, Value::Null)
+            }
+            ("POST", "/circulation/check-out-by-barcode") => self.scan(&body, "Available", "Checked out"),
+            ("POST", "/circulation/check-in-by-barcode") => self.scan(&body, "Checked out", "Available"),
+            ("POST", batch) if batch.ends_with("/batch/synchronous") => {
+                let (key, records) = body.as_object().unwrap().iter().next().unwrap();
+                let path = match key.as_str() {
+                    "items" => "/item-storage/items",
+                    "instances" => "/instance-storage/instances",
+                    _ => "/holdings-storage/holdings",
+                };
+                records.as_array().unwrap().iter().for_each(|record| self.put(path, record.clone()));
+                (StatusCode::CREATED, Value::Null)
+            }
+            ("POST", path) if !path.starts_with("/authn") => {
+                self.put(path, body);
+                (StatusCode::CREATED, Value::Null)
+            }
+            ("GET", path) => self.read(path, query),
+            _ => (StatusCode::NOT_FOUND, Value::Null),
+        }
+    }
+
+    fn put(&mut self, path: &str, mut record: Value) {
+        if path == "/item-storage/items" {
+            let holdings = record["holdingsRecordId"].as_str().unwrap();
+            let location =
+                self.records["/holdings-storage/holdings"][holdings]["permanentLocationId"].clone();
+            record["effectiveLocationId"] = location;
+        }
+        let id = record["id"].as_str().unwrap().to_string();
+        self.records.entry(path.into()).or_default().insert(id, record);
+    }
+
+    fn read(&self, path: &str, query: &str) -> (StatusCode, Value) {
+        let key = match path {
+            "/item-storage/items" => "items",
+            "/users" => "users",
+            "/locations" => "locations",
+            "/loan-storage/loans" => return (StatusCode::OK, json!({ "totalRecords": self.open_loans })),
+            _ => {
+                let (collection, id) = path.rsplit_once('/').unwrap();
+                let found = self.records.get(collection).and_then(|records| records.get(id));
+                return match found {
+                    Some(record) => (StatusCode::OK, record.clone()),
+                    None => (StatusCode::NOT_FOUND, Value::Null),
+                };
+            }
+        };
+        let number =
+            |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.parse::<usize>().ok());
+        let wanted =
+            |record: &&Value| !query.contains("Available") || record["status"]["name"] == "Available";
+        let all: Vec<&Value> =
+            self.records.get(path).into_iter().flat_map(BTreeMap::values).filter(wanted).collect();
+        let page: Vec<&&Value> =
+            all.iter().skip(number("offset=").unwrap_or(0)).take(number("limit=").unwrap_or(10)).collect();
+        (StatusCode::OK, json!({ key: page, "totalRecords": all.len() }))
+    }
+
+    fn scan(&mut self, body: &Value, from: &str, to: &str) -> (StatusCode, Value) {
+        let items = self.records.get_mut("/item-storage/items").unwrap();
+        let item = items.values_mut().find(|item| item["barcode"] == body["itemBarcode"]).unwrap();
+        if item["status"]["name"] != from || body["servicePointId"].as_str().is_none() {
+            let text = format!("the item is {}", item["status"]["name"]);
+            return (StatusCode::UNPROCESSABLE_ENTITY, json!({ "errors": [{ "message": text }] }));
+        }
+        item["status"]["name"] = to.into();
+        if to == "Available" {
+            self.open_loans -= 1
+        } else {
+            self.open_loans += 1
+        }
+        (StatusCode::CREATED, json!({}))
+    }
+}
+
+async fn serve(shelves: Arc<Mutex<Shelves>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            let shelves = shelves.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                let shelves = shelves.clone();
+                async move {
+                    let (parts, body) = request.into_parts();
+                    let body = body.collect().await.unwrap().to_bytes();
+                    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                    let target = parts.uri.to_string();
+                    let login = target.starts_with("/authn");
+                    let known = parts.headers.get("x-okapi-token").is_some_and(|token| token == "t");
+                    let (status, body) = if known || login {
+                        shelves.lock().unwrap().answer(&parts.method, &target, body)
+                    } else {
+                        (StatusCode::UNAUTHORIZED, Value::Null)
+                    };
+                    let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
+                    *response.status_mut() = status;
+                    if login {
+                        response.headers_mut().insert("x-okapi-token", "t".parse().unwrap());
+                    }
+                    Ok::<_, Infallible>(response)
+                }
+            });
+            let http1 = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(http1.serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    address
+}
+
+fn credentials() -> Credentials {
+    Credentials { tenant: "diku".into(), username: "u".into(), password: "p".into() }
+}
+
+fn load_options(address: &str) -> LoadOptions {
+    LoadOptions {
+        address: address.into(),
+        credentials: credentials(),
+        items: 300,
+        users: 120,
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn a_library_is_loaded_once_however_often_it_is_loaded() {
+    let shelves = Arc::new(Mutex::new(Shelves::default()));
+    let address = serve(shelves.clone()).await;
+    let first = load(load_options(&address)).await.unwrap();
+    assert_eq!((first.instances, first.holdings, first.items, first.users), (200, 200, 300, 120));
+    let again = load(load_options(&address)).await.unwrap();
+    assert_eq!(again, Default::default());
+    let shelves = shelves.lock().unwrap();
+    assert_eq!(shelves.records["/item-storage/items"].len(), 300);
+    assert!(shelves.rules.starts_with("priority:"));
+    assert_eq!(shelves.logins, 2, "the old login serves where the new one is unknown");
+}
+
+#[tokio::test]
+async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
+    let shelves = Arc::new(Mutex::new(Shelves::default()));
+    let address = serve(shelves.clone()).await;
+    load(load_options(&address)).await.unwrap();
+    let report = run_cico(CicoOptions {
+        address,
+        credentials: credentials(),
+        database: None,
+        files: StockFiles::default(),
+        timing: Timing {
+            levels: vec![1, 3],
+            saturated: Duration::from_millis(50),
+            paced: Duration::from_millis(100),
+            rounds: 2,
+            pace: Pace::PerSecond(200.0),
+        },
+        most_items: 250,
+        most_users: 100,
+        json: None,
+        report: None,
+        commit: Some("test".into()),
+    })
+    .await
+    .unwrap();
+    assert_eq!(report.before, report.after);
+    assert_eq!(report.left_behind(), None);
+    let failures: Vec<_> = report.failure_texts().collect();
+    assert!(failures.is_empty(), "{failures:?}");
+    for level in &report.levels {
+        assert_eq!(level.check_out.paced.count(), 40, "two rounds of 0.1 s at 200 a second");
+        assert_eq!(level.check_in.paced.count(), 40);
+        assert_eq!(level.check_in.saturated.count(), level.check_out.saturated.count());
+    }
+    let json = report.json();
+    assert!(json["check_out"]["3"]["p95_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(json["data"]["items"], 300);
+}
