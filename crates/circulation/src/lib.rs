@@ -1,4 +1,5 @@
 //! circulation.
 
 pub mod calendar;
+pub mod due_date;
 pub mod loan_policy;

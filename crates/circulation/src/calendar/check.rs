@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::record::{Calendar, Exception, ExceptionOpening, NormalOpening};
+use super::overlap::{conflicts_with_another_or_itself, normal_openings_overlap, overlapping};
+use super::record::{Calendar, Exception};
 use super::wording;
 
 /// One reason why a calendar cannot be saved, in the shape of mod-calendar's error list.
@@ -241,29 +242,6 @@ fn refuse_where_openings_of_an_exception_overlap(calendar: &Calendar) -> impl It
             )
         })
     })
-}
-
-// mod-calendar fails with 500 on an opening that ends before it starts; naming it here is kinder.
-fn conflicts_with_another_or_itself(n: usize, opening: &ExceptionOpening, all: &[ExceptionOpening]) -> bool {
-    opening.start() > opening.end()
-        || all.iter().enumerate().any(|(other, another)| {
-            other != n && opening.start() <= another.end() && another.start() <= opening.end()
-        })
-}
-
-// The end is an open minute, so that an opening which starts in it overlaps.
-fn normal_openings_overlap(a: &NormalOpening, b: &NormalOpening) -> bool {
-    a.start_day.cycle_forward().take(7).any(|day| {
-        let theirs = b.on(day);
-        a.on(day).iter().any(|ours| {
-            theirs.iter().any(|their| ours.start_time <= their.end_time && their.start_time <= ours.end_time)
-        })
-    })
-}
-
-fn overlapping<T>(all: &[T], overlap: impl Fn(&T, &T) -> bool) -> Vec<&T> {
-    let meets_another = |n: usize| all.iter().enumerate().any(|(other, b)| other != n && overlap(&all[n], b));
-    (0..all.len()).filter(|n| meets_another(*n)).map(|n| &all[n]).collect()
 }
 
 #[cfg(test)]

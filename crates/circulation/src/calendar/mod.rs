@@ -10,6 +10,7 @@
 mod check;
 mod day;
 mod opening_days;
+mod overlap;
 mod record;
 mod wording;
 
@@ -17,3 +18,6 @@ pub use check::{CalendarError, check};
 pub use day::{DayOpening, OpeningHours};
 pub use opening_days::{AllOpenings, OpeningDays, ServicePointHours, SurroundingOpenings, WhichDays};
 pub use record::{Calendar, Exception, ExceptionOpening, NormalOpening};
+
+#[cfg(test)]
+pub(crate) use record::tests;

@@ -187,6 +187,8 @@ pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    pub(crate) use super::fixed_due_date_schedule::tests::schedule;
+
     pub(crate) fn policy(record: Value) -> LoanPolicy {
         serde_json::from_value(record).unwrap()
     }
