@@ -3,3 +3,4 @@
 pub mod calendar;
 pub mod due_date;
 pub mod loan_policy;
+pub mod records;

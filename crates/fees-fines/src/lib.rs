@@ -1,1 +1,3 @@
 //! fees-fines.
+
+pub mod records;

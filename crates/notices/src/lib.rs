@@ -1,1 +1,3 @@
 //! notices.
+
+pub mod records;

@@ -3,8 +3,9 @@
 //! Notation: `path:type(flags)*=default`, separated by `;` or line ends; `*` means required. Types are
 //! `string integer number boolean object any array array<T>`, each with `|null` where null is allowed. Levels
 //! are joined with `.`, elements of an array of objects with `[].`. Flags, separated by `,`: `uuid date-time
-//! date time ro virtual enum=A|B`; `ro` is accepted and overwritten by the server, `virtual` is accepted and
-//! not stored.
+//! date time ro virtual open enum=A|B`; `ro` is accepted and overwritten by the server, `virtual` is accepted
+//! and not stored, an `open` object may hold properties that the shape does not name. A backslash before a line
+//! end in Rust text continues a long `enum`.
 
 use crate::refusal::Refusal;
 use serde_json::{Map, Value};
@@ -28,6 +29,8 @@ pub struct Property {
     pub read_only: bool,
     pub not_stored: bool,
     pub default: Option<Value>,
+    /// Properties that `inner` does not name are kept even where the record's shape is closed.
+    pub open: bool,
     /// Properties of an object, or of the objects in an array.
     pub inner: Shape,
 }
@@ -76,6 +79,7 @@ impl Shape {
                 if let Some(known) = self.properties.remove(path) {
                     property.inner = known.inner;
                 }
+                property.inner.closed = closed && !property.open;
                 self.properties.insert(path.trim_end_matches("[]").to_owned(), property);
             }
             Some((first, rest)) => {
@@ -83,7 +87,7 @@ impl Shape {
                 let kind =
                     if first.ends_with("[]") { JsonKind::Array(Element::Object) } else { JsonKind::Object };
                 let parent = self.properties.entry(name.to_owned()).or_insert_with(|| Property::plain(kind));
-                parent.inner.closed = closed;
+                parent.inner.closed = closed && !parent.open;
                 parent.inner.insert(rest, property, closed);
             }
         }
@@ -145,6 +149,7 @@ impl Property {
             read_only: false,
             not_stored: false,
             default: None,
+            open: false,
             inner: Shape::default(),
         }
     }
@@ -304,6 +309,7 @@ fn parse_property(line: &str) -> (String, Property) {
             "time" => property.format = Some(Format::Time),
             "ro" => property.read_only = true,
             "virtual" => property.not_stored = true,
+            "open" => property.open = true,
             other => {
                 if let Some(values) = other.strip_prefix("enum=") {
                     property.allowed = values.split('|').map(|value| value.trim().to_owned()).collect();
@@ -396,6 +402,14 @@ mod tests {
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
         assert_eq!(told("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+    }
+
+    #[test]
+    fn an_open_object_in_a_closed_shape_keeps_what_it_does_not_know() {
+        let shape =
+            "tags:object(open); tags.tagList:array<string>; notes:array<object>(open)*; notes[].a:string";
+        assert_eq!(told(shape, json!({"tags": {"color": "red"}, "notes": [{"b": 1}]})), [""; 0]);
+        assert_eq!(told(shape, json!({"notes": [], "b": 1})), ["Unrecognized field \"b\""]);
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub static HOLDINGS_RECORDS_SOURCE: RecordType = RecordType {
         name:string*
         source:string(enum=folio|local|consortium)
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN

@@ -15,6 +15,7 @@ pub static INSTANCE_TYPE: RecordType = RecordType {
         code:string*
         source:any*
     ",
+    closed: false,
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     ..PLAIN
@@ -33,6 +34,7 @@ pub static INSTANCE_FORMAT: RecordType = RecordType {
         code:string*
         source:string*
     ",
+    closed: false,
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     ..PLAIN
@@ -51,6 +53,7 @@ pub static INSTANCE_STATUS: RecordType = RecordType {
         name:string*
         source:string*
     ",
+    closed: false,
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     ..PLAIN
@@ -68,6 +71,7 @@ pub static ISSUANCE_MODE: RecordType = RecordType {
         name:string*
         source:string
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN
@@ -138,6 +142,7 @@ pub static INSTANCE_RELATIONSHIP_TYPE: RecordType = RecordType {
         id:string(uuid)
         name:string*
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN
@@ -155,6 +160,7 @@ pub static IDENTIFIER_TYPE: RecordType = RecordType {
         name:string*
         source:string
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN
@@ -173,6 +179,7 @@ pub static CONTRIBUTOR_TYPE: RecordType = RecordType {
         code:string*
         source:any*
     ",
+    closed: false,
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     ..PLAIN
@@ -191,6 +198,7 @@ pub static CONTRIBUTOR_NAME_TYPE: RecordType = RecordType {
         ordering:string
         source:string
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN
@@ -225,6 +233,7 @@ pub static CLASSIFICATION_TYPE: RecordType = RecordType {
         name:string*
         source:string
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("inventory.classification-type"),
@@ -244,6 +253,7 @@ pub static SUBJECT_SOURCE: RecordType = RecordType {
         code:string
         source:string(enum=folio|local|consortium)*
     ",
+    closed: false,
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     events: Some("inventory.subject-source"),
@@ -262,6 +272,7 @@ pub static SUBJECT_TYPE: RecordType = RecordType {
         name:string*
         source:string(enum=folio|local|consortium)*
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("inventory.subject-type"),
@@ -280,6 +291,7 @@ pub static ELECTRONIC_ACCESS_RELATIONSHIP: RecordType = RecordType {
         name:string*
         source:string
     ",
+    closed: false,
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     ..PLAIN
@@ -317,5 +329,6 @@ pub static STATISTICAL_CODE_TYPE: RecordType = RecordType {
         name:string*
         source:string*
     ",
+    closed: false,
     ..PLAIN
 };

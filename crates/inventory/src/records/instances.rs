@@ -18,7 +18,7 @@ pub static INSTANCE: RecordType = RecordType {
         source:string*
         title:string*
         indexTitle:string
-        alternativeTitles:array<object>
+        alternativeTitles:array<object>(open)
         alternativeTitles[].alternativeTitleTypeId:string(uuid)
         alternativeTitles[].alternativeTitle:string
         alternativeTitles[].authorityId:string(uuid)
@@ -47,7 +47,7 @@ pub static INSTANCE: RecordType = RecordType {
         classifications[].classificationNumber:string*
         classifications[].classificationTypeId:string(uuid)*
         classifications[].classificationType:object(ro,virtual)
-        publication:array<object>
+        publication:array<object>(open)
         publication[].publisher:string
         publication[].place:string
         publication[].dateOfPublication:string
@@ -104,7 +104,6 @@ pub static INSTANCE: RecordType = RecordType {
         text("title").indexed().words(),
         objects("contributors", "name", &["contributorNameTypeId", "contributorTypeId"]).words(),
         array("statisticalCodeIds").words(),
-        date("metadata.createdDate"),
     ],
     unique: &[unique(&["hrid"]), unique(&["matchKey"])],
     belongs_to: &[

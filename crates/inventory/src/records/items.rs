@@ -57,9 +57,9 @@ pub static ITEM: RecordType = RecordType {
         circulationNotes[].id:string
         circulationNotes[].noteType:string(enum=Check in|Check out)
         circulationNotes[].note:string
-        circulationNotes[].source:object
+        circulationNotes[].source:object(open)
         circulationNotes[].source.id:string
-        circulationNotes[].source.personal:object
+        circulationNotes[].source.personal:object(open)
         circulationNotes[].source.personal.lastName:string
         circulationNotes[].source.personal.firstName:string
         circulationNotes[].date:string

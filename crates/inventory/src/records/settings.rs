@@ -105,10 +105,10 @@ pub static ASYNC_MIGRATION_JOB: RecordType = RecordType {
         id:string(uuid)
         migrations:array<string>
         affectedEntities:array<string>
-        published:array<object>
+        published:array<object>(open)
         published[].migrationName:string
         published[].count:integer=0
-        processed:array<object>
+        processed:array<object>(open)
         processed[].migrationName:string
         processed[].count:integer=0
         jobStatus:string(enum=In progress|Id publishing failed|Ids published|Pending cancel|Cancelled|\

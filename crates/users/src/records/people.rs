@@ -82,7 +82,6 @@ pub static USER: RecordType = RecordType {
         )
         .words(),
         date("metadata.updatedDate").indexed(),
-        date("enrollmentDate"),
     ],
     unique: &[unique(&["externalSystemId"]), unique(&["username"]), unique(&["barcode"])],
     belongs_to: &[to("patronGroup", "groups")],
@@ -105,6 +104,7 @@ pub static USERGROUP: RecordType = RecordType {
         expirationOffsetInDays:integer
         source:string
     ",
+    closed: false,
     fields: &[text("group").indexed()],
     unique: &[unique(&["group"])],
     events: Some("users.userGroup"),
@@ -267,6 +267,7 @@ pub static PATRON_PIN: RecordType = RecordType {
         id:string(uuid)
         pin:string
     ",
+    closed: false,
     routes: Routes::ByHand,
     ..PLAIN
 };
@@ -282,6 +283,7 @@ pub static PROFILE_PICTURE: RecordType = RecordType {
         profile_picture_blob:string*
         hmac:string
     ",
+    closed: false,
     metadata: false,
     routes: Routes::ByHand,
     ..PLAIN

@@ -16,6 +16,8 @@ pub static PROFILE_PICTURE_CONFIGURATION: RecordType = RecordType {
         encryptionKey:string
         maxFileSize:number
     ",
+    fields: &[text("configName").keep_case().keep_accents().indexed()],
+    unique: &[unique(&["configName"]).exact()],
     routes: Routes::ByHand,
     ..PLAIN
 };
@@ -109,6 +111,7 @@ pub static CONFIG_AUDIT: RecordType = RecordType {
         jsonb.content:array<object>
         createdDate:string
     ",
+    closed: false,
     metadata: false,
     ..PLAIN
 };

@@ -1,0 +1,237 @@
+//! Loans and what happens to them.
+
+use carrel_records::{PLAIN, Put, RecordType, Routes, boolean, date, mentions, text, unique};
+
+/// An item in a patron's hands, or its past.
+pub static LOAN: RecordType = RecordType {
+    name: "loan",
+    module: "mod-circulation-storage",
+    table: "loan",
+    path: "/loan-storage/loans",
+    collection: "loans",
+    shape: "
+        id:string(uuid)
+        userId:string(uuid)
+        proxyUserId:string(uuid)
+        itemId:string(uuid)*
+        itemEffectiveLocationIdAtCheckOut:string(uuid)
+        status:object
+        status.name:string
+        forUseAtLocation:object(open)
+        forUseAtLocation.status:string(enum=In use|Held|Returned)
+        forUseAtLocation.statusDate:string(date-time)
+        forUseAtLocation.holdShelfExpirationDate:string(date-time)
+        loanDate:string(date-time)*
+        dueDate:string(date-time)
+        returnDate:string(date-time)
+        systemReturnDate:string(date-time)
+        action:string*
+        actionComment:string
+        itemStatus:string
+        renewalCount:integer
+        loanPolicyId:string
+        checkoutServicePointId:string(uuid)
+        checkinServicePointId:string(uuid)
+        patronGroupIdAtCheckout:string
+        dueDateChangedByRecall:boolean
+        isDcb:boolean
+        declaredLostDate:string(date-time)
+        claimedReturnedDate:string(date-time)
+        overdueFinePolicyId:string(uuid)
+        lostItemPolicyId:string(uuid)
+        agedToLostDelayedBilling:object(open)
+        agedToLostDelayedBilling.lostItemHasBeenBilled:boolean
+        agedToLostDelayedBilling.dateLostItemShouldBeBilled:string(date-time)
+        agedToLostDelayedBilling.agedToLostDate:string(date-time)
+        reminders:object
+        reminders.lastFeeBilled:object
+        reminders.lastFeeBilled.number:integer
+        reminders.lastFeeBilled.date:string(date-time)
+    ",
+    fields: &[
+        text("metadata.createdByUsername").indexed(),
+        date("dueDate").indexed(),
+        date("loanDate").indexed(),
+        text("status.name").indexed(),
+        text("itemStatus").indexed(),
+        boolean("agedToLostDelayedBilling.lostItemHasBeenBilled").indexed(),
+        text("action").indexed(),
+        date("dateLostItemShouldBeBilled")
+            .at("agedToLostDelayedBilling.dateLostItemShouldBeBilled")
+            .indexed(),
+        text("proxyUserId").indexed(),
+        date("metadata.updatedDate").indexed(),
+    ],
+    unique: &[unique(&["itemId"]).when("doc->'status'->>'name' = 'Open'")],
+    belongs_to: &[
+        mentions("userId", "users"),
+        mentions("itemId", "item"),
+        mentions("checkoutServicePointId", "service_point"),
+        mentions("checkinServicePointId", "service_point"),
+    ],
+    events: Some("circulation.loan"),
+    put: Put::CreatesToo,
+    ..PLAIN
+};
+
+/// One state of a loan: what was done to it and when.
+pub static LOAN_HISTORY_ITEM: RecordType = RecordType {
+    name: "loanHistoryItem",
+    module: "mod-circulation-storage",
+    table: "audit_loan",
+    path: "/loan-storage/loan-history",
+    collection: "loansHistory",
+    shape: "
+        id:string(uuid)*
+        operation:string*
+        createdDate:string(date-time)*
+        loan:object*
+        loan.id:string(uuid)
+        loan.action:string
+    ",
+    closed: false,
+    fields: &[text("loan.action").indexed(), date("createdDate")],
+    belongs_to: &[mentions("loan.id", "loan")],
+    metadata: false,
+    ..PLAIN
+};
+
+/// A check-in, whether it closed a loan or not.
+pub static CHECK_IN: RecordType = RecordType {
+    name: "checkIn",
+    module: "mod-circulation-storage",
+    table: "check_in",
+    path: "/check-in-storage/check-ins",
+    collection: "checkIns",
+    shape: "
+        id:string(uuid)
+        occurredDateTime:string(date-time)*
+        itemId:string(uuid)*
+        itemStatusPriorToCheckIn:string
+        requestQueueSize:integer
+        itemLocationId:string(uuid)
+        servicePointId:string(uuid)*
+        performedByUserId:string(uuid)*
+    ",
+    fields: &[date("occurredDateTime").indexed()],
+    belongs_to: &[mentions("itemId", "item"), mentions("servicePointId", "service_point")],
+    events: Some("circulation.check-in"),
+    ..PLAIN
+};
+
+/// A lost item whose actual cost waits to be billed.
+pub static ACTUAL_COST_RECORD: RecordType = RecordType {
+    name: "actualCostRecord",
+    module: "mod-circulation-storage",
+    table: "actual_cost_record",
+    path: "/actual-cost-record-storage/actual-cost-records",
+    collection: "actualCostRecords",
+    shape: "
+        id:string(uuid)
+        lossType:string(enum=Aged to lost|Declared lost)*
+        lossDate:string(date-time)*
+        expirationDate:string(date-time)
+        user:object*
+        user.id:string(uuid)*
+        user.barcode:string
+        user.firstName:string
+        user.lastName:string*
+        user.middleName:string
+        user.patronGroupId:string(uuid)
+        user.patronGroup:string
+        loan:object*
+        loan.id:string(uuid)*
+        item:object*
+        item.id:string(uuid)*
+        item.barcode:string
+        item.materialTypeId:string(uuid)*
+        item.materialType:string*
+        item.permanentLocationId:string(uuid)
+        item.permanentLocation:string
+        item.effectiveLocationId:string(uuid)
+        item.effectiveLocation:string
+        item.loanTypeId:string(uuid)*
+        item.loanType:string*
+        item.holdingsRecordId:string(uuid)*
+        item.effectiveCallNumberComponents:object
+        item.effectiveCallNumberComponents.callNumber:string
+        item.effectiveCallNumberComponents.prefix:string
+        item.effectiveCallNumberComponents.suffix:string
+        item.volume:string
+        item.enumeration:string
+        item.chronology:string
+        item.displaySummary:string
+        item.copyNumber:string
+        instance:object*
+        instance.id:string(uuid)*
+        instance.title:string*
+        instance.identifiers:array<object>
+        instance.identifiers[].value:string*
+        instance.identifiers[].identifierType:string*
+        instance.identifiers[].identifierTypeId:string(uuid)*
+        instance.contributors:array<object>
+        instance.contributors[].name:string*
+        feeFine:object*
+        feeFine.accountId:string(uuid)
+        feeFine.billedAmount:number
+        feeFine.ownerId:string(uuid)*
+        feeFine.owner:string*
+        feeFine.typeId:string(uuid)*
+        feeFine.type:string*
+        status:string(enum=Open|Billed|Cancelled|Expired)*=Open
+        additionalInfoForStaff:string
+        additionalInfoForPatron:string
+    ",
+    fields: &[
+        text("lossType").indexed(),
+        text("instance.title").indexed().words(),
+        text("item.permanentLocation").indexed(),
+        text("feeFine.type").indexed(),
+        text("feeFine.owner").indexed(),
+        text("status").indexed(),
+        date("expirationDate").indexed(),
+        text("user.firstName").words(),
+        text("user.lastName").words(),
+        date("lossDate").indexed(),
+    ],
+    belongs_to: &[mentions("loan.id", "loan")],
+    ..PLAIN
+};
+
+/// A patron at whose check-outs another desk must wait.
+pub static CHECK_OUT_LOCK: RecordType = RecordType {
+    name: "checkOutLock",
+    module: "mod-circulation-storage",
+    table: "check_out_lock",
+    path: "/check-out-lock-storage",
+    collection: "checkoutLocks",
+    shape: "
+        id:string(uuid)
+        userId:string(uuid)
+        creationDate:string(date-time)
+    ",
+    closed: false,
+    unique: &[unique(&["userId"]).exact()],
+    belongs_to: &[mentions("userId", "users")],
+    metadata: false,
+    routes: Routes::ByHand,
+    ..PLAIN
+};
+
+/// What a patron did at the desk, for one notice at its end.
+pub static PATRON_ACTION_SESSION: RecordType = RecordType {
+    name: "patronActionSession",
+    module: "mod-circulation-storage",
+    table: "patron_action_session",
+    path: "/patron-action-session-storage/patron-action-sessions",
+    collection: "patronActionSessions",
+    shape: "
+        id:string(uuid)
+        sessionId:string(uuid)
+        patronId:string(uuid)*
+        loanId:string(uuid)*
+        actionType:string(enum=Check-out|Check-in)*
+    ",
+    belongs_to: &[mentions("patronId", "users")],
+    ..PLAIN
+};

@@ -1,0 +1,96 @@
+//! Automated patron blocks.
+
+use carrel_records::{PLAIN, RecordType, Routes, mentions, to, unique};
+
+/// What can block a patron automatically, and from what.
+pub static PATRON_BLOCK_CONDITION: RecordType = RecordType {
+    name: "patronBlockCondition",
+    module: "mod-patron-blocks",
+    table: "patron_block_conditions",
+    path: "/patron-block-conditions",
+    collection: "patronBlockConditions",
+    shape: "
+        id:string(uuid)*
+        name:string*
+        blockBorrowing:boolean*
+        blockRenewals:boolean*
+        blockRequests:boolean*
+        valueType:string(enum=Integer|Double)*
+        message:string
+    ",
+    closed: false,
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+/// From which value on a condition blocks the patrons of a group.
+pub static PATRON_BLOCK_LIMIT: RecordType = RecordType {
+    name: "patronBlockLimit",
+    module: "mod-patron-blocks",
+    table: "patron_block_limits",
+    path: "/patron-block-limits",
+    collection: "patronBlockLimits",
+    shape: "
+        id:string(uuid)*
+        patronGroupId:string(uuid)*
+        conditionId:string(uuid)*
+        value:number*
+    ",
+    closed: false,
+    belongs_to: &[to("conditionId", "patron_block_conditions"), mentions("patronGroupId", "groups")],
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+/// A patron's open loans and fees/fines as the blocks count them.
+pub static USER_SUMMARY: RecordType = RecordType {
+    name: "userSummary",
+    module: "mod-patron-blocks",
+    table: "user_summary",
+    path: "/user-summary",
+    shape: "
+        id:string(uuid)*
+        _version:integer
+        userId:string(uuid)*
+        openLoans:array<object>*
+        openLoans[].loanId:string(uuid)*
+        openLoans[].dueDate:string(date-time)*
+        openLoans[].recall:boolean*=false
+        openLoans[].itemLost:boolean=false
+        openLoans[].itemClaimedReturned:boolean=false
+        openLoans[].gracePeriod:object(open)
+        openLoans[].gracePeriod.duration:integer*
+        openLoans[].gracePeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
+        openFeesFines:array<object>*
+        openFeesFines[].feeFineId:string(uuid)*
+        openFeesFines[].feeFineTypeId:string(uuid)*
+        openFeesFines[].loanId:string(uuid)
+        openFeesFines[].balance:number*
+    ",
+    unique: &[unique(&["userId"])],
+    belongs_to: &[mentions("userId", "users")],
+    optimistic_locking: true,
+    routes: Routes::ByHand,
+    ..PLAIN
+};
+
+/// A run that counts the summaries anew.
+pub static SYNCHRONIZATION_JOB: RecordType = RecordType {
+    name: "synchronizationJob",
+    module: "mod-patron-blocks",
+    table: "synchronization_jobs",
+    path: "/automated-patron-blocks/synchronization/job",
+    shape: "
+        id:string(uuid)
+        scope:string(enum=user|full)*
+        userId:string(uuid)
+        status:string
+        totalNumberOfLoans:integer
+        totalNumberOfFeesFines:integer
+        numberOfProcessedLoans:integer
+        numberOfProcessedFeesFines:integer
+        errors:array<string>
+    ",
+    routes: Routes::ByHand,
+    ..PLAIN
+};

@@ -1,0 +1,201 @@
+//! Requests and what surrounds them.
+
+use carrel_records::{PLAIN, Put, RecordType, Routes, date, joined, mentions, text, to, unique};
+
+/// A patron's wish for an item or title.
+pub static REQUEST: RecordType = RecordType {
+    name: "request",
+    module: "mod-circulation-storage",
+    table: "request",
+    path: "/request-storage/requests",
+    collection: "requests",
+    shape: "
+        id:string(uuid)
+        requestLevel:string(enum=Item|Title)*
+        requestType:string(enum=Hold|Recall|Page)*
+        ecsRequestPhase:string(enum=Primary|Secondary|Intermediate)
+        requestDate:string(date-time)*
+        patronComments:string
+        requesterId:string(uuid)*
+        proxyUserId:string(uuid)
+        instanceId:string(uuid)*
+        holdingsRecordId:string(uuid)
+        itemId:string(uuid)
+        status:string(enum=Open - Not yet filled|Open - Awaiting pickup|Open - In transit|\
+            Open - Awaiting delivery|Closed - Filled|Closed - Cancelled|Closed - Unfilled|\
+            Closed - Pickup expired)*
+        cancellationReasonId:string(uuid)
+        cancelledByUserId:string
+        cancellationAdditionalInformation:string
+        cancelledDate:string(date-time)
+        position:integer
+        instance:object(open)
+        instance.title:string
+        instance.identifiers:array<object>
+        instance.identifiers[].value:string*
+        instance.identifiers[].identifierTypeId:string(uuid)*
+        item:object
+        item.barcode:string
+        item.itemEffectiveLocationId:string(uuid)
+        item.itemEffectiveLocationName:string
+        item.retrievalServicePointId:string(uuid)
+        item.retrievalServicePointName:string
+        requester:object
+        requester.firstName:string
+        requester.lastName:string
+        requester.middleName:string
+        requester.barcode:string
+        requester.patronGroup:string
+        proxy:object
+        proxy.firstName:string
+        proxy.lastName:string
+        proxy.middleName:string
+        proxy.barcode:string
+        proxy.patronGroup:string
+        fulfillmentPreference:string(enum=Hold Shelf|Delivery)*
+        deliveryAddressTypeId:string(uuid)
+        requestExpirationDate:string(date-time)
+        holdShelfExpirationDate:string(date-time)
+        pickupServicePointId:string(uuid)
+        tags:object
+        tags.tagList:array<string>
+        printDetails:object
+        printDetails.printCount:integer
+        printDetails.requesterId:string
+        printDetails.isPrinted:boolean
+        printDetails.printEventDate:string(date-time)
+        awaitingPickupRequestClosedDate:string(date-time,ro)
+        searchIndex:object
+        searchIndex.callNumberComponents:object
+        searchIndex.callNumberComponents.callNumber:string
+        searchIndex.callNumberComponents.prefix:string
+        searchIndex.callNumberComponents.suffix:string
+        searchIndex.shelvingOrder:string
+        searchIndex.pickupServicePointName:string
+        itemLocationCode:string
+        isDcbReRequestCancellation:boolean
+    ",
+    fields: &[
+        text("requestType").keep_accents().indexed(),
+        text("status").keep_accents().indexed(),
+        text("requestLevel").keep_accents().indexed(),
+        text("searchIndex.pickupServicePointName").keep_accents().indexed(),
+        text("searchIndex.shelvingOrder").keep_accents().indexed(),
+        text("item.itemEffectiveLocationId").keep_accents().indexed(),
+        text("item.itemEffectiveLocationName").keep_accents().indexed(),
+        text("item.retrievalServicePointId").keep_accents().indexed(),
+        text("item.retrievalServicePointName").keep_accents().indexed(),
+        text("searchIndex.callNumberComponents.callNumber").keep_accents().indexed(),
+        joined(
+            "fullCallNumberIndex",
+            &[
+                "searchIndex.callNumberComponents.prefix",
+                "searchIndex.callNumberComponents.callNumber",
+                "searchIndex.callNumberComponents.suffix",
+            ],
+        )
+        .keep_accents()
+        .indexed(),
+        text("itemIdEq").at("itemId").keep_case().keep_accents().indexed(),
+        text("itemIsbn").sql(ISBNS_OF_THE_TITLE).words().ignore_hyphens(),
+        date("requestDate").indexed(),
+        date("requestExpirationDate").indexed(),
+        date("holdShelfExpirationDate").indexed(),
+        text("item.barcode").indexed(),
+        text("requester.barcode").indexed(),
+        text("instance.title").words(),
+        date("metadata.updatedDate").indexed(),
+    ],
+    unique: &[unique(&["itemId", "position"])],
+    belongs_to: &[
+        to("cancellationReasonId", "cancellation_reason"),
+        mentions("itemId", "item"),
+        mentions("pickupServicePointId", "service_point"),
+        mentions("requesterId", "users"),
+        mentions("instanceId", "instance"),
+    ],
+    events: Some("circulation.request"),
+    put: Put::CreatesToo,
+    ..PLAIN
+};
+
+/// Where and how a patron wants to get requested items.
+pub static REQUEST_PREFERENCE: RecordType = RecordType {
+    name: "requestPreference",
+    module: "mod-circulation-storage",
+    table: "user_request_preference",
+    path: "/request-preference-storage/request-preference",
+    collection: "requestPreferences",
+    shape: "
+        id:string(uuid)
+        userId:string(uuid)*
+        holdShelf:boolean*
+        delivery:boolean*
+        defaultServicePointId:string(uuid)
+        defaultDeliveryAddressTypeId:string(uuid)
+        fulfillment:string(enum=Delivery|Hold Shelf)
+    ",
+    unique: &[unique(&["userId"])],
+    belongs_to: &[mentions("userId", "users")],
+    ..PLAIN
+};
+
+/// Why a request is cancelled.
+pub static CANCELLATION_REASON: RecordType = RecordType {
+    name: "cancellationReason",
+    module: "mod-circulation-storage",
+    table: "cancellation_reason",
+    path: "/cancellation-reason-storage/cancellation-reasons",
+    collection: "cancellationReasons",
+    shape: "
+        id:string(uuid)
+        name:string*
+        description:string
+        publicDescription:string
+        requiresAdditionalInformation:boolean
+        source:string
+    ",
+    fields: &[text("name").indexed()],
+    unique: &[unique(&["name"])],
+    ..PLAIN
+};
+
+/// A pick slip was printed for a request.
+pub static PRINT_EVENT: RecordType = RecordType {
+    name: "printEvent",
+    module: "mod-circulation-storage",
+    table: "print_events",
+    path: "/print-events-storage/print-events-entry",
+    shape: "
+        id:string(uuid)
+        requestId:string(uuid)*
+        requesterId:string(uuid)*
+        requesterName:string*
+        printEventDate:string(date-time)*
+    ",
+    closed: false,
+    belongs_to: &[mentions("requestId", "request")],
+    routes: Routes::ByHand,
+    ..PLAIN
+};
+
+/// A run that turns item requests into title requests or back.
+pub static TLR_FEATURE_TOGGLE_JOB: RecordType = RecordType {
+    name: "tlrFeatureToggleJob",
+    module: "mod-circulation-storage",
+    table: "tlr_feature_toggle_job",
+    path: "/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs",
+    collection: "tlrFeatureToggleJobs",
+    shape: "
+        id:string(uuid)
+        status:string(enum=open|in-progress|done|failed)
+        numberOfUpdatedRequests:integer
+        errors:array<string>
+    ",
+    ..PLAIN
+};
+
+/// Valid ISBNs of the requested title, as text; the id is FOLIO's for the identifier type ISBN.
+const ISBNS_OF_THE_TITLE: &str = "jsonb_path_query_array(request.doc, \
+     '$.instance.identifiers[*] ? (@.identifierTypeId == \
+     \"8261054f-be78-422d-bd51-4ed9f33c3422\").value')::text";
