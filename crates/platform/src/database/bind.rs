@@ -1,0 +1,120 @@
+//! The values that statements are given, and documents as bytes.
+
+use bytes::BytesMut;
+use jiff::Timestamp;
+use postgres_types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use serde_json::Value;
+use std::error::Error;
+use uuid::Uuid;
+
+/// A value bound to a statement. SQL text never holds values.
+#[derive(Debug, Clone)]
+pub enum Bind {
+    Null,
+    Text(String),
+    Texts(Vec<String>),
+    Uuid(Uuid),
+    Uuids(Vec<Uuid>),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Instant(Timestamp),
+    /// A JSON text, bound as jsonb.
+    Json(String),
+    /// JSON texts, bound as text[] and cast in the statement.
+    Jsons(Vec<String>),
+}
+
+macro_rules! bind_from {
+    ($($kind:ty => $variant:ident),*) => {$(
+        impl From<$kind> for Bind { fn from(value: $kind) -> Bind { Bind::$variant(value) } }
+        impl From<Option<$kind>> for Bind {
+            fn from(value: Option<$kind>) -> Bind { value.map_or(Bind::Null, Bind::$variant) }
+        }
+    )*};
+}
+bind_from!(String => Text, Vec<String> => Texts, Uuid => Uuid, Vec<Uuid> => Uuids, i64 => Int, f64 => Float,
+    bool => Bool, Timestamp => Instant);
+
+impl From<&str> for Bind {
+    fn from(value: &str) -> Bind {
+        Bind::Text(value.to_owned())
+    }
+}
+impl From<i32> for Bind {
+    fn from(value: i32) -> Bind {
+        Bind::Int(value.into())
+    }
+}
+impl From<&Value> for Bind {
+    fn from(value: &Value) -> Bind {
+        Bind::Json(value.to_string())
+    }
+}
+
+impl ToSql for Bind {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Bind::Null => Ok(IsNull::Yes),
+            Bind::Text(text) => {
+                if *kind == Type::JSONB {
+                    out.extend_from_slice(&[1]);
+                }
+                out.extend_from_slice(text.as_bytes());
+                Ok(IsNull::No)
+            }
+            Bind::Texts(texts) | Bind::Jsons(texts) => texts.to_sql(kind, out),
+            Bind::Uuid(id) => id.to_sql(kind, out),
+            Bind::Uuids(ids) => ids.to_sql(kind, out),
+            // A number is written in the width that the statement asks for.
+            Bind::Int(number) => match *kind {
+                Type::INT2 => i16::try_from(*number)?.to_sql(kind, out),
+                Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+                Type::FLOAT8 => (*number as f64).to_sql(kind, out),
+                _ => number.to_sql(&Type::INT8, out),
+            },
+            Bind::Float(number) => number.to_sql(kind, out),
+            Bind::Bool(value) => value.to_sql(kind, out),
+            Bind::Instant(instant) => instant.to_sql(kind, out),
+            Bind::Json(json) => {
+                if *kind == Type::JSONB {
+                    out.extend_from_slice(&[1]);
+                }
+                out.extend_from_slice(json.as_bytes());
+                Ok(IsNull::No)
+            }
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        // Statements are ours: a mismatch of type is found by the server and by the first test of the statement.
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A document as the text that PostgreSQL sends, unparsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json(pub String);
+
+impl Json {
+    /// Parses the text; stored documents are JSON by their column's type.
+    pub fn parse(&self) -> Value {
+        serde_json::from_str(&self.0).expect("a jsonb column holds JSON")
+    }
+    /// Reads it into a type of ours.
+    pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.0)
+    }
+}
+
+impl<'a> FromSql<'a> for Json {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        let text = if *kind == Type::JSONB { raw.get(1..).unwrap_or_default() } else { raw };
+        Ok(Json(std::str::from_utf8(text)?.to_owned()))
+    }
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::JSONB | Type::JSON | Type::TEXT)
+    }
+}

@@ -1,0 +1,242 @@
+//! Statements that travel together: one flight is one round trip, however many statements it carries.
+
+use crate::database::{Bind, Connection, Json, failure};
+use crate::meter;
+use carrel_records::Failure;
+use futures_util::future::join_all;
+use std::borrow::Cow;
+use std::time::Instant;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+/// Statements to send in one go, in order.
+#[derive(Default)]
+pub struct Flight {
+    steps: Vec<Step>,
+}
+
+struct Step {
+    sql: Cow<'static, str>,
+    binds: Vec<Bind>,
+}
+
+/// What came back, by the number that [`Flight::add`] gave.
+pub struct Landed {
+    rows: Vec<Vec<Row>>,
+    /// When the answer of each statement arrived, since the start of the flight.
+    pub arrived: Vec<std::time::Duration>,
+}
+
+/// A statement of a flight failed; the transaction is undone.
+#[derive(Debug)]
+pub struct DatabaseError {
+    /// Number of the statement in its flight.
+    pub step: usize,
+    /// SQLSTATE, where the server gave one.
+    pub state: Option<String>,
+    /// Constraint that refused the change, where one did.
+    pub constraint: Option<String>,
+    /// The server's detail, for the log.
+    pub error: tokio_postgres::Error,
+}
+
+impl DatabaseError {
+    pub fn is_unique_violation(&self) -> bool {
+        self.state.as_deref() == Some("23505")
+    }
+    pub fn is_foreign_key_violation(&self) -> bool {
+        self.state.as_deref() == Some("23503")
+    }
+    pub fn is_lock_timeout(&self) -> bool {
+        self.state.as_deref() == Some("55P03")
+    }
+    /// Deadlock or serialization failure: the same work may be tried again.
+    pub fn is_worth_another_try(&self) -> bool {
+        matches!(self.state.as_deref(), Some("40P01" | "40001"))
+    }
+}
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Failure {
+        if error.is_lock_timeout() {
+            return Failure::Unavailable("Unable to acquire lock".into());
+        }
+        failure(error.error, "running a statement")
+    }
+}
+
+impl Flight {
+    pub fn new() -> Flight {
+        Flight::default()
+    }
+
+    /// Adds a statement and gives its number.
+    pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
+        self.steps.push(Step { sql: sql.into(), binds });
+        self.steps.len() - 1
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+impl Landed {
+    pub fn rows(&self, step: usize) -> &[Row] {
+        &self.rows[step]
+    }
+    pub fn first(&self, step: usize) -> Option<&Row> {
+        self.rows[step].first()
+    }
+    /// The first column of every row as a document.
+    pub fn documents(&self, step: usize) -> Vec<Json> {
+        self.rows[step].iter().map(|row| row.get(0)).collect()
+    }
+    /// The first column of the first row as a document.
+    pub fn document(&self, step: usize) -> Option<Json> {
+        self.first(step).and_then(|row| row.get(0))
+    }
+}
+
+impl Connection {
+    /// Sends the statements in one round trip, outside a transaction of ours.
+    pub async fn fly(&self, flight: Flight) -> Result<Landed, DatabaseError> {
+        fly(self, None, flight, None).await
+    }
+
+    /// One statement, one round trip.
+    pub async fn query(
+        &self,
+        sql: impl Into<Cow<'static, str>>,
+        binds: Vec<Bind>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let mut flight = Flight::new();
+        flight.add(sql, binds);
+        Ok(self.fly(flight).await?.rows.pop().unwrap_or_default())
+    }
+
+    /// A transaction that begins with its first flight.
+    pub fn begin(self) -> Tx {
+        Tx { connection: Some(self), state: State::NotBegun }
+    }
+}
+
+/// A transaction: it begins with its first flight, ends with the flight that says so, and is undone when
+/// dropped before.
+pub struct Tx {
+    connection: Option<Connection>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    NotBegun,
+    Open,
+    Done,
+}
+
+impl Tx {
+    /// Sends the statements in one round trip; the first flight of the transaction carries its BEGIN.
+    pub async fn fly(&mut self, flight: Flight) -> Result<Landed, DatabaseError> {
+        let before = (self.state == State::NotBegun).then_some("BEGIN");
+        self.state = State::Open;
+        fly(self.connection(), before, flight, None).await
+    }
+
+    /// Sends the statements and the COMMIT in one round trip.
+    pub async fn fly_and_commit(mut self, flight: Flight) -> Result<Landed, DatabaseError> {
+        let before = (self.state == State::NotBegun).then_some("BEGIN");
+        self.state = State::Open;
+        let landed = fly(self.connection(), before, flight, Some("COMMIT")).await;
+        // Where a statement failed, the server has answered COMMIT with a rollback.
+        if landed.is_ok() || !self.connection().client.is_closed() {
+            self.state = State::Done;
+        }
+        landed
+    }
+
+    /// One statement, one round trip.
+    pub async fn query(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        binds: Vec<Bind>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let mut flight = Flight::new();
+        flight.add(sql, binds);
+        Ok(self.fly(flight).await?.rows.pop().unwrap_or_default())
+    }
+
+    pub async fn commit(self) -> Result<(), DatabaseError> {
+        self.fly_and_commit(Flight::new()).await.map(|_| ())
+    }
+
+    fn connection(&self) -> &Connection {
+        self.connection.as_ref().expect("the connection is taken only when the transaction is dropped")
+    }
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        if self.state == State::Open
+            && let Some(connection) = self.connection.take()
+        {
+            // Nobody waits for a rollback; the connection goes back to its pool when it is done.
+            tokio::spawn(async move {
+                let _ = connection.client.batch_execute("ROLLBACK").await;
+            });
+        }
+    }
+}
+
+async fn fly(
+    connection: &Connection,
+    before: Option<&'static str>,
+    flight: Flight,
+    after: Option<&'static str>,
+) -> Result<Landed, DatabaseError> {
+    let client = &connection.client;
+    let started = Instant::now();
+    // Statements are prepared once a connection: not counted as flights, as they do not recur.
+    let mut statements = Vec::with_capacity(flight.steps.len());
+    for (step, Step { sql, .. }) in flight.steps.iter().enumerate() {
+        statements.push(client.prepare_cached(sql).await.map_err(|error| told(step, error))?);
+    }
+    let control = |sql: Option<&'static str>| async move {
+        match sql {
+            Some(sql) => client.batch_execute(sql).await,
+            None => Ok(()),
+        }
+    };
+    let queries = join_all(flight.steps.iter().zip(&statements).map(|(step, statement)| async move {
+        let binds: Vec<&(dyn ToSql + Sync)> = step.binds.iter().map(|bind| bind as _).collect();
+        let rows = client.query(statement, &binds).await;
+        (rows, started.elapsed())
+    }));
+    // Polled in this order, so sent in this order; the answers are awaited together.
+    let (begun, answers, ended) = {
+        let begin = control(before);
+        let end = control(after);
+        futures_util::future::join3(begin, queries, end).await
+    };
+    meter::flew(started.elapsed());
+    begun.map_err(|error| told(0, error))?;
+    let mut rows = Vec::with_capacity(answers.len());
+    let mut arrived = Vec::with_capacity(answers.len());
+    for (step, (answer, when)) in answers.into_iter().enumerate() {
+        rows.push(answer.map_err(|error| told(step, error))?);
+        arrived.push(when);
+    }
+    ended.map_err(|error| told(rows.len(), error))?;
+    Ok(Landed { rows, arrived })
+}
+
+fn told(step: usize, error: tokio_postgres::Error) -> DatabaseError {
+    let (state, constraint) = match error.as_db_error() {
+        Some(db) => (Some(db.code().code().to_owned()), db.constraint().map(str::to_owned)),
+        None => (None, None),
+    };
+    DatabaseError { step, state, constraint, error }
+}

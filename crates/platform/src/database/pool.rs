@@ -1,0 +1,112 @@
+//! Where a tenant's data lives, and its few connections, born with role and search path.
+
+use crate::database::failure;
+use carrel_records::Failure;
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::{Config, NoTls};
+
+/// Where a PostgreSQL server is and how many connections it gets from this node.
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub primary: Config,
+    pub replicas: Vec<Config>,
+    /// Connections per tenant for writing; as many again for reading from each replica.
+    pub per_tenant: usize,
+}
+
+/// All pools of this node stand under one limit of connections in use.
+#[derive(Debug, Clone)]
+pub struct Pools {
+    limit: Arc<Semaphore>,
+}
+
+impl Pools {
+    pub fn new(limit: usize) -> Pools {
+        Pools { limit: Arc::new(Semaphore::new(limit)) }
+    }
+
+    /// A pool for one role and schema; `None` keeps the role that connects.
+    pub fn open(&self, config: &Config, schema: Option<&str>, size: usize) -> OpenPool {
+        let mut config = config.clone();
+        // Waiting longer than this for a row means that something is stuck; the desk hears of it.
+        let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
+        // The plan of a prepared statement with a bound value is the same each time by design; planning it
+        // anew for five times before deciding so costs more than the work.
+        options.push_str(" -c plan_cache_mode=auto -c jit=off -c timezone=UTC");
+        if let Some(schema) = schema {
+            options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
+        }
+        config.options(&options);
+        config.connect_timeout(Duration::from_secs(5));
+        config.application_name("carrel");
+        let manager = Manager::from_config(
+            config,
+            NoTls,
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
+        let pool = Pool::builder(manager)
+            .max_size(size)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(Duration::from_secs(10)))
+            .create_timeout(Some(Duration::from_secs(5)))
+            .build()
+            .expect("a pool with a runtime and a size can be built");
+        OpenPool { pool, limit: Arc::clone(&self.limit) }
+    }
+}
+
+/// The connections of one role to one server.
+#[derive(Debug, Clone)]
+pub struct OpenPool {
+    pool: Pool,
+    limit: Arc<Semaphore>,
+}
+
+impl OpenPool {
+    /// Borrows a connection, waiting for one for ten seconds at most.
+    pub async fn get(&self) -> Result<Connection, Failure> {
+        let permit = Arc::clone(&self.limit)
+            .acquire_owned()
+            .await
+            .map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
+        // A connection that died while idle is noticed at its first use; a closed one is replaced here.
+        let client = self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(cause) => failure(cause, "opening a connection to the database"),
+            PoolError::Timeout(_) => Failure::Unavailable(
+                "All connections to the database are busy. Try again in a moment.".into(),
+            ),
+            other => Failure::Internal {
+                context: "borrowing a database connection".into(),
+                cause: Some(other.into()),
+            },
+        })?;
+        Ok(Connection { client, _permit: permit })
+    }
+
+    pub fn close(&self) {
+        self.pool.close();
+    }
+
+    /// (open, idle, waiting)
+    pub fn use_now(&self) -> (usize, usize, usize) {
+        let status = self.pool.status();
+        (status.size, status.available, status.waiting)
+    }
+}
+
+/// A borrowed connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) client: Object,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    /// The driver's client, for COPY and streams.
+    pub fn client(&self) -> &tokio_postgres::Client {
+        &self.client
+    }
+}

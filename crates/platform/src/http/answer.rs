@@ -1,0 +1,94 @@
+//! Answers: status codes and FOLIO's bodies. The only place that turns a failure into HTTP.
+
+use carrel_records::Failure;
+use http::{HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What goes back to the client.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub content_type: &'static str,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Vec<u8>,
+}
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain";
+
+impl Answer {
+    /// 200 with JSON.
+    pub fn json(value: &impl Serialize) -> Answer {
+        Answer::json_bytes(serde_json::to_vec(value).expect("our own values are JSON"))
+    }
+    /// 200 with JSON that is text already.
+    pub fn json_bytes(body: Vec<u8>) -> Answer {
+        Answer { status: StatusCode::OK, content_type: JSON, headers: Vec::new(), body }
+    }
+    /// 201 with JSON.
+    pub fn created(value: &impl Serialize) -> Answer {
+        Answer::json(value).status(StatusCode::CREATED)
+    }
+    /// 204.
+    pub fn no_content() -> Answer {
+        Answer {
+            status: StatusCode::NO_CONTENT,
+            content_type: TEXT,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+    /// Plain text with a status.
+    pub fn text(status: StatusCode, text: impl Into<String>) -> Answer {
+        Answer { status, content_type: TEXT, headers: Vec::new(), body: text.into().into_bytes() }
+    }
+    pub fn html(text: impl Into<String>) -> Answer {
+        Answer {
+            status: StatusCode::OK,
+            content_type: "text/html; charset=utf-8",
+            headers: Vec::new(),
+            body: text.into().into_bytes(),
+        }
+    }
+    pub fn status(mut self, status: StatusCode) -> Answer {
+        self.status = status;
+        self
+    }
+    /// Adds a header; a value that cannot stand in a header is left out.
+    pub fn header(mut self, name: HeaderName, value: impl AsRef<str>) -> Answer {
+        if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+    pub fn location(self, path: impl AsRef<str>) -> Answer {
+        self.header(http::header::LOCATION, path)
+    }
+
+    /// The answer for a failure, in FOLIO's shape.
+    pub fn of_failure(failure: &Failure) -> Answer {
+        let text = |status, text: &str| Answer::text(status, text);
+        match failure {
+            Failure::Refused(refusals) => {
+                let errors: Vec<Value> = refusals.iter().map(|refusal| refusal.to_json()).collect();
+                Answer::json(&json!({"errors": errors, "total_records": errors.len()}))
+                    .status(StatusCode::UNPROCESSABLE_ENTITY)
+            }
+            Failure::NotFound(words) => text(StatusCode::NOT_FOUND, words),
+            Failure::Invalid(words) | Failure::Conflict(words) => text(StatusCode::BAD_REQUEST, words),
+            Failure::StaleVersion(words) => text(StatusCode::CONFLICT, words),
+            Failure::Unauthenticated(words) => text(StatusCode::UNAUTHORIZED, words),
+            Failure::Forbidden(words) => text(StatusCode::FORBIDDEN, words),
+            Failure::TooLarge(words) => text(StatusCode::PAYLOAD_TOO_LARGE, words),
+            Failure::TooMany(words) => {
+                text(StatusCode::TOO_MANY_REQUESTS, words).header(http::header::RETRY_AFTER, "1")
+            }
+            Failure::Unavailable(words) => {
+                text(StatusCode::SERVICE_UNAVAILABLE, words).header(http::header::RETRY_AFTER, "1")
+            }
+            Failure::NotBuilt(words) => text(StatusCode::NOT_IMPLEMENTED, words),
+            Failure::Internal { .. } => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        }
+    }
+}

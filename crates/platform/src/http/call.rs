@@ -1,0 +1,173 @@
+//! A request as a handler sees it.
+
+use crate::http::Permissions;
+use crate::surface::Route;
+use crate::tenant::{Library, Tenant};
+use carrel_records::Failure;
+use http::HeaderMap;
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// One request, after its tenant and caller are known.
+pub struct Call {
+    pub library: Arc<Library>,
+    /// Present on every route but the platform's own.
+    pub tenant: Option<Arc<Tenant>>,
+    pub caller: Caller,
+    pub route: &'static Route,
+    /// Parameters of the path, in order.
+    pub parameters: Vec<String>,
+    pub query: Query,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    pub request_id: String,
+    pub now: Timestamp,
+}
+
+/// Who calls.
+#[derive(Clone, Default)]
+pub struct Caller {
+    pub user_id: Option<Uuid>,
+    pub username: Option<String>,
+    pub permissions: Permissions,
+}
+
+impl Caller {
+    pub fn may(&self, permission: &str) -> bool {
+        self.permissions.holds(permission)
+    }
+}
+
+impl Call {
+    pub fn tenant(&self) -> Result<&Arc<Tenant>, Failure> {
+        self.tenant.as_ref().ok_or_else(|| Failure::Invalid("Missing tenant: X-Okapi-Tenant".into()))
+    }
+
+    /// The path's parameter by its place.
+    pub fn parameter(&self, place: usize) -> &str {
+        self.parameters.get(place).map_or("", String::as_str)
+    }
+
+    /// The path's parameter as an id; anything else is no id of a record.
+    pub fn id(&self, place: usize) -> Result<Uuid, Failure> {
+        let text = self.parameter(place);
+        Uuid::parse_str(text)
+            .ok()
+            .filter(|_| text.len() == 36)
+            .ok_or_else(|| Failure::Invalid(format!("'{text}' is not a UUID")))
+    }
+
+    /// The body as a JSON object, whatever content type it came under.
+    pub fn object(&self) -> Result<Map<String, Value>, Failure> {
+        match self.read_json::<Value>()? {
+            Value::Object(object) => Ok(object),
+            _ => Err(Failure::Invalid("The body must be a JSON object".into())),
+        }
+    }
+
+    /// The body as a type of ours.
+    pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        if self.body.is_empty() {
+            return Err(Failure::Invalid("The body must not be empty: JSON is expected".into()));
+        }
+        serde_json::from_slice(&self.body)
+            .map_err(|error| Failure::Invalid(format!("The body is not the JSON expected here: {error}")))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// Parameters behind the question mark, decoded.
+#[derive(Debug, Clone, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub fn read(text: &str) -> Query {
+        Query(
+            text.split('&')
+                .filter(|pair| !pair.is_empty())
+                .map(|pair| {
+                    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    (decode(key, true), decode(value, true))
+                })
+                .collect(),
+        )
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// A whole number within bounds; refused with the parameter's name.
+    pub fn number(&self, name: &str, default: i64, least: i64, most: i64) -> Result<i64, Failure> {
+        let Some(text) = self.get(name).filter(|text| !text.is_empty()) else { return Ok(default) };
+        match text.trim().parse::<i64>() {
+            Ok(number) if (least..=most).contains(&number) => Ok(number),
+            _ => Err(Failure::Invalid(format!(
+                "'{name}' parameter is incorrect. parameter value {{{text}}} is not valid: must be a whole number from {least} to {most}"
+            ))),
+        }
+    }
+}
+
+/// Percent-decoding; what is not valid UTF-8 afterwards is replaced.
+pub fn decode(text: &str, plus_is_blank: bool) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut place = 0;
+    while place < bytes.len() {
+        match bytes[place] {
+            b'%' if place + 2 < bytes.len() || place + 2 == bytes.len() - 1 => {
+                let hex = text.get(place + 1..place + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                match hex {
+                    Some(byte) => {
+                        out.push(byte);
+                        place += 3;
+                        continue;
+                    }
+                    None => out.push(b'%'),
+                }
+            }
+            b'+' if plus_is_blank => out.push(b' '),
+            byte => out.push(byte),
+        }
+        place += 1;
+    }
+    String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_values_are_form_encoded() {
+        let query = Query::read("query=(barcode%3D%3D%22a+b%22)&limit=1&x");
+        assert_eq!(query.get("query"), Some("(barcode==\"a b\")"));
+        assert_eq!(query.get("limit"), Some("1"));
+        assert_eq!(query.get("x"), Some(""));
+        assert_eq!(decode("100%", true), "100%");
+        assert_eq!(decode("%41", false), "A");
+    }
+
+    #[test]
+    fn a_number_out_of_bounds_is_refused() {
+        let query = Query::read("limit=-1&offset=5");
+        assert!(query.number("limit", 10, 0, 100).is_err());
+        assert_eq!(query.number("offset", 0, 0, 100).expect("fits"), 5);
+        assert_eq!(query.number("size", 7, 0, 100).expect("default"), 7);
+    }
+}

@@ -1,0 +1,15 @@
+//! From a request's bytes to a handler's call, and from its answer to bytes.
+
+mod answer;
+mod call;
+mod doorkeeper;
+mod pretty;
+mod router;
+mod serve;
+
+pub use answer::Answer;
+pub use call::{Call, Caller, Query};
+pub use doorkeeper::{Doorkeeper, Permissions};
+pub use pretty::pretty;
+pub use router::{Handler, Router, handler};
+pub use serve::{App, BOUNDS, ModuleFigures, cookie, serve, token_of};

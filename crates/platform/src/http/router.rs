@@ -1,0 +1,125 @@
+//! Handlers by method and path; the paths are those of the surface.
+
+use crate::http::{Answer, Call};
+use crate::surface::{ROUTES, Route};
+use carrel_records::Failure;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+pub type Handling = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
+
+/// What answers a route.
+pub type Handler = Arc<dyn Fn(Call) -> Handling + Send + Sync>;
+
+/// Makes a handler of an async function.
+pub fn handler<F, W>(function: F) -> Handler
+where
+    F: Fn(Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    Arc::new(move |call| Box::pin(function(call)))
+}
+
+/// A route of the surface and what answers it; nothing means 501.
+pub struct Place {
+    pub route: &'static Route,
+    pub handler: Option<Handler>,
+}
+
+/// All routes.
+pub struct Router {
+    places: Vec<Place>,
+    by_name: HashMap<(&'static str, &'static str), usize>,
+    by_method: HashMap<&'static str, matchit::Router<usize>>,
+}
+
+impl Default for Router {
+    fn default() -> Router {
+        let mut router =
+            Router { places: Vec::new(), by_name: HashMap::new(), by_method: HashMap::new() };
+        for (place, route) in ROUTES.iter().enumerate() {
+            router.places.push(Place { route, handler: None });
+            router.by_name.insert((&route.method, &route.path), place);
+            router
+                .by_method
+                .entry(&route.method)
+                .or_default()
+                .insert(route.path.clone(), place)
+                .unwrap_or_else(|error| panic!("{} {}: {error}", route.method, route.path));
+        }
+        router
+    }
+}
+
+impl Router {
+    /// Connects a handler to a route of the surface.
+    ///
+    /// # Panics
+    /// Where the surface has no such route: a spelling mistake in a wing.
+    pub fn on<F, W>(&mut self, method: &str, path: &str, function: F)
+    where
+        F: Fn(Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<Answer, Failure>> + Send + 'static,
+    {
+        assert!(self.try_on(method, path, handler(function)), "the surface has no route {method} {path}");
+    }
+
+    /// Connects a handler where the surface has such a route and nothing answers it yet.
+    pub fn try_on(&mut self, method: &str, path: &str, handler: Handler) -> bool {
+        let Some(place) = self.by_name.get(&(method, path)) else { return false };
+        self.places[*place].handler = Some(handler);
+        true
+    }
+
+    /// Whether the surface has the route.
+    pub fn knows(&self, method: &str, path: &str) -> bool {
+        self.by_name.contains_key(&(method, path))
+    }
+
+    /// Whether something answers the route.
+    pub fn answers(&self, method: &str, path: &str) -> bool {
+        self.by_name.get(&(method, path)).is_some_and(|place| self.places[*place].handler.is_some())
+    }
+
+    /// The surface's paths with a method that are the collection or one level of parameter below it.
+    pub fn item_path(&self, method: &str, collection: &str) -> Option<&'static str> {
+        ROUTES
+            .iter()
+            .find(|route| {
+                route.method == method
+                    && route.path.strip_prefix(collection).is_some_and(|rest| {
+                        rest.starts_with("/{") && rest.ends_with('}') && rest.matches('/').count() == 1
+                    })
+            })
+            .map(|route| route.path.as_str())
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The route for a request, with the values of its parameters.
+    pub fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
+        let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+        let matched = self.by_method.get(method)?.at(path).ok()?;
+        let parameters =
+            matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
+        Some((&self.places[*matched.value], parameters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_path_wins_over_a_parameter() {
+        let router = Router::default();
+        let (place, _) = router.find("GET", "/circulation/requests/allowed-service-points").expect("known");
+        assert_eq!(place.route.path, "/circulation/requests/allowed-service-points");
+        let (place, parameters) = router.find("GET", "/circulation/requests/x%20y").expect("known");
+        assert_eq!((place.route.path.as_str(), &parameters[0][..]), ("/circulation/requests/{id}", "x y"));
+    }
+}

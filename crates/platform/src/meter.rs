@@ -1,0 +1,52 @@
+//! What a request cost: database round trips and time, and the time in which it was worked on.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+tokio::task_local! {
+    static METER: Arc<Meter>;
+}
+
+/// Counts for one request.
+#[derive(Debug, Default)]
+pub struct Meter {
+    pub flights: AtomicU64,
+    /// Nanoseconds between sending flights and having their answers.
+    pub database: AtomicU64,
+    /// Nanoseconds in which the request's future was polled.
+    pub busy: AtomicU64,
+}
+
+/// Counts one round trip for the request at hand, if there is one.
+pub(crate) fn flew(time: Duration) {
+    let _ = METER.try_with(|meter| {
+        meter.flights.fetch_add(1, Relaxed);
+        meter.database.fetch_add(time.as_nanos() as u64, Relaxed);
+    });
+}
+
+/// Runs a request's work with a meter.
+pub async fn metered<F: Future>(meter: Arc<Meter>, work: F) -> F::Output {
+    let timed = Timed { work: Box::pin(work), meter: Arc::clone(&meter) };
+    METER.scope(meter, timed).await
+}
+
+struct Timed<F> {
+    work: Pin<Box<F>>,
+    meter: Arc<Meter>,
+}
+
+impl<F: Future> Future for Timed<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let started = Instant::now();
+        let polled = self.work.as_mut().poll(context);
+        self.meter.busy.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        polled
+    }
+}

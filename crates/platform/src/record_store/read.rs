@@ -1,0 +1,200 @@
+//! Reading records: one by id, many by CQL, as the bytes that PostgreSQL sends.
+
+use crate::database::{Bind, Connection, Flight, Json};
+use crate::http::Query as UrlQuery;
+use crate::record_store::missing_index;
+use carrel_cql::Query;
+use carrel_cql::sql::{Argument, Where};
+use carrel_records::{Failure, RecordType};
+use uuid::Uuid;
+
+/// How many matches are counted exactly; above it the planner's estimate is told.
+pub const COUNTED_EXACTLY: i64 = 100_000;
+
+/// What a collection is asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub query: Option<Query>,
+    pub limit: i64,
+    pub offset: i64,
+    pub count: Count,
+}
+
+/// Whether the number of matches is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    Wanted,
+    Unwanted,
+}
+
+/// A page of documents and the number of all matches.
+pub struct Page {
+    pub documents: Vec<Json>,
+    pub total: i64,
+}
+
+impl Asked {
+    /// Reads `query`, `limit`, `offset`, `totalRecords`.
+    pub fn read(url: &UrlQuery) -> Result<Asked, Failure> {
+        let text = url.get("query").map(str::trim).filter(|text| !text.is_empty());
+        Ok(Asked {
+            query: text.map(parse).transpose()?,
+            limit: url.number("limit", 10, 0, i64::from(i32::MAX))?,
+            offset: url.number("offset", 0, 0, i64::from(i32::MAX))?,
+            count: match url.get("totalRecords") {
+                Some("none") => Count::Unwanted,
+                _ => Count::Wanted,
+            },
+        })
+    }
+
+    /// All matches of a query of ours.
+    pub fn all(query: &str) -> Asked {
+        let query = Query::parse(query).expect("our own queries are CQL");
+        Asked { query: Some(query), limit: i64::from(i32::MAX), offset: 0, count: Count::Unwanted }
+    }
+}
+
+/// Parses CQL; what is wrong with it becomes a 400 that points at the place.
+pub fn parse(text: &str) -> Result<Query, Failure> {
+    Query::parse(text).map_err(|bad| Failure::Invalid(bad.to_string()))
+}
+
+/// The SQL expression of a record's whole document.
+pub fn document_sql(record: &RecordType) -> String {
+    match &record.composed {
+        Some(composed) => composed.document.to_owned(),
+        None => format!("{}.doc", record.table),
+    }
+}
+
+/// The `FROM` text of a record.
+pub fn from_sql(record: &RecordType) -> &'static str {
+    match &record.composed {
+        Some(composed) => composed.from,
+        None => record.table,
+    }
+}
+
+/// The condition of a query over a record type, with fields lacking an index reported.
+pub fn condition(
+    query: Option<&Query>,
+    record: &RecordType,
+    all: &[&'static RecordType],
+) -> Result<Where, Failure> {
+    let condition =
+        Where::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
+    for missing in &condition.missing_indexes {
+        missing_index::saw(&missing.table, &missing.field, &missing.relation);
+    }
+    Ok(condition)
+}
+
+/// Values of CQL as values of statements.
+pub fn binds(arguments: &[Argument]) -> Vec<Bind> {
+    arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Text(text) => Bind::Text(text.clone()),
+            Argument::Texts(texts) => Bind::Texts(texts.clone()),
+            Argument::Uuid(id) => Bind::Uuid(*id),
+            Argument::Uuids(ids) => Bind::Uuids(ids.clone()),
+            Argument::Number(number) => Bind::Float(*number),
+            Argument::Bool(value) => Bind::Bool(*value),
+            Argument::Instant(instant) => Bind::Instant(*instant),
+        })
+        .collect()
+}
+
+/// The record with the id, as it is read.
+pub async fn find(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Option<Json>, Failure> {
+    let sql = format!(
+        "SELECT {} FROM {} WHERE {}.id = $1",
+        document_sql(record),
+        from_sql(record),
+        record.table
+    );
+    let rows = connection.query(sql, vec![id.into()]).await?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+/// A page of matches and their number, in one round trip.
+pub async fn list(
+    connection: &Connection,
+    record: &RecordType,
+    all: &[&'static RecordType],
+    asked: &Asked,
+) -> Result<Page, Failure> {
+    let condition = condition(asked.query.as_ref(), record, all)?;
+    let from = from_sql(record);
+    let conditions = &condition.conditions;
+    let mut flight = Flight::new();
+    let page = {
+        let mut binds = binds(&condition.arguments);
+        let (limit, offset) = (binds.len() + 1, binds.len() + 2);
+        binds.push(asked.limit.into());
+        binds.push(asked.offset.into());
+        let sql = format!(
+            "SELECT {} FROM {from} WHERE {conditions} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+            document_sql(record),
+            condition.order_by,
+        );
+        (asked.limit > 0).then(|| flight.add(sql, binds))
+    };
+    let counted = (asked.count == Count::Wanted).then(|| {
+        flight.add(
+            format!("SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {}) few", COUNTED_EXACTLY + 1),
+            binds(&condition.arguments),
+        )
+    });
+    let landed = connection.fly(flight).await?;
+    let documents = page.map_or_else(Vec::new, |step| landed.documents(step));
+    let seen = asked.offset + documents.len() as i64;
+    let total = match counted {
+        None => seen,
+        Some(step) => {
+            let count: i64 = landed.first(step).map_or(0, |row| row.get(0));
+            if count > COUNTED_EXACTLY {
+                estimate(connection, from, &condition).await?.max(count).max(seen)
+            } else {
+                count
+            }
+        }
+    };
+    Ok(Page { documents, total })
+}
+
+/// The planner's estimate of the matches.
+async fn estimate(connection: &Connection, from: &str, condition: &Where) -> Result<i64, Failure> {
+    let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {}", condition.conditions);
+    let rows = connection.query(sql, binds(&condition.arguments)).await?;
+    let plan: Option<Json> = rows.first().map(|row| row.get(0));
+    let rows = plan.and_then(|plan| plan.parse().pointer("/0/Plan/Plan Rows").and_then(|rows| rows.as_f64()));
+    Ok(rows.unwrap_or(0.0) as i64)
+}
+
+impl Page {
+    /// FOLIO's collection: the array first, then the number.
+    pub fn to_bytes(&self, record: &RecordType) -> Vec<u8> {
+        let key = record.collection;
+        let size: usize = self.documents.iter().map(|document| document.0.len() + 1).sum();
+        let mut body = Vec::with_capacity(size + 160);
+        body.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
+        for (place, document) in self.documents.iter().enumerate() {
+            if place > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(document.0.as_bytes());
+        }
+        body.push(b']');
+        let total = self.total;
+        body.extend_from_slice(format!(",\"totalRecords\":{total}").as_bytes());
+        if record.result_info {
+            body.extend_from_slice(
+                format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}").as_bytes(),
+            );
+        }
+        body.push(b'}');
+        body
+    }
+}

@@ -1,0 +1,133 @@
+//! The routes of plain records: whichever of the usual six the surface has for the collection and no room has
+//! taken over.
+
+use crate::http::{Answer, Call, Router, handler};
+use crate::record_store::{read, write};
+use carrel_records::{Failure, Put, RecordType};
+use http::StatusCode;
+
+/// Connects the routes of declared records that nothing answers yet.
+pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
+    for record in records.iter().copied().filter(|record| !record.path.is_empty()) {
+        let collection = record.path;
+        let mut on = |method: &str, path: Option<&str>, handler| {
+            if let Some(path) = path
+                && !router.answers(method, path)
+            {
+                router.try_on(method, path, handler);
+            }
+        };
+        let item = |router: &Router, method| router.item_path(method, collection);
+        let reads = Router::default();
+        on("GET", Some(collection), handler(move |call| list(record, call)));
+        on("POST", Some(collection), handler(move |call| create(record, call)));
+        on("DELETE", Some(collection), handler(move |call| delete_many(record, call)));
+        on("GET", item(&reads, "GET"), handler(move |call| find(record, call)));
+        on("PUT", item(&reads, "PUT"), handler(move |call| replace(record, call)));
+        on("DELETE", item(&reads, "DELETE"), handler(move |call| delete(record, call)));
+    }
+}
+
+/// `GET collection`.
+pub async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let asked = read::Asked::read(&call.query)?;
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, record, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(record)))
+}
+
+/// `GET collection/{id}`.
+pub async fn find(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let id = known_id(&call)?;
+    let connection = call.tenant()?.reader().await?;
+    match read::find(&connection, record, id).await? {
+        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        None => Err(Failure::NotFound("Not found".into())),
+    }
+}
+
+/// `POST collection`.
+pub async fn create(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let tenant = call.tenant()?;
+    let ready =
+        write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
+    if record.shapes_decisions {
+        tenant.stamp_is_stale();
+    }
+    Ok(created(record, &ready))
+}
+
+/// 201 with the stored document and its address.
+pub fn created(record: &RecordType, ready: &write::Ready) -> Answer {
+    Answer::created(&ready.document).location(format!("{}/{}", record.path, ready.id))
+}
+
+/// `PUT collection/{id}`.
+pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let id = known_id(&call)?;
+    let document = call.object()?;
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    let replaced =
+        write::replace(tx, &tenant.id, record, id, document.clone(), &call.caller, call.now).await?;
+    if replaced.is_none() {
+        if record.put == Put::ReplacesOnly {
+            return Err(Failure::NotFound("Not found".into()));
+        }
+        let mut document = document;
+        document.insert("id".into(), id.to_string().into());
+        write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
+    }
+    if record.shapes_decisions {
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::no_content())
+}
+
+/// `DELETE collection/{id}`.
+pub async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let id = known_id(&call)?;
+    let tenant = call.tenant()?;
+    let found =
+        write::delete(tenant.begin().await?, &tenant.id, record, id, &call.library.records, call.now).await?;
+    if !found {
+        return Err(Failure::NotFound("Not found".into()));
+    }
+    if record.shapes_decisions {
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::no_content())
+}
+
+/// `DELETE collection`, of all or of what a query finds.
+pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
+    // FOLIO quirk: circulation's storage empties the whole table; elsewhere a query must say so.
+    if text.is_none() && record.module != "mod-circulation-storage" {
+        return Err(Failure::Invalid(
+            "Expected CQL but query parameter is empty. Use cql.allRecords=1 for all records".into(),
+        ));
+    }
+    let query = text.map(read::parse).transpose()?;
+    let tenant = call.tenant()?;
+    write::delete_matching(
+        tenant.begin().await?,
+        &tenant.id,
+        record,
+        query.as_ref(),
+        &call.library.records,
+        call.now,
+    )
+    .await?;
+    if record.shapes_decisions {
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::no_content().status(StatusCode::NO_CONTENT))
+}
+
+/// The address's id; what is no UUID cannot be the id of anything, and FOLIO answers 404 or 400 by module.
+fn known_id(call: &Call) -> Result<uuid::Uuid, Failure> {
+    let place = call.parameters.len().saturating_sub(1);
+    call.id(place)
+}

@@ -1,0 +1,125 @@
+//! FOLIO's public surface as data: every route with its permission, every permission with its set. What the
+//! server checks, what the API document says and what the tests try come from here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+/// One route of the surface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    pub module: String,
+    pub interface: String,
+    pub version: String,
+    pub method: String,
+    /// Levels in braces are parameters: `/users/{id}`.
+    pub path: String,
+    /// All of them are required; none means that a valid token is enough or not even that.
+    pub permissions: Vec<String>,
+    /// Called by FOLIO's timers: not open to ordinary callers.
+    pub timer: bool,
+}
+
+/// Every route of FOLIO's modules that Carrel answers for, and Carrel's own.
+pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    let mut routes = read_routes(include_str!("../surface/routes.tsv"));
+    routes.extend(read_routes(include_str!("../surface/own-routes.tsv")));
+    let mut seen = HashSet::new();
+    routes.retain(|route| seen.insert((route.method.clone(), route.path.clone())));
+    routes
+});
+
+/// Each permission and the permissions that it contains.
+pub static PERMISSIONS: LazyLock<Vec<Permission>> = LazyLock::new(|| {
+    let mut seen = HashSet::new();
+    include_str!("../surface/permissions.tsv")
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut cells = line.split('\t');
+            let (module, name, inner) = (cells.next()?, cells.next()?, cells.next().unwrap_or(""));
+            seen.insert(name).then(|| Permission {
+                module: module.to_owned(),
+                name: name.into(),
+                contains: split(inner).map(Into::into).collect(),
+            })
+        })
+        .collect()
+});
+
+/// Permissions by name.
+pub static PERMISSION_BY_NAME: LazyLock<HashMap<&'static str, &'static Permission>> =
+    LazyLock::new(|| PERMISSIONS.iter().map(|permission| (&*permission.name, permission)).collect());
+
+/// The set that holds every permission there is; the first administrator of a tenant has it.
+pub const EVERYTHING: &str = "carrel.all";
+
+#[derive(Debug)]
+pub struct Permission {
+    pub module: String,
+    pub name: Arc<str>,
+    pub contains: Vec<Arc<str>>,
+}
+
+fn split(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+fn read_routes(table: &str) -> Vec<Route> {
+    let mut routes = Vec::new();
+    for line in table.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [module, interface, version, method, path, permissions, timer, kind, ..] = cells[..] else {
+            panic!("a route has eight cells at least: {line:?}");
+        };
+        // Edge modules have addresses of their own, and a filter is not a route.
+        if kind == "edge" || kind == "filter" {
+            continue;
+        }
+        let permissions: Vec<String> = split(permissions).map(str::to_owned).collect();
+        let route = |method: &str, path: &str| Route {
+            module: module.to_owned(),
+            interface: interface.to_owned(),
+            version: version.to_owned(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            permissions: permissions.clone(),
+            timer: !timer.is_empty(),
+        };
+        match path.strip_suffix('*') {
+            None => routes.push(route(method, path)),
+            // `/perms/users*` carries what stands below it too.
+            Some("/perms/users") => {
+                routes.push(route(method, "/perms/users"));
+                match method {
+                    "GET" => {
+                        routes.push(route(method, "/perms/users/{id}"));
+                        routes.push(route(method, "/perms/users/{id}/permissions"));
+                    }
+                    _ => routes.push(route(method, "/perms/users/{id}/permissions")),
+                }
+            }
+            Some(path) => routes.push(route(method, path)),
+        }
+    }
+    routes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_and_path_stands_once() {
+        let mut seen = HashSet::new();
+        for route in ROUTES.iter() {
+            assert!(seen.insert((&route.method, &route.path)), "{} {}", route.method, route.path);
+        }
+        assert!(ROUTES.len() > 900);
+    }
+
+    #[test]
+    fn a_permission_knows_what_it_contains() {
+        let all = PERMISSION_BY_NAME["circulation.all"];
+        assert!(all.contains.iter().any(|name| &**name == "circulation.check-out-by-barcode.post"));
+    }
+}

@@ -1,0 +1,440 @@
+//! A tenant is a schema and a role; the library is all tenants that this node serves.
+
+use crate::cache::Cache;
+use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, failure};
+use crate::record_store::ddl;
+use crate::token::Keys;
+use crate::wing::Wing;
+use carrel_records::{Failure, RecordType};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+/// One tenant on this node.
+pub struct Tenant {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    /// Name of its schema and of its role.
+    pub schema: String,
+    pools: TenantPools,
+    /// Values computed from its slow records.
+    pub cache: Cache,
+    /// The newest stamp that this node has seen, and when it last asked.
+    stamp: AtomicI64,
+    asked: AtomicU64,
+}
+
+struct TenantPools {
+    writer: OpenPool,
+    readers: Vec<OpenPool>,
+}
+
+/// How the server behaves, from its configuration.
+#[derive(Debug, Clone)]
+pub struct Manner {
+    /// Behind a gateway: tenant, user and permissions are taken from the headers.
+    pub behind_gateway: bool,
+    /// A secret that the gateway must send in `X-Carrel-Gateway`; without one only loopback may call.
+    pub gateway_secret: Option<String>,
+    /// Behind a gateway: an unknown tenant is made on first use.
+    pub makes_tenants: bool,
+    /// Largest body that is read, in bytes.
+    pub largest_body: usize,
+    /// Cookies are marked `Secure`.
+    pub secure_cookies: bool,
+    /// Address of the server for tests that count.
+    pub counts_flights: bool,
+}
+
+impl Default for Manner {
+    fn default() -> Manner {
+        Manner {
+            behind_gateway: false,
+            gateway_secret: None,
+            makes_tenants: false,
+            largest_body: 64 * 1024 * 1024,
+            secure_cookies: false,
+            counts_flights: false,
+        }
+    }
+}
+
+/// All that this node serves.
+pub struct Library {
+    pub wings: Vec<Wing>,
+    /// Every declared record type.
+    pub records: Vec<&'static RecordType>,
+    pub manner: Manner,
+    pub keys: Keys,
+    /// Records that a new tenant begins with: collection path and document, in order of reference.
+    pub first_records: Vec<(String, Value)>,
+    address: Address,
+    pools: Pools,
+    platform: OpenPool,
+    tenants: RwLock<HashMap<String, Arc<Tenant>>>,
+    making: tokio::sync::Mutex<()>,
+    started: Instant,
+}
+
+/// The stamp is asked for again after this time, should a notification have been missed.
+const STAMP_GOOD_FOR: Duration = Duration::from_secs(2);
+
+impl Library {
+    /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
+    pub async fn open(
+        address: Address,
+        connections: usize,
+        wings: Vec<Wing>,
+        manner: Manner,
+        first_records: Vec<(String, Value)>,
+    ) -> Result<Arc<Library>, Failure> {
+        let pools = Pools::new(connections);
+        let platform = pools.open(&address.primary, None, 4);
+        let secret = set_up_platform(&platform.get().await?).await?;
+        let records = wings.iter().flat_map(|wing| wing.records.iter().copied()).collect();
+        let library = Arc::new(Library {
+            wings,
+            records,
+            manner,
+            keys: Keys::new(&secret),
+            first_records,
+            address,
+            pools,
+            platform,
+            tenants: RwLock::default(),
+            making: tokio::sync::Mutex::new(()),
+            started: Instant::now(),
+        });
+        library.read_tenants().await?;
+        Ok(library)
+    }
+
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A connection to the platform's own tables, with the role that connects.
+    pub async fn platform(&self) -> Result<Connection, Failure> {
+        self.platform.get().await
+    }
+
+    pub fn tenant(&self, id: &str) -> Option<Arc<Tenant>> {
+        self.tenants.read().expect("no holder of this lock panics").get(id).cloned()
+    }
+
+    pub fn tenants(&self) -> Vec<Arc<Tenant>> {
+        let mut all: Vec<_> =
+            self.tenants.read().expect("no holder of this lock panics").values().cloned().collect();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    /// The tenant, also when another node made it since.
+    pub async fn find_tenant(self: &Arc<Self>, id: &str) -> Result<Option<Arc<Tenant>>, Failure> {
+        if let Some(tenant) = self.tenant(id) {
+            return Ok(Some(tenant));
+        }
+        if !is_tenant_id(id) {
+            return Ok(None);
+        }
+        self.read_tenants().await?;
+        Ok(self.tenant(id))
+    }
+
+    async fn read_tenants(&self) -> Result<(), Failure> {
+        let connection = self.platform.get().await?;
+        let rows = connection
+            .query("SELECT id, name, description, declarations FROM platform.tenant ORDER BY id", vec![])
+            .await?;
+        let current = self.declarations();
+        for row in rows {
+            let (id, name, description, declared): (String, String, String, String) =
+                (row.get(0), row.get(1), row.get(2), row.get(3));
+            if declared != current {
+                self.bring_up_to_date(&id).await?;
+            }
+            self.keep_tenant(id, name, description);
+        }
+        Ok(())
+    }
+
+    fn keep_tenant(&self, id: String, name: String, description: String) -> Arc<Tenant> {
+        let mut tenants = self.tenants.write().expect("no holder of this lock panics");
+        if let Some(known) = tenants.get(&id)
+            && known.name == name
+            && known.description == description
+        {
+            return Arc::clone(known);
+        }
+        let schema = schema_of(&id);
+        let open = |config| self.pools.open(config, Some(&schema), self.address.per_tenant);
+        let tenant = Arc::new(Tenant {
+            pools: TenantPools {
+                writer: open(&self.address.primary),
+                readers: self.address.replicas.iter().map(open).collect(),
+            },
+            id: id.clone(),
+            name,
+            description,
+            schema,
+            cache: Cache::default(),
+            stamp: AtomicI64::new(0),
+            asked: AtomicU64::new(0),
+        });
+        tenants.insert(id, Arc::clone(&tenant));
+        tenant
+    }
+
+    /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
+    pub async fn create_tenant(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+    ) -> Result<Arc<Tenant>, Failure> {
+        if !is_tenant_id(id) {
+            return Err(Failure::Invalid(format!(
+                "Invalid tenant id '{id}': 1 to 48 lower-case letters, digits and underscores, beginning with a letter"
+            )));
+        }
+        let _one_at_a_time = self.making.lock().await;
+        if let Some(tenant) = self.find_tenant(id).await? {
+            return Ok(tenant);
+        }
+        let schema = schema_of(id);
+        let connection = self.platform.get().await?;
+        // Role and schema are committed first, tables in the next transaction. The name holds only the
+        // characters checked above, so it can stand in the statement.
+        connection
+            .client()
+            .batch_execute(&format!(
+                "DO $$ BEGIN CREATE ROLE {schema} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$;
+                 GRANT {schema} TO CURRENT_USER;
+                 GRANT USAGE ON SCHEMA carrel TO {schema};
+                 CREATE SCHEMA IF NOT EXISTS {schema} AUTHORIZATION {schema};"
+            ))
+            .await
+            .map_err(|error| failure(error, "making the tenant's schema"))?;
+        drop(connection);
+        self.bring_up_to_date(id).await?;
+        self.write_first_records(id).await?;
+        let connection = self.platform.get().await?;
+        connection
+            .query(
+                "INSERT INTO platform.tenant (id, name, description, declarations) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (id) DO NOTHING",
+                vec![id.into(), name.into(), description.into(), self.declarations().into()],
+            )
+            .await?;
+        tracing::info!(tenant = id, "tenant {id} is ready");
+        Ok(self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned()))
+    }
+
+    /// Changes name and description.
+    pub async fn rename_tenant(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+    ) -> Result<(), Failure> {
+        let connection = self.platform.get().await?;
+        connection
+            .query(
+                "UPDATE platform.tenant SET name = $2, description = $3 WHERE id = $1",
+                vec![id.into(), name.into(), description.into()],
+            )
+            .await?;
+        self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned());
+        Ok(())
+    }
+
+    /// Drops the tenant with all its data; false where there is none.
+    pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
+        let _one_at_a_time = self.making.lock().await;
+        let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
+        self.tenants.write().expect("no holder of this lock panics").remove(id);
+        tenant.pools.writer.close();
+        tenant.pools.readers.iter().for_each(|pool| pool.close());
+        let schema = &tenant.schema;
+        let connection = self.platform.get().await?;
+        connection
+            .client()
+            .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE;"))
+            .await
+            .map_err(|error| failure(error, "dropping the tenant's schema"))?;
+        connection.query("DELETE FROM platform.tenant WHERE id = $1", vec![id.into()]).await?;
+        // The role may own things in other databases of the same server; then it stays.
+        if let Err(error) = connection
+            .client()
+            .batch_execute(&format!("REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"))
+            .await
+        {
+            tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
+        }
+        tracing::info!(tenant = id, "tenant {id} was dropped");
+        Ok(true)
+    }
+
+    /// Creates what the declarations name and the tenant lacks; safe to repeat.
+    async fn bring_up_to_date(&self, id: &str) -> Result<(), Failure> {
+        let schema = schema_of(id);
+        let connection = self.platform.get().await?;
+        let mut script =
+            format!("BEGIN; SELECT pg_advisory_xact_lock(hashtext('{schema}'));\nSET LOCAL ROLE {schema};\nSET LOCAL search_path TO {schema}, carrel;\nSET LOCAL lock_timeout = 0;\n");
+        script.push_str(&self.tables());
+        script.push_str("COMMIT;");
+        if let Err(error) = connection.client().batch_execute(&script).await {
+            let _ = connection.client().batch_execute("ROLLBACK").await;
+            return Err(failure(error, "making the tenant's tables"));
+        }
+        connection
+            .query(
+                "UPDATE platform.tenant SET declarations = $2 WHERE id = $1",
+                vec![id.into(), self.declarations().into()],
+            )
+            .await?;
+        Ok(())
+    }
+
+    fn tables(&self) -> String {
+        let mut script = String::from(include_str!("tenant.sql"));
+        script.push_str(&ddl::tables(&self.records));
+        for wing in &self.wings {
+            script.push_str(wing.tables);
+            script.push('\n');
+        }
+        script
+    }
+
+    /// A fingerprint of all that a tenant's schema holds.
+    fn declarations(&self) -> String {
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in self.tables().bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("{hash:016x}")
+    }
+
+    async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
+        let schema = schema_of(id);
+        let pool = self.pools.open(&self.address.primary, Some(&schema), 1);
+        let mut tx = pool.get().await?.begin();
+        let now = Timestamp::now();
+        let mut flight = Flight::new();
+        for (path, document) in &self.first_records {
+            let record = self
+                .records
+                .iter()
+                .find(|record| record.path == path)
+                .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
+            crate::record_store::write::insert_first(&mut flight, record, document, now)?;
+        }
+        tx.fly(flight).await.map_err(|error| {
+            let which = self.first_records.get(error.step).map(|(path, doc)| format!("{path} {doc}"));
+            Failure::from(error).while_doing(&format!("writing first record {which:?}"))
+        })?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+impl Tenant {
+    /// A connection that may write.
+    pub async fn writer(&self) -> Result<Connection, Failure> {
+        self.pools.writer.get().await
+    }
+
+    /// A transaction on the primary.
+    pub async fn begin(&self) -> Result<Tx, Failure> {
+        Ok(self.writer().await?.begin())
+    }
+
+    /// A connection for plain reading; a replica where there is one.
+    pub async fn reader(&self) -> Result<Connection, Failure> {
+        for reader in &self.pools.readers {
+            match reader.get().await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => {
+                    tracing::warn!(tenant = self.id, error = %error, "a replica cannot be reached; reading from the primary");
+                }
+            }
+        }
+        self.writer().await
+    }
+
+    /// (open, idle, waiting) connections to the primary.
+    pub fn pool_use(&self) -> (usize, usize, usize) {
+        self.pools.writer.use_now()
+    }
+
+    /// The newest stamp known here; asked for when the last answer is older than two seconds or was declared
+    /// stale.
+    pub async fn stamp(&self) -> Result<i64, Failure> {
+        let now = jiff::Timestamp::now().as_millisecond() as u64;
+        if now.saturating_sub(self.asked.load(Relaxed)) < STAMP_GOOD_FOR.as_millis() as u64 {
+            return Ok(self.stamp.load(Relaxed));
+        }
+        let connection = self.writer().await?;
+        let rows = connection.query("SELECT value FROM stamp WHERE id = 1", vec![]).await?;
+        let stamp: i64 = rows.first().map_or(0, |row| row.get(0));
+        self.saw_stamp(stamp);
+        Ok(stamp)
+    }
+
+    /// A desk action has read the stamp with its facts.
+    pub fn saw_stamp(&self, stamp: i64) {
+        self.stamp.fetch_max(stamp, Relaxed);
+        self.asked.store(jiff::Timestamp::now().as_millisecond() as u64, Relaxed);
+    }
+
+    /// Somebody has written slow records: the next reader asks for the stamp.
+    pub fn stamp_is_stale(&self) {
+        self.asked.store(0, Relaxed);
+    }
+}
+
+/// Adds to a flight that writes slow records: the stamp moves in the same transaction.
+pub fn move_stamp(flight: &mut Flight) {
+    flight.add("UPDATE stamp SET value = value + 1 WHERE id = 1", vec![]);
+}
+
+/// The schema and role of a tenant.
+pub fn schema_of(id: &str) -> String {
+    format!("library_{id}")
+}
+
+/// Letters, digits and underscores, beginning with a letter: what can be part of a schema's name unquoted.
+pub fn is_tenant_id(id: &str) -> bool {
+    id.len() <= 48
+        && id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+async fn set_up_platform(connection: &Connection) -> Result<Vec<u8>, Failure> {
+    // Several nodes may start at once on an empty database.
+    let script = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock(7217316);\n{}\n{}\nCOMMIT;",
+        include_str!("platform.sql"),
+        carrel_cql::sql::HELPERS_DDL
+    );
+    if let Err(error) = connection.client().batch_execute(&script).await {
+        let _ = connection.client().batch_execute("ROLLBACK").await;
+        return Err(failure(error, "setting up the platform's tables"));
+    }
+    let secret: [u8; 32] = rand::random();
+    let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let rows = connection
+        .query(
+            "WITH made AS (INSERT INTO platform.signing_key (id, secret) VALUES (1, $1)
+                 ON CONFLICT (id) DO NOTHING RETURNING secret)
+             SELECT secret FROM made UNION ALL SELECT secret FROM platform.signing_key WHERE id = 1 LIMIT 1",
+            vec![Bind::Text(hex)],
+        )
+        .await?;
+    let secret: String = rows.first().map(|row| row.get(0)).unwrap_or_default();
+    Ok(secret.into_bytes())
+}

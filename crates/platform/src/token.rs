@@ -1,0 +1,117 @@
+//! Access and refresh tokens: signed by a key that all nodes share, read without a question to the database.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use carrel_records::Failure;
+use hmac::{Hmac, Mac};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use uuid::Uuid;
+
+/// Life of an access token, in seconds.
+pub const ACCESS_SECONDS: i64 = 600;
+/// Life of a refresh token, in seconds.
+pub const REFRESH_SECONDS: i64 = 604_800;
+
+/// What a token says; the names are those of FOLIO's tokens.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Claims {
+    /// User name.
+    pub sub: String,
+    pub user_id: Uuid,
+    pub tenant: String,
+    #[serde(rename = "type")]
+    pub kind: TokenKind,
+    /// Seconds since 1970 at which the token ends; a legacy token has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exp: Option<i64>,
+    pub iat: i64,
+    /// Id of a refresh token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jti: Option<Uuid>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenKind {
+    Access,
+    Refresh,
+    /// Without an end, from the older login.
+    LegacyAccess,
+}
+
+/// Signs and reads tokens: JSON Web Tokens with HMAC-SHA-256, and no other kind.
+///
+/// A library for all kinds of such tokens would bring public-key code that nothing here uses.
+pub struct Keys {
+    key: Hmac<Sha256>,
+}
+
+/// `{"alg":"HS256","typ":"JWT"}`: the only head that is written or read.
+const HEAD: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+
+impl Keys {
+    pub fn new(secret: &[u8]) -> Keys {
+        Keys { key: Hmac::new_from_slice(secret).expect("HMAC takes keys of any length") }
+    }
+
+    pub fn sign(&self, claims: &Claims) -> String {
+        let claims = serde_json::to_vec(claims).expect("claims are JSON");
+        let text = format!("{HEAD}.{}", URL_SAFE_NO_PAD.encode(claims));
+        let mut mac = self.key.clone();
+        mac.update(text.as_bytes());
+        let signature = URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes());
+        format!("{text}.{signature}")
+    }
+
+    /// Reads a token; refuses one that is not ours or has ended.
+    pub fn read(&self, token: &str, now: Timestamp) -> Result<Claims, Failure> {
+        let invalid = || Failure::Unauthenticated("Invalid token".into());
+        let (text, signature) = token.rsplit_once('.').ok_or_else(invalid)?;
+        let body = text.strip_prefix(HEAD).and_then(|rest| rest.strip_prefix('.')).ok_or_else(invalid)?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| invalid())?;
+        let mut mac = self.key.clone();
+        mac.update(text.as_bytes());
+        // Compares in constant time.
+        mac.verify_slice(&signature).map_err(|_| invalid())?;
+        let body = URL_SAFE_NO_PAD.decode(body).map_err(|_| invalid())?;
+        let claims: Claims = serde_json::from_slice(&body).map_err(|_| invalid())?;
+        if claims.exp.is_some_and(|end| end <= now.as_second()) {
+            return Err(Failure::Unauthenticated("Token has expired".into()));
+        }
+        Ok(claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims(exp: Option<i64>) -> Claims {
+        Claims {
+            sub: "amelia".into(),
+            user_id: Uuid::nil(),
+            tenant: "diku".into(),
+            kind: TokenKind::Access,
+            exp,
+            iat: 0,
+            jti: None,
+        }
+    }
+
+    #[test]
+    fn a_token_is_read_back_until_it_ends() {
+        let keys = Keys::new(b"secret");
+        let token = keys.sign(&claims(Some(100)));
+        let at = |second| Timestamp::from_second(second).expect("in range");
+        assert_eq!(keys.read(&token, at(99)).expect("read"), claims(Some(100)));
+        assert!(keys.read(&token, at(100)).is_err());
+    }
+
+    #[test]
+    fn a_token_signed_with_another_key_is_refused() {
+        let token = Keys::new(b"other").sign(&claims(None));
+        assert!(Keys::new(b"secret").read(&token, Timestamp::UNIX_EPOCH).is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! What a wing brings to the house.
+
+use crate::http::Router;
+use carrel_records::RecordType;
+
+/// One area of the library: its records, its tables beyond the declared ones, its routes.
+pub struct Wing {
+    pub name: &'static str,
+    pub records: &'static [&'static RecordType],
+    /// SQL run in a new tenant's schema after the declared tables exist; may be run again.
+    pub tables: &'static str,
+    /// Connects handlers to routes of the surface.
+    pub routes: fn(&mut Router),
+}
