@@ -7,6 +7,8 @@ use carrel_records::RecordType;
 
 /// Every record type of this wing, those referred to before those that refer.
 pub static RECORD_TYPES: &[&RecordType] = &[
+    &crate::permissions::PERMISSION,
+    &crate::permissions::PERMISSION_USER,
     &people::USERGROUP,
     &people::USER,
     &people::ADDRESS_TYPE,
