@@ -1,2 +1,81 @@
-//! The program `carrel`.
-fn main() {}
+//! The program `carrel`: reads its configuration, connects the wings, serves.
+
+mod config;
+mod demo;
+mod first_records;
+mod gateway;
+mod outside;
+mod serve;
+mod wings;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A library services platform in one program, answering FOLIO's public API.
+#[derive(Parser)]
+#[command(name = "carrel", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve libraries.
+    Serve(config::Settings),
+    /// Serve a sample library with users, works and rules, for trying things out.
+    Demo(config::Settings),
+    /// Look at the configuration.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// List the routes of FOLIO's surface.
+    Routes {
+        /// Only those that are not built.
+        #[arg(long)]
+        missing: bool,
+    },
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Say what is in force, or what is wrong.
+    Check(config::Settings),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Serve(settings) => settings.resolve().and_then(|settings| run(serve::serve(settings))),
+        Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
+        Command::Config { command: ConfigCommand::Check(settings) } => settings.resolve().map(|settings| {
+            println!("{settings}");
+        }),
+        Command::Routes { missing } => {
+            outside::print_routes(missing);
+            Ok(())
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(words) => {
+            eprintln!("carrel: {words}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("CARREL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,tokio_postgres=warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(std::io::stderr).init();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime could not be started: {error}"))?
+        .block_on(work)
+}

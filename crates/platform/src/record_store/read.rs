@@ -3,8 +3,7 @@
 use crate::database::{Bind, Connection, Flight, Json};
 use crate::http::Query as UrlQuery;
 use crate::record_store::missing_index;
-use carrel_cql::Query;
-use carrel_cql::sql::{Argument, Where};
+use carrel_cql::{Argument, Query, Statement, Where};
 use carrel_records::{Failure, RecordType};
 use uuid::Uuid;
 
@@ -83,9 +82,12 @@ pub fn condition(
     all: &[&'static RecordType],
 ) -> Result<Where, Failure> {
     let condition =
-        Where::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
-    for missing in &condition.missing_indexes {
-        missing_index::saw(&missing.table, &missing.field, &missing.relation);
+        Statement::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
+    // A second condition beside one that narrows needs no index of its own.
+    if condition.scans || condition.unindexed.iter().any(|missing| missing.relation == "sortBy") {
+        for missing in &condition.unindexed {
+            missing_index::saw(missing.record, &missing.field, missing.relation);
+        }
     }
     Ok(condition)
 }
@@ -96,12 +98,10 @@ pub fn binds(arguments: &[Argument]) -> Vec<Bind> {
         .iter()
         .map(|argument| match argument {
             Argument::Text(text) => Bind::Text(text.clone()),
-            Argument::Texts(texts) => Bind::Texts(texts.clone()),
+            Argument::TextArray(texts) => Bind::Texts(texts.clone()),
             Argument::Uuid(id) => Bind::Uuid(*id),
-            Argument::Uuids(ids) => Bind::Uuids(ids.clone()),
-            Argument::Number(number) => Bind::Float(*number),
-            Argument::Bool(value) => Bind::Bool(*value),
-            Argument::Instant(instant) => Bind::Instant(*instant),
+            Argument::UuidArray(ids) => Bind::Uuids(ids.clone()),
+            Argument::Timestamp(instant) => Bind::Instant(*instant),
         })
         .collect()
 }

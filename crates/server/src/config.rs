@@ -1,0 +1,177 @@
+//! Configuration: flags first, then the environment, then one TOML file, then what is usual.
+
+use clap::Args;
+use serde::Deserialize;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// What can be set, each by a flag, an environment variable, or a line of the file.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// One TOML file with the same names as the flags, underscores for dashes.
+    #[arg(long, env = "CARREL_CONFIG")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+    /// Address to listen on.
+    #[arg(long, env = "CARREL_LISTEN")]
+    pub listen: Option<IpAddr>,
+    /// Port to listen on.
+    #[arg(long, env = "CARREL_PORT")]
+    pub port: Option<u16>,
+    /// Directory of the private PostgreSQL.
+    #[arg(long, env = "CARREL_DATA")]
+    pub data: Option<PathBuf>,
+    /// A PostgreSQL to use instead of a private one, as URL or key=value text.
+    #[arg(long, env = "CARREL_DATABASE")]
+    pub database: Option<String>,
+    /// A streaming replica for reading; can be given several times.
+    #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ' ')]
+    pub replica: Vec<String>,
+    /// Database connections in use at once, of all tenants together.
+    #[arg(long, env = "CARREL_CONNECTIONS")]
+    pub connections: Option<usize>,
+    /// Database connections of one tenant.
+    #[arg(long, env = "CARREL_TENANT_CONNECTIONS")]
+    pub tenant_connections: Option<usize>,
+    /// Largest body that is read, in MiB.
+    #[arg(long, env = "CARREL_LARGEST_BODY")]
+    pub largest_body: Option<usize>,
+    /// Mark cookies Secure: for a server reached by HTTPS.
+    #[arg(long, env = "CARREL_SECURE_COOKIES")]
+    pub secure_cookies: bool,
+    /// Trust tenant, user and permissions in the headers, as a module behind Okapi does. Loopback only, unless
+    /// --gateway-secret is given.
+    #[arg(long, env = "CARREL_BEHIND_GATEWAY")]
+    pub behind_gateway: bool,
+    /// What the gateway must send in X-Carrel-Gateway.
+    #[arg(long, env = "CARREL_GATEWAY_SECRET")]
+    pub gateway_secret: Option<String>,
+    /// Behind a gateway: make an unknown tenant on first use, empty and with lenient storage (for public test
+    /// suites of FOLIO's modules, whose fixtures leave out what real storage requires).
+    #[arg(long, env = "CARREL_MAKE_TENANTS")]
+    pub make_tenants: bool,
+    /// Answer with a header X-Carrel-Flights that counts database round trips.
+    #[arg(long, env = "CARREL_COUNT_FLIGHTS")]
+    pub count_flights: bool,
+}
+
+/// The configuration in force.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub listen: SocketAddr,
+    pub data: PathBuf,
+    pub database: Option<String>,
+    pub replicas: Vec<String>,
+    pub connections: usize,
+    pub tenant_connections: usize,
+    pub manner: carrel_platform::tenant::Manner,
+}
+
+impl Settings {
+    /// Puts flags, environment and file together; says what is wrong.
+    pub fn resolve(self) -> Result<Resolved, String> {
+        let file = match &self.config {
+            None => Settings::default(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| format!("the configuration {}: {error}", path.display()))?;
+                toml::from_str(&text)
+                    .map_err(|error| format!("the configuration {}: {error}", path.display()))?
+            }
+        };
+        let database = self.database.or(file.database);
+        let replicas = if self.replica.is_empty() { file.replica } else { self.replica };
+        for text in database.iter().chain(&replicas) {
+            text.parse::<tokio_postgres::Config>()
+                .map_err(|error| format!("the database address '{}': {error}", without_password(text)))?;
+        }
+        if database.is_none() && !replicas.is_empty() {
+            return Err("--replica needs --database: a private PostgreSQL has no replicas".into());
+        }
+        let behind_gateway = self.behind_gateway || file.behind_gateway;
+        let makes_tenants = self.make_tenants || file.make_tenants;
+        let gateway_secret = self.gateway_secret.or(file.gateway_secret);
+        if !behind_gateway && (makes_tenants || gateway_secret.is_some()) {
+            return Err("--make-tenants and --gateway-secret belong to --behind-gateway".into());
+        }
+        let ip = self.listen.or(file.listen).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let connections = self.connections.or(file.connections).unwrap_or(64);
+        let tenant_connections = self.tenant_connections.or(file.tenant_connections).unwrap_or(10);
+        if connections == 0 || tenant_connections == 0 {
+            return Err("at least one database connection is needed".into());
+        }
+        Ok(Resolved {
+            listen: SocketAddr::new(ip, self.port.or(file.port).unwrap_or(9130)),
+            data: self.data.or(file.data).unwrap_or_else(|| PathBuf::from("data")),
+            database,
+            replicas,
+            connections,
+            tenant_connections,
+            manner: carrel_platform::tenant::Manner {
+                behind_gateway,
+                gateway_secret,
+                makes_tenants,
+                largest_body: self.largest_body.or(file.largest_body).unwrap_or(64) * 1024 * 1024,
+                secure_cookies: self.secure_cookies || file.secure_cookies,
+                counts_flights: self.count_flights || file.count_flights,
+            },
+        })
+    }
+}
+
+impl fmt::Display for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "listen              {}", self.listen)?;
+        match &self.database {
+            Some(database) => writeln!(f, "database            {}", without_password(database))?,
+            None => writeln!(f, "database            private, in {}", self.data.display())?,
+        }
+        for replica in &self.replicas {
+            writeln!(f, "replica             {}", without_password(replica))?;
+        }
+        writeln!(f, "connections         {} in all, {} per tenant", self.connections, self.tenant_connections)?;
+        let manner = &self.manner;
+        writeln!(f, "largest body        {} MiB", manner.largest_body / 1024 / 1024)?;
+        writeln!(f, "secure cookies      {}", manner.secure_cookies)?;
+        writeln!(f, "behind a gateway    {}", manner.behind_gateway)?;
+        write!(f, "makes tenants       {}", manner.makes_tenants)
+    }
+}
+
+fn without_password(address: &str) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for word in address.split(' ') {
+        if word.starts_with("password=") {
+            shown.push("password=…".into());
+        } else if let Some((scheme, rest)) = word.split_once("://")
+            && let Some((login, host)) = rest.rsplit_once('@')
+        {
+            let user = login.split(':').next().unwrap_or("");
+            shown.push(format!("{scheme}://{user}@{host}"));
+        } else {
+            shown.push(word.to_owned());
+        }
+    }
+    shown.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(without_password("postgresql://carrel:secret@db/x"), "postgresql://carrel@db/x");
+        assert_eq!(without_password("host=db password=secret user=x"), "host=db password=… user=x");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_told() {
+        let settings = Settings { make_tenants: true, ..Settings::default() };
+        assert!(settings.resolve().is_err());
+        let settings = Settings { replica: vec!["host=db".into()], ..Settings::default() };
+        assert!(settings.resolve().is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! What Okapi itself answers: tenants, the modules and interfaces they have, its version.
+//!
+//! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Modules cannot be enabled one by one here: every tenant has
+//! all of them.
+
+use carrel_platform::surface::ROUTES;
+use carrel_platform::{Answer, Call, Router, Tenant};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The version of Okapi whose interface this is.
+const OKAPI: &str = "6.2.3";
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/_/version", |_| async { Ok(Answer::text(http::StatusCode::OK, OKAPI)) });
+    router.on("GET", "/_/proxy/health", |_| async { Ok(Answer::json(&json!([]))) });
+    router.on("GET", "/_/proxy/tenants", list);
+    router.on("POST", "/_/proxy/tenants", create);
+    router.on("GET", "/_/proxy/tenants/{tenantId}", find);
+    router.on("PUT", "/_/proxy/tenants/{tenantId}", replace);
+    router.on("DELETE", "/_/proxy/tenants/{tenantId}", delete);
+    router.on("GET", "/_/proxy/tenants/{tenantId}/modules", modules_of_tenant);
+    router.on("GET", "/_/proxy/tenants/{tenantId}/modules/{moduleId}", module_of_tenant);
+    router.on("GET", "/_/proxy/tenants/{tenantId}/interfaces", interfaces_of_tenant);
+    router.on("GET", "/_/proxy/tenants/{tenantId}/interfaces/{interfaceId}", providers_of_interface);
+    router.on("GET", "/_/proxy/modules", |call| async move { Ok(Answer::json(&modules(full(&call)))) });
+    router.on("GET", "/_/proxy/modules/{moduleId}", module);
+    router.on("POST", "/_/tenant", tenant_begins);
+    router.on("DELETE", "/_/tenant", tenant_ends);
+}
+
+fn shown(tenant: &Tenant) -> Value {
+    json!({"id": tenant.id, "name": tenant.name, "description": tenant.description})
+}
+
+fn full(call: &Call) -> bool {
+    call.query.get("full") == Some("true")
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let tenants: Vec<Value> = call.library.tenants().iter().map(|tenant| shown(tenant)).collect();
+    Ok(Answer::json(&tenants))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+    let (id, name, description) = (text("id"), text("name"), text("description"));
+    let id = if id.is_empty() { format!("t{}", uuid::Uuid::new_v4().simple()) } else { id };
+    if call.library.find_tenant(&id).await?.is_some() {
+        return Err(Failure::Invalid(format!("Duplicate tenant id {id}")));
+    }
+    let name = if name.is_empty() { id.clone() } else { name };
+    let tenant = call.library.create_tenant(&id, &name, &description).await?;
+    Ok(Answer::created(&shown(&tenant)).location(format!("/_/proxy/tenants/{id}")))
+}
+
+async fn named(call: &Call) -> Result<std::sync::Arc<Tenant>, Failure> {
+    let id = call.parameter(0);
+    call.library.find_tenant(id).await?.ok_or_else(|| Failure::NotFound(id.to_owned()))
+}
+
+async fn find(call: Call) -> Result<Answer, Failure> {
+    Ok(Answer::json(&shown(&*named(&call).await?)))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let tenant = named(&call).await?;
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+    let (name, description) = (text("name"), text("description"));
+    call.library.rename_tenant(&tenant.id, &name, &description).await?;
+    Ok(Answer::json(&json!({"id": tenant.id, "name": name, "description": description})))
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.parameter(0).to_owned();
+    if !call.library.drop_tenant(&id).await? {
+        return Err(Failure::NotFound(id));
+    }
+    Ok(Answer::no_content())
+}
+
+/// Module descriptors made from the surface: interfaces with their handlers.
+fn modules(full: bool) -> Vec<Value> {
+    let mut by_module: BTreeMap<&str, BTreeMap<&str, (&str, Vec<Value>)>> = BTreeMap::new();
+    for route in ROUTES.iter().filter(|route| route.module != "carrel") {
+        let interfaces = by_module.entry(&route.module).or_default();
+        let (_, handlers) = interfaces.entry(&route.interface).or_insert((&route.version, Vec::new()));
+        handlers.push(json!({
+            "methods": [route.method], "pathPattern": route.path, "permissionsRequired": route.permissions
+        }));
+    }
+    by_module
+        .into_iter()
+        .map(|(module, interfaces)| {
+            let id = format!("{module}-{}", env!("CARGO_PKG_VERSION"));
+            if !full {
+                return json!({"id": id, "name": module});
+            }
+            let provides: Vec<Value> = interfaces
+                .into_iter()
+                .map(|(name, (version, handlers))| json!({"id": name, "version": version, "handlers": handlers}))
+                .collect();
+            json!({"id": id, "name": module, "provides": provides})
+        })
+        .collect()
+}
+
+async fn modules_of_tenant(call: Call) -> Result<Answer, Failure> {
+    named(&call).await?;
+    Ok(Answer::json(&modules(full(&call))))
+}
+
+async fn module_of_tenant(call: Call) -> Result<Answer, Failure> {
+    named(&call).await?;
+    let id = call.parameter(1).to_owned();
+    module_named(&id)
+}
+
+async fn module(call: Call) -> Result<Answer, Failure> {
+    module_named(call.parameter(0))
+}
+
+fn module_named(id: &str) -> Result<Answer, Failure> {
+    modules(true)
+        .into_iter()
+        .find(|module| module["id"] == id || module["name"] == id)
+        .map(|module| Answer::json(&module))
+        .ok_or_else(|| Failure::NotFound(id.to_owned()))
+}
+
+async fn interfaces_of_tenant(call: Call) -> Result<Answer, Failure> {
+    named(&call).await?;
+    let interfaces: BTreeSet<(&str, &str)> =
+        ROUTES.iter().map(|route| (&*route.interface, &*route.version)).collect();
+    let interfaces: Vec<Value> = interfaces
+        .into_iter()
+        .filter(|(name, _)| *name != "carrel")
+        .map(|(name, version)| json!({"id": name, "version": version}))
+        .collect();
+    Ok(Answer::json(&interfaces))
+}
+
+async fn providers_of_interface(call: Call) -> Result<Answer, Failure> {
+    named(&call).await?;
+    let interface = call.parameter(1);
+    let modules: BTreeSet<&str> = ROUTES
+        .iter()
+        .filter(|route| route.interface == interface)
+        .map(|route| route.module.as_str())
+        .collect();
+    let modules: Vec<Value> = modules
+        .into_iter()
+        .map(|module| json!({"id": format!("{module}-{}", env!("CARGO_PKG_VERSION"))}))
+        .collect();
+    Ok(Answer::json(&modules))
+}
+
+/// A module's life cycle, as Okapi calls it: the tenant is made if it is not there.
+async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
+    let id = gateway_tenant(&call)?;
+    call.library.create_tenant(&id, &id, "").await?;
+    Ok(Answer::no_content())
+}
+
+/// Purges the tenant: all its data is gone.
+async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
+    let id = gateway_tenant(&call)?;
+    if call.library.manner.makes_tenants {
+        if let Some(tenant) = call.library.find_tenant(&id).await? {
+            call.library.empty_tenant(&tenant).await?;
+        }
+    } else if !call.library.drop_tenant(&id).await? {
+        return Err(Failure::NotFound(id));
+    }
+    Ok(Answer::no_content())
+}
+
+/// Only a gateway may begin and end tenants in this way.
+fn gateway_tenant(call: &Call) -> Result<String, Failure> {
+    if !call.library.manner.behind_gateway {
+        return Err(Failure::Forbidden("Tenants begin and end at /_/proxy/tenants".into()));
+    }
+    call.header("x-okapi-tenant")
+        .map(str::to_owned)
+        .ok_or_else(|| Failure::Invalid("Missing tenant: X-Okapi-Tenant".into()))
+}

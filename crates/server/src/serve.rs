@@ -1,0 +1,105 @@
+//! Starting and stopping: database, tenants, listener.
+
+use crate::config::Resolved;
+use crate::wings;
+use carrel_platform::Library;
+use carrel_platform::database::Address;
+use carrel_platform::http::App;
+use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// A running house, before it listens.
+pub struct House {
+    pub library: Arc<Library>,
+    /// Kept so that it stops with the house.
+    pub postgres: Option<PrivatePostgres>,
+}
+
+/// Opens the database, private or named, and the library in it.
+pub async fn open(settings: &Resolved) -> Result<House, String> {
+    let parse = |text: &String| text.parse().map_err(|error| format!("the database address: {error}"));
+    let (primary, postgres) = match &settings.database {
+        Some(text) => (parse(text)?, None),
+        None => {
+            let data = settings.data.clone();
+            let postgres = tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
+                .await
+                .map_err(|error| error.to_string())??;
+            (postgres.config("postgres"), Some(postgres))
+        }
+    };
+    let address = Address {
+        primary,
+        replicas: settings.replicas.iter().map(parse).collect::<Result<_, _>>()?,
+        per_tenant: settings.tenant_connections,
+    };
+    let library = Library::open(
+        address,
+        settings.connections,
+        wings::wings(),
+        settings.manner.clone(),
+        crate::first_records::all(),
+    )
+    .await
+    .map_err(|error| error.to_string())?;
+    Ok(House { library, postgres })
+}
+
+/// `carrel serve`.
+pub async fn serve(settings: Resolved) -> Result<(), String> {
+    let house = open(&settings).await?;
+    listen(&settings, &house, |_| {}).await?;
+    stop(house).await;
+    Ok(())
+}
+
+/// Listens until told to stop; says so when it is ready.
+pub async fn listen(
+    settings: &Resolved,
+    house: &House,
+    ready: impl FnOnce(std::net::SocketAddr),
+) -> Result<(), String> {
+    let listener = TcpListener::bind(settings.listen)
+        .await
+        .map_err(|error| format!("cannot listen on {}: {error}", settings.listen))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let app = App::new(
+        Arc::clone(&house.library),
+        wings::router(),
+        Box::new(carrel_users::doorkeeper::Keeper::default()),
+    );
+    crate::outside::remember(&app);
+    if settings.manner.behind_gateway {
+        tracing::warn!(
+            "BEHIND A GATEWAY: tenant, user and permissions are taken from the headers of every call from {}",
+            if settings.manner.gateway_secret.is_some() { "whoever knows the secret" } else { "loopback" }
+        );
+    }
+    tracing::info!("listening on http://{address}");
+    ready(address);
+    carrel_platform::http::serve(app, listener, asked_to_stop())
+        .await
+        .map_err(|error| format!("serving ended: {error}"))
+}
+
+/// Ends what the house has started.
+pub async fn stop(house: House) {
+    tracing::info!("stopping");
+    let House { library, postgres } = house;
+    drop(library);
+    if let Some(postgres) = postgres {
+        let _ = tokio::task::spawn_blocking(move || postgres.stop()).await;
+    }
+}
+
+async fn asked_to_stop() {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(signal) => signal,
+        Err(_) => return std::future::pending().await,
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
