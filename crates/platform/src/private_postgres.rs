@@ -66,9 +66,8 @@ impl PrivatePostgres {
         let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
         let runs_as = ordinary_user()?;
         std::fs::create_dir_all(data).map_err(|e| format!("The data directory {}: {e}", data.display()))?;
-        let data = data
-            .canonicalize()
-            .map_err(|error| format!("The data directory {}: {error}", data.display()))?;
+        let data =
+            data.canonicalize().map_err(|error| format!("The data directory {}: {error}", data.display()))?;
         let server = PrivatePostgres {
             socket: socket_folder(&data),
             data: data.join("postgres"),
@@ -129,7 +128,13 @@ impl PrivatePostgres {
         make_folder_for(&self.data, self.runs_as)?;
         let output = self
             .command("initdb")
-            .args(["--auth=trust", "--username=carrel", "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions"])
+            .args([
+                "--auth=trust",
+                "--username=carrel",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                "--no-instructions",
+            ])
             .args(if purpose == Purpose::Test { &["--no-sync"][..] } else { &[] })
             .arg("-D")
             .arg(&self.data)
@@ -145,7 +150,9 @@ impl PrivatePostgres {
              max_locks_per_transaction = 256\nautovacuum_naptime = 15s\nwal_compression = on\n",
         );
         if purpose == Purpose::Test {
-            settings.push_str("fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 400\n");
+            settings.push_str(
+                "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 400\n",
+            );
         }
         let file = self.data.join("postgresql.conf");
         let before = std::fs::read_to_string(&file).map_err(|error| format!("postgresql.conf: {error}"))?;
@@ -285,7 +292,8 @@ fn make_folder_for(folder: &Path, user: Option<(u32, u32)>) -> Result<(), String
         std::os::unix::fs::chown(folder, Some(user), Some(group)).map_err(told)?;
         // The server's user must be able to reach its folder.
         if let Some(parent) = folder.parent() {
-            let reachable = Command::new("test").arg("-x").arg(parent).uid(user).gid(group).current_dir("/").status();
+            let reachable =
+                Command::new("test").arg("-x").arg(parent).uid(user).gid(group).current_dir("/").status();
             if !reachable.is_ok_and(|status| status.success()) {
                 return Err(format!(
                     "PostgreSQL does not run as root, and its user cannot reach {}: name another place with --data",

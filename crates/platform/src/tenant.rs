@@ -270,7 +270,9 @@ impl Library {
         // The role may own things in other databases of the same server; then it stays.
         if let Err(error) = connection
             .client()
-            .batch_execute(&format!("REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"))
+            .batch_execute(&format!(
+                "REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"
+            ))
             .await
         {
             tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
@@ -309,8 +311,9 @@ impl Library {
     async fn bring_up_to_date(&self, id: &str) -> Result<(), Failure> {
         let schema = schema_of(id);
         let connection = self.platform.get().await?;
-        let mut script =
-            format!("BEGIN; SELECT pg_advisory_xact_lock(hashtext('{schema}'));\nSET LOCAL ROLE {schema};\nSET LOCAL search_path TO {schema}, carrel;\nSET LOCAL lock_timeout = 0;\n");
+        let mut script = format!(
+            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('{schema}'));\nSET LOCAL ROLE {schema};\nSET LOCAL search_path TO {schema}, carrel;\nSET LOCAL lock_timeout = 0;\n"
+        );
         script.push_str(&self.tables());
         script.push_str("COMMIT;");
         if let Err(error) = connection.client().batch_execute(&script).await {
@@ -352,11 +355,10 @@ impl Library {
         let now = Timestamp::now();
         let mut flight = Flight::new();
         for (path, document) in &self.first_records {
-            let record = self
-                .records
-                .iter()
-                .find(|record| record.path == path)
-                .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
+            let Some(record) = self.records.iter().find(|record| record.path == path) else {
+                tracing::error!("first record of unknown collection {path}");
+                continue;
+            };
             crate::record_store::write::insert_first(&mut flight, record, document, now)?;
         }
         tx.fly(flight).await.map_err(|error| {

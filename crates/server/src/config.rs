@@ -131,7 +131,11 @@ impl fmt::Display for Resolved {
         for replica in &self.replicas {
             writeln!(f, "replica             {}", without_password(replica))?;
         }
-        writeln!(f, "connections         {} in all, {} per tenant", self.connections, self.tenant_connections)?;
+        writeln!(
+            f,
+            "connections         {} in all, {} per tenant",
+            self.connections, self.tenant_connections
+        )?;
         let manner = &self.manner;
         writeln!(f, "largest body        {} MiB", manner.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", manner.secure_cookies)?;

@@ -13,8 +13,11 @@ const PASSWORD: &str = "admin";
 /// Makes the sample library where it is not there yet, and serves it.
 pub async fn demo(settings: Resolved) -> Result<(), String> {
     let house = serve::open(&settings).await?;
-    let tenant =
-        house.library.create_tenant(TENANT, "Datalogisk Institut", "The sample library").await.map_err(told)?;
+    let tenant = house
+        .library
+        .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
+        .await
+        .map_err(told)?;
     administrator(&tenant, ADMIN, PASSWORD).await.map_err(told)?;
     serve::listen(&settings, &house, |address| {
         println!("\nCarrel is ready at http://{address}/\nLog in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\nCtrl-C stops it.");
@@ -35,9 +38,8 @@ async fn administrator(
     password: &str,
 ) -> Result<(), Failure> {
     let connection = tenant.writer().await?;
-    let taken = connection
-        .query("SELECT 1 FROM users WHERE doc->>'username' = $1", vec![username.into()])
-        .await?;
+    let taken =
+        connection.query("SELECT 1 FROM users WHERE doc->>'username' = $1", vec![username.into()]).await?;
     if !taken.is_empty() {
         return Ok(());
     }

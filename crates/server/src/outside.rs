@@ -66,7 +66,11 @@ async fn metrics(call: Call) -> Result<Answer, Failure> {
         for (class, count) in figures.by_class.iter().enumerate() {
             let count = count.load(Relaxed);
             if count > 0 {
-                let _ = writeln!(text, "carrel_requests_total{{module=\"{module}\",class=\"{}xx\"}} {count}", class + 1);
+                let _ = writeln!(
+                    text,
+                    "carrel_requests_total{{module=\"{module}\",class=\"{}xx\"}} {count}",
+                    class + 1
+                );
             }
         }
     }
@@ -78,12 +82,17 @@ async fn metrics(call: Call) -> Result<Answer, Failure> {
             if sum == 0 {
                 continue;
             }
-            let bound = BOUNDS.get(place).map_or("+Inf".to_owned(), |micros| (*micros as f64 / 1e6).to_string());
-            let _ = writeln!(text, "carrel_request_seconds_bucket{{module=\"{module}\",le=\"{bound}\"}} {sum}");
+            let bound =
+                BOUNDS.get(place).map_or("+Inf".to_owned(), |micros| (*micros as f64 / 1e6).to_string());
+            let _ =
+                writeln!(text, "carrel_request_seconds_bucket{{module=\"{module}\",le=\"{bound}\"}} {sum}");
         }
         if sum > 0 {
             let seconds = figures.micros.load(Relaxed) as f64 / 1e6;
-            let _ = writeln!(text, "carrel_request_seconds_sum{{module=\"{module}\"}} {seconds}\ncarrel_request_seconds_count{{module=\"{module}\"}} {sum}");
+            let _ = writeln!(
+                text,
+                "carrel_request_seconds_sum{{module=\"{module}\"}} {seconds}\ncarrel_request_seconds_count{{module=\"{module}\"}} {sum}"
+            );
         }
     }
     for (name, help, value) in [
@@ -105,15 +114,21 @@ async fn metrics(call: Call) -> Result<Answer, Failure> {
             }
         }
     }
-    text.push_str("# HELP carrel_connections Database connections by tenant.\n# TYPE carrel_connections gauge\n");
+    text.push_str(
+        "# HELP carrel_connections Database connections by tenant.\n# TYPE carrel_connections gauge\n",
+    );
     for tenant in call.library.tenants() {
         let (open, idle, waiting) = tenant.pool_use();
         for (state, number) in [("open", open), ("idle", idle), ("waiting", waiting)] {
-            let _ = writeln!(text, "carrel_connections{{tenant=\"{}\",state=\"{state}\"}} {number}", tenant.id);
+            let _ =
+                writeln!(text, "carrel_connections{{tenant=\"{}\",state=\"{state}\"}} {number}", tenant.id);
         }
     }
     if let Some(bytes) = resident_bytes() {
-        let _ = writeln!(text, "# HELP process_resident_memory_bytes Resident memory of the server.\n# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes {bytes}");
+        let _ = writeln!(
+            text,
+            "# HELP process_resident_memory_bytes Resident memory of the server.\n# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes {bytes}"
+        );
     }
     let mut answer = Answer::text(http::StatusCode::OK, text);
     answer.content_type = "text/plain; version=0.0.4";

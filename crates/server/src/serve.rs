@@ -23,9 +23,10 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
         Some(text) => (parse(text)?, None),
         None => {
             let data = settings.data.clone();
-            let postgres = tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
-                .await
-                .map_err(|error| error.to_string())??;
+            let postgres =
+                tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
+                    .await
+                    .map_err(|error| error.to_string())??;
             (postgres.config("postgres"), Some(postgres))
         }
     };

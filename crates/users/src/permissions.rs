@@ -22,7 +22,13 @@ pub static PERMISSION: RecordType = RecordType {
     shape: "id:string; permissionName:string; displayName:string; description:string; tags:array<string>; \
             subPermissions:array<any>; childOf:array<any>; grantedTo:array<any>; mutable:boolean; visible:boolean; \
             dummy:boolean; deprecated:boolean; moduleName:string; moduleVersion:string",
-    fields: &[text("permissionName").indexed(), text("displayName"), boolean("mutable"), boolean("visible"), array("subPermissions")],
+    fields: &[
+        text("permissionName").indexed(),
+        text("displayName"),
+        boolean("mutable"),
+        boolean("visible"),
+        array("subPermissions"),
+    ],
     unique: &[unique(&["permissionName"]).exact()],
     shapes_decisions: true,
     ..PLAIN
@@ -63,10 +69,7 @@ pub fn id_of(name: &str) -> Uuid {
 
 /// The permissions of the surface as records of a new tenant.
 pub fn first_records() -> Vec<(String, Value)> {
-    let own = [
-        (EVERYTHING, vec![], "Everything"),
-        ("carrel.admin.read", vec![], "See how the server does"),
-    ];
+    let own = [(EVERYTHING, vec![], "Everything"), ("carrel.admin.read", vec![], "See how the server does")];
     let surface = PERMISSIONS.iter().map(|permission| {
         json!({
             "id": id_of(&permission.name),
@@ -105,7 +108,8 @@ impl Book {
         let mut flight = Flight::new();
         // The stamp is read first: what follows is at least as new.
         let stamp_step = flight.add("SELECT value FROM stamp WHERE id = 1", vec![]);
-        let sets = flight.add("SELECT doc->>'permissionName', doc->'subPermissions' FROM permissions", vec![]);
+        let sets =
+            flight.add("SELECT doc->>'permissionName', doc->'subPermissions' FROM permissions", vec![]);
         let holders =
             flight.add("SELECT (doc->>'userId')::uuid, doc->'permissions' FROM permissions_users", vec![]);
         let ended = flight.add("SELECT user_id, before FROM tokens_ended", vec![]);
@@ -179,11 +183,11 @@ async fn create_user(call: Call) -> Result<Answer, Failure> {
         write::create(tenant.begin().await?, &tenant.id, &PERMISSION_USER, document, &call.caller, call.now)
             .await
             .map_err(|failure| match failure {
-                Failure::Refused(_) if !user.is_empty() => {
-                    Refusal::new(format!("Permissions user for user id '{user}' already exists or is not complete"))
-                        .with("userId", user)
-                        .into()
-                }
+                Failure::Refused(_) if !user.is_empty() => Refusal::new(format!(
+                    "Permissions user for user id '{user}' already exists or is not complete"
+                ))
+                .with("userId", user)
+                .into(),
                 other => other,
             })?;
     tenant.stamp_is_stale();
@@ -249,16 +253,16 @@ async fn permissions_of_user(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn give(call: Call) -> Result<Answer, Failure> {
-    let name = call
-        .object()?
-        .get("permissionName")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
-        .ok_or_else(|| Failure::from(Refusal::new("permissionName is required").with("permissionName", "")))?;
+    let name =
+        call.object()?.get("permissionName").and_then(Value::as_str).map(str::to_owned).ok_or_else(|| {
+            Failure::from(Refusal::new("permissionName is required").with("permissionName", ""))
+        })?;
     refuse_more_than_held(&call, std::slice::from_ref(&name)).await?;
     let (id, document) = stored_user(&call).await?;
     if names_in(&document).contains(&name) {
-        return Err(Refusal::new(format!("User already has permission {name}")).with("permissionName", name).into());
+        return Err(Refusal::new(format!("User already has permission {name}"))
+            .with("permissionName", name)
+            .into());
     }
     change_permissions(&call, id, "doc->'permissions' || to_jsonb($2::text)", &name).await?;
     Ok(Answer::json(&json!({"permissionName": name})))
@@ -278,7 +282,9 @@ async fn change_permissions(call: &Call, id: Uuid, change: &'static str, name: &
     let tenant = call.tenant()?;
     let mut flight = Flight::new();
     flight.add(
-        format!("UPDATE permissions_users SET doc = jsonb_set(doc, '{{permissions}}', {change}) WHERE id = $1"),
+        format!(
+            "UPDATE permissions_users SET doc = jsonb_set(doc, '{{permissions}}', {change}) WHERE id = $1"
+        ),
         vec![id.into(), name.into()],
     );
     carrel_platform::tenant::move_stamp(&mut flight);
@@ -293,7 +299,8 @@ async fn replace_permission(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    let ready = write::replace(tx, &tenant.id, &PERMISSION, id, call.object()?, &call.caller, call.now).await?;
+    let ready =
+        write::replace(tx, &tenant.id, &PERMISSION, id, call.object()?, &call.caller, call.now).await?;
     tenant.stamp_is_stale();
     ready.map(|ready| Answer::json(&ready.document)).ok_or_else(|| Failure::NotFound("Not found".into()))
 }
@@ -333,7 +340,9 @@ async fn refuse_more_than_held(call: &Call, names: &[String]) -> Result<(), Fail
             "perms.users.assign.mutable"
         };
         if !caller.may(needed) || name == EVERYTHING {
-            return Err(Failure::Forbidden(format!("Cannot add permission {name} not owned by operating user")));
+            return Err(Failure::Forbidden(format!(
+                "Cannot add permission {name} not owned by operating user"
+            )));
         }
     }
     Ok(())

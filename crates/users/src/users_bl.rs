@@ -30,12 +30,14 @@ pub async fn self_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
     );
     let desks = flight.add("SELECT doc FROM service_point_user WHERE user_id = $1", vec![user.into()]);
     let landed = connection.fly(flight).await?;
-    let row = landed.first(who).ok_or_else(|| Failure::NotFound(format!("No User found for user id {user}")))?;
+    let row =
+        landed.first(who).ok_or_else(|| Failure::NotFound(format!("No User found for user id {user}")))?;
     let mut whole = json!({"user": row.get::<_, Json>(0).parse()});
     if let Some(group) = row.get::<_, Option<Json>>(1) {
         whole["patronGroup"] = group.parse();
     }
-    let mut permissions = landed.document(held).map_or_else(|| json!({"permissions": []}), |json| json.parse());
+    let mut permissions =
+        landed.document(held).map_or_else(|| json!({"permissions": []}), |json| json.parse());
     if call.query.get("expandPermissions") == Some("true") {
         let book = Book::of(tenant).await?;
         let mut names: Vec<String> = book.of_user(user).iter().map(|name| name.to_string()).collect();

@@ -42,11 +42,8 @@ impl Pools {
         config.options(&options);
         config.connect_timeout(Duration::from_secs(5));
         config.application_name("carrel");
-        let manager = Manager::from_config(
-            config,
-            NoTls,
-            ManagerConfig { recycling_method: RecyclingMethod::Fast },
-        );
+        let manager =
+            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(size)
             .runtime(Runtime::Tokio1)

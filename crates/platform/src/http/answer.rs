@@ -32,12 +32,7 @@ impl Answer {
     }
     /// 204.
     pub fn no_content() -> Answer {
-        Answer {
-            status: StatusCode::NO_CONTENT,
-            content_type: TEXT,
-            headers: Vec::new(),
-            body: Vec::new(),
-        }
+        Answer { status: StatusCode::NO_CONTENT, content_type: TEXT, headers: Vec::new(), body: Vec::new() }
     }
     /// Plain text with a status.
     pub fn text(status: StatusCode, text: impl Into<String>) -> Answer {

@@ -52,6 +52,9 @@ mod tests {
     #[test]
     fn a_blank_stands_on_both_sides_of_the_colon() {
         let text = super::pretty(&serde_json::json!({"id": "x", "a": [1]}));
-        assert_eq!(String::from_utf8(text).expect("text"), "{\n  \"id\" : \"x\",\n  \"a\" : [\n    1\n  ]\n}");
+        assert_eq!(
+            String::from_utf8(text).expect("text"),
+            "{\n  \"id\" : \"x\",\n  \"a\" : [\n    1\n  ]\n}"
+        );
     }
 }

@@ -37,8 +37,7 @@ pub struct Router {
 
 impl Default for Router {
     fn default() -> Router {
-        let mut router =
-            Router { places: Vec::new(), by_name: HashMap::new(), by_method: HashMap::new() };
+        let mut router = Router { places: Vec::new(), by_name: HashMap::new(), by_method: HashMap::new() };
         for (place, route) in ROUTES.iter().enumerate() {
             router.places.push(Place { route, handler: None });
             router.by_name.insert((&route.method, &route.path), place);
@@ -104,8 +103,7 @@ impl Router {
     pub fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
         let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
         let matched = self.by_method.get(method)?.at(path).ok()?;
-        let parameters =
-            matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
+        let parameters = matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
         Some((&self.places[*matched.value], parameters))
     }
 }

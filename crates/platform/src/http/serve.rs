@@ -171,9 +171,9 @@ async fn route(
         .map_or_else(|| format!("{number:06}/{}", first_level(head.uri.path())), str::to_owned);
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
     let Some((place, parameters)) = app.router.find(method, head.uri.path()) else {
-        let tenant = head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
-        let words =
-            format!("No suitable module found for path {} for tenant {tenant}", head.uri.path());
+        let tenant =
+            head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
+        let words = format!("No suitable module found for path {} for tenant {tenant}", head.uri.path());
         return (Answer::of_failure(&Failure::NotFound(words)), None, request_id);
     };
     let route = place.route;
@@ -296,8 +296,7 @@ async fn enter(
             return Err(Failure::Forbidden(format!("Access requires permission: {needed}")));
         }
     }
-    let caller =
-        Caller { user_id: Some(claims.user_id), username: Some(claims.sub), permissions };
+    let caller = Caller { user_id: Some(claims.user_id), username: Some(claims.sub), permissions };
     Ok((Some(tenant), caller))
 }
 
@@ -363,7 +362,8 @@ fn is_open(route: &Route) -> bool {
 
 /// The permissions of the route; a timer's route has none of its own and is for operators.
 fn needed(route: &Route) -> impl Iterator<Item = &str> {
-    let timer = (route.timer || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
+    let timer =
+        (route.timer || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
     route.permissions.iter().map(String::as_str).chain(timer)
 }
 
@@ -376,7 +376,8 @@ pub fn token_of(headers: &HeaderMap) -> Option<String> {
     if let Some(token) = header_text(headers, "x-okapi-token").filter(|token| !token.is_empty()) {
         return Some(token.to_owned());
     }
-    if let Some(token) = header_text(headers, "authorization").and_then(|value| value.strip_prefix("Bearer ")) {
+    if let Some(token) = header_text(headers, "authorization").and_then(|value| value.strip_prefix("Bearer "))
+    {
         return Some(token.trim().to_owned());
     }
     cookie(headers, "folioAccessToken")

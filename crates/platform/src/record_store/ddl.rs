@@ -41,7 +41,8 @@ fn table(record: &RecordType, script: &mut String) {
     }
     script.push_str(");\n");
     for reference in record.belongs_to {
-        let _ = writeln!(script, "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {};", generated_column(reference));
+        let _ =
+            writeln!(script, "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {};", generated_column(reference));
     }
 }
 
@@ -57,12 +58,8 @@ fn generated_column(reference: &ForeignKey) -> String {
 }
 
 fn foreign_key(record: &RecordType, reference: &ForeignKey, script: &mut String) {
-    let (table, name, column, to) = (
-        record.table,
-        foreign_key_name(record, reference),
-        column_name(reference.field),
-        reference.to,
-    );
+    let (table, name, column, to) =
+        (record.table, foreign_key_name(record, reference), column_name(reference.field), reference.to);
     let _ = writeln!(
         script,
         "DO $$ BEGIN ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({column}) REFERENCES {to} (id); EXCEPTION WHEN duplicate_object THEN NULL; END $$;"

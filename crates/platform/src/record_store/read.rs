@@ -81,8 +81,7 @@ pub fn condition(
     record: &RecordType,
     all: &[&'static RecordType],
 ) -> Result<Where, Failure> {
-    let condition =
-        Statement::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
+    let condition = Statement::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
     // A second condition beside one that narrows needs no index of its own.
     if condition.scans || condition.unindexed.iter().any(|missing| missing.relation == "sortBy") {
         for missing in &condition.unindexed {
@@ -108,12 +107,8 @@ pub fn binds(arguments: &[Argument]) -> Vec<Bind> {
 
 /// The record with the id, as it is read.
 pub async fn find(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Option<Json>, Failure> {
-    let sql = format!(
-        "SELECT {} FROM {} WHERE {}.id = $1",
-        document_sql(record),
-        from_sql(record),
-        record.table
-    );
+    let sql =
+        format!("SELECT {} FROM {} WHERE {}.id = $1", document_sql(record), from_sql(record), record.table);
     let rows = connection.query(sql, vec![id.into()]).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
@@ -143,7 +138,10 @@ pub async fn list(
     };
     let counted = (asked.count == Count::Wanted).then(|| {
         flight.add(
-            format!("SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {}) few", COUNTED_EXACTLY + 1),
+            format!(
+                "SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {}) few",
+                COUNTED_EXACTLY + 1
+            ),
             binds(&condition.arguments),
         )
     });
@@ -191,7 +189,8 @@ impl Page {
         body.extend_from_slice(format!(",\"totalRecords\":{total}").as_bytes());
         if record.result_info {
             body.extend_from_slice(
-                format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}").as_bytes(),
+                format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}")
+                    .as_bytes(),
             );
         }
         body.push(b'}');

@@ -61,7 +61,9 @@ pub fn prepare_replacement(
     if let Some(other) = take_id(&mut document)?
         && other != id
     {
-        return Err(Failure::Invalid(format!("The id of the body, {other}, is not that of the address, {id}")));
+        return Err(Failure::Invalid(format!(
+            "The id of the body, {other}, is not that of the address, {id}"
+        )));
     }
     document.insert("id".into(), id.to_string().into());
     if record.optimistic_locking {
@@ -276,14 +278,17 @@ pub fn told(record: &RecordType, error: DatabaseError, document: &Document) -> F
             let name = carrel_cql::sql::index_name(table, &unique.fields.join("."), "key");
             if constraint.starts_with(&name) || record.unique.len() == 1 {
                 // FOLIO quirk: the expression of the index is named in message and parameter.
-                let expressions: Vec<String> = unique.fields.iter().map(|f| rmb_expression(f, unique)).collect();
+                let expressions: Vec<String> =
+                    unique.fields.iter().map(|f| rmb_expression(f, unique)).collect();
                 let (expression, value) = (expressions.join(", "), values.join(", "));
                 return Refusal::new(format!("{expression} value already exists in table {table}: {value}"))
                     .with(expression, value)
                     .into();
             }
         }
-        return Refusal::new(format!("The value already exists in table {table}")).with(constraint, "").into();
+        return Refusal::new(format!("The value already exists in table {table}"))
+            .with(constraint, "")
+            .into();
     }
     if error.is_foreign_key_violation() {
         for reference in record.belongs_to {
@@ -307,10 +312,10 @@ pub fn told(record: &RecordType, error: DatabaseError, document: &Document) -> F
 fn bad_value(error: DatabaseError, table: &str) -> Failure {
     match error.state.as_deref() {
         // Not a UUID, untranslatable character, number out of range.
-        Some("22P02" | "22P05" | "22003" | "22021") => {
-            Refusal::new(format!("A value of the record cannot be stored in {table}: it is not of the kind expected"))
-                .into()
-        }
+        Some("22P02" | "22P05" | "22003" | "22021") => Refusal::new(format!(
+            "A value of the record cannot be stored in {table}: it is not of the kind expected"
+        ))
+        .into(),
         // Index row too large.
         Some("54000") => Failure::Invalid(format!("A value of the record is too long for {table}")),
         _ => error.into(),
@@ -331,7 +336,10 @@ pub fn still_used(
     let user = all
         .iter()
         .find(|other| {
-            other.belongs_to.iter().any(|reference| constraint.starts_with(&ddl::foreign_key_name(other, reference)))
+            other
+                .belongs_to
+                .iter()
+                .any(|reference| constraint.starts_with(&ddl::foreign_key_name(other, reference)))
         })
         .map_or("another table", |other| other.table);
     Failure::Conflict(format!(

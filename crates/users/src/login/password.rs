@@ -43,18 +43,18 @@ pub async fn pretend(password: &str) -> Result<(), Failure> {
 }
 
 fn hash_now(password: &str) -> Result<String, Failure> {
-    let failed = |error: argon2::password_hash::Error| Failure::internal(format!("hashing a password: {error}"));
+    let failed =
+        |error: argon2::password_hash::Error| Failure::internal(format!("hashing a password: {error}"));
     let salt: [u8; 16] = *uuid::Uuid::new_v4().as_bytes();
     let salt = SaltString::encode_b64(&salt).map_err(failed)?;
     Ok(hasher().hash_password(password.as_bytes(), &salt).map_err(failed)?.to_string())
 }
 
 async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    let _turn = TURNS
-        .acquire()
-        .await
-        .map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Failure::Internal { context: "hashing a password".into(), cause: Some(error.into()) })
+    let _turn =
+        TURNS.acquire().await.map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
+    tokio::task::spawn_blocking(work).await.map_err(|error| Failure::Internal {
+        context: "hashing a password".into(),
+        cause: Some(error.into()),
+    })
 }

@@ -57,9 +57,8 @@ async fn login_with_expiry(call: Call, composite: bool) -> Result<Answer, Failur
 
 /// A refresh token for a new pair; it is good once.
 async fn refresh(call: Call) -> Result<Answer, Failure> {
-    let refused = || {
-        Failure::Refused(vec![Refusal::new("Token refresh failed").code("token.refresh.unprocessable")])
-    };
+    let refused =
+        || Failure::Refused(vec![Refusal::new("Token refresh failed").code("token.refresh.unprocessable")]);
     let Some(claims) = refresh_claims(&call) else { return Err(refused()) };
     let tenant = call.library.find_tenant(&claims.tenant).await?.ok_or_else(refused)?;
     let id = claims.jti.ok_or_else(refused)?;
@@ -125,7 +124,8 @@ async fn delete_credentials(call: Call) -> Result<Answer, Failure> {
 async fn credentials_exist(call: Call) -> Result<Answer, Failure> {
     let user = asked_user(&call)?;
     let connection = call.tenant()?.reader().await?;
-    let rows = connection.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
+    let rows =
+        connection.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
     Ok(Answer::json(&json!({"credentialsExist": !rows.is_empty()})))
 }
 
