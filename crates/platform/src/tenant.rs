@@ -355,10 +355,11 @@ impl Library {
         let now = Timestamp::now();
         let mut flight = Flight::new();
         for (path, document) in &self.first_records {
-            let Some(record) = self.records.iter().find(|record| record.path == path) else {
-                tracing::error!("first record of unknown collection {path}");
-                continue;
-            };
+            let record = self
+                .records
+                .iter()
+                .find(|record| record.path == path)
+                .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
             crate::record_store::write::insert_first(&mut flight, record, document, now)?;
         }
         tx.fly(flight).await.map_err(|error| {
