@@ -363,7 +363,10 @@ fn split_flags(text: &str) -> (String, Vec<String>) {
             // The values are the rest: they may hold commas.
             Some(start) => {
                 flags.extend(inside[..start].split(',').filter(|f| !f.is_empty()).map(str::to_owned));
-                flags.push(inside[start..].to_owned());
+                let values = &inside[start..];
+                let last = values.rsplit(',').next().unwrap_or_default();
+                assert!(!["ro", "virtual", "uuid", "open"].contains(&last), "enum stands last in {text:?}");
+                flags.push(values.to_owned());
             }
             None => flags.extend(inside.split(',').map(|flag| flag.trim().to_owned())),
         }

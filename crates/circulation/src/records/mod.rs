@@ -38,8 +38,8 @@ pub static RECORD_TYPES: &[&RecordType] = &[
     &calendar::CALENDAR,
 ];
 
-/// What FOLIO tells mod-patron-blocks. Patron blocks are counted from loans and accounts, so these make no tables;
-/// their shapes check what is sent to the handlers.
+/// What FOLIO tells mod-patron-blocks. Patron blocks are counted from loans and accounts, so these make no
+/// tables; their shapes check what is sent to the handlers.
 pub static EVENT_TYPES: &[&RecordType] = &[
     &patron_block_events::FEE_FINE_BALANCE_CHANGED_EVENT,
     &patron_block_events::ITEM_AGED_TO_LOST_EVENT,

@@ -85,13 +85,13 @@ pub static INSTANCE_DATE_TYPE: RecordType = RecordType {
     path: "/instance-date-types",
     collection: "instanceDateTypes",
     shape: "
-        id:string(uuid,ro)
-        name:string(ro)
-        code:string(ro)
-        displayFormat:object(ro)
-        displayFormat.delimiter:string(ro)
-        displayFormat.keepDelimiter:boolean(ro)
-        source:string(enum=folio|local,ro)
+        id:string(uuid)
+        name:string
+        code:string
+        displayFormat:object
+        displayFormat.delimiter:string
+        displayFormat.keepDelimiter:boolean
+        source:string(enum=folio|local)
     ",
     events: Some("inventory.instance-date-type"),
     ..PLAIN
