@@ -27,6 +27,11 @@ impl Dice {
         from + self.throw(to - from + 1)
     }
 
+    /// A fraction from 0 up to, but not including, 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// One of the given things.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
         &things[self.throw(things.len() as u64) as usize]
@@ -62,6 +67,7 @@ mod tests {
             seen[dice.throw(6) as usize] += 1;
         }
         assert!(seen.iter().all(|&n| n > 60), "{seen:?}");
+        assert!((0..100).all(|_| (0.0..1.0).contains(&dice.fraction())));
         assert!((0..100).all(|_| (5..=7).contains(&dice.between(5, 7))));
     }
 }

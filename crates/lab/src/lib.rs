@@ -14,6 +14,7 @@ mod report;
 mod samples;
 mod schedule;
 mod timing;
+mod workload;
 
 pub use cico::{CicoOptions, StockFiles, run_cico};
 pub use client::Credentials;
@@ -21,6 +22,7 @@ pub use data::Library;
 pub use error::{LabError, Result};
 pub use floor::{FloorKind, FloorOptions, floor};
 pub use load::{LoadOptions, LoadReport, load};
-pub use report::{About, CicoLevel, CicoReport, DataSize, FloorReport, Measured};
+pub use report::{About, CicoLevel, CicoReport, DataSize, FloorReport, Measured, PlanReport};
 pub use samples::Samples;
 pub use timing::{LEVELS, MID_LOAD, Pace, Timing};
+pub use workload::{PlanOptions, run_plan};

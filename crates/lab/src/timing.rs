@@ -33,8 +33,8 @@ pub struct Timing {
     pub saturated: Duration,
     /// How long arrivals go on for each side in each round.
     pub paced: Duration,
-    /// How often each level is measured; samples are added up. More short rounds see more of the machine's
-    /// moods than one long one.
+    /// How often each level is measured; samples are added up. Many short rounds let all sides share the
+    /// machine's moods: a disk that is slow for two seconds must not be slow for one side only.
     pub rounds: usize,
     /// The arrival rate.
     pub pace: Pace,
@@ -45,9 +45,9 @@ impl Timing {
     pub fn quick() -> Timing {
         Timing {
             levels: LEVELS.to_vec(),
-            saturated: Duration::from_millis(2000),
-            paced: Duration::from_millis(2500),
-            rounds: 1,
+            saturated: Duration::from_millis(500),
+            paced: Duration::from_millis(700),
+            rounds: 4,
             pace: Pace::ShareOfCapacity(MID_LOAD),
         }
     }

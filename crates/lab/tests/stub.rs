@@ -1,6 +1,8 @@
 //! The lab against a library that fits in a hash map: loading, loading again, scanning, and the report.
 
-use carrel_lab::{CicoOptions, Credentials, LoadOptions, Pace, StockFiles, Timing, load, run_cico};
+use carrel_lab::{
+    CicoOptions, Credentials, LoadOptions, Pace, PlanOptions, StockFiles, Timing, load, run_cico, run_plan,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -84,8 +86,11 @@ impl Shelves {
         };
         let number =
             |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.parse::<usize>().ok());
-        let wanted =
-            |record: &&Value| !query.contains("Available") || record["status"]["name"] == "Available";
+        let wanted = |record: &&Value| {
+            let barcode = query.split_once("barcode==%22").and_then(|(_, rest)| rest.split_once("%22"));
+            barcode.is_none_or(|(barcode, _)| record["barcode"] == barcode)
+                && (!query.contains("Available") || record["status"]["name"] == "Available")
+        };
         let all: Vec<&Value> =
             self.records.get(path).into_iter().flat_map(BTreeMap::values).filter(wanted).collect();
         let page: Vec<&&Value> =
@@ -212,4 +217,69 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
     let json = report.json();
     assert!(json["check_out"]["3"]["p95_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(json["data"]["items"], 300);
+}
+
+const PLAN: &str = r#"
+name = "small"
+title = "Look up, then check out or in"
+source = "this test"
+[data]
+B = "users"
+X = "available-items"
+Y = "lent-items"
+SP = "service-points"
+[pauses]
+T = [0, 0.01]
+[addresses]
+users = 'users?query=active=="true"&limit=1'
+out = 'circulation/check-out-by-barcode'
+in = 'circulation/check-in-by-barcode'
+[bodies]
+out = '{"itemBarcode":"{X}","userBarcode":"{B}","servicePointId":"{SP}"}'
+in = '{"itemBarcode":"{Y}","servicePointId":"{SP}"}'
+[[transaction]]
+name = "check-out"
+share = 57
+calls = '''
+T G users | totalRecords >= 1 | users[0].id -> U
+P out out | !errors
+'''
+[[transaction]]
+name = "check-in"
+share = 43
+calls = 'P in in'
+"#;
+
+#[tokio::test]
+async fn a_workload_file_is_played_and_what_it_lent_comes_back() {
+    let shelves = Arc::new(Mutex::new(Shelves::default()));
+    let address = serve(shelves.clone()).await;
+    load(LoadOptions { items: 600, ..load_options(&address) }).await.unwrap();
+    let workload = std::env::temp_dir().join(format!("carrel-lab-plan-{}.toml", std::process::id()));
+    std::fs::write(&workload, PLAN).unwrap();
+    let report = run_plan(PlanOptions {
+        workload: workload.clone(),
+        address,
+        credentials: credentials(),
+        files: StockFiles::default(),
+        users: 3,
+        ramp_up: Duration::from_millis(5),
+        duration: Duration::from_millis(150),
+        pause_factor: 1.0,
+        most_items: 600,
+        most_users: 100,
+        seed: 1,
+        json: None,
+        report: None,
+        commit: None,
+    })
+    .await
+    .unwrap();
+    std::fs::remove_file(workload).unwrap();
+    let out = &report.transactions["check-out"];
+    assert!(out.count() > 5, "{}", report.table());
+    assert_eq!(report.calls["POST out"].count(), out.count());
+    assert!(report.calls["GET users"].count() >= out.count());
+    assert_eq!(report.before.open_loans, report.after.open_loans, "{}", report.table());
+    assert_eq!(report.json()["transactions"]["check-out"]["samples"], out.count());
 }

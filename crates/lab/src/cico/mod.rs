@@ -5,6 +5,7 @@
 //! `timing`). A check-in phase takes exactly the items that the check-out phase before it lent, so that every
 //! level begins with the same shelves.
 
+mod restock;
 mod scan;
 mod stock;
 
@@ -16,12 +17,12 @@ use crate::report::{About, CicoLevel, CicoReport, DataSize};
 use crate::samples::Samples;
 use crate::schedule::Schedule;
 use crate::timing::Timing;
+pub use restock::return_items;
 use scan::{Pile, Scan, ScanDesk};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use stock::Stock;
-pub use stock::StockFiles;
+pub use stock::{Stock, StockFiles};
 
 /// What `carrel lab run cico` is asked to do.
 #[derive(Debug, Clone)]

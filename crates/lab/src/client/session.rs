@@ -47,10 +47,13 @@ impl Session {
 
     /// Logs in again when the token is about to expire.
     pub async fn renew(&mut self, connection: &mut Connection) -> Result<()> {
-        if self.since.elapsed() > RENEW_AFTER {
-            self.headers = Arc::new(log_in(connection, &self.credentials).await?);
-            self.since = Instant::now();
-        }
+        if self.since.elapsed() > RENEW_AFTER { self.login_again(connection).await } else { Ok(()) }
+    }
+
+    /// Logs in again whatever the token's age.
+    pub async fn login_again(&mut self, connection: &mut Connection) -> Result<()> {
+        self.headers = Arc::new(log_in(connection, &self.credentials).await?);
+        self.since = Instant::now();
         Ok(())
     }
 

@@ -58,17 +58,14 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
     let mut floor =
         Floor::open(&options.database, options.kind, options.items, options.users, timing.most_users())
             .await?;
-    let mut levels = Vec::new();
     floor.saturate(timing.most_users(), timing.saturated / 2).await?;
-    for &users in &timing.levels {
-        let mut measured = Measured::default();
-        let mut rate = 0.0;
-        for _ in 0..timing.rounds {
-            measured.saturated.merge(floor.saturate(users, timing.saturated).await?);
-            rate = timing.rate(&[measured.saturated.per_second()]);
-            measured.paced.merge(floor.pace(users, rate, timing.paced).await?);
+    let mut levels: Vec<_> = timing.levels.iter().map(|&users| (users, 0.0, Measured::default())).collect();
+    for _ in 0..timing.rounds {
+        for (users, rate, measured) in &mut levels {
+            measured.saturated.merge(floor.saturate(*users, timing.saturated).await?);
+            *rate = timing.rate(&[measured.saturated.per_second()]);
+            measured.paced.merge(floor.pace(*users, *rate, timing.paced).await?);
         }
-        levels.push((users, rate, measured));
     }
     let server = floor.server().to_string();
     floor.close().await?;

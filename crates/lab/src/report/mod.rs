@@ -5,10 +5,12 @@ mod about;
 mod cico;
 mod floor;
 mod markdown;
+mod plan;
 
 pub use about::{About, DataSize};
 pub use cico::{CicoLevel, CicoReport};
 pub use floor::FloorReport;
+pub use plan::PlanReport;
 
 use crate::error::{Context, Result};
 use crate::samples::Samples;
