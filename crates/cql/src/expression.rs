@@ -151,7 +151,7 @@ impl Expression {
     }
 
     /// The same value, compared as text whatever its kind.
-    pub fn as_text(self) -> Expression {
+    pub fn into_text(self) -> Expression {
         Expression { kind: Kind::Text, ..self }
     }
 

@@ -14,12 +14,12 @@ use std::sync::Arc;
 const LONGEST: usize = 512 * 1024;
 /// Brackets that may stand inside each other.
 const DEEPEST: usize = 150;
-/// Clauses in one query; each can take a few of the 65,535 arguments that PostgreSQL's protocol allows.
-const MOST_CLAUSES: usize = 15_000;
+/// Clauses in one query.
+const MOST_CLAUSES: usize = 10_000;
 /// Bytes of an index name.
 const LONGEST_INDEX: usize = 500;
 /// Modifiers of one relation, and sort keys.
-const MOST_MODIFIERS: usize = 50;
+const MOST_MODIFIERS: usize = 20;
 
 impl Query {
     /// Reads CQL.

@@ -42,6 +42,21 @@ impl Arguments {
         format!("${}::{kind}", self.used + self.values.len())
     }
 
+    /// How many there are, to come back to with [`Self::forget_behind`].
+    pub fn mark(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Takes back what was bound since: PostgreSQL refuses values that no expression uses.
+    pub fn forget_behind(&mut self, mark: usize) {
+        self.values.truncate(mark);
+    }
+
+    /// There is no room for many more: the protocol numbers them with 16 bits.
+    pub fn are_too_many(&self) -> bool {
+        self.used + self.values.len() > 60_000
+    }
+
     pub fn into_values(self) -> Vec<Argument> {
         self.values
     }

@@ -25,10 +25,7 @@ impl Builder<'_> {
             let indexed = self.served(target, clause.relation.verb.sign(), Index::Value);
             return Ok(Condition::new(contains, indexed));
         }
-        // The array's value index is one over elements; it does not help comparisons of the JSON text.
-        let as_text =
-            Target { expression: target.expression.clone().as_text(), value_index: false, ..target.clone() };
-        self.text(&as_text, clause, term)
+        self.text(&target.as_text(), clause, term)
     }
 
     /// Elements looked at one by one: those with the modifiers' values whose subfield fits the term.

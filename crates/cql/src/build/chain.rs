@@ -24,13 +24,14 @@ impl Builder<'_> {
             return Err(BadQuery::new("and, or, not alternate too often; use brackets", 0, &text));
         }
         let last_or = runs.iter().rposition(|run| run.first().is_some_and(is_or));
+        let mark = self.arguments.mark();
         let mut so_far: Option<Condition> = None;
         for (place, run) in runs.iter().enumerate() {
             let here = match last_or {
                 Some(last) if last >= place => Position::Alternative,
                 _ => position,
             };
-            so_far = Some(if run.first().is_some_and(is_or) {
+            let condition = if run.first().is_some_and(is_or) {
                 let mut nodes = Vec::with_capacity(run.len() + 1);
                 let mut conditions = Vec::new();
                 match so_far {
@@ -45,7 +46,11 @@ impl Builder<'_> {
                     None => self.node(&chain.first, here)?,
                 };
                 self.requirements(first, run, here)?
-            });
+            };
+            if condition.is_settled() {
+                self.arguments.forget_behind(mark);
+            }
+            so_far = Some(condition);
         }
         Ok(so_far.unwrap_or_else(Condition::always))
     }

@@ -32,9 +32,16 @@ impl Builder<'_> {
         if choice && !self.record.fields.iter().any(|field| field.name == SERVER_CHOICE) {
             return Err(refusal(clause, "a term needs an index before it, such as name==term"));
         }
+        if self.arguments.are_too_many() {
+            return Err(refusal(clause, "the query has too many terms"));
+        }
         let manner = Manner::of(clause)?;
+        let mark = self.arguments.mark();
         let target = self.target(if choice { SERVER_CHOICE } else { &clause.index });
         let inner = self.comparison(&target, clause, terms, &manner)?;
+        if inner.is_settled() {
+            self.arguments.forget_behind(mark);
+        }
         let sql = target.carried(inner.sql, position);
         Ok(Condition { sql, ..inner })
     }
@@ -58,6 +65,9 @@ impl Builder<'_> {
         }
         let mut alternatives = Vec::with_capacity(terms.len());
         for term in terms {
+            if self.arguments.are_too_many() {
+                return Err(refusal(clause, "the query has too many terms"));
+            }
             alternatives.push(match kind {
                 Kind::Array { subfield, modifiers } if !manner.narrowed_by.is_empty() => {
                     self.elements(target, clause, term, &manner.narrowed_by, subfield, modifiers)?

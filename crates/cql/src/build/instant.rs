@@ -20,6 +20,10 @@ impl Builder<'_> {
         if let Some(condition) = self.without_size(target, clause, term) {
             return Ok(condition);
         }
+        let masked = term.plain().is_none();
+        if masked && matches!(clause.relation.verb, Verb::Equal | Verb::NotEqual) {
+            return self.text(&target.as_text(), clause, term);
+        }
         let text = term.literal();
         let text = text.trim();
         if !is_number(text) {

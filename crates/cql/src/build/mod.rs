@@ -112,6 +112,10 @@ impl Condition {
     fn never() -> Condition {
         Condition::new("false", true)
     }
+    /// Known without looking at a record.
+    fn is_settled(&self) -> bool {
+        self.sql == "true" || self.sql == "false"
+    }
 }
 
 /// Where a condition stands.

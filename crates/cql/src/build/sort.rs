@@ -36,7 +36,7 @@ impl Builder<'_> {
             }
             Kind::Array { .. } => {
                 self.report(&target, "sortBy", Index::None);
-                expression.clone().as_text().value()
+                expression.clone().into_text().value()
             }
             Kind::Text | Kind::Boolean | Kind::Uuid | Kind::Number | Kind::Date => {
                 self.served(&target, "sortBy", Index::Value);

@@ -71,7 +71,16 @@ impl Builder<'_> {
             is_id: false,
             hops: Vec::new(),
         };
-        if let Some((kind, holds_uuid)) = shaped(record, index) {
+        if let Some(unique) = covering_unique(record, index)
+            && let Some(path) = unique.fields.first()
+        {
+            // A unique set is an index too, also for a path that is no declared field.
+            target.name = (*path).to_owned();
+            target.expression = Expression::at(&format!("{}.doc", record.table), path, Kind::Text)
+                .with(unique_folding(unique));
+            target.value_index = true;
+            target.holds_uuid = shaped(record, index).is_some_and(|(_, holds_uuid)| holds_uuid);
+        } else if let Some((kind, holds_uuid)) = shaped(record, index) {
             target.name = index.to_owned();
             target.holds_uuid = holds_uuid;
             target.expression = Expression::at(&document, index, kind);
@@ -79,11 +88,6 @@ impl Builder<'_> {
             let path = index.split('.').map(str::to_owned).collect();
             let argument = self.arguments.bind(super::Argument::TextArray(path));
             target.expression = Expression::unknown(&document, &argument);
-        }
-        // A unique set is an index too, also for a path that is no declared field.
-        if let Some(unique) = covering_unique(record, index) {
-            target.expression.folding = unique_folding(unique);
-            target.value_index = record.composed.is_none();
         }
         target
     }
@@ -148,6 +152,11 @@ impl Builder<'_> {
 }
 
 impl Target {
+    /// The same field seen as text, for what its kind does not know; its value index does not help there.
+    pub fn as_text(&self) -> Target {
+        Target { expression: self.expression.clone().into_text(), value_index: false, ..self.clone() }
+    }
+
     /// The condition on the field's record, carried over to the record asked for.
     pub fn carried(&self, inner: String, position: Position) -> String {
         let mut sql = inner;

@@ -1,7 +1,7 @@
 //! Text: words, whole values, masks, comparison by folded letters; and true or false, which is text too.
 
 use super::chain::any;
-use super::clause::{refusal, sql_sign};
+use super::clause::sql_sign;
 use super::target::Target;
 use super::{Argument, Builder, Condition};
 use crate::expression::{Folding, INDEXED_LETTERS};
@@ -156,13 +156,7 @@ impl Builder<'_> {
             Some("") if worded => return Ok(self.present(target)),
             _ => {}
         }
-        let Some(plain) = term.plain() else {
-            return match verb {
-                Verb::Equal if term.is_anything() => Ok(self.present(target)),
-                Verb::NotEqual if term.is_anything() => Ok(Condition::never()),
-                _ => Err(refusal(clause, "true or false cannot be masked")),
-            };
-        };
+        let Some(plain) = term.plain() else { return self.text(&target.as_text(), clause, term) };
         let argument = self.arguments.bind(Argument::Text(plain.trim().to_ascii_lowercase()));
         let indexed = match verb {
             Verb::NotEqual => false,

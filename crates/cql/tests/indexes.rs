@@ -1,0 +1,57 @@
+//! Declarations → index DDL.
+
+mod library;
+
+use carrel_cql::sql;
+use library::{ALL, INSTANCE, ITEM};
+
+#[test]
+fn the_indexes_of_a_record_type() {
+    assert_eq!(
+        sql::index_ddl(&INSTANCE),
+        [
+            r#"CREATE UNIQUE INDEX IF NOT EXISTS instance_hrid_key ON instance ((left(carrel.folded((instance.doc->>'hrid')), 600) COLLATE "C"))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_title_value ON instance ((left(carrel.folded((instance.doc->>'title')), 600) COLLATE "C"))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_title_words ON instance USING gin ((carrel.words(carrel.folded((instance.doc->>'title')))))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_identifiers_value ON instance USING gin ((carrel.folded(carrel.elements((instance.doc->'identifiers'), 'value'))))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_identifiers_words ON instance USING gin ((carrel.words(carrel.folded((instance.doc->>'identifiers')))))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_statistical_code_ids_value ON instance USING gin ((carrel.folded(carrel.elements((instance.doc->'statisticalCodeIds'), ''))))"#,
+        ]
+    );
+}
+
+#[test]
+fn references_and_columns_of_other_tables_have_their_indexes() {
+    let ddl = sql::index_ddl(&ITEM);
+    assert!(ddl.contains(
+        &"CREATE INDEX IF NOT EXISTS item_holdings_record_id_ref ON item (holdings_record_id)".to_owned()
+    ));
+    assert!(ddl.contains(
+        &r#"CREATE INDEX IF NOT EXISTS item_status_name_value ON item_state ((left((item_state.status_name), 600) COLLATE "C"))"#
+            .to_owned()
+    ));
+}
+
+#[test]
+fn names_are_unique_and_fit_postgresql() {
+    let names: Vec<String> = ALL
+        .iter()
+        .flat_map(|record| sql::index_ddl(record))
+        .filter_map(|ddl| Some(ddl.split_once("EXISTS ")?.1.split(' ').next()?.to_owned()))
+        .collect();
+    let mut different = names.clone();
+    different.sort();
+    different.dedup();
+    assert_eq!(names.len(), different.len());
+
+    let long = sql::index_name("a_table_with_a_long_name", &"path.ofManyLevels.".repeat(5), "words");
+    assert_eq!(long.len(), 63);
+    assert_eq!(long, sql::index_name("a_table_with_a_long_name", &"path.ofManyLevels.".repeat(5), "words"));
+    assert!(long.ends_with("_words"));
+}
+
+#[test]
+fn the_functions_are_immutable_and_parallel_safe() {
+    let functions = sql::HELPERS_DDL.matches("CREATE OR REPLACE FUNCTION").count();
+    assert_eq!(sql::HELPERS_DDL.matches("IMMUTABLE PARALLEL SAFE").count(), functions);
+}
