@@ -19,6 +19,16 @@ pub struct Shape {
     pub closed: bool,
 }
 
+/// How much of a shape a document must fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strictness {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The types of the properties that it has; others may be missing, and unknown ones are kept.
+    TypesOnly,
+}
+
 #[derive(Debug, Clone)]
 pub struct Property {
     pub kind: JsonKind,
@@ -96,16 +106,28 @@ impl Shape {
     /// Applies defaults, drops what is not stored, and tells everything that does not fit, each as FOLIO's
     /// modules word it.
     pub fn check(&self, document: &mut Map<String, Value>) -> Vec<Refusal> {
+        self.check_as(document, Strictness::Whole)
+    }
+
+    /// The same, as strictly as is asked.
+    pub fn check_as(&self, document: &mut Map<String, Value>, strictness: Strictness) -> Vec<Refusal> {
         let mut refusals = Vec::new();
-        self.check_level(document, "", &mut refusals);
+        self.check_level(document, "", strictness, &mut refusals);
         refusals
     }
 
-    fn check_level(&self, document: &mut Map<String, Value>, prefix: &str, refusals: &mut Vec<Refusal>) {
+    fn check_level(
+        &self,
+        document: &mut Map<String, Value>,
+        prefix: &str,
+        strictness: Strictness,
+        refusals: &mut Vec<Refusal>,
+    ) {
         if self.properties.is_empty() {
             return;
         }
-        if self.closed {
+        let whole = strictness == Strictness::Whole;
+        if self.closed && whole {
             for name in document.keys() {
                 if !self.properties.contains_key(name) {
                     let path = format!("{prefix}{name}");
@@ -125,14 +147,14 @@ impl Shape {
                 None | Some(Value::Null) => {
                     if let Some(default) = &property.default {
                         document.insert(name.clone(), default.clone());
-                    } else if property.required && !property.read_only {
+                    } else if property.required && !property.read_only && whole {
                         refusals.push(Refusal::new("must not be null").with(path, "null"));
                     } else if !property.nullable {
                         // A null of a property that has no null is the same as an absent one.
                         document.remove(name);
                     }
                 }
-                Some(value) => property.check(value, &path, refusals),
+                Some(value) => property.check(value, &path, strictness, refusals),
             }
         }
     }
@@ -154,7 +176,7 @@ impl Property {
         }
     }
 
-    fn check(&self, value: &mut Value, path: &str, refusals: &mut Vec<Refusal>) {
+    fn check(&self, value: &mut Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let wrong = |refusals: &mut Vec<Refusal>, value: &Value| {
             refusals.push(
                 Refusal::new(format!("{path} must be {}", self.kind.says())).with(path, shortened(value)),
@@ -187,23 +209,25 @@ impl Property {
             // And it takes numbers and booleans where text belongs.
             (JsonKind::Text, Value::Number(_) | Value::Bool(_)) => {
                 *value = Value::String(value.to_string());
-                self.check_text(value, path, refusals);
+                self.check_text(value, path, strictness, refusals);
             }
-            (JsonKind::Text, Value::String(_)) => self.check_text(value, path, refusals),
+            (JsonKind::Text, Value::String(_)) => self.check_text(value, path, strictness, refusals),
             (JsonKind::Object, Value::Object(object)) => {
-                self.inner.check_level(object, &format!("{path}."), refusals);
+                self.inner.check_level(object, &format!("{path}."), strictness, refusals);
             }
             (JsonKind::Array(element), Value::Array(elements)) => {
                 for (place, item) in elements.iter_mut().enumerate() {
                     let path = format!("{path}[{place}]");
                     match (element, &mut *item) {
                         (Element::Any, _) => {}
-                        (Element::Text, Value::String(_)) => self.check_text(item, &path, refusals),
+                        (Element::Text, Value::String(_)) => {
+                            self.check_text(item, &path, strictness, refusals)
+                        }
                         (Element::Text, Value::Number(_) | Value::Bool(_)) => {
                             *item = Value::String(item.to_string());
                         }
                         (Element::Object, Value::Object(object)) => {
-                            self.inner.check_level(object, &format!("{path}."), refusals);
+                            self.inner.check_level(object, &format!("{path}."), strictness, refusals);
                         }
                         (_, item) => refusals.push(
                             Refusal::new(format!("{path} is not of the kind that the array holds"))
@@ -216,9 +240,10 @@ impl Property {
         }
     }
 
-    fn check_text(&self, value: &Value, path: &str, refusals: &mut Vec<Refusal>) {
+    fn check_text(&self, value: &Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let Value::String(text) = value else { return };
-        if !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| allowed == text) {
+        let whole = strictness == Strictness::Whole;
+        if whole && !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| allowed == text) {
             refusals.push(
                 Refusal::new(format!("{path} must be one of: {}", self.allowed.join(", ")))
                     .with(path, text.clone()),
@@ -405,6 +430,18 @@ mod tests {
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
         assert_eq!(told("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+    }
+
+    #[test]
+    fn where_types_alone_count_properties_may_be_missing_or_unknown() {
+        let shape = Shape::parse("name:string*; kind:string(enum=a|b); id:string(uuid); size:integer", true);
+        let told = |document: Value| {
+            let Value::Object(mut document) = document else { panic!("an object") };
+            shape.check_as(&mut document, Strictness::TypesOnly).len()
+        };
+        assert_eq!(told(json!({"kind": "c", "nom": 1})), 0);
+        assert_eq!(told(json!({"size": "large"})), 1);
+        assert_eq!(told(json!({"id": "no UUID"})), 1);
     }
 
     #[test]

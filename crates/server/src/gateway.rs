@@ -161,17 +161,19 @@ async fn providers_of_interface(call: Call) -> Result<Answer, Failure> {
 /// A module's life cycle, as Okapi calls it: the tenant is made if it is not there.
 async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
-    call.library.create_tenant(&id, &id, "").await?;
+    if call.library.manner.makes_tenants {
+        call.library.create_lenient_tenant(&id).await?;
+    } else {
+        call.library.create_tenant(&id, &id, "").await?;
+    }
     Ok(Answer::no_content())
 }
 
 /// Purges the tenant: all its data is gone.
 async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
-    if call.library.manner.makes_tenants {
-        if let Some(tenant) = call.library.find_tenant(&id).await? {
-            call.library.empty_tenant(&tenant).await?;
-        }
+    if let Some(tenant) = call.library.find_tenant(&id).await?.filter(|tenant| tenant.lenient) {
+        call.library.empty_tenant(&tenant).await?;
     } else if !call.library.drop_tenant(&id).await? {
         return Err(Failure::NotFound(id));
     }

@@ -33,6 +33,8 @@ pub struct Caller {
     pub user_id: Option<Uuid>,
     pub username: Option<String>,
     pub permissions: Permissions,
+    /// The tenant that is written to takes incomplete records; see [`Tenant::lenient`].
+    pub lenient: bool,
 }
 
 impl Caller {

@@ -296,7 +296,12 @@ async fn enter(
             return Err(Failure::Forbidden(format!("Access requires permission: {needed}")));
         }
     }
-    let caller = Caller { user_id: Some(claims.user_id), username: Some(claims.sub), permissions };
+    let caller = Caller {
+        user_id: Some(claims.user_id),
+        username: Some(claims.sub),
+        permissions,
+        lenient: tenant.lenient,
+    };
     Ok((Some(tenant), caller))
 }
 
@@ -323,7 +328,7 @@ async fn enter_behind_gateway(
         None => None,
         Some(id) => match library.find_tenant(id).await? {
             Some(tenant) => Some(tenant),
-            None if library.manner.makes_tenants => Some(library.create_tenant(id, id, "").await?),
+            None if library.manner.makes_tenants => Some(library.create_lenient_tenant(id).await?),
             None if route.path.starts_with("/_/tenant") => None,
             None => return Err(Failure::Invalid(format!("No such Tenant {id}"))),
         },
@@ -333,7 +338,8 @@ async fn enter_behind_gateway(
         .unwrap_or_else(|_| names.split(',').map(|name| name.trim().to_owned()).collect());
     let user_id = header_text(headers, "x-okapi-user-id").and_then(|id| Uuid::parse_str(id).ok());
     let permissions = Permissions::new(names.into_iter().map(Into::into).collect());
-    Ok((tenant, Caller { user_id, username: None, permissions }))
+    let lenient = tenant.as_ref().is_some_and(|tenant| tenant.lenient);
+    Ok((tenant, Caller { user_id, username: None, permissions, lenient }))
 }
 
 /// Routes that need no token: those that make one, and what may be known about the server.

@@ -3,13 +3,14 @@
 use carrel_records::{ForeignKey, RecordType, column_name};
 use std::fmt::Write;
 
-/// Statements for all declared records: tables first, so that references may point anywhere.
-pub fn tables(records: &[&'static RecordType]) -> String {
+/// Statements for all declared records: tables first, so that references may point anywhere; in a lenient
+/// tenant nothing watches over them.
+pub fn tables(records: &[&'static RecordType], lenient: bool) -> String {
     let mut script = String::new();
     for record in records {
         table(record, &mut script);
     }
-    for record in records {
+    for record in records.iter().filter(|_| !lenient) {
         for reference in record.belongs_to.iter().filter(|reference| !reference.loose) {
             foreign_key(record, reference, &mut script);
         }
@@ -21,6 +22,18 @@ pub fn tables(records: &[&'static RecordType]) -> String {
     }
     script
 }
+
+/// Takes out of a schema the foreign keys that hand-written tables have. Rows that belong to others
+/// and go with them (`ON DELETE CASCADE`) keep theirs.
+pub const WITHOUT_REFERENCES: &str = "
+DO $$ DECLARE reference record; BEGIN
+    FOR reference IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
+        WHERE contype = 'f' AND confdeltype <> 'c' AND connamespace = current_schema()::regnamespace
+    LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', reference.owner, reference.conname);
+    END LOOP;
+END $$;
+";
 
 /// Name of the constraint that keeps a reference.
 pub fn foreign_key_name(record: &RecordType, reference: &ForeignKey) -> String {

@@ -6,6 +6,7 @@ use crate::http::Caller;
 use crate::outbox;
 use crate::record_store::{ddl, read, shape_of};
 use crate::tenant::move_stamp;
+use carrel_records::shape::Strictness;
 use carrel_records::{Failure, RecordType, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -27,7 +28,7 @@ pub fn prepare_new(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ready, Failure> {
-    check(record, &mut document)?;
+    check(record, &mut document, caller)?;
     complete_new(record, document, caller, now)
 }
 
@@ -57,7 +58,7 @@ pub fn prepare_replacement(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ready, Failure> {
-    check(record, &mut document)?;
+    check(record, &mut document, caller)?;
     if let Some(other) = take_id(&mut document)?
         && other != id
     {
@@ -70,7 +71,7 @@ pub fn prepare_replacement(
         let current = stored.get("_version").and_then(Value::as_i64).unwrap_or(0);
         let sent = document.get("_version").and_then(Value::as_i64);
         // -1 is how FOLIO's importers say: whatever it is now.
-        if sent != Some(current) && sent != Some(-1) {
+        if sent != Some(current) && sent != Some(-1) && !caller.lenient {
             return Err(Failure::StaleVersion(format!(
                 "Cannot update record {id} because it has been changed (optimistic locking): Stored _version is {current}, _version of request is {}",
                 sent.map_or_else(|| "null".to_owned(), |version| version.to_string())
@@ -348,8 +349,9 @@ pub fn still_used(
     ))
 }
 
-fn check(record: &'static RecordType, document: &mut Document) -> Result<(), Failure> {
-    let refusals = shape_of(record).check(document);
+fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
+    let strictness = if caller.lenient { Strictness::TypesOnly } else { Strictness::Whole };
+    let refusals = shape_of(record).check_as(document, strictness);
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }
 
