@@ -104,7 +104,11 @@ impl Expression {
                 Expression { json: format!("to_jsonb({text})"), text, typed: None, kind: field.kind, folding }
             }
         };
-        Expression { folding, ..expression }
+        let text = match field.ignores_hyphens {
+            true => format!("carrel.without_hyphens({})", expression.text),
+            false => expression.text,
+        };
+        Expression { text, folding, ..expression }
     }
 
     /// A column of type uuid.

@@ -85,6 +85,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT COST 1000 AS $f$
   WHERE t IS NOT NULL
 $f$;
 
+-- Numbers written together: hyphens and blanks between their digits (and before the X of an ISBN) are dropped.
+CREATE OR REPLACE FUNCTION carrel.without_hyphens(text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 300 AS $f$
+BEGIN
+  IF $1 !~ '[0-9][ \t-]+[0-9Xx]' THEN RETURN $1; END IF;
+  RETURN regexp_replace($1, '([0-9])[ \t-]+(?=[0-9]|[Xx]([^[:alnum:]]|$))', '\1', 'g');
+END $f$;
+
 -- A number where the text is one, else null: it never fails.
 CREATE OR REPLACE FUNCTION carrel.number(text) RETURNS numeric
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 300 AS $f$

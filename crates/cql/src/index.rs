@@ -15,9 +15,11 @@ pub fn index_ddl(record: &RecordType) -> Vec<String> {
             .map(|path| format!("({})", unique_expression(record, unique, path)))
             .collect();
         ddl.push(format!(
-            "CREATE UNIQUE INDEX IF NOT EXISTS {name} ON {} ({})",
+            "CREATE UNIQUE INDEX IF NOT EXISTS {name} ON {} ({}){}{}",
             record.table,
-            columns.join(", ")
+            columns.join(", "),
+            if unique.absent_counts { " NULLS NOT DISTINCT" } else { "" },
+            unique.when.map(|condition| format!(" WHERE {condition}")).unwrap_or_default(),
         ));
     }
     for reference in record.belongs_to {
@@ -80,9 +82,11 @@ pub(crate) fn has_words(index: Index) -> bool {
     matches!(index, Index::Words | Index::ValueAndWords)
 }
 
-/// The unique set that begins with the field and so serves as its index.
+/// The unique set that begins with the field and so serves as its index; one with a condition does not hold
+/// all records.
 pub(crate) fn covering_unique<'r>(record: &'r RecordType, field: &str) -> Option<&'r Unique> {
-    record.unique.iter().find(|unique| unique.fields.first().is_some_and(|first| *first == field))
+    let begins = |unique: &&Unique| unique.fields.first().is_some_and(|first| *first == field);
+    record.unique.iter().filter(|unique| unique.when.is_none()).find(begins)
 }
 
 pub(crate) fn unique_folding(unique: &Unique) -> Folding {

@@ -103,6 +103,38 @@ impl Term {
             .collect()
     }
 
+    /// Numbers written together, as `carrel.without_hyphens` writes those of values.
+    pub(crate) fn without_hyphens(&self) -> Term {
+        let together = |text: &str| {
+            let letters: Vec<char> = text.chars().collect();
+            let mut kept = String::with_capacity(text.len());
+            let mut place = 0;
+            while let Some(letter) = letters.get(place) {
+                kept.push(*letter);
+                place += 1;
+                if letter.is_ascii_digit() {
+                    let gap = letters[place..].iter().take_while(|c| matches!(c, ' ' | '\t' | '-')).count();
+                    let behind = place + gap;
+                    let number_goes_on = match letters.get(behind) {
+                        Some('x' | 'X') => letters.get(behind + 1).is_none_or(|c| !c.is_alphanumeric()),
+                        Some(next) => next.is_ascii_digit(),
+                        // A mask stands for the rest of the number.
+                        None => !self.parts.last().is_some_and(|part| matches!(part, Part::Text(_))),
+                    };
+                    if gap > 0 && number_goes_on {
+                        place = behind;
+                    }
+                }
+            }
+            kept
+        };
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => Part::Text(together(text)),
+            mask => mask.clone(),
+        });
+        Term { parts: parts.collect() }
+    }
+
     /// The pattern for SQL's `LIKE`.
     pub(crate) fn like_pattern(&self) -> String {
         let mut pattern = String::new();
@@ -199,6 +231,21 @@ mod tests {
     fn patterns_keep_letters_that_look_like_masks_of_sql() {
         assert_eq!(Term::parse(r"50%_a*b?").like_pattern(), r"50\%\_a%b_");
         assert_eq!(Term::parse(r"a\?\\").like_pattern(), r"a?\\");
+    }
+
+    #[test]
+    fn numbers_are_written_together() {
+        for (raw, together) in [
+            ("978-92 8011-565--9", "9789280115659"),
+            ("0-8044-2957-X", "080442957X"),
+            ("0-8044-2957-X (pbk. 1-2)", "080442957X (pbk. 12)"),
+            ("978-xylophone", "978-xylophone"),
+            ("978-92-*", "97892*"),
+            ("abc - 1", "abc - 1"),
+            ("*", "*"),
+        ] {
+            assert_eq!(Term::parse(raw).without_hyphens(), Term::parse(together), "{raw}");
+        }
     }
 
     fn words(raw: &str) -> Result<Vec<String>, &'static str> {

@@ -16,6 +16,7 @@ fn the_indexes_of_a_record_type() {
             r#"CREATE INDEX IF NOT EXISTS instance_identifiers_value ON instance USING gin ((carrel.folded(carrel.elements((instance.doc->'identifiers'), 'value'))))"#,
             r#"CREATE INDEX IF NOT EXISTS instance_identifiers_words ON instance USING gin ((carrel.words(carrel.folded((instance.doc->>'identifiers')))))"#,
             r#"CREATE INDEX IF NOT EXISTS instance_statistical_code_ids_value ON instance USING gin ((carrel.folded(carrel.elements((instance.doc->'statisticalCodeIds'), ''))))"#,
+            r#"CREATE INDEX IF NOT EXISTS instance_isbn_words ON instance USING gin ((carrel.words(carrel.folded(carrel.without_hyphens((instance.doc->>'isbns'))))))"#,
         ]
     );
 }
@@ -23,6 +24,12 @@ fn the_indexes_of_a_record_type() {
 #[test]
 fn references_and_columns_of_other_tables_have_their_indexes() {
     let ddl = sql::index_ddl(&ITEM);
+    let both = |name: &str| {
+        let begins = format!("CREATE UNIQUE INDEX IF NOT EXISTS {name} ON item ");
+        ddl.iter().find(|ddl| ddl.starts_with(&begins)).map(|ddl| ddl[begins.len()..].to_owned())
+    };
+    assert!(both("item_module_code_key").is_some_and(|ddl| ddl.ends_with(") NULLS NOT DISTINCT")));
+    assert!(both("item_hrid_key").is_some_and(|ddl| ddl.ends_with(") WHERE doc ? 'hrid'")));
     assert!(ddl.contains(
         &"CREATE INDEX IF NOT EXISTS item_holdings_record_id_ref ON item (holdings_record_id)".to_owned()
     ));

@@ -155,6 +155,12 @@ fn conditions_on_arrays() {
             "[code]",
         ),
         (
+            "isbn=\"978-0-552 1*\"",
+            "carrel.words(carrel.folded(carrel.without_hyphens((instance.doc->>'isbns')))) @@ \
+             carrel.phrase($1::text[])",
+            "[97805521*]",
+        ),
+        (
             "statisticalCodeIds==[]",
             r#"left(carrel.folded((instance.doc->>'statisticalCodeIds')), 600) COLLATE "C" = $1::text"#,
             "[]",
@@ -189,6 +195,11 @@ fn conditions_on_arrays() {
 }
 
 #[test]
+fn an_order_binds_nothing_because_a_count_has_no_order() {
+    assert_eq!(built(&ITEM, "id=* sortBy a.b.c barcode").arguments, []);
+}
+
+#[test]
 fn every_order_ends_with_the_id() {
     for (cql, order_by) in [
         ("id=*", "item.id"),
@@ -202,8 +213,9 @@ fn every_order_ends_with_the_id() {
         ("id=* sortBy holdingsRecordId", "item.holdings_record_id, item.id"),
         (
             "id=* sortBy unknown",
-            r#"left(carrel.folded(((item.doc || item_state.doc)#>>$1::text[])), 600) COLLATE "C", item.id"#,
+            r#"left(carrel.folded(((item.doc || item_state.doc)->>'unknown')), 600) COLLATE "C", item.id"#,
         ),
+        ("id=* sortBy \"it's; odd\"", "item.id"),
     ] {
         assert_eq!(built(&ITEM, cql).order_by, order_by.replace("{B}", BARCODE), "{cql}");
     }

@@ -54,6 +54,15 @@ impl Builder<'_> {
         manner: &Manner,
     ) -> Result<Condition, BadQuery> {
         let kind = target.expression.kind;
+        let together: Vec<Term>;
+        let borrowed: Vec<&Term>;
+        let terms = if target.ignores_hyphens {
+            together = terms.iter().map(|term| term.without_hyphens()).collect();
+            borrowed = together.iter().collect();
+            &borrowed
+        } else {
+            terms
+        };
         if kind == Kind::Uuid {
             return self.uuid(target, clause, terms);
         }

@@ -1,7 +1,7 @@
 //! `sortBy`: each field by the expression that its index has, then the id.
 
 use super::Builder;
-use super::target::Target;
+use super::target::{Target, known, unknown_order};
 use crate::BadQuery;
 use crate::tree::SortKey;
 use carrel_records::{Index, Kind};
@@ -14,7 +14,8 @@ impl Builder<'_> {
             let manner = Manner::of(key)?;
             let direction = if manner.descending { " DESC" } else { "" };
             // Other records' fields cannot be sorted by: there may be several of them.
-            let target = self.own(self.record, &key.index);
+            let found = known(self.record, &key.index).or_else(|| unknown_order(self.record, &key.index));
+            let Some(target) = found else { continue };
             sorted_by_id |= target.is_id;
             order.push(format!("{}{direction}", self.sorting(target, manner.number)));
             if sorted_by_id {

@@ -4,8 +4,7 @@ use super::{Builder, Position, from_text};
 use crate::expression::Expression;
 use crate::index::{covering_unique, has_value, has_words, unique_folding};
 use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
-use carrel_records::{Field, Index, Kind, RecordType, column_name};
-use std::collections::VecDeque;
+use carrel_records::{Field, Kind, RecordType, column_name};
 
 /// A field found.
 #[derive(Debug, Clone)]
@@ -19,6 +18,8 @@ pub(super) struct Target {
     pub words_index: bool,
     /// The shape says that the text is a UUID.
     pub holds_uuid: bool,
+    /// The field's numbers are written together.
+    pub ignores_hyphens: bool,
     /// The primary key, which is never absent.
     pub is_id: bool,
     /// The way from the record asked for.
@@ -40,118 +41,107 @@ impl Builder<'_> {
         if let Some(target) = declared(self.record, index) {
             return target;
         }
-        if let Some((alias, rest)) = index.split_once('.') {
-            // A record's own property goes before an alias several steps away.
-            let steps = if has_property(self.record, alias) { 1 } else { 3 };
-            if let Some((hops, record)) = self.way_to(alias, steps) {
-                let mut target = self.own(record, rest);
-                target.hops = hops;
-                return target;
-            }
+        if let Some((alias, rest)) = index.split_once('.')
+            && let Some((hops, record)) = self.way_to(alias)
+        {
+            let mut target = self.own(record, rest);
+            target.hops = hops;
+            return target;
         }
         self.own(self.record, index)
     }
 
     /// The record's field, not that of another.
     pub fn own(&mut self, record: &RecordType, index: &str) -> Target {
-        if let Some(target) = declared(record, index) {
-            return target;
-        }
-        let document = match &record.composed {
-            Some(composed) => format!("({})", composed.document),
-            None => format!("{}.doc", record.table),
-        };
-        let mut target = Target {
-            record: record.name,
-            name: "?".to_owned(),
-            expression: Expression::at(&document, "", Kind::Text),
-            value_index: false,
-            words_index: false,
-            holds_uuid: false,
-            is_id: false,
-            hops: Vec::new(),
-        };
-        if let Some(unique) = covering_unique(record, index)
-            && let Some(path) = unique.fields.first()
-        {
-            // A unique set is an index too, also for a path that is no declared field.
-            target.name = (*path).to_owned();
-            target.expression = Expression::at(&format!("{}.doc", record.table), path, Kind::Text)
-                .with(unique_folding(unique));
-            target.value_index = true;
-            target.holds_uuid = shaped(record, index).is_some_and(|(_, holds_uuid)| holds_uuid);
-        } else if let Some((kind, holds_uuid)) = shaped(record, index) {
-            target.name = index.to_owned();
-            target.holds_uuid = holds_uuid;
-            target.expression = Expression::at(&document, index, kind);
-        } else {
+        known(record, index).unwrap_or_else(|| {
             let path = index.split('.').map(str::to_owned).collect();
             let argument = self.arguments.bind(super::Argument::TextArray(path));
-            target.expression = Expression::unknown(&document, &argument);
+            let expression = Expression::unknown(&document_of(record), &argument);
+            Target::plain(record, "?", expression)
+        })
+    }
+
+    /// The way that an alias names: to a record referred to, or to records that refer to this one.
+    fn way_to(&self, alias: &str) -> Option<(Vec<Hop>, &'static RecordType)> {
+        let named = |name: Option<&str>| name == Some(alias);
+        let here = self.record;
+        if let Some(reference) = here.belongs_to.iter().find(|reference| named(reference.alias)) {
+            return self.upward(here, &[reference.field]);
         }
-        target
-    }
-
-    /// The shortest way along aliases: first to records referred to, then to records that refer to this one.
-    fn way_to(&self, alias: &str, most_steps: usize) -> Option<(Vec<Hop>, &'static RecordType)> {
-        self.way(alias, most_steps, |builder, from| {
-            from.belongs_to
-                .iter()
-                .filter_map(|reference| {
-                    let to = builder.all.iter().copied().find(|record| record.table == reference.to)?;
-                    let hop = Hop {
-                        outer: format!("{}.{}", from.table, column_name(reference.field)),
-                        inner: format!("{}.id", to.table),
-                        from: from_text(to),
-                    };
-                    Some((reference.alias?, hop, to))
-                })
-                .collect()
-        })
-        .or_else(|| {
-            self.way(alias, most_steps, |builder, to| {
-                let referring = builder.all.iter().copied().flat_map(|from| {
-                    from.belongs_to.iter().filter(|reference| reference.to == to.table).filter_map(
-                        move |reference| {
-                            let hop = Hop {
-                                outer: format!("{}.id", to.table),
-                                inner: format!("{}.{}", from.table, column_name(reference.field)),
-                                from: from_text(from),
-                            };
-                            Some((reference.reverse?, hop, from))
-                        },
-                    )
-                });
-                referring.collect()
-            })
-        })
-    }
-
-    fn way(
-        &self,
-        alias: &str,
-        most_steps: usize,
-        steps: impl Fn(&Self, &RecordType) -> Vec<(&'static str, Hop, &'static RecordType)>,
-    ) -> Option<(Vec<Hop>, &'static RecordType)> {
-        let mut waiting: VecDeque<Vec<(Hop, &'static RecordType)>> = VecDeque::from([Vec::new()]);
-        while let Some(way) = waiting.pop_front() {
-            let here = way.last().map_or(self.record, |(_, record)| *record);
-            for (name, hop, to) in steps(self, here) {
-                let mut longer = way.clone();
-                longer.push((hop, to));
-                if name == alias {
-                    return Some((longer.into_iter().map(|(hop, _)| hop).collect(), to));
-                }
-                if longer.len() < most_steps {
-                    waiting.push_back(longer);
-                }
+        if let Some(reach) = here.reaches.iter().find(|reach| named(reach.alias)) {
+            return self.upward(here, reach.path);
+        }
+        for from in self.all.iter().copied() {
+            let mut references = from.belongs_to.iter();
+            if let Some(reference) = references.find(|r| r.to == here.table && named(r.reverse)) {
+                return self.downward(from, &[reference.field]);
+            }
+            if let Some(reach) = from.reaches.iter().find(|r| r.to == here.table && named(r.reverse)) {
+                return self.downward(from, reach.path);
             }
         }
         None
     }
+
+    /// Along references, each in the document that the one before leads to.
+    fn upward(&self, from: &RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
+        let steps = self.steps(from, path)?;
+        let arrived = steps.last()?.2;
+        let hops = steps.into_iter().map(|(table, column, to)| Hop {
+            outer: format!("{table}.{column}"),
+            inner: format!("{}.id", to.table),
+            from: from_text(to),
+        });
+        Some((hops.collect(), arrived))
+    }
+
+    /// The same way back, to the records in which it begins.
+    fn downward(&self, from: &'static RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
+        let steps = self.steps(from, path)?;
+        let hops = steps.iter().enumerate().rev().map(|(place, (table, column, to))| Hop {
+            outer: format!("{}.id", to.table),
+            inner: format!("{table}.{column}"),
+            from: match place {
+                0 => from_text(from),
+                _ => from_text(steps[place - 1].2),
+            },
+        });
+        Some((hops.collect(), from))
+    }
+
+    /// Table, column, and the record type referred to, of each reference on a path.
+    fn steps(
+        &self,
+        from: &RecordType,
+        path: &[&str],
+    ) -> Option<Vec<(&'static str, String, &'static RecordType)>> {
+        let (mut table, mut references) = (from.table, from.belongs_to);
+        let mut steps = Vec::with_capacity(path.len());
+        for field in path {
+            let reference = references.iter().find(|reference| reference.field == *field)?;
+            let to = self.all.iter().copied().find(|record| record.table == reference.to)?;
+            steps.push((table, column_name(field), to));
+            (table, references) = (to.table, to.belongs_to);
+        }
+        Some(steps)
+    }
 }
 
 impl Target {
+    fn plain(record: &RecordType, name: &str, expression: Expression) -> Target {
+        Target {
+            record: record.name,
+            name: name.to_owned(),
+            expression,
+            value_index: false,
+            words_index: false,
+            holds_uuid: false,
+            ignores_hyphens: false,
+            is_id: false,
+            hops: Vec::new(),
+        }
+    }
+
     /// The same field seen as text, for what its kind does not know; its value index does not help there.
     pub fn as_text(&self) -> Target {
         Target { expression: self.expression.clone().into_text(), value_index: false, ..self.clone() }
@@ -174,29 +164,58 @@ impl Target {
     }
 }
 
+/// The jsonb expression in which paths without a declaration are looked for.
+fn document_of(record: &RecordType) -> String {
+    match &record.composed {
+        Some(composed) => format!("({})", composed.document),
+        None => format!("{}.doc", record.table),
+    }
+}
+
+/// A field that the record's declaration or shape knows.
+pub(super) fn known(record: &RecordType, index: &str) -> Option<Target> {
+    if let Some(target) = declared(record, index) {
+        return Some(target);
+    }
+    if let Some(unique) = covering_unique(record, index)
+        && let Some(path) = unique.fields.first()
+    {
+        // A unique set is an index too, also for a path that is no declared field.
+        let expression = Expression::at(&format!("{}.doc", record.table), path, Kind::Text);
+        let target = Target::plain(record, path, expression.with(unique_folding(unique)));
+        let holds_uuid = shaped(record, index).is_some_and(|(_, holds_uuid)| holds_uuid);
+        return Some(Target { value_index: true, holds_uuid, ..target });
+    }
+    let (kind, holds_uuid) = shaped(record, index)?;
+    let expression = Expression::at(&document_of(record), index, kind);
+    Some(Target { holds_uuid, ..Target::plain(record, index, expression) })
+}
+
+/// A path that nobody declared, for an order, which can bind no argument because a count of the same records
+/// has no order. Only names as JSON documents have them are looked at.
+pub(super) fn unknown_order(record: &RecordType, index: &str) -> Option<Target> {
+    let plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-' | b'.');
+    let expression = || Expression::at(&document_of(record), index, Kind::Text);
+    index.bytes().all(plain).then(|| Target::plain(record, "?", expression()))
+}
+
 /// A field that needs no shape: the id, a reference, a declared field.
 fn declared(record: &RecordType, index: &str) -> Option<Target> {
-    let target = |expression, index: Index| Target {
-        record: record.name,
-        name: String::new(),
-        expression,
-        value_index: has_value(index),
-        words_index: has_words(index),
-        holds_uuid: false,
-        is_id: false,
-        hops: Vec::new(),
-    };
     if index == "id" {
-        let expression = Expression::column(record.table, "id");
-        return Some(Target { name: "id".into(), is_id: true, ..target(expression, Index::Value) });
+        let target = Target::plain(record, "id", Expression::column(record.table, "id"));
+        return Some(Target { is_id: true, value_index: true, ..target });
     }
     if let Some(reference) = record.belongs_to.iter().find(|reference| reference.field == index) {
         let expression = Expression::column(record.table, &column_name(reference.field));
-        return Some(Target { name: reference.field.into(), ..target(expression, Index::Value) });
+        return Some(Target { value_index: true, ..Target::plain(record, reference.field, expression) });
     }
     let field: &Field = record.fields.iter().find(|field| field.name == index)?;
-    let mut found =
-        Target { name: field.name.into(), ..target(Expression::of(field, record.table), field.index) };
+    let mut found = Target {
+        value_index: has_value(field.index),
+        words_index: has_words(field.index),
+        ignores_hyphens: field.ignores_hyphens,
+        ..Target::plain(record, field.name, Expression::of(field, record.table))
+    };
     if let Some(unique) = covering_unique(record, index) {
         let same = found.expression.folding == unique_folding(unique) || field.kind != Kind::Text;
         found.value_index |= same;
@@ -230,14 +249,6 @@ fn shaped(record: &RecordType, path: &str) -> Option<(Kind, bool)> {
         (JsonKind::Text | JsonKind::Object | JsonKind::Any, _) => Kind::Text,
     };
     Some((kind, property.format == Some(Format::Uuid)))
-}
-
-/// The shape names this property of the document's first level.
-fn has_property(record: &RecordType, name: &str) -> bool {
-    record.shape.split([';', '\n']).any(|line| {
-        let rest = line.trim_start().strip_prefix(name).unwrap_or("");
-        rest.starts_with([':', '.', '['])
-    })
 }
 
 /// The property at a path. Only its own line of the shape is read: most queries need none, and those that do

@@ -1,7 +1,8 @@
 //! A small library of record types for the tests.
 
 use carrel_records::{
-    Composed, PLAIN, RecordType, array, boolean, date, joined, mentions, number, objects, text, to, unique,
+    Composed, PLAIN, RecordType, array, boolean, date, joined, mentions, number, objects, text, through, to,
+    unique,
 };
 
 pub static INSTANCE: RecordType = RecordType {
@@ -14,6 +15,7 @@ pub static INSTANCE: RecordType = RecordType {
         text("title").indexed().words(),
         objects("identifiers", "value", &["identifierTypeId"]).indexed().words(),
         array("statisticalCodeIds").indexed(),
+        text("isbn").sql("instance.doc->>'isbns'").ignore_hyphens().words(),
     ],
     unique: &[unique(&["hrid"])],
     ..PLAIN
@@ -46,6 +48,8 @@ pub static ITEM: RecordType = RecordType {
         to("holdingsRecordId", "holdings_record").alias("holdingsRecords").reverse("item"),
         mentions("loanTypeId", "loan_type"),
     ],
+    reaches: &[through(&["holdingsRecordId", "instanceId"], "instance").alias("instance").reverse("item")],
+    unique: &[unique(&["module", "code"]).absent_too(), unique(&["hrid"]).when("doc ? 'hrid'")],
     composed: Some(Composed {
         from: "item JOIN item_state ON item_state.id = item.id",
         document: "item.doc || item_state.doc",
