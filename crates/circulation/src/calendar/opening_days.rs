@@ -46,6 +46,13 @@ pub struct WhichDays {
 }
 
 impl SurroundingOpenings {
+    /// Open from midnight to midnight, the day before, the day and the day after.
+    pub fn always_open(date: Date) -> SurroundingOpenings {
+        let open = |date| DayOpening { open: true, ..DayOpening::closed(date) };
+        let (before, after) = (date.yesterday().unwrap_or(Date::MIN), date.tomorrow().unwrap_or(Date::MAX));
+        SurroundingOpenings { openings: [open(before), open(date), open(after)] }
+    }
+
     /// The nearest open day before the requested one, else the day before it as a closed day.
     pub fn previous(&self) -> &DayOpening {
         &self.openings[0]

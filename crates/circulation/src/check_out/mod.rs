@@ -1,0 +1,66 @@
+//! Check-out: an item goes to a patron.
+//!
+//! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue;
+//! creates the loan with its history row, changes the item's state, fills the request that waited for the
+//! item, records the desk session, announces `circulation.loan`. Two flights: facts, changes.
+
+mod apply;
+mod decide;
+mod facts;
+mod route;
+
+pub use route::connect;
+
+use crate::desk::OverrideBlocks;
+use crate::desk::override_blocks::MayOverride;
+use crate::rulebook::Rulebook;
+use carrel_platform::Tenant;
+use carrel_records::Failure;
+use decide::CheckOut;
+use facts::Facts;
+use jiff::Timestamp;
+use serde::Deserialize;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What the desk asks for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Order {
+    pub item_barcode: Option<String>,
+    pub user_barcode: Option<String>,
+    pub proxy_user_barcode: Option<String>,
+    pub service_point_id: Option<String>,
+    /// As clients write it; absent means now.
+    pub loan_date: Option<String>,
+    pub override_blocks: OverrideBlocks,
+    pub force_loan_policy_id: Option<Uuid>,
+}
+
+/// Who asks, and when.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    pub by: Option<Uuid>,
+    pub may: MayOverride,
+    pub now: Timestamp,
+    /// Id of the loan, should there be one.
+    pub loan_id: Uuid,
+}
+
+/// Checks out, durably.
+pub async fn check_out(
+    tenant: &Arc<Tenant>,
+    order: &Order,
+    asking: &Asking,
+) -> Result<(CheckOut, Facts, Arc<Rulebook>), Failure> {
+    let (tx, facts, book) = facts::gather(tenant, order).await?;
+    let decision = decide::decide(&facts, order, asking, &book)?;
+    apply::apply(tx, tenant, &decision, asking.now).await?;
+    Ok((decision, facts, book))
+}
+
+/// What a check-out would look at, without one: all checks but for blocks, nothing saved.
+pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<CheckOut, Failure> {
+    let (_, facts, book) = facts::gather(tenant, order).await?;
+    decide::decide(&facts, order, asking, &book)
+}

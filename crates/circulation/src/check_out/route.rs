@@ -1,0 +1,53 @@
+//! Paths and shapes of checking out.
+
+use super::{Asking, Order, check_out, dry_run};
+use crate::desk::override_blocks::MayOverride;
+use crate::loans::view::{Beside, extended};
+use carrel_platform::http::pretty;
+use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+use http::StatusCode;
+use serde_json::json;
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/check-out-by-barcode", |call| async move {
+        let order: Order = call.read_json()?;
+        let (decision, facts, book) = check_out(call.tenant()?, &order, &asking(&call)).await?;
+        let beside = Beside {
+            item: facts.item.as_ref(),
+            item_status: Some("Checked out"),
+            patron: facts.patron.as_ref(),
+            amount_remaining: 0.0,
+            reminders_block_renewal: None,
+        };
+        let loan = extended(&decision.loan, &beside, &book);
+        Ok(Answer::json_bytes(pretty(&loan))
+            .status(StatusCode::CREATED)
+            .location(format!("/circulation/loans/{}", decision.loan_id)))
+    });
+    router.on("POST", "/circulation/check-out-by-barcode-dry-run", |call| async move {
+        let order: Order = call.read_json()?;
+        let decision = dry_run(call.tenant()?, &order, &asking(&call)).await?;
+        let policies = decision.policies;
+        Ok::<_, Failure>(
+            Answer::json_bytes(pretty(&json!({
+                "loanPolicyId": policies.loan,
+                "overdueFinePolicyId": policies.overdue_fine,
+                "lostItemPolicyId": policies.lost_item,
+                "patronNoticePolicyId": policies.notice,
+            })))
+            .status(StatusCode::CREATED),
+        )
+    });
+}
+
+fn asking(call: &Call) -> Asking {
+    Asking {
+        by: call.caller.user_id,
+        may: MayOverride::of(&call.caller),
+        now: call.now,
+        loan_id: Uuid::new_v7(uuid_time(call.now)),
+    }
+}

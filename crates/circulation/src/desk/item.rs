@@ -1,0 +1,258 @@
+//! An item with its holdings record and title, as a scan reads it in one row.
+
+use crate::rulebook::{Circumstance, Rulebook};
+use carrel_inventory::records::items::ITEM;
+use carrel_platform::Json;
+use carrel_records::Failure;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// Columns that [`ItemAtDesk::read`] takes from a row.
+pub const COLUMNS: &str = "item.id, item.doc, item_state.status, item_state.in_transit_destination, \
+    item_state.version, item_state.last_check_in, holdings_record.id, holdings_record.instance_id, \
+    CASE WHEN instance.id IS NULL THEN NULL ELSE jsonb_build_object('title', instance.doc->'title', \
+    'hrid', instance.doc->'hrid', 'contributors', instance.doc->'contributors', \
+    'editions', instance.doc->'editions', 'series', instance.doc->'series', \
+    'publication', instance.doc->'publication', 'physicalDescriptions', instance.doc->'physicalDescriptions', \
+    'identifiers', instance.doc->'identifiers') END, item_state.status_date";
+/// Number of those columns.
+pub const WIDTH: usize = 10;
+
+/// Tables that the columns come from.
+pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
+    LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id \
+    LEFT JOIN instance ON instance.id = holdings_record.instance_id";
+
+/// Condition that an item has the barcode given as `$N`, in the words of the index on it.
+pub fn barcode_is(parameter: usize) -> String {
+    static FIELD: LazyLock<String> = LazyLock::new(|| {
+        let field = ITEM.fields.iter().find(|field| field.name == "barcode").expect("items have barcodes");
+        carrel_cql::sql::expression(field, "item")
+    });
+    format!("{} = left(carrel.f_lower(${parameter}::text), 600)", *FIELD)
+}
+
+/// An item at the desk.
+#[derive(Debug, Clone)]
+pub struct ItemAtDesk {
+    pub id: Uuid,
+    pub record: ItemRecord,
+    pub status: String,
+    pub status_date: Option<String>,
+    pub in_transit_destination: Option<Uuid>,
+    pub last_check_in: Option<Value>,
+    pub holdings_id: Option<Uuid>,
+    pub instance_id: Option<Uuid>,
+    pub title: Title,
+}
+
+/// What decisions and answers need of an item's record.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ItemRecord {
+    pub barcode: Option<String>,
+    pub holdings_record_id: Option<Uuid>,
+    pub material_type_id: Option<Uuid>,
+    pub permanent_loan_type_id: Option<Uuid>,
+    pub temporary_loan_type_id: Option<Uuid>,
+    pub effective_location_id: Option<Uuid>,
+    pub permanent_location_id: Option<Uuid>,
+    pub temporary_location_id: Option<Uuid>,
+    pub effective_call_number_components: Option<Value>,
+    pub effective_shelving_order: Option<String>,
+    pub enumeration: Option<String>,
+    pub chronology: Option<String>,
+    pub volume: Option<String>,
+    pub copy_number: Option<String>,
+    pub display_summary: Option<String>,
+    pub year_caption: Vec<String>,
+    pub number_of_pieces: Option<String>,
+    pub description_of_pieces: Option<String>,
+    pub accession_number: Option<String>,
+    pub administrative_notes: Vec<String>,
+    pub discovery_suppress: Option<bool>,
+    pub tags: Option<Value>,
+}
+
+/// What decisions and answers need of an instance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Title {
+    pub title: Option<String>,
+    pub hrid: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub contributors: Vec<Contributor>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub editions: Vec<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub series: Vec<Value>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub publication: Vec<Publication>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub physical_descriptions: Vec<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub identifiers: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Contributor {
+    pub name: Option<String>,
+    pub primary: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Publication {
+    pub date_of_publication: Option<String>,
+}
+
+fn null_is_empty<'de, D, T>(reader: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::<Vec<T>>::deserialize(reader)?.unwrap_or_default())
+}
+
+impl ItemAtDesk {
+    /// Reads the columns from `first` on; `None` where the row has no item.
+    pub fn read(row: &Row, first: usize) -> Result<Option<ItemAtDesk>, Failure> {
+        let Some(id) = row.get::<_, Option<Uuid>>(first) else { return Ok(None) };
+        let broken = |what: &str, error: serde_json::Error| Failure::Internal {
+            context: format!("reading {what} of item {id}"),
+            cause: Some(error.into()),
+        };
+        let record: Json = row.get(first + 1);
+        let title: Option<Json> = row.get(first + 8);
+        Ok(Some(ItemAtDesk {
+            id,
+            record: record.read().map_err(|error| broken("the record", error))?,
+            status: row.get(first + 2),
+            in_transit_destination: row.get(first + 3),
+            last_check_in: row.get::<_, Option<Json>>(first + 5).map(|json| json.parse()),
+            holdings_id: row.get(first + 6),
+            instance_id: row.get(first + 7),
+            title: match title {
+                Some(json) => json.read().map_err(|error| broken("the title", error))?,
+                None => Title::default(),
+            },
+            status_date: row.get(first + 9),
+        }))
+    }
+
+    pub fn barcode(&self) -> &str {
+        self.record.barcode.as_deref().unwrap_or("")
+    }
+
+    pub fn title(&self) -> &str {
+        self.title.title.as_deref().unwrap_or("")
+    }
+
+    /// The temporary loan type goes before the permanent one.
+    pub fn loan_type(&self) -> Option<Uuid> {
+        self.record.temporary_loan_type_id.or(self.record.permanent_loan_type_id)
+    }
+
+    /// What the circulation rules look at when this item goes to a patron of the group.
+    pub fn circumstance(&self, patron_group: Option<Uuid>) -> Circumstance {
+        Circumstance {
+            material_type: self.record.material_type_id,
+            loan_type: self.loan_type(),
+            patron_group,
+            location: self.record.effective_location_id,
+        }
+    }
+
+    pub fn material_type_name<'a>(&self, book: &'a Rulebook) -> &'a str {
+        self.record
+            .material_type_id
+            .and_then(|id| book.material_types.get(&id))
+            .map_or("", |named| &named.name)
+    }
+
+    /// The primary contributor's name, else the first one's.
+    pub fn primary_contributor(&self) -> Option<&str> {
+        let contributors = &self.title.contributors;
+        let primary = contributors.iter().find(|contributor| contributor.primary == Some(true));
+        primary.or(contributors.first()).and_then(|contributor| contributor.name.as_deref())
+    }
+
+    /// `series` holds texts in old records and objects with `value` in newer ones.
+    pub fn series_statements(&self) -> Vec<&str> {
+        self.title
+            .series
+            .iter()
+            .filter_map(|series| series.as_str().or_else(|| series.get("value")?.as_str()))
+            .collect()
+    }
+
+    /// `callNumber`, `prefix`, `suffix`, where the item has any.
+    pub fn call_number_components(&self) -> Option<Value> {
+        let components = self.record.effective_call_number_components.as_ref()?.as_object()?;
+        let mut shown = Map::new();
+        for key in ["callNumber", "prefix", "suffix"] {
+            if let Some(value) = components.get(key).filter(|value| !value.is_null()) {
+                shown.insert(key.into(), value.clone());
+            }
+        }
+        (!shown.is_empty()).then_some(Value::Object(shown))
+    }
+
+    pub fn call_number(&self) -> Option<&str> {
+        self.record.effective_call_number_components.as_ref()?.get("callNumber")?.as_str()
+    }
+
+    /// The item as loans show it.
+    pub fn summary(&self, book: &Rulebook, status: &str) -> Value {
+        let mut summary = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                summary.insert(key.to_owned(), value);
+            }
+        };
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        put("id", Some(self.id.to_string().into()));
+        put("holdingsRecordId", self.holdings_id.map(|id| id.to_string().into()));
+        put("instanceId", self.instance_id.map(|id| id.to_string().into()));
+        put("title", text(&self.title.title));
+        put("barcode", text(&self.record.barcode));
+        let contributors: Vec<Value> = self
+            .title
+            .contributors
+            .iter()
+            .filter_map(|contributor| contributor.name.as_ref())
+            .map(|name| json!({"name": name}))
+            .collect();
+        put("contributors", Some(contributors.into()));
+        put("primaryContributor", self.primary_contributor().map(Value::from));
+        put("callNumber", self.call_number().map(Value::from));
+        put("enumeration", text(&self.record.enumeration));
+        put("chronology", text(&self.record.chronology));
+        put("volume", text(&self.record.volume));
+        put("displaySummary", text(&self.record.display_summary));
+        put("copyNumber", text(&self.record.copy_number));
+        put("accessionNumber", text(&self.record.accession_number));
+        put("editions", Some(self.title.editions.clone().into()));
+        put("seriesStatements", Some(self.series_statements().into()));
+        let dates: Vec<&str> =
+            self.title.publication.iter().filter_map(|p| p.date_of_publication.as_deref()).collect();
+        put("datesOfPublication", Some(dates.into()));
+        put("callNumberComponents", self.call_number_components());
+        let mut shown = json!({"name": status});
+        if let Some(date) = &self.status_date
+            && status == self.status
+        {
+            shown["date"] = date.as_str().into();
+        }
+        put("status", Some(shown));
+        let location = self.record.effective_location_id.and_then(|id| book.locations.get(&id));
+        put("location", location.map(|location| json!({"name": location.name})));
+        let material = self.record.material_type_id.and_then(|id| book.material_types.get(&id));
+        put("materialType", material.map(|material| json!({"name": material.name})));
+        Value::Object(summary)
+    }
+}

@@ -1,0 +1,13 @@
+//! What stands at the desk: the item scanned, the patron in front, the queue behind the item. Shapes that
+//! several actions read in the same way.
+
+pub mod blocks;
+pub mod item;
+pub mod override_blocks;
+pub mod patron;
+pub mod queue;
+
+pub use item::ItemAtDesk;
+pub use override_blocks::OverrideBlocks;
+pub use patron::Patron;
+pub use queue::QueuedRequest;

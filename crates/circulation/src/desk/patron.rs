@@ -1,0 +1,122 @@
+//! The patron at the desk, and whether he is active.
+
+use carrel_platform::Json;
+use carrel_records::{Failure, time};
+use carrel_users::records::people::USER;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+use uuid::Uuid;
+
+/// Condition that a user has the barcode given as `$N`, in the words of the index on it.
+pub fn barcode_is(alias: &str, parameter: usize) -> String {
+    static FIELD: LazyLock<String> = LazyLock::new(|| {
+        let field = USER.fields.iter().find(|field| field.name == "barcode").expect("users have barcodes");
+        carrel_cql::sql::expression(field, "users")
+    });
+    let field = FIELD.replace("users.", &format!("{alias}."));
+    format!("{field} = left(carrel.folded(${parameter}::text), 600)")
+}
+
+/// What decisions and answers need of a user.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Patron {
+    pub id: Uuid,
+    pub barcode: Option<String>,
+    pub username: Option<String>,
+    pub active: Option<bool>,
+    pub expiration_date: Option<String>,
+    pub patron_group: Option<Uuid>,
+    pub departments: Vec<String>,
+    pub personal: Personal,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Personal {
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub middle_name: Option<String>,
+    pub preferred_first_name: Option<String>,
+    pub addresses: Vec<Value>,
+}
+
+/// Whether an account may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Active,
+    Inactive,
+    /// `active` is not set, so nobody can tell.
+    Unknown,
+}
+
+impl Patron {
+    pub fn read(document: &Json) -> Result<Patron, Failure> {
+        document.read().map_err(|error| Failure::Internal {
+            context: "reading a user".into(),
+            cause: Some(error.into()),
+        })
+    }
+
+    /// When the account expires.
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.expiration_date.as_deref().and_then(time::parse)
+    }
+
+    pub fn standing(&self, now: Timestamp) -> Standing {
+        match self.active {
+            None => Standing::Unknown,
+            Some(false) => Standing::Inactive,
+            Some(true) if self.expires().is_some_and(|end| end < now) => Standing::Inactive,
+            Some(true) => Standing::Active,
+        }
+    }
+
+    /// "Last, First", or the user name where a part is missing.
+    pub fn said_name(&self) -> String {
+        match (&self.personal.last_name, &self.personal.first_name) {
+            (Some(last), Some(first)) => format!("{last}, {first}"),
+            _ => self.username.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The borrower as loans show him.
+    pub fn summary(&self) -> Value {
+        let mut summary = Map::new();
+        let mut put = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                summary.insert(key.to_owned(), value.into());
+            }
+        };
+        put("firstName", self.personal.first_name.clone());
+        put("lastName", self.personal.last_name.clone());
+        put("middleName", self.personal.middle_name.clone());
+        put("preferredFirstName", self.personal.preferred_first_name.clone());
+        put("barcode", self.barcode.clone());
+        put("patronGroup", self.patron_group.map(|group| group.to_string()));
+        Value::Object(summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        time::parse(text).expect("a time")
+    }
+
+    #[test]
+    fn an_expired_account_is_inactive() {
+        let patron = Patron {
+            active: Some(true),
+            expiration_date: Some("2024-05-01T00:00:00.000+00:00".into()),
+            ..Patron::default()
+        };
+        assert_eq!(patron.standing(at("2024-04-30")), Standing::Active);
+        assert_eq!(patron.standing(at("2024-05-02")), Standing::Inactive);
+        assert_eq!(Patron::default().standing(at("2024-05-02")), Standing::Unknown);
+    }
+}

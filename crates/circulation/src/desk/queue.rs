@@ -1,0 +1,156 @@
+//! The request queue as a scan sees it: which request an item can fulfill.
+
+use crate::desk::ItemAtDesk;
+use crate::rulebook::Rulebook;
+use carrel_circulation_rules::PolicyKind;
+use carrel_platform::{Flight, Json};
+use carrel_records::{Failure, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// SQL of the open requests behind an item, first one first, as a JSON array of `{request, group}`.
+///
+/// With title-level requests on, the queue is the title's; else the item's own.
+pub fn sql(title_level: bool) -> &'static str {
+    if title_level {
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'group', u.doc->'patronGroup') ORDER BY r.position)
+          FROM request r LEFT JOIN users u ON u.id = r.requester_id
+          WHERE r.instance_id = holdings_record.instance_id AND r.is_open)"
+    } else {
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'group', u.doc->'patronGroup') ORDER BY r.position)
+          FROM request r LEFT JOIN users u ON u.id = r.requester_id
+          WHERE r.item_id = item.id AND r.is_open AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item')"
+    }
+}
+
+/// A request that waits.
+#[derive(Debug, Clone)]
+pub struct QueuedRequest {
+    pub id: Uuid,
+    /// The stored record, whole.
+    pub document: Map<String, Value>,
+    pub requester_group: Option<Uuid>,
+}
+
+impl QueuedRequest {
+    fn text(&self, key: &str) -> &str {
+        self.document.get(key).and_then(Value::as_str).unwrap_or("")
+    }
+    fn id_at(&self, key: &str) -> Option<Uuid> {
+        Uuid::parse_str(self.text(key)).ok()
+    }
+    pub fn status(&self) -> &str {
+        self.text("status")
+    }
+    pub fn kind(&self) -> &str {
+        self.text("requestType")
+    }
+    pub fn is_hold(&self) -> bool {
+        self.kind() == "Hold"
+    }
+    pub fn is_recall(&self) -> bool {
+        self.kind() == "Recall"
+    }
+    pub fn is_not_yet_filled(&self) -> bool {
+        self.status() == "Open - Not yet filled"
+    }
+    pub fn is_title_level(&self) -> bool {
+        self.text("requestLevel") == "Title"
+    }
+    pub fn item_id(&self) -> Option<Uuid> {
+        self.id_at("itemId")
+    }
+    pub fn requester_id(&self) -> Option<Uuid> {
+        self.id_at("requesterId")
+    }
+    pub fn pickup_service_point(&self) -> Option<Uuid> {
+        self.id_at("pickupServicePointId")
+    }
+    pub fn wants_delivery(&self) -> bool {
+        self.text("fulfillmentPreference") == "Delivery"
+    }
+    pub fn position(&self) -> i64 {
+        self.document.get("position").and_then(Value::as_i64).unwrap_or(0)
+    }
+}
+
+/// Reads what [`sql`] gave.
+pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
+    let Some(json) = json else { return Ok(Vec::new()) };
+    let Value::Array(entries) = json.parse() else { return Ok(Vec::new()) };
+    entries
+        .into_iter()
+        .map(|mut entry| {
+            let group = entry["group"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+            let Value::Object(document) = entry["request"].take() else {
+                return Err(Failure::internal("a stored request is an object"));
+            };
+            let id = document.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
+            let id = id.ok_or_else(|| Failure::internal("a stored request has an id"))?;
+            Ok(QueuedRequest { id, document, requester_group: group })
+        })
+        .collect()
+}
+
+/// The first request that this item can fulfill (circulation.md 6.6).
+pub fn first_fulfillable<'a>(
+    queue: &'a [QueuedRequest],
+    item: &ItemAtDesk,
+    book: &Rulebook,
+) -> Option<&'a QueuedRequest> {
+    queue.iter().find(|request| can_fulfill(request, item, book))
+}
+
+fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
+    let same_item = request.item_id() == Some(item.id);
+    if !book.title_level_requests.enabled() || !request.is_title_level() {
+        return same_item;
+    }
+    let free = request.item_id().is_none() || same_item;
+    if request.is_recall() && request.is_not_yet_filled() {
+        return is_requestable(request, item, book) && is_loanable(request, item, book);
+    }
+    free && (same_item || is_requestable(request, item, book) && is_loanable(request, item, book))
+}
+
+/// The requester's request policy allows requests of this kind for the item.
+fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
+    let what = item.circumstance(request.requester_group);
+    book.matching(&what, PolicyKind::Request)
+        .ok()
+        .and_then(|matched| book.request_policies.get(&matched.id).cloned())
+        .and_then(|policy| policy.get("requestTypes").and_then(Value::as_array).cloned())
+        .is_some_and(|kinds| kinds.iter().any(|kind| kind.as_str() == Some(request.kind())))
+}
+
+fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
+    let what = item.circumstance(request.requester_group);
+    book.matching(&what, PolicyKind::Loan)
+        .ok()
+        .and_then(|matched| book.loan_policies.get(&matched.id))
+        .is_some_and(|policy| policy.is_loanable())
+}
+
+/// Adds the statement that closes a request; it leaves the queue.
+pub fn close(flight: &mut Flight, request: Uuid, status: &'static str, now: Timestamp) {
+    flight.add(
+        "UPDATE request SET doc = jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
+             '{metadata,updatedDate}', to_jsonb($3::text)) WHERE id = $1",
+        vec![request.into(), status.into(), time::format(now).into()],
+    );
+}
+
+/// Adds the statement that gives requests new positions, all at once.
+pub fn renumber(flight: &mut Flight, positions: &[(Uuid, i64)]) {
+    if positions.is_empty() {
+        return;
+    }
+    let ids: Vec<Uuid> = positions.iter().map(|(id, _)| *id).collect();
+    let numbers: Vec<String> = positions.iter().map(|(_, position)| position.to_string()).collect();
+    flight.add(
+        "UPDATE request SET doc = jsonb_set(doc, '{position}', moved.position::jsonb)
+         FROM unnest($1::uuid[], $2::text[]) AS moved (id, position) WHERE request.id = moved.id",
+        vec![ids.into(), numbers.into()],
+    );
+}

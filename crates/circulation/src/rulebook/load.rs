@@ -1,0 +1,166 @@
+//! Reading the rulebook: one flight, all tables.
+
+use super::{CheckOutLock, Rulebook, TitleLevelRequests};
+use crate::calendar::{Calendar, ServicePointHours};
+use carrel_circulation_rules::Rules;
+use carrel_platform::database::Landed;
+use carrel_platform::{Flight, Json, Tenant};
+use carrel_records::Failure;
+use jiff::tz::TimeZone;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The rulebook as it stands, with the stamp it is good for.
+pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
+    let connection = tenant.writer().await?;
+    let mut flight = Flight::new();
+    // Read first: every table read after it is at least as new.
+    let stamp = flight.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let mut table = |name: &str| flight.add(format!("SELECT doc, id FROM {name}"), vec![]);
+    let rules = table("circulation_rules");
+    let loan_policies = table("loan_policy");
+    let schedules = table("fixed_due_date_schedule");
+    let request_policies = table("request_policy");
+    let notice_policies = table("patron_notice_policy");
+    let overdue_fine_policies = table("overdue_fine_policy");
+    let lost_item_policies = table("lost_item_fee_policy");
+    let locations = table("location");
+    let institutions = table("locinstitution");
+    let campuses = table("loccampus");
+    let libraries = table("loclibrary");
+    let service_points = table("service_point");
+    let material_types = table("material_type");
+    let loan_types = table("loan_type");
+    let patron_groups = table("groups");
+    let departments = table("departments");
+    let address_types = table("addresstype");
+    let cancellation_reasons = table("cancellation_reason");
+    let block_conditions = table("patron_block_conditions");
+    let block_limits = table("patron_block_limits");
+    let calendars = table("calendars");
+    let circulation_settings = table("circulation_settings");
+    let settings = flight.add(
+        "SELECT doc FROM settings WHERE doc->>'scope' IN ('mod-circulation', 'circulation') AND doc->>'userId' IS NULL",
+        vec![],
+    );
+    let locale = flight.add("SELECT doc FROM locale", vec![]);
+    let older = flight.add(
+        "SELECT doc FROM config_data WHERE doc->>'module' IN ('ORG', 'SETTINGS', 'CHECKOUT', 'LOAN_HISTORY', 'NOTIFICATION_SCHEDULER')
+           AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL",
+        vec![],
+    );
+    let landed = connection
+        .fly(flight)
+        .await
+        .map_err(|error| Failure::from(error).while_doing("reading the rulebook"))?;
+    let stamp: i64 = landed.first(stamp).map_or(0, |row| row.get(0));
+
+    let settings_by_name: HashMap<String, Arc<Value>> = values(&landed, circulation_settings)
+        .into_iter()
+        .filter_map(|setting| {
+            Some((setting.get("name")?.as_str()?.to_owned(), Arc::new(setting.get("value")?.clone())))
+        })
+        .collect();
+    let scoped: HashMap<String, Value> = values(&landed, settings)
+        .into_iter()
+        .filter_map(|entry| Some((entry.get("key")?.as_str()?.to_owned(), entry.get("value")?.clone())))
+        .collect();
+    let older = values(&landed, older);
+    let circulation = |name: &str| settings_by_name.get(name).map(|value| &**value);
+    let title_level = TitleLevelRequests::read(
+        circulation("generalTlr").or_else(|| scoped.get("generalTlr")),
+        circulation("regularTlr").or_else(|| scoped.get("regularTlr")),
+        circulation("TLR").or_else(|| scoped.get("TLR")).or(older_value(&older, "TLR").as_ref()),
+    );
+    let loan_policies: HashMap<Uuid, crate::loan_policy::LoanPolicy> = read(&landed, loan_policies);
+    let text = values(&landed, rules)
+        .first()
+        .and_then(|rules| rules.get("rulesAsText")?.as_str().map(str::to_owned))
+        .unwrap_or_default();
+    let rules = Rules::parse(&text).unwrap_or_else(|error| {
+        // Text written straight into storage is not checked; look-ups then say that the rules are blank.
+        tracing::error!(tenant = tenant.id, "the circulation rules cannot be read: {error}");
+        Rules::parse("").expect("blank rules can be read")
+    });
+    let book = Rulebook {
+        rules,
+        limits_items: loan_policies
+            .values()
+            .any(|policy| policy.loans_policy.as_ref().is_some_and(|loans| loans.item_limit.is_some())),
+        loan_policies,
+        schedules: read(&landed, schedules),
+        request_policies: documents(&landed, request_policies),
+        notice_policies: documents(&landed, notice_policies),
+        overdue_fine_policies: documents(&landed, overdue_fine_policies),
+        lost_item_policies: documents(&landed, lost_item_policies),
+        locations: read(&landed, locations),
+        institutions: read(&landed, institutions),
+        campuses: read(&landed, campuses),
+        libraries: read(&landed, libraries),
+        service_points: read(&landed, service_points),
+        material_types: read(&landed, material_types),
+        loan_types: read(&landed, loan_types),
+        patron_groups: read(&landed, patron_groups),
+        departments: read(&landed, departments),
+        address_types: read(&landed, address_types),
+        cancellation_reasons: read(&landed, cancellation_reasons),
+        patron_block_conditions: values(&landed, block_conditions).into_iter().map(Arc::new).collect(),
+        patron_block_limits: values(&landed, block_limits).into_iter().map(Arc::new).collect(),
+        calendars: hours(read(&landed, calendars)),
+        zone: zone(values(&landed, locale).first(), &older),
+        title_level_requests: title_level,
+        check_out_lock: CheckOutLock::read(scoped.get("checkoutLockFeature")),
+        settings: settings_by_name,
+        open_without_calendar: tenant.lenient,
+    };
+    Ok((stamp, book))
+}
+
+fn values(landed: &Landed, step: usize) -> Vec<Value> {
+    landed.documents(step).iter().map(Json::parse).collect()
+}
+
+/// Records by id; one that does not read as it should is left out and told.
+fn read<T: DeserializeOwned>(landed: &Landed, step: usize) -> HashMap<Uuid, T> {
+    let mut records = HashMap::new();
+    for row in landed.rows(step) {
+        let (document, id): (Json, Uuid) = (row.get(0), row.get(1));
+        match document.read() {
+            Ok(record) => {
+                records.insert(id, record);
+            }
+            Err(error) => tracing::warn!("record {id} cannot be used in decisions: {error}"),
+        }
+    }
+    records
+}
+
+fn documents(landed: &Landed, step: usize) -> HashMap<Uuid, Arc<Value>> {
+    read::<Value>(landed, step).into_iter().map(|(id, value)| (id, Arc::new(value))).collect()
+}
+
+fn hours(calendars: HashMap<Uuid, Calendar>) -> HashMap<Uuid, ServicePointHours> {
+    let calendars: Vec<Calendar> = calendars.into_values().collect();
+    let assigned: HashSet<Uuid> =
+        calendars.iter().flat_map(|calendar| calendar.assignments.clone()).collect();
+    assigned.into_iter().map(|id| (id, ServicePointHours::of(id, &calendars))).collect()
+}
+
+fn older_value(older: &[Value], name: &str) -> Option<Value> {
+    let entry = older.iter().find(|entry| entry["configName"] == name)?;
+    match entry.get("value")? {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        value => Some(value.clone()),
+    }
+}
+
+/// The tenant's time zone: of its locale, else of the older configuration, else UTC.
+fn zone(locale: Option<&Value>, older: &[Value]) -> TimeZone {
+    let name = locale
+        .and_then(|locale| locale.get("timezone")?.as_str().map(str::to_owned))
+        .or_else(|| Some(older_value(older, "localeSettings")?.get("timezone")?.as_str()?.to_owned()));
+    name.and_then(|name| TimeZone::get(&name).ok()).unwrap_or(TimeZone::UTC)
+}

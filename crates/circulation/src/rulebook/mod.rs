@@ -1,0 +1,197 @@
+//! The rulebook: everything slow that a desk decision is made from, read whole from the tenant's records and
+//! good for one stamp: circulation rules, policies, schedules, calendars, locations, service points, types,
+//! groups, settings.
+//!
+//! A desk action reads the stamp with its facts. Where it is newer than the rulebook at hand, the rulebook is
+//! read anew and the decision made from that, so that no decision rests on stale rules.
+
+mod load;
+mod names;
+mod settings;
+
+pub use names::{Location, Named, ServicePoint};
+pub use settings::{CheckOutLock, TitleLevelRequests};
+
+use crate::calendar::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
+use crate::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
+use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
+use carrel_platform::Tenant;
+use carrel_records::Failure;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// One tenant's rules and slow records at one stamp.
+pub struct Rulebook {
+    pub rules: Rules,
+    pub loan_policies: HashMap<Uuid, LoanPolicy>,
+    pub schedules: HashMap<Uuid, FixedDueDateSchedule>,
+    /// Documents as stored: what each of them says is read by the room that needs it.
+    pub request_policies: HashMap<Uuid, Arc<Value>>,
+    pub notice_policies: HashMap<Uuid, Arc<Value>>,
+    pub overdue_fine_policies: HashMap<Uuid, Arc<Value>>,
+    pub lost_item_policies: HashMap<Uuid, Arc<Value>>,
+    pub locations: HashMap<Uuid, Location>,
+    pub institutions: HashMap<Uuid, Named>,
+    pub campuses: HashMap<Uuid, Named>,
+    pub libraries: HashMap<Uuid, Named>,
+    pub service_points: HashMap<Uuid, ServicePoint>,
+    pub material_types: HashMap<Uuid, Named>,
+    pub loan_types: HashMap<Uuid, Named>,
+    pub patron_groups: HashMap<Uuid, Named>,
+    pub departments: HashMap<Uuid, Named>,
+    pub address_types: HashMap<Uuid, Named>,
+    pub cancellation_reasons: HashMap<Uuid, Named>,
+    pub patron_block_conditions: Vec<Arc<Value>>,
+    pub patron_block_limits: Vec<Arc<Value>>,
+    calendars: HashMap<Uuid, ServicePointHours>,
+    pub zone: TimeZone,
+    pub title_level_requests: TitleLevelRequests,
+    pub check_out_lock: CheckOutLock,
+    /// Other circulation settings by name.
+    pub settings: HashMap<String, Arc<Value>>,
+    /// Some loan policy limits the number of items, so a check-out counts loans.
+    pub limits_items: bool,
+    /// A service point without a calendar is open always: so it is in tenants made for public test suites.
+    pub open_without_calendar: bool,
+}
+
+/// What the circulation rules look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstance {
+    pub material_type: Option<Uuid>,
+    pub loan_type: Option<Uuid>,
+    pub patron_group: Option<Uuid>,
+    pub location: Option<Uuid>,
+}
+
+/// The policy that the rules name.
+#[derive(Debug, Clone)]
+pub struct Matched {
+    pub id: Uuid,
+    pub conditions: AppliedConditions,
+}
+
+impl Rulebook {
+    /// The tenant's rulebook, at least as new as the stamp.
+    pub async fn at_least(tenant: &Tenant, stamp: i64) -> Result<Arc<Rulebook>, Failure> {
+        if let Some((known, book)) = tenant.cache.get::<Rulebook>()
+            && known >= stamp
+        {
+            return Ok(book);
+        }
+        let (stamp, book) = load::load(tenant).await?;
+        let book = Arc::new(book);
+        tenant.cache.put(stamp, Arc::clone(&book));
+        Ok(book)
+    }
+
+    /// The tenant's rulebook for reading, as new as this node knows.
+    pub async fn of(tenant: &Tenant) -> Result<Arc<Rulebook>, Failure> {
+        let stamp = tenant.stamp().await?;
+        Rulebook::at_least(tenant, stamp).await
+    }
+
+    /// The rulebook at hand, however old, to gather facts with; the decision checks its stamp.
+    pub async fn at_hand(tenant: &Tenant) -> Result<(i64, Arc<Rulebook>), Failure> {
+        if let Some(known) = tenant.cache.get::<Rulebook>() {
+            return Ok(known);
+        }
+        let (stamp, book) = load::load(tenant).await?;
+        let book = Arc::new(book);
+        tenant.cache.put(stamp, Arc::clone(&book));
+        Ok((stamp, book))
+    }
+
+    /// The policy of a kind for these circumstances.
+    pub fn matching(&self, what: &Circumstance, kind: PolicyKind) -> Result<Matched, Failure> {
+        let mut texts = [[0u8; 36]; 7];
+        let location = what.location.and_then(|id| self.locations.get(&id));
+        let ids = [
+            what.material_type,
+            what.loan_type,
+            what.patron_group,
+            what.location,
+            location.and_then(|location| location.library_id),
+            location.and_then(|location| location.campus_id),
+            location.and_then(|location| location.institution_id),
+        ];
+        let [material_type, loan_type, patron_group, location, library, campus, institution] =
+            as_texts(&ids, &mut texts);
+        let facts = Facts { material_type, loan_type, patron_group, location, library, campus, institution };
+        let matched =
+            self.rules.matching(&facts, kind).map_err(|blank| Failure::internal(blank.to_string()))?;
+        let id = Uuid::parse_str(matched.policy).map_err(|_| {
+            Failure::internal(format!(
+                "the circulation rules name '{}', which is no policy id",
+                matched.policy
+            ))
+        })?;
+        Ok(Matched { id, conditions: matched.conditions })
+    }
+
+    /// A loan policy with its schedules.
+    pub fn loan_terms(&self, id: Uuid) -> Result<LoanTerms<'_>, Failure> {
+        let policy = self.loan_policies.get(&id).ok_or_else(|| {
+            Failure::internal(format!("Loan policy {id} could not be found, please check circulation rules"))
+        })?;
+        let schedule = |id: Option<&String>| {
+            id.and_then(|id| Uuid::parse_str(id).ok()).and_then(|id| self.schedules.get(&id))
+        };
+        Ok(LoanTerms {
+            policy,
+            schedule: schedule(
+                policy.loans_policy.as_ref().and_then(|loans| loans.fixed_due_date_schedule_id.as_ref()),
+            ),
+            alternate_renewal_schedule: schedule(
+                policy
+                    .renewals_policy
+                    .as_ref()
+                    .and_then(|renewals| renewals.alternate_fixed_due_date_schedule_id.as_ref()),
+            ),
+        })
+    }
+
+    /// The opening days of a service point.
+    pub fn calendar(&self, service_point: Uuid) -> Opening<'_> {
+        Opening { hours: self.calendars.get(&service_point), open_without: self.open_without_calendar }
+    }
+
+    /// Whether the service point serves the location.
+    pub fn serves(&self, service_point: Uuid, location: Uuid) -> bool {
+        self.locations.get(&location).is_some_and(|location| {
+            location.primary_service_point == Some(service_point)
+                || location.service_point_ids.contains(&service_point)
+        })
+    }
+}
+
+/// A service point's calendar, or what stands for it where there is none.
+pub struct Opening<'a> {
+    hours: Option<&'a ServicePointHours>,
+    open_without: bool,
+}
+
+impl OpeningDays for Opening<'_> {
+    fn surrounding(&self, date: Date) -> Option<SurroundingOpenings> {
+        match self.hours {
+            Some(hours) => hours.surrounding(date),
+            None if self.open_without => Some(SurroundingOpenings::always_open(date)),
+            None => ServicePointHours::new(Vec::<Calendar>::new()).surrounding(date),
+        }
+    }
+}
+
+/// Writes ids as text without allocating; an absent one is empty, which the rules take as unknown.
+fn as_texts<'a>(ids: &[Option<Uuid>; 7], texts: &'a mut [[u8; 36]; 7]) -> [&'a str; 7] {
+    let mut written = [""; 7];
+    for ((id, text), place) in ids.iter().zip(texts.iter_mut()).zip(written.iter_mut()) {
+        if let Some(id) = id {
+            *place = id.as_hyphenated().encode_lower(text);
+        }
+    }
+    written
+}
