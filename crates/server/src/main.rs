@@ -1,13 +1,7 @@
 //! The program `carrel`: reads its configuration, connects the wings, serves.
 
-mod config;
-mod demo;
-mod first_records;
-mod gateway;
-mod outside;
-mod serve;
-mod wings;
-
+use carrel_server::tenants::{self, TenantCommand};
+use carrel_server::{config, demo, outside, serve};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -28,6 +22,11 @@ enum Command {
     Serve(config::Settings),
     /// Serve a sample library with users, works and rules, for trying things out.
     Demo(config::Settings),
+    /// Make, show and drop tenants.
+    Tenant {
+        #[command(subcommand)]
+        command: TenantCommand,
+    },
     /// Look at the configuration.
     Config {
         #[command(subcommand)]
@@ -52,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(settings) => settings.resolve().and_then(|settings| run(serve::serve(settings))),
         Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
+        Command::Tenant { command } => run(tenants::run(command)),
         Command::Config { command: ConfigCommand::Check(settings) } => settings.resolve().map(|settings| {
             println!("{settings}");
         }),

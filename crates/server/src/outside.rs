@@ -7,27 +7,36 @@ use carrel_records::Failure;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, RwLock, Weak};
 
-static APP: OnceLock<std::sync::RwLock<Weak<App>>> = OnceLock::new();
+/// The houses that run in this process: one, and in tests several.
+static HOUSES: RwLock<Vec<Weak<App>>> = RwLock::new(Vec::new());
 
-/// The running program, so that its routes can tell about it.
+/// Keeps the running house, so that its routes can tell about it.
 pub fn remember(app: &Arc<App>) {
-    let cell = APP.get_or_init(Default::default);
-    *cell.write().expect("no holder of this lock panics") = Arc::downgrade(app);
+    let mut houses = HOUSES.write().expect("no holder of this lock panics");
+    houses.retain(|house| house.strong_count() > 0);
+    houses.push(Arc::downgrade(app));
 }
 
-fn app() -> Result<Arc<App>, Failure> {
-    APP.get()
-        .and_then(|cell| cell.read().expect("no holder of this lock panics").upgrade())
-        .ok_or_else(|| Failure::internal("the program does not know itself yet"))
+fn house_of(call: &Call) -> Result<Arc<App>, Failure> {
+    let houses = HOUSES.read().expect("no holder of this lock panics");
+    houses
+        .iter()
+        .filter_map(Weak::upgrade)
+        .find(|house| Arc::ptr_eq(&house.library, &call.library))
+        .ok_or_else(|| Failure::internal("a call to a house that was not remembered"))
 }
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/", start_page);
     router.on("GET", "/admin/health", health);
     router.on("GET", "/metrics", metrics);
-    router.on("GET", "/openapi.json", |_| async { Ok(Answer::json(&openapi(&app()?.router))) });
+    router.on(
+        "GET",
+        "/openapi.json",
+        |call| async move { Ok(Answer::json(&openapi(&house_of(&call)?.router))) },
+    );
     router.on("GET", "/api-docs", api_page);
     router.on("GET", "/admin/missing-indexes", missing_indexes);
     // No consortium here; clients ask for one and take 404 for no.
@@ -58,7 +67,7 @@ async fn missing_indexes(_: Call) -> Result<Answer, Failure> {
 }
 
 async fn metrics(call: Call) -> Result<Answer, Failure> {
-    let app = app()?;
+    let app = house_of(&call)?;
     let mut text = String::with_capacity(16 * 1024);
     text.push_str("# HELP carrel_requests_total Answers by FOLIO module and status class.\n# TYPE carrel_requests_total counter\n");
     let modules: Vec<_> = app.figures().collect();
@@ -188,8 +197,8 @@ pub fn openapi(router: &Router) -> Value {
     })
 }
 
-async fn api_page(_: Call) -> Result<Answer, Failure> {
-    let app = app()?;
+async fn api_page(call: Call) -> Result<Answer, Failure> {
+    let app = house_of(&call)?;
     let mut rows = String::new();
     for place in app.router.places() {
         let route = place.route;

@@ -47,6 +47,14 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
     Ok(House { library, postgres })
 }
 
+/// The library with its routes and its doorkeeper.
+pub fn app(library: &Arc<Library>) -> Arc<App> {
+    let app =
+        App::new(Arc::clone(library), wings::router(), Box::new(carrel_users::doorkeeper::Keeper::default()));
+    crate::outside::remember(&app);
+    app
+}
+
 /// `carrel serve`.
 pub async fn serve(settings: Resolved) -> Result<(), String> {
     let house = open(&settings).await?;
@@ -65,12 +73,7 @@ pub async fn listen(
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", settings.listen))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    let app = App::new(
-        Arc::clone(&house.library),
-        wings::router(),
-        Box::new(carrel_users::doorkeeper::Keeper::default()),
-    );
-    crate::outside::remember(&app);
+    let app = app(&house.library);
     if settings.manner.behind_gateway {
         tracing::warn!(
             "BEHIND A GATEWAY: tenant, user and permissions are taken from the headers of every call from {}",

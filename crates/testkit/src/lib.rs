@@ -1,1 +1,17 @@
-//! testkit.
+//! The test bench: a private PostgreSQL for the test program, a library of its own for every test, and a client
+//! that speaks the language of the desk.
+//!
+//! ```no_run
+//! # async fn story() {
+//! let library = carrel_testkit::TestLibrary::start().await;
+//! let user = library.get("/users?limit=1").await.expect(200);
+//! # }
+//! ```
+
+mod client;
+mod cluster;
+mod library;
+
+pub use client::{Client, Reply};
+pub use cluster::Cluster;
+pub use library::{ADMIN, OTHER_TENANT, PASSWORD, TENANT, TestLibrary};

@@ -1,0 +1,12 @@
+//! The house: the list of wings, the gateway's own routes, configuration, starting and stopping. No rule and no
+//! SQL of the library stands here.
+
+pub mod administrator;
+pub mod config;
+pub mod demo;
+pub mod first_records;
+pub mod gateway;
+pub mod outside;
+pub mod serve;
+pub mod tenants;
+pub mod wings;

@@ -1,0 +1,115 @@
+//! `carrel tenant create | list | drop`: tenants from the command line, without a running server.
+//!
+//! A tenant's first administrator comes to be here, with a password of the operator's choice; there is no
+//! default one.
+
+use crate::administrator::{self, Appointed};
+use crate::config::Settings;
+use crate::serve;
+use clap::Subcommand;
+use std::io::{BufRead, IsTerminal};
+
+#[derive(Debug, Subcommand)]
+pub enum TenantCommand {
+    /// Make a tenant and its first administrator. The password is read from CARREL_ADMIN_PASSWORD or, else, as
+    /// one line from standard input.
+    Create {
+        /// Lower-case letters, digits and underscores, beginning with a letter.
+        id: String,
+        /// Username of the administrator.
+        #[arg(long)]
+        admin: String,
+        /// The library's name for people.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Show the tenants.
+    List {
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Delete a tenant with all its data.
+    Drop {
+        id: String,
+        /// Needed, so that no slip of the hand deletes a library.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+}
+
+/// The shortest password that an administrator may begin with.
+const SHORTEST_PASSWORD: usize = 8;
+
+/// Does what the command says and tells what was done.
+pub async fn run(command: TenantCommand) -> Result<(), String> {
+    match command {
+        TenantCommand::Create { id, admin, name, settings } => {
+            let password = password()?;
+            let house = serve::open(&settings.resolve()?).await?;
+            let done = create(&house, &id, &admin, name.as_deref().unwrap_or(&id), &password).await;
+            serve::stop(house).await;
+            println!("{}", done?);
+            Ok(())
+        }
+        TenantCommand::List { settings } => {
+            let house = serve::open(&settings.resolve()?).await?;
+            for tenant in house.library.tenants() {
+                println!("{}\t{}", tenant.id, tenant.name);
+            }
+            serve::stop(house).await;
+            Ok(())
+        }
+        TenantCommand::Drop { id, yes, settings } => {
+            if !yes {
+                return Err(format!("this deletes all data of tenant '{id}': say --yes if that is meant"));
+            }
+            let house = serve::open(&settings.resolve()?).await?;
+            let done = house.library.drop_tenant(&id).await;
+            serve::stop(house).await;
+            match done.map_err(|failure| failure.to_string())? {
+                true => println!("tenant '{id}' is gone"),
+                false => return Err(format!("there is no tenant '{id}'")),
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn create(
+    house: &serve::House,
+    id: &str,
+    admin: &str,
+    name: &str,
+    password: &str,
+) -> Result<String, String> {
+    let told = |failure: carrel_records::Failure| failure.to_string();
+    let tenant = house.library.create_tenant(id, name, "").await.map_err(told)?;
+    match administrator::appoint(&tenant, admin, password).await.map_err(told)? {
+        Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),
+        Appointed::NameTaken => {
+            Err(format!("tenant '{id}' has a user '{admin}' already; nothing about him was changed"))
+        }
+    }
+}
+
+fn password() -> Result<String, String> {
+    let password = match std::env::var("CARREL_ADMIN_PASSWORD") {
+        Ok(password) => password,
+        Err(_) => {
+            if std::io::stdin().is_terminal() {
+                eprintln!("Password of the administrator (it will be visible), then Enter:");
+            }
+            let mut line = String::new();
+            std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("the password: {error}"))?;
+            line.trim_end_matches(['\n', '\r']).to_owned()
+        }
+    };
+    if password.chars().count() < SHORTEST_PASSWORD {
+        return Err(format!("a password of at least {SHORTEST_PASSWORD} characters is needed"));
+    }
+    Ok(password)
+}

@@ -1,0 +1,3 @@
+//! The house itself: what is seen from outside, tenants, routes.
+
+mod health;

@@ -1,0 +1,3 @@
+//! Tests through the public API, each with a library of its own; modules by wing and room.
+
+mod house;

@@ -1,0 +1,70 @@
+//! Decisions are functions of facts: no waiting, no clock, no database in them. This guard reads the sources.
+
+use std::path::{Path, PathBuf};
+
+/// Folders in which everything is pure.
+const PURE: [&str; 5] = [
+    "records/src",
+    "cql/src",
+    "circulation-rules/src",
+    "circulation/src/due_date",
+    "circulation/src/loan_policy",
+];
+
+/// In a room these touch the world, also where the room's concept is pure otherwise.
+const WORLDLY: [&str; 4] = ["route.rs", "facts.rs", "apply.rs", "store.rs"];
+
+/// What has no place in a decision, and what to do instead.
+const FORBIDDEN: [(&str, &str); 5] = [
+    ("async ", "gather facts before the decision, in facts.rs"),
+    (".await", "gather facts before the decision, in facts.rs"),
+    ("Timestamp::now", "take the time as a parameter"),
+    ("Uuid::new_v", "take new ids as parameters"),
+    (
+        "carrel_platform::",
+        "take values; requests, tenants and the database belong into route.rs, facts.rs, apply.rs",
+    ),
+];
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn decisions_touch_nothing_outside() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' folder");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(crates).expect("the crates' folder can be read").flatten() {
+        rust_files(&entry.path().join("src"), &mut files);
+    }
+    assert!(files.len() > 50, "the guard reads the wrong folder: {}", crates.display());
+    let mut found = Vec::new();
+    for file in files {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let pure_folder = PURE.iter().any(|folder| file.starts_with(crates.join(folder)));
+        if name != "decide.rs" && !(pure_folder && !WORLDLY.contains(&name)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
+        // Tests below a rule may make ids; the rule itself may not.
+        let rule = text.split("#[cfg(test)]").next().unwrap_or("");
+        for (number, line) in rule.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            for (word, instead) in FORBIDDEN {
+                if code.contains(word) {
+                    let place = file.strip_prefix(crates).unwrap_or(&file).display();
+                    found.push(format!("crates/{place}:{}: '{}': {instead}", number + 1, word.trim()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "decisions must stay pure:\n{}", found.join("\n"));
+}

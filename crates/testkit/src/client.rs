@@ -1,0 +1,161 @@
+//! A client of the public API: plain calls with JSON, and answers that explain themselves when a test fails.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use std::net::SocketAddr;
+
+/// Somebody who calls, with the headers that say who.
+#[derive(Clone)]
+pub struct Client {
+    http: HyperClient<HttpConnector, Full<Bytes>>,
+    address: SocketAddr,
+    headers: HeaderMap,
+}
+
+impl Client {
+    /// A caller who says nothing about himself.
+    pub fn new(address: SocketAddr) -> Client {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let http = HyperClient::builder(TokioExecutor::new()).build(connector);
+        Client { http, address, headers: HeaderMap::new() }
+    }
+
+    /// The same caller with one more header, or another value of it.
+    pub fn with_header(&self, name: &'static str, value: &str) -> Client {
+        let mut client = self.clone();
+        let value = HeaderValue::from_str(value).expect("the test's header value can stand in a header");
+        client.headers.insert(HeaderName::from_static(name), value);
+        client
+    }
+
+    /// The same caller without a header.
+    pub fn without_header(&self, name: &'static str) -> Client {
+        let mut client = self.clone();
+        client.headers.remove(name);
+        client
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.call("GET", path, None).await
+    }
+    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.call("POST", path, Some(body.to_string().into())).await
+    }
+    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+        self.call("PUT", path, Some(body.to_string().into())).await
+    }
+    pub async fn delete(&self, path: &str) -> Reply {
+        self.call("DELETE", path, None).await
+    }
+
+    /// Any call, with a body of any bytes.
+    pub async fn call(&self, method: &str, path: &str, body: Option<Bytes>) -> Reply {
+        self.try_call(method, path, body).await.unwrap_or_else(|words| panic!("{words}"))
+    }
+
+    /// Any call; an error where no answer came.
+    pub async fn try_call(&self, method: &str, path: &str, body: Option<Bytes>) -> Result<Reply, String> {
+        let asked = format!("{method} {path}");
+        let mut request = Request::builder()
+            .method(Method::from_bytes(method.as_bytes()).expect("the test names a method"))
+            .uri(format!("http://{}{}", self.address, encoded(path)));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        if body.is_some() && !self.headers.contains_key("content-type") {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request
+            .body(Full::new(body.unwrap_or_default()))
+            .map_err(|error| format!("{asked}: the test's request cannot be sent: {error}"))?;
+        let response =
+            self.http.request(request).await.map_err(|error| format!("{asked}: no answer: {error}"))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(|error| format!("{asked}: the answer broke off: {error}"))?
+            .to_bytes();
+        Ok(Reply { asked, status, headers, body })
+    }
+}
+
+/// Blanks, quotes and the like in a test's query text.
+fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len() + 16);
+    for letter in path.chars() {
+        match letter {
+            ' ' | '"' | '<' | '>' | '^' | '\\' | '{' | '}' | '|' | '`' => {
+                out.push_str(&format!("%{:02X}", letter as u32));
+            }
+            letter if letter.is_ascii() => out.push(letter),
+            letter => {
+                let mut bytes = [0; 4];
+                for byte in letter.encode_utf8(&mut bytes).bytes() {
+                    out.push_str(&format!("%{byte:02X}"));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// Method and path, for messages.
+    pub asked: String,
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Reply {
+    /// The body as JSON, of an answer with this status.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert!(
+            self.status == status,
+            "{} was answered with {} where {status} was expected. The answer says: {}",
+            self.asked,
+            self.status,
+            self.text()
+        );
+        if self.body.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| {
+            panic!("{} was answered with {} and no JSON ({error}): {}", self.asked, self.status, self.text())
+        })
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// A header's first value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Messages of a 422's errors.
+    #[track_caller]
+    pub fn refusals(&self) -> Vec<String> {
+        let errors = self.expect(422);
+        let errors = errors["errors"].as_array().unwrap_or_else(|| {
+            panic!("{} was refused without a list of errors: {}", self.asked, self.text())
+        });
+        errors.iter().map(|error| error["message"].as_str().unwrap_or("").to_owned()).collect()
+    }
+}

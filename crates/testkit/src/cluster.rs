@@ -1,0 +1,164 @@
+//! One private PostgreSQL for a test program, with a template of a library that is copied for every test.
+//!
+//! A guard process holds the other end of a pipe from the test program. However the program ends (last test,
+//! panic, Ctrl-C, kill), the pipe closes, and the guard stops the server and removes its directory.
+
+use carrel_platform::Library;
+use carrel_platform::database::Address;
+use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
+use carrel_platform::tenant::Manner;
+use carrel_server::{administrator, first_records, wings};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, NoTls};
+use uuid::Uuid;
+
+use crate::library::{ADMIN, PASSWORD, TENANT};
+
+const TEMPLATE: &str = "carrel_template";
+
+static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+static TEMPLATE_MADE: OnceCell<Uuid> = OnceCell::const_new();
+static COPIES: AtomicU64 = AtomicU64::new(0);
+
+/// The private server of this test program.
+pub struct Cluster {
+    postgres: PrivatePostgres,
+    /// Open as long as the program lives; its end tells the guard.
+    _lifeline: ChildStdin,
+}
+
+impl Cluster {
+    /// The server, started at the first call.
+    pub async fn running() -> &'static Cluster {
+        if let Some(cluster) = CLUSTER.get() {
+            return cluster;
+        }
+        tokio::task::spawn_blocking(|| CLUSTER.get_or_init(Cluster::start))
+            .await
+            .expect("PostgreSQL for the tests could not be started; the reason stands above")
+    }
+
+    fn start() -> Cluster {
+        let folder = std::env::temp_dir().join(format!("carrel-test-{}", std::process::id()));
+        // Left over from a program with the same number, long ago.
+        let _ = std::fs::remove_dir_all(&folder);
+        let lifeline = guard(&folder);
+        let postgres = PrivatePostgres::start(&folder, Purpose::Test)
+            .unwrap_or_else(|words| panic!("PostgreSQL for the tests: {words}"));
+        Cluster { postgres, _lifeline: lifeline }
+    }
+
+    /// How to reach a database of the server.
+    pub fn address(&self, database: &str) -> Address {
+        Address { primary: self.postgres.config(database), replicas: Vec::new(), per_tenant: 8 }
+    }
+
+    /// The same as text, for programs.
+    pub fn url(&self, database: &str) -> String {
+        self.postgres.url(database)
+    }
+
+    /// A connection with all rights, for looking behind the API.
+    pub async fn connect(&self, database: &str) -> Client {
+        let (client, connection) =
+            self.postgres.config(database).connect(NoTls).await.expect("the tests' PostgreSQL answers");
+        tokio::spawn(connection);
+        client
+    }
+
+    /// Copies the template; gives the new database's name and the administrator's id.
+    pub async fn copy_of_template(&self) -> (String, Uuid) {
+        let administrator = *TEMPLATE_MADE.get_or_init(|| self.make_template()).await;
+        let name = format!("library_copy_{}", COPIES.fetch_add(1, Relaxed));
+        let admin = self.connect("postgres").await;
+        admin
+            .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY"))
+            .await
+            .expect("a database can be copied");
+        (name, administrator)
+    }
+
+    /// Lets a copy go; the space of some hundred copies would be felt.
+    pub fn forget_copy(&'static self, name: String) {
+        let drop = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(async {
+                    let admin = self.connect("postgres").await;
+                    let _ = admin.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await;
+                });
+            }
+        };
+        let _ = std::thread::Builder::new().name("drop-copy".into()).spawn(drop);
+    }
+
+    /// A database with the tenant, its tables, its first records and its administrator.
+    async fn make_template(&self) -> Uuid {
+        let admin = self.connect("postgres").await;
+        admin.batch_execute(&format!("CREATE DATABASE {TEMPLATE}")).await.expect("a database can be made");
+        let library =
+            Library::open(self.address(TEMPLATE), 8, wings::wings(), Manner::default(), first_records::all())
+                .await
+                .expect("an empty database becomes a library");
+        let tenant =
+            library.create_tenant(TENANT, "Test library", "").await.expect("a tenant can be made in it");
+        administrator::appoint(&tenant, ADMIN, PASSWORD).await.expect("the tenant gets an administrator");
+        let row = tenant
+            .writer()
+            .await
+            .expect("the tenant's database answers")
+            .query("SELECT id FROM users WHERE doc->>'username' = $1", vec![ADMIN.into()])
+            .await
+            .expect("users can be read");
+        let administrator: Uuid = row[0].get(0);
+        drop((tenant, library));
+        // A template can be copied only while nobody is connected to it.
+        admin
+            .batch_execute(&format!(
+                "ALTER DATABASE {TEMPLATE} ALLOW_CONNECTIONS false;
+                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{TEMPLATE}';"
+            ))
+            .await
+            .expect("the template can be closed");
+        loop {
+            let open = admin
+                .query("SELECT 1 FROM pg_stat_activity WHERE datname = $1", &[&TEMPLATE])
+                .await
+                .expect("activity can be read");
+            if open.is_empty() {
+                return administrator;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Starts the guard of a folder; it acts when the returned end of its pipe closes.
+fn guard(folder: &Path) -> ChildStdin {
+    let script = r#"
+        cat >/dev/null
+        pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
+        if [ -n "$pid" ]; then
+            kill -QUIT "$pid" 2>/dev/null
+            for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        fi
+        rm -rf "$1""#;
+    let folder: PathBuf = folder.to_owned();
+    let mut child = Command::new("sh")
+        .args(["-c", script, "guard-of-test-postgres"])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/")
+        // Ctrl-C at the terminal must not end the guard before its work.
+        .process_group(0)
+        .spawn()
+        .expect("sh can be started");
+    child.stdin.take().expect("the pipe was asked for")
+}

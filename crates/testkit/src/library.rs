@@ -1,0 +1,146 @@
+//! A library of a test's own: its database, the running server, and callers of every kind.
+
+use crate::client::{Client, Reply};
+use crate::cluster::Cluster;
+use carrel_platform::tenant::Manner;
+use carrel_platform::token::{Claims, TokenKind};
+use carrel_platform::{Library, Tenant};
+use carrel_server::{first_records, serve, wings};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+/// The tenant of every test.
+pub const TENANT: &str = "diku";
+/// A tenant that does not exist until a test makes it.
+pub const OTHER_TENANT: &str = "otherlib";
+/// Username of the tenant's administrator.
+pub const ADMIN: &str = "diku_admin";
+/// His password.
+pub const PASSWORD: &str = "admin";
+
+/// A running library with reference data and an administrator, and nothing else.
+pub struct TestLibrary {
+    pub library: Arc<Library>,
+    pub tenant: Arc<Tenant>,
+    pub address: SocketAddr,
+    /// The administrator, logged in.
+    pub admin: Client,
+    pub admin_id: Uuid,
+    pub cluster: &'static Cluster,
+    pub database: String,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl TestLibrary {
+    /// A library as `carrel serve` runs it, on a port of its own.
+    pub async fn start() -> TestLibrary {
+        TestLibrary::start_in(Manner::default()).await
+    }
+
+    /// A library with a configuration of its own.
+    pub async fn start_in(manner: Manner) -> TestLibrary {
+        let cluster = Cluster::running().await;
+        let (database, admin_id) = cluster.copy_of_template().await;
+        let library =
+            Library::open(cluster.address(&database), 16, wings::wings(), manner, first_records::all())
+                .await
+                .expect("a copy of the template is a library");
+        let tenant = library.tenant(TENANT).expect("the template has the tenant");
+        let app = serve::app(&library);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("a listener has an address");
+        let (stop, stopped) = oneshot::channel();
+        tokio::spawn(carrel_platform::http::serve(app, listener, async {
+            let _ = stopped.await;
+        }));
+        let nobody = Client::new(address);
+        let mut library = TestLibrary {
+            admin: nobody,
+            library,
+            tenant,
+            address,
+            admin_id,
+            cluster,
+            database,
+            stop: Some(stop),
+        };
+        library.admin = library.client_of(admin_id, ADMIN);
+        library
+    }
+
+    /// A caller without token and tenant.
+    pub fn stranger(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// A caller with a token for the user, made without the trouble of logging in.
+    pub fn client_of(&self, user: Uuid, username: &str) -> Client {
+        self.client_with(&self.token_of(user, username, TENANT))
+    }
+
+    /// A caller with any token.
+    pub fn client_with(&self, token: &str) -> Client {
+        self.stranger().with_header("x-okapi-token", token).with_header("x-okapi-tenant", TENANT)
+    }
+
+    /// A token as a log-in to a tenant would give it.
+    pub fn token_of(&self, user: Uuid, username: &str, tenant: &str) -> String {
+        let now = Timestamp::now().as_second();
+        self.library.keys.sign(&Claims {
+            sub: username.to_owned(),
+            user_id: user,
+            tenant: tenant.to_owned(),
+            kind: TokenKind::Access,
+            exp: Some(now + 600),
+            iat: now,
+            jti: None,
+        })
+    }
+
+    /// A new member of staff who holds these permissions, logged in.
+    pub async fn staff_with(&self, permissions: &[&str]) -> Client {
+        let id = Uuid::new_v4();
+        let username = format!("staff-{}", id.simple());
+        let user = json!({"id": id, "username": username, "active": true, "personal": {"lastName": "Staff"}});
+        self.post("/users", &user).await.expect(201);
+        let held = json!({"userId": id, "permissions": permissions});
+        self.post("/perms/users", &held).await.expect(201);
+        self.client_of(id, &username)
+    }
+
+    /// A connection with all rights to the test's database, for looking behind the API.
+    pub async fn database(&self) -> tokio_postgres::Client {
+        let client = self.cluster.connect(&self.database).await;
+        client
+            .batch_execute(&format!("SET search_path TO {}, carrel", self.tenant.schema))
+            .await
+            .expect("the tenant's schema stands");
+        client
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.admin.get(path).await
+    }
+    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.admin.post(path, body).await
+    }
+    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+        self.admin.put(path, body).await
+    }
+    pub async fn delete(&self, path: &str) -> Reply {
+        self.admin.delete(path).await
+    }
+}
+
+impl Drop for TestLibrary {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        self.cluster.forget_copy(std::mem::take(&mut self.database));
+    }
+}
