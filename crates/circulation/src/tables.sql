@@ -4,8 +4,18 @@ ALTER TABLE loan ADD COLUMN IF NOT EXISTS is_open boolean
 CREATE INDEX IF NOT EXISTS loan_open_of_user ON loan (user_id) WHERE is_open;
 ALTER TABLE request ADD COLUMN IF NOT EXISTS is_open boolean
     GENERATED ALWAYS AS (coalesce(doc->>'status' LIKE 'Open%', false)) STORED;
+-- A closed request has left its queue, whatever its document still says.
 ALTER TABLE request ADD COLUMN IF NOT EXISTS position integer
-    GENERATED ALWAYS AS ((doc->>'position')::integer) STORED;
+    GENERATED ALWAYS AS (CASE WHEN doc->>'status' LIKE 'Open%' THEN (doc->>'position')::integer END) STORED;
+-- The queue that the request was placed in: its title's with title-level requests on, else its item's.
+ALTER TABLE request ADD COLUMN IF NOT EXISTS queue_id uuid;
+-- Checked at the end of each statement, so that one UPDATE may exchange positions.
+DO $$ BEGIN
+    ALTER TABLE request ADD CONSTRAINT request_queue_id_position_key UNIQUE (queue_id, position)
+        DEFERRABLE INITIALLY IMMEDIATE;
+EXCEPTION WHEN duplicate_table OR duplicate_object THEN NULL; END $$;
+-- One row per queue that ever was; who changes the queue holds it.
+CREATE TABLE IF NOT EXISTS request_queue (id uuid PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS request_queue_of_instance ON request (instance_id, position) WHERE is_open;
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.

@@ -32,6 +32,8 @@ pub struct Facts {
 /// Locks patron and item, reads all facts, and sees to a rulebook that is at least as new as they are.
 pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
     let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    // Most items have no queue; where one is found, the facts are gathered again with the queue held.
+    let mut held = None;
     loop {
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
@@ -45,6 +47,9 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
             );
         }
         let lock_patron = flight.add(LOCK_PATRON.as_str(), vec![user.as_str().into()]);
+        if let Some(queue) = held {
+            queue::hold(&mut flight, queue);
+        }
         flight.add(LOCK_ITEM.as_str(), vec![item.as_str().into()]);
         let title_level = book.title_level_requests.enabled();
         let facts = flight.add(
@@ -72,7 +77,15 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
-        return Ok((tx, read(row)?, book));
+        let facts = read(row)?;
+        if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
+            let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
+            if queue != held {
+                held = queue;
+                continue;
+            }
+        }
+        return Ok((tx, facts, book));
     }
 }
 

@@ -1,4 +1,9 @@
-//! The request queue as a scan sees it: which request an item can fulfill.
+//! The request queue as a scan sees it: which request an item can fulfill, and how to hold a queue.
+//!
+//! Whoever changes open requests holds their queue by its row in `request_queue`, so that positions stay 1..n
+//! whatever happens at once. Locks are taken in one order: patron, queue, items (by id), loans. A scan that does
+//! not know beforehand whether there is a queue locks its item first, and where it finds a queue begins again
+//! with the queue held.
 
 use crate::desk::ItemAtDesk;
 use crate::rulebook::Rulebook;
@@ -130,6 +135,17 @@ fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> b
         .ok()
         .and_then(|matched| book.loan_policies.get(&matched.id))
         .is_some_and(|policy| policy.is_loanable())
+}
+
+/// The queue that a request stands in: the title's with title-level requests on, else the item's own.
+pub fn id_of(title_level: bool, instance: Option<Uuid>, item: Option<Uuid>) -> Option<Uuid> {
+    if title_level { instance } else { item }
+}
+
+/// Adds the statements that hold a queue until the end of the transaction.
+pub fn hold(flight: &mut Flight, queue: Uuid) {
+    flight.add("INSERT INTO request_queue (id) VALUES ($1) ON CONFLICT DO NOTHING", vec![queue.into()]);
+    flight.add("SELECT id FROM request_queue WHERE id = $1 FOR UPDATE", vec![queue.into()]);
 }
 
 /// Adds the statement that closes a request; it leaves the queue.

@@ -106,7 +106,7 @@ pub static REQUEST: RecordType = RecordType {
         text("instance.title").words(),
         date("metadata.updatedDate").indexed(),
     ],
-    unique: &[unique(&["itemId", "position"])],
+    // That no two requests of a queue have the same position is kept by a constraint in `tables.sql`.
     belongs_to: &[
         to("cancellationReasonId", "cancellation_reason"),
         mentions("itemId", "item"),
