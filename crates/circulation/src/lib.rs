@@ -9,6 +9,7 @@ pub mod loan_policy;
 pub mod loans;
 pub mod records;
 pub mod rulebook;
+pub mod rules;
 
 use carrel_platform::{Router, Wing};
 
@@ -20,6 +21,7 @@ pub fn wing() -> Wing {
         tables: include_str!("tables.sql"),
         routes: |router: &mut Router| {
             check_out::connect(router);
+            rules::connect(router);
         },
     }
 }
