@@ -4,11 +4,8 @@
 use carrel_platform::{Bind, Flight};
 use carrel_records::time;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
-
-/// Tables of this room.
-pub const TABLES: &str = include_str!("item_state.sql");
 
 /// `FROM` text of an item with its state.
 pub const FROM: &str = "item JOIN item_state ON item_state.item_id = item.id";
@@ -45,4 +42,75 @@ pub fn change(flight: &mut Flight, item: Uuid, change: &StateChange, now: Timest
             change.last_check_in.as_ref().map_or(Bind::Null, Bind::from),
         ],
     )
+}
+
+/// The state of an item as a document tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub status: String,
+    /// Since when, in ISO 8601.
+    pub status_date: Option<String>,
+    pub in_transit_destination: Option<Uuid>,
+    pub last_check_in: Option<Value>,
+}
+
+impl State {
+    /// Takes the state out of a document; what is left is the cataloguer's.
+    pub fn take_from(document: &mut Map<String, Value>) -> State {
+        let status = document.remove("status").unwrap_or_default();
+        let text = |name: &str| status.get(name).and_then(Value::as_str).map(str::to_owned);
+        let destination = document.remove("inTransitDestinationServicePointId");
+        State {
+            status: text("name").unwrap_or_else(|| "Available".to_owned()),
+            status_date: text("date"),
+            in_transit_destination: destination
+                .as_ref()
+                .and_then(Value::as_str)
+                .and_then(|text| Uuid::parse_str(text).ok()),
+            last_check_in: document.remove("lastCheckIn"),
+        }
+    }
+}
+
+/// Adds the statement that stores the states of new items.
+pub fn insert(flight: &mut Flight, states: Vec<(Uuid, State)>) {
+    write(
+        flight,
+        "INSERT INTO item_state (item_id, status, status_date, in_transit_destination, last_check_in, version)
+         SELECT one.id, one.status, nullif(one.date, ''), nullif(one.destination, '')::uuid,
+             nullif(one.check_in, '')::jsonb, 0
+         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+             AS one (id, status, date, destination, check_in)",
+        states,
+    );
+}
+
+/// Adds the statement that replaces the states of items; the cataloguer's part counts the version.
+pub fn replace(flight: &mut Flight, states: Vec<(Uuid, State)>) {
+    write(
+        flight,
+        "UPDATE item_state SET status = one.status, status_date = nullif(one.date, ''),
+             in_transit_destination = nullif(one.destination, '')::uuid,
+             last_check_in = nullif(one.check_in, '')::jsonb
+         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+             AS one (id, status, date, destination, check_in)
+         WHERE item_state.item_id = one.id",
+        states,
+    );
+}
+
+fn write(flight: &mut Flight, sql: &'static str, states: Vec<(Uuid, State)>) {
+    if states.is_empty() {
+        return;
+    }
+    let ids: Vec<Uuid> = states.iter().map(|(id, _)| *id).collect();
+    let texts =
+        |text: fn(&State) -> String| Bind::Texts(states.iter().map(|(_, state)| text(state)).collect());
+    let (dates, destinations, check_ins) = (
+        texts(|state| state.status_date.clone().unwrap_or_default()),
+        texts(|state| state.in_transit_destination.map(|id| id.to_string()).unwrap_or_default()),
+        texts(|state| state.last_check_in.as_ref().map(Value::to_string).unwrap_or_default()),
+    );
+    let statuses = texts(|state| state.status.clone());
+    flight.add(sql, vec![ids.into(), statuses, dates, destinations, check_ins]);
 }

@@ -8,5 +8,13 @@ CREATE TABLE IF NOT EXISTS item_state (
     -- How often the state has changed; part of the item's version.
     version integer NOT NULL
 ) WITH (fillfactor = 60);
--- Most items are available: the others are what people ask for.
-CREATE INDEX IF NOT EXISTS item_state_status ON item_state (status) WHERE status <> 'Available';
+-- Most items are available: the others are what people ask for. Key and condition are the expression of the CQL
+-- field `status.name`.
+CREATE INDEX IF NOT EXISTS item_state_status
+    ON item_state ((left(carrel.f_lower(status), 600) COLLATE "C"))
+    WHERE left(carrel.f_lower(status), 600) COLLATE "C" <> 'available';
+-- The place of the last item within its holdings record.
+CREATE TABLE IF NOT EXISTS item_order (
+    holdings_id uuid PRIMARY KEY,
+    last_place integer NOT NULL
+);

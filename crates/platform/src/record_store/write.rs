@@ -32,7 +32,8 @@ pub fn prepare_new(
     complete_new(record, document, caller, now)
 }
 
-fn complete_new(
+/// Gives a checked document what a new record has: id, version, metadata.
+pub fn complete_new(
     record: &RecordType,
     mut document: Document,
     caller: &Caller,
@@ -59,6 +60,18 @@ pub fn prepare_replacement(
     now: Timestamp,
 ) -> Result<Ready, Failure> {
     check(record, &mut document, caller)?;
+    complete_replacement(record, id, document, stored, caller, now)
+}
+
+/// Gives a checked document what a replacement has: id, the next version, metadata.
+pub fn complete_replacement(
+    record: &RecordType,
+    id: Uuid,
+    mut document: Document,
+    stored: &Value,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Ready, Failure> {
     if let Some(other) = take_id(&mut document)?
         && other != id
     {
@@ -349,7 +362,8 @@ pub fn still_used(
     ))
 }
 
-fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
+/// Checks a document against the shape of its record type; fills in defaults.
+pub fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
     let strictness = if caller.lenient { Strictness::TypesOnly } else { Strictness::Whole };
     let refusals = shape_of(record).check_as(document, strictness);
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }

@@ -1,0 +1,88 @@
+//! How instances, holdings records and items come and go over HTTP: one, many, or by a query in the body.
+
+use crate::saving::How;
+use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::write::Document;
+use carrel_platform::{Answer, Call};
+use carrel_records::{Failure, RecordType};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The documents of a batch and what is to be done with them.
+pub fn asked(
+    record: &RecordType,
+    call: &Call,
+    checks_versions: bool,
+) -> Result<(Vec<Document>, How), Failure> {
+    let mut body = call.object()?;
+    let Some(Value::Array(documents)) = body.remove(record.collection) else {
+        return Err(Failure::Invalid(format!("The body must hold an array \"{}\"", record.collection)));
+    };
+    let documents = documents
+        .into_iter()
+        .map(|document| match document {
+            Value::Object(document) => Ok(document),
+            _ => Err(Failure::Invalid(format!("\"{}\" must hold JSON objects", record.collection))),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let how = match call.query.get("upsert") {
+        Some("true") if checks_versions => How::Upsert,
+        Some("true") => How::UpsertUnchecked,
+        _ => How::Create,
+    };
+    Ok((documents, how))
+}
+
+/// 201 without a body: a batch is stored.
+pub fn stored() -> Answer {
+    Answer::text(StatusCode::CREATED, "")
+}
+
+/// 201 with the one record and its address.
+pub fn created(record: &RecordType, stored: Vec<Document>) -> Result<Answer, Failure> {
+    let document =
+        stored.into_iter().next().ok_or_else(|| Failure::internal("one record is stored as one"))?;
+    let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
+    Ok(Answer::created(&document).location(format!("{}/{id}", record.path)))
+}
+
+/// The body of a PUT; the address says which record it is.
+pub fn addressed(call: &Call) -> Result<Document, Failure> {
+    let id = call.id(0)?;
+    let mut document = call.object()?;
+    document.insert("id".into(), id.to_string().into());
+    Ok(document)
+}
+
+/// The query of a deletion; none means all, which must be said.
+pub fn what_to_delete(call: &Call) -> Result<Option<carrel_cql::Query>, Failure> {
+    let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
+    if text.is_none() && !call.tenant()?.lenient {
+        return Err(Failure::Invalid("Expected CQL but query parameter is empty".into()));
+    }
+    text.map(read::parse).transpose()
+}
+
+#[derive(Deserialize)]
+struct Retrieval {
+    query: Option<String>,
+    offset: Option<u32>,
+    limit: Option<u32>,
+}
+
+/// A collection asked for by a body, for queries that are too long for an address.
+pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let Retrieval { query, offset, limit } = call.read_json()?;
+    let query =
+        query.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(read::parse).transpose()?;
+    let asked = Asked {
+        query,
+        limit: limit.unwrap_or(10).into(),
+        offset: offset.unwrap_or(0).into(),
+        count: Count::Wanted,
+    };
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, record, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(record)))
+}

@@ -1,0 +1,92 @@
+//! Items: things with a barcode that can be lent.
+//!
+//! Routes: `/item-storage/items` (POST, PUT, DELETE; reading is plain), `/item-storage/items/retrieve`,
+//! `/item-storage/batch/synchronous` and `synchronous-unsafe`. Reads holdings records, whose location and call
+//! number an item takes over; changes `item` and `item_state`; announces `inventory.item`.
+
+pub mod apply;
+pub mod complete;
+pub mod facts;
+mod route;
+
+pub use route::routes;
+
+use crate::fields::id;
+use crate::hrid;
+use crate::records::items::ITEM;
+use crate::saving::{self, Change, How};
+use carrel_platform::record_store::write::Document;
+use carrel_platform::{Call, Flight};
+use carrel_records::{Failure, Refusal, time};
+use facts::Facts;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Stores items, all or none; gives them as they are shown.
+pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec<Document>, Failure> {
+    let tenant = call.tenant()?;
+    // A lenient tenant shows what it was sent: no numbers of ours.
+    let numbers = !tenant.lenient;
+    let is_batch = documents.len() > 1 || matches!(how, How::Upsert | How::UpsertUnchecked);
+    let mut items = saving::receive(&ITEM, documents, &call.caller, call.now)?;
+    let connection = tenant.writer().await?;
+    if numbers && how != How::Replace {
+        hrid::give(&connection, hrid::Kind::Items, &mut items).await?;
+    }
+    let mut tx = connection.begin();
+    let mut facts = facts::gather(&mut tx, &items, how, numbers).await?;
+    let mut changes = saving::settle(&ITEM, items, &mut facts.stored, how, &call.caller, call.now)?;
+    for change in &mut changes {
+        if !tenant.lenient {
+            refuse_if_holdings_record_is_missing(change, &facts, how)?;
+        }
+        finish(change, &mut facts, is_batch, numbers, call.now);
+    }
+    let instance_of = |item: &Document| {
+        id(item, "holdingsRecordId")
+            .and_then(|holdings| facts.holdings.get(&holdings))
+            .and_then(|h| id(h, "instanceId"))
+    };
+    let mut flight = Flight::new();
+    apply::store(&mut flight, &tenant.id, &changes, &facts.versions, instance_of, call.now);
+    if let Err(error) = tx.fly_and_commit(flight).await {
+        let failure = saving::told(&ITEM, error, changes.iter().map(|change| &change.new));
+        return Err(if how == How::Replace { saving::in_plain_text(failure) } else { failure });
+    }
+    Ok(changes.into_iter().map(|change| change.new).collect())
+}
+
+fn refuse_if_holdings_record_is_missing(change: &Change, facts: &Facts, how: How) -> Result<(), Failure> {
+    let Some(holdings) = id(&change.new, "holdingsRecordId") else { return Ok(()) };
+    if facts.holdings.contains_key(&holdings) {
+        return Ok(());
+    }
+    Err(match how {
+        How::Replace => Failure::Invalid(format!("holdingsRecordId not found: {holdings}")),
+        How::Create | How::Upsert | How::UpsertUnchecked => Refusal::new("Holdings record does not exist")
+            .with("holdingsRecordId", holdings.to_string())
+            .into(),
+    })
+}
+
+/// Fills in what follows from the item, its holdings record and what is stored.
+fn finish(change: &mut Change, facts: &mut Facts, is_batch: bool, numbers: bool, now: Timestamp) {
+    let holdings = id(&change.new, "holdingsRecordId");
+    complete::compute(&mut change.new, holdings.and_then(|id| facts.holdings.get(&id)));
+    complete::name_circulation_notes(&mut change.new, now);
+    match &change.old {
+        None => complete::date_new_status(&mut change.new, is_batch, &time::format(now)),
+        Some(old) => complete::date_status(&mut change.new, old, &time::format(now)),
+    }
+    if change.new.get("order").is_none_or(Value::is_null) {
+        let stored = change.old.as_ref().and_then(|old| old.get("order")).cloned();
+        let mut next = || {
+            let place = facts.next_place.get_mut(&holdings?)?;
+            *place += 1;
+            Some(Value::from(*place - 1))
+        };
+        if let Some(place) = stored.or_else(|| if numbers { next() } else { None }) {
+            change.new.insert("order".into(), place);
+        }
+    }
+}

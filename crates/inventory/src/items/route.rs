@@ -1,0 +1,91 @@
+//! Paths, and what goes in and out.
+
+use super::{apply, facts, save};
+use crate::batch;
+use crate::item_state::FROM;
+use crate::records::items::ITEM;
+use crate::saving::{self, Happening, How};
+use carrel_platform::record_store::{read, write};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::Failure;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    router.on("POST", "/item-storage/items", create);
+    router.on("PUT", "/item-storage/items/{id}", replace);
+    router.on("DELETE", "/item-storage/items/{id}", delete);
+    router.on("DELETE", "/item-storage/items", delete_many);
+    router.on("POST", "/item-storage/items/retrieve", |call| batch::retrieve(&ITEM, call));
+    router.on("POST", "/item-storage/batch/synchronous", |call| store_many(call, true));
+    router.on("POST", "/item-storage/batch/synchronous-unsafe", |call| store_many(call, false));
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let stored = save(&call, vec![call.object()?], How::Create).await?;
+    batch::created(&ITEM, stored)
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let document = batch::addressed(&call)?;
+    match save(&call, vec![document.clone()], How::Replace).await {
+        // A lenient tenant takes a replacement of nothing, as the stand-ins of test suites do.
+        Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
+            save(&call, vec![document], How::Create).await?
+        }
+        other => other?,
+    };
+    Ok(Answer::no_content())
+}
+
+async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
+    let (documents, how) = batch::asked(&ITEM, &call, checks_versions)?;
+    save(&call, documents, how).await?;
+    Ok(batch::stored())
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    match remove(&call, "item.id = $1", vec![id.into()]).await? {
+        0 => Err(Failure::NotFound("Not found".into())),
+        _ => Ok(Answer::no_content()),
+    }
+}
+
+async fn delete_many(call: Call) -> Result<Answer, Failure> {
+    let query = batch::what_to_delete(&call)?;
+    let condition = read::condition(query.as_ref(), &ITEM, &call.library.records)?;
+    let sql = format!("item.id IN (SELECT item.id FROM {FROM} WHERE {})", condition.conditions);
+    remove(&call, &sql, read::binds(&condition.arguments)).await?;
+    Ok(Answer::no_content())
+}
+
+/// Deletes the items that meet a condition; gives their number.
+pub(super) async fn remove(
+    call: &Call,
+    condition: &str,
+    binds: Vec<carrel_platform::Bind>,
+) -> Result<usize, Failure> {
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let mut flight = Flight::new();
+    facts::read_items(&mut flight, condition, binds);
+    let landed = tx.fly(flight).await?;
+    let mut found = facts::Facts::default();
+    found.keep(landed.rows(0));
+    let ids: Vec<Uuid> = found.stored.keys().copied().collect();
+    let (one, count) = (ids.first().copied().unwrap_or_default(), ids.len());
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM item WHERE id = ANY($1)", vec![ids.into()]);
+    let happenings = found.stored.iter().map(|(id, old): (&Uuid, &Value)| Happening {
+        id: *id,
+        old: Some(apply::told(old, found.versions.get(id).and_then(|standing| standing.instance))),
+        new: None,
+    });
+    saving::announce(&mut flight, "inventory.item", &tenant.id, happenings, call.now);
+    tx.fly_and_commit(flight)
+        .await
+        .map_err(|error| write::still_used(&ITEM, one, &call.library.records, error))?;
+    Ok(count)
+}
