@@ -17,8 +17,10 @@ pub const REFRESH_SECONDS: i64 = 604_800;
 /// What a token says; the names are those of FOLIO's tokens.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Claims {
-    /// User name.
+    /// User name, or what stands in its place.
     pub sub: String,
+    /// Nil where no user stands behind the token.
+    #[serde(default)]
     pub user_id: Uuid,
     pub tenant: String,
     #[serde(rename = "type")]
@@ -27,6 +29,12 @@ pub struct Claims {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,
     pub iat: i64,
+    /// The same in milliseconds: a token made right after all others were taken back is good.
+    #[serde(default)]
+    pub made: i64,
+    /// What a token without a user allows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra_permissions: Vec<String>,
     /// Id of a refresh token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jti: Option<Uuid>,
@@ -39,6 +47,8 @@ pub enum TokenKind {
     Refresh,
     /// Without an end, from the older login.
     LegacyAccess,
+    /// Without a user, for one purpose: a link to set a password.
+    DummyExpiring,
 }
 
 /// Signs and reads tokens: JSON Web Tokens with HMAC-SHA-256, and no other kind.
@@ -78,7 +88,7 @@ impl Keys {
         let body = URL_SAFE_NO_PAD.decode(body).map_err(|_| invalid())?;
         let claims: Claims = serde_json::from_slice(&body).map_err(|_| invalid())?;
         if claims.exp.is_some_and(|end| end <= now.as_second()) {
-            return Err(Failure::Unauthenticated("Token has expired".into()));
+            return Err(invalid());
         }
         Ok(claims)
     }
@@ -96,6 +106,8 @@ mod tests {
             kind: TokenKind::Access,
             exp,
             iat: 0,
+            made: 0,
+            extra_permissions: Vec::new(),
             jti: None,
         }
     }

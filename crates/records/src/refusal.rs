@@ -8,6 +8,8 @@ pub struct Refusal {
     pub message: String,
     pub parameters: Vec<(String, Option<String>)>,
     pub code: Option<&'static str>,
+    /// FOLIO's `type` of the error, where its module tells one.
+    pub kind: Option<&'static str>,
     /// Present where staff with the right permission may insist.
     pub overridable: Option<OverridableBlock>,
 }
@@ -21,7 +23,7 @@ pub struct OverridableBlock {
 
 impl Refusal {
     pub fn new(message: impl Into<String>) -> Self {
-        Refusal { message: message.into(), parameters: Vec::new(), code: None, overridable: None }
+        Refusal { message: message.into(), parameters: Vec::new(), code: None, kind: None, overridable: None }
     }
     /// Names a value that led to the refusal.
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
@@ -37,6 +39,14 @@ impl Refusal {
         self.code = Some(code);
         self
     }
+    pub fn kind(mut self, kind: &'static str) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+    /// The form that FOLIO's storage modules give to what a document must not be.
+    pub fn of_storage(self) -> Self {
+        self.kind("1").code("-1")
+    }
     pub fn overridable(mut self, name: &'static str, missing_permissions: Vec<&'static str>) -> Self {
         self.overridable = Some(OverridableBlock { name, missing_permissions });
         self
@@ -45,6 +55,9 @@ impl Refusal {
     pub fn to_json(&self) -> Value {
         let mut error = Map::new();
         error.insert("message".into(), self.message.clone().into());
+        if let Some(kind) = self.kind {
+            error.insert("type".into(), kind.into());
+        }
         let parameters: Vec<Value> =
             self.parameters.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
         error.insert("parameters".into(), parameters.into());

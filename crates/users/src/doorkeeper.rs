@@ -46,7 +46,7 @@ impl Doorkeeper for Keeper {
     fn is_revoked<'a>(&'a self, tenant: &'a Arc<Tenant>, claims: &'a Claims) -> Answered<'a, bool> {
         Box::pin(async move {
             let book = Book::of(tenant).await?;
-            Ok(book.ended.get(&claims.user_id).is_some_and(|before| claims.iat < *before))
+            Ok(book.ended.get(&claims.user_id).is_some_and(|before| claims.made < *before))
         })
     }
 }

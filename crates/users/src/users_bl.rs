@@ -11,12 +11,12 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("GET", "/bl-users/_self", |call| async move {
         let user = call.caller.user_id.ok_or_else(|| Failure::Unauthenticated("No user".into()))?;
-        Ok(Answer::json(&self_of(&call, user).await?))
+        Ok(Answer::json(&composite_of(&call, user).await?))
     });
 }
 
 /// The composite of one user.
-pub async fn self_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
+pub async fn composite_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
     let mut flight = Flight::new();

@@ -1,20 +1,22 @@
 //! Logging in: password for tokens, tokens renewed and taken back.
 //!
 //! Routes: `/authn/login`, `/authn/login-with-expiry`, `/authn/refresh`, `/authn/logout`, `/authn/logout-all`,
-//! `/authn/credentials`, `/authn/credentials-existence`, `/authn/update`. Reads users by name; writes
-//! credentials (`auth_credentials`), failed tries (`auth_attempts`) and refresh tokens (`refresh_token`).
+//! `/authn/loginAttempts/{id}`, `/token/invalidate`, `/token/invalidate-all`; credentials and events have their
+//! own files. Reads users by name; writes credentials (`auth_credentials`), failed tries (`auth_attempts`) and
+//! refresh tokens (`refresh_token`).
 
+mod cookies;
+pub mod credentials;
+pub mod events;
 pub mod password;
 mod route;
-mod tokens;
-
-pub use route::connect;
+pub mod tokens;
 
 /// Tables of this room.
 pub const TABLES: &str = include_str!("tables.sql");
 
 use crate::login::tokens::Pair;
-use carrel_platform::{Tenant, Tx};
+use carrel_platform::{Flight, Router, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -24,13 +26,19 @@ const TRIES: i32 = 5;
 /// How long it stays closed.
 const CLOSED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
+pub fn connect(router: &mut Router) {
+    route::connect(router);
+    credentials::connect(router);
+    events::connect(router);
+}
+
 /// What somebody sends to log in.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Credentials {
     pub username: Option<String>,
     pub user_id: Option<Uuid>,
-    pub password: String,
+    pub password: Option<String>,
 }
 
 /// Who has logged in.
@@ -39,64 +47,96 @@ pub struct LoggedIn {
     pub username: String,
 }
 
+/// What is known of one who wants to log in.
+struct Known {
+    who: LoggedIn,
+    active: bool,
+    hash: String,
+    failed: i32,
+    last_failed: Option<Timestamp>,
+}
+
+/// Why somebody does not get in; all of them are told in the same words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    WrongPassword,
+    /// Too many failures in a row, not long ago.
+    Closed,
+    Inactive,
+}
+
 /// Checks name and password. The answer to an unknown name takes as long and says the same as that to a wrong
-/// password.
+/// password, to a closed account and to one that is not active.
 pub async fn check(tenant: &Tenant, credentials: &Credentials, now: Timestamp) -> Result<LoggedIn, Failure> {
-    let refused = || {
-        let name = credentials.username.clone().unwrap_or_default();
-        Failure::from(
-            Refusal::new("Password does not match").with("username", name).code("password.incorrect"),
-        )
+    if credentials.username.is_none() && credentials.user_id.is_none() {
+        return Err(Failure::Invalid("You must provide a username or userId".into()));
+    }
+    let Some(password) = &credentials.password else {
+        return Err(Failure::Invalid("You must provide a password".into()));
     };
+    let Some(known) = find(tenant, credentials).await? else {
+        password::pretend(password).await?;
+        return Err(refused());
+    };
+    let fits = password::fits(password, &known.hash).await?;
+    match obstacle(&known, fits, now) {
+        None => Ok(known.who),
+        Some(Obstacle::WrongPassword) => {
+            count_failure(tenant.begin().await?, known.who.user_id, now).await?;
+            events::note(tenant, events::FAILED_LOGIN, known.who.user_id, now).await?;
+            Err(refused())
+        }
+        Some(Obstacle::Closed | Obstacle::Inactive) => Err(refused()),
+    }
+}
+
+fn obstacle(known: &Known, fits: bool, now: Timestamp) -> Option<Obstacle> {
+    let lately = known.last_failed.is_some_and(|last| now < last + CLOSED_FOR);
+    if known.failed >= TRIES && lately {
+        return Some(Obstacle::Closed);
+    }
+    if !fits {
+        return Some(Obstacle::WrongPassword);
+    }
+    (!known.active).then_some(Obstacle::Inactive)
+}
+
+fn refused() -> Failure {
+    Refusal::new("Wrong username or wrong password or account blocked")
+        .kind("error")
+        .code("wrong.username.or.wrong.password.or.account.blocked")
+        .into()
+}
+
+async fn find(tenant: &Tenant, credentials: &Credentials) -> Result<Option<Known>, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
         .query(
             "SELECT u.id, u.doc->>'username', coalesce((u.doc->>'active')::boolean, false), c.hash,
-                    a.failed, a.last_failed
+                    coalesce(a.failed, 0), a.last_failed
              FROM users u
-             LEFT JOIN auth_credentials c ON c.user_id = u.id
+             JOIN auth_credentials c ON c.user_id = u.id
              LEFT JOIN auth_attempts a ON a.user_id = u.id
              WHERE CASE WHEN $2::uuid IS NOT NULL THEN u.id = $2
                    ELSE lower(carrel.f_unaccent(u.doc->>'username')) = lower(carrel.f_unaccent($1)) END",
             vec![credentials.username.clone().into(), credentials.user_id.into()],
         )
         .await?;
-    let known = rows.first().and_then(|row| {
-        let hash: Option<String> = row.get(3);
-        let user: (Uuid, Option<String>, bool) = (row.get(0), row.get(1), row.get(2));
-        let failures: (Option<i32>, Option<Timestamp>) = (row.get(4), row.get(5));
-        hash.map(|hash| (user, hash, failures))
-    });
-    drop(connection);
-    let Some(((user_id, username, active), hash, (failed, last_failed))) = known else {
-        password::pretend(&credentials.password).await?;
-        return Err(refused());
-    };
-    let closed = failed.unwrap_or(0) >= TRIES && last_failed.is_some_and(|last| now < last + CLOSED_FOR);
-    if closed {
-        return Err(Refusal::new(
-            "Your account has been locked because of multiple failed login attempts. Try again in ten minutes.",
-        )
-        .with("username", username.unwrap_or_default())
-        .code("fifth.failed.attempt.blocked")
-        .into());
-    }
-    let fits = password::fits(&credentials.password, &hash).await?;
-    let tx = tenant.begin().await?;
-    if !fits {
-        count_failure(tx, user_id, now).await?;
-        return Err(refused());
-    }
-    if !active {
-        return Err(Refusal::new("User must be flagged as active").code("user.blocked").into());
-    }
-    if failed.unwrap_or(0) > 0 {
-        forget_failures(tx, user_id).await?;
-    }
-    Ok(LoggedIn { user_id, username: username.unwrap_or_default() })
+    Ok(rows.first().map(|row| {
+        let user_id: Uuid = row.get(0);
+        let username: Option<String> = row.get(1);
+        Known {
+            who: LoggedIn { user_id, username: username.unwrap_or_else(|| user_id.to_string()) },
+            active: row.get(2),
+            hash: row.get(3),
+            failed: row.get(4),
+            last_failed: row.get(5),
+        }
+    }))
 }
 
-/// Tokens for one who has logged in; the refresh token is remembered so that it can be taken back.
+/// Tokens for one who has logged in; the refresh token is remembered so that it can be taken back, and earlier
+/// failures are forgotten.
 pub async fn tokens_for(
     tenant: &Tenant,
     keys: &carrel_platform::token::Keys,
@@ -104,25 +144,60 @@ pub async fn tokens_for(
     now: Timestamp,
 ) -> Result<Pair, Failure> {
     let pair = tokens::pair(keys, &tenant.id, who, now);
-    tokens::remember(tenant.begin().await?, who.user_id, &pair, now).await?;
+    let mut flight = Flight::new();
+    tokens::remember(&mut flight, who.user_id, &pair, now);
+    flight.add(
+        "UPDATE auth_attempts SET failed = 0 WHERE user_id = $1 AND failed > 0",
+        vec![who.user_id.into()],
+    );
+    tenant.begin().await?.fly_and_commit(flight).await?;
     Ok(pair)
 }
 
 async fn count_failure(tx: Tx, user: Uuid, now: Timestamp) -> Result<(), Failure> {
-    let mut flight = carrel_platform::Flight::new();
+    let mut flight = Flight::new();
     flight.add(
         "INSERT INTO auth_attempts (user_id, failed, last_failed) VALUES ($1, 1, $2)
-         ON CONFLICT (user_id) DO UPDATE SET failed = CASE WHEN auth_attempts.failed >= 5 THEN 1
+         ON CONFLICT (user_id) DO UPDATE SET failed = CASE WHEN auth_attempts.failed >= $3 THEN 1
              ELSE auth_attempts.failed + 1 END, last_failed = $2",
-        vec![user.into(), now.into()],
+        vec![user.into(), now.into(), TRIES.into()],
     );
     tx.fly_and_commit(flight).await?;
     Ok(())
 }
 
-async fn forget_failures(tx: Tx, user: Uuid) -> Result<(), Failure> {
-    let mut flight = carrel_platform::Flight::new();
-    flight.add("DELETE FROM auth_attempts WHERE user_id = $1", vec![user.into()]);
-    tx.fly_and_commit(flight).await?;
-    Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
+
+    fn known() -> Known {
+        Known {
+            who: LoggedIn { user_id: Uuid::nil(), username: "amelia".into() },
+            active: true,
+            hash: String::new(),
+            failed: 0,
+            last_failed: None,
+        }
+    }
+
+    #[test]
+    fn the_right_password_opens_an_active_account() {
+        assert_eq!(obstacle(&known(), true, NOW), None);
+        assert_eq!(obstacle(&known(), false, NOW), Some(Obstacle::WrongPassword));
+        assert_eq!(obstacle(&Known { active: false, ..known() }, true, NOW), Some(Obstacle::Inactive));
+    }
+
+    #[test]
+    fn five_failures_close_an_account_for_ten_minutes_even_to_the_right_password() {
+        let failed = |failed, minutes| Known {
+            failed,
+            last_failed: Some(NOW - SignedDuration::from_mins(minutes)),
+            ..known()
+        };
+        assert_eq!(obstacle(&failed(4, 1), true, NOW), None);
+        assert_eq!(obstacle(&failed(5, 9), true, NOW), Some(Obstacle::Closed));
+        assert_eq!(obstacle(&failed(5, 10), true, NOW), None);
+    }
 }

@@ -28,6 +28,8 @@ pub fn pair(keys: &Keys, tenant: &str, who: &LoggedIn, now: Timestamp) -> Pair {
         kind,
         exp: Some(ends.as_second()),
         iat: now.as_second(),
+        made: now.as_millisecond(),
+        extra_permissions: Vec::new(),
         jti: id,
     };
     Pair {
@@ -48,20 +50,41 @@ pub fn legacy(keys: &Keys, tenant: &str, who: &LoggedIn, now: Timestamp) -> Stri
         kind: TokenKind::LegacyAccess,
         exp: None,
         iat: now.as_second(),
+        made: now.as_millisecond(),
+        extra_permissions: Vec::new(),
+        jti: None,
+    })
+}
+
+/// A token without a user, good for the permissions named until it ends.
+pub fn for_one_purpose(
+    keys: &Keys,
+    tenant: &str,
+    sub: String,
+    permissions: &[&str],
+    ends: Timestamp,
+    now: Timestamp,
+) -> String {
+    keys.sign(&Claims {
+        sub,
+        user_id: Uuid::nil(),
+        tenant: tenant.to_owned(),
+        kind: TokenKind::DummyExpiring,
+        exp: Some(ends.as_second()),
+        iat: now.as_second(),
+        made: now.as_millisecond(),
+        extra_permissions: permissions.iter().map(|name| (*name).to_owned()).collect(),
         jti: None,
     })
 }
 
 /// Keeps the refresh token's id until it is used or ends.
-pub async fn remember(tx: Tx, user: Uuid, pair: &Pair, now: Timestamp) -> Result<(), Failure> {
-    let mut flight = Flight::new();
+pub fn remember(flight: &mut Flight, user: Uuid, pair: &Pair, now: Timestamp) {
     flight.add("DELETE FROM refresh_token WHERE ends < $1", vec![now.into()]);
     flight.add(
         "INSERT INTO refresh_token (id, user_id, ends) VALUES ($1, $2, $3)",
         vec![pair.refresh_id.into(), user.into(), pair.refresh_ends.into()],
     );
-    tx.fly_and_commit(flight).await?;
-    Ok(())
 }
 
 /// Takes the refresh token out of memory; false where it was used or taken back before.
@@ -71,16 +94,22 @@ pub async fn use_up(mut tx: Tx, id: Uuid) -> Result<bool, Failure> {
     Ok(!used.is_empty())
 }
 
-/// Ends every token of the user that was made before now.
-pub async fn end_all(tx: Tx, user: Uuid, now: Timestamp) -> Result<(), Failure> {
+/// Forgets every refresh token of the user; access tokens run out by themselves.
+pub async fn forget_all(tx: Tx, user: Uuid) -> Result<(), Failure> {
     let mut flight = Flight::new();
     flight.add("DELETE FROM refresh_token WHERE user_id = $1", vec![user.into()]);
-    flight.add(
-        "INSERT INTO tokens_ended (user_id, before) VALUES ($1, $2)
-         ON CONFLICT (user_id) DO UPDATE SET before = excluded.before",
-        vec![user.into(), now.into()],
-    );
-    carrel_platform::tenant::move_stamp(&mut flight);
     tx.fly_and_commit(flight).await?;
     Ok(())
+}
+
+/// Adds what ends every token of the users that was made before now, access tokens too. The stamp moves, as the
+/// doorkeeper reads it from memory: declare it stale afterwards.
+pub fn end_all(flight: &mut Flight, users: Vec<Uuid>, now: Timestamp) {
+    flight.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
+    flight.add(
+        "INSERT INTO tokens_ended (user_id, before) SELECT gone, $2 FROM unnest($1::uuid[]) gone
+         ON CONFLICT (user_id) DO UPDATE SET before = excluded.before",
+        vec![users.into(), now.into()],
+    );
+    carrel_platform::tenant::move_stamp(flight);
 }

@@ -9,6 +9,7 @@ use carrel_records::RecordType;
 pub static RECORD_TYPES: &[&RecordType] = &[
     &crate::permissions::PERMISSION,
     &crate::permissions::PERMISSION_USER,
+    &crate::login::events::LOG_EVENT,
     &people::USERGROUP,
     &people::USER,
     &people::ADDRESS_TYPE,

@@ -1,0 +1,58 @@
+//! The cookies that carry the tokens of a browser or script.
+
+use crate::login::tokens::Pair;
+use carrel_platform::{Answer, Call};
+use http::header::SET_COOKIE;
+use jiff::Timestamp;
+
+/// Both tokens; the refresh token goes to the routes of logging in only.
+pub fn with_cookies(answer: Answer, pair: &Pair, call: &Call) -> Answer {
+    answer
+        .header(SET_COOKIE, set_cookie("folioAccessToken", &pair.access, "/", pair.access_ends, call))
+        .header(SET_COOKIE, set_cookie("folioRefreshToken", &pair.refresh, "/authn", pair.refresh_ends, call))
+}
+
+/// Makes the browser forget them.
+pub fn without_cookies(answer: Answer, call: &Call) -> Answer {
+    let epoch = Timestamp::UNIX_EPOCH;
+    answer
+        .header(SET_COOKIE, set_cookie("folioAccessToken", "", "/", epoch, call))
+        .header(SET_COOKIE, set_cookie("folioRefreshToken", "", "/authn", epoch, call))
+}
+
+fn set_cookie(name: &str, value: &str, path: &str, ends: Timestamp, call: &Call) -> String {
+    cookie(name, value, path, ends, call.now, call.library.manner.secure_cookies)
+}
+
+/// `Secure` would keep a cookie from being sent back over plain HTTP, and `SameSite=None` is only allowed
+/// together with it.
+fn cookie(name: &str, value: &str, path: &str, ends: Timestamp, now: Timestamp, secure: bool) -> String {
+    let age = (ends.as_second() - now.as_second()).max(0);
+    let expires = jiff::fmt::rfc2822::DateTimePrinter::new()
+        .timestamp_to_rfc9110_string(&ends)
+        .unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".into());
+    let site = if secure { "Secure; SameSite=None" } else { "SameSite=Lax" };
+    format!("{name}={value}; Max-Age={age}; Expires={expires}; Path={path}; HttpOnly; {site}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_says_how_long_it_is_good_in_both_ways() {
+        let now = Timestamp::constant(1_767_225_600, 0);
+        let ends = Timestamp::constant(1_767_226_200, 0);
+        assert_eq!(
+            cookie("folioAccessToken", "x", "/", ends, now, false),
+            "folioAccessToken=x; Max-Age=600; Expires=Thu, 01 Jan 2026 00:10:00 GMT; Path=/; HttpOnly; SameSite=Lax"
+        );
+    }
+
+    #[test]
+    fn only_a_server_reached_by_https_marks_its_cookies_secure() {
+        let now = Timestamp::UNIX_EPOCH;
+        assert!(cookie("a", "b", "/", now, now, true).ends_with("; HttpOnly; Secure; SameSite=None"));
+        assert!(!cookie("a", "b", "/", now, now, false).contains("Secure"));
+    }
+}

@@ -1,0 +1,274 @@
+//! Passwords kept, changed, and set anew by a link.
+//!
+//! Routes: `/authn/credentials`, `/authn/credentials-existence`, `/authn/update`, `/authn/password/repeatable`,
+//! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history.
+
+use crate::login::{Credentials, check, events, password};
+use carrel_platform::{Answer, Call, Flight, Router, Tenant};
+use carrel_records::{Failure, Refusal, time};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+/// A new password must differ from so many before it, the present one included.
+const REMEMBERED: i64 = 10;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/authn/credentials", create);
+    router.on("DELETE", "/authn/credentials", delete);
+    router.on("GET", "/authn/credentials-existence", exist);
+    router.on("POST", "/authn/update", |call| async move {
+        change(&call).await?;
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/authn/password/repeatable", repeatable);
+    router.on("POST", "/authn/password-reset-action", create_action);
+    router.on("GET", "/authn/password-reset-action/{actionId}", find_action);
+    router.on("POST", "/authn/reset-password", reset);
+}
+
+/// A password for a user who has none yet.
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let credentials = call.read_json::<Credentials>()?;
+    let sent = credentials.password.clone().unwrap_or_default();
+    if sent.is_empty() {
+        let refusal = Refusal::new("Password is missing or empty").of_storage();
+        return Err(match credentials.user_id {
+            Some(user) => refusal.with("'userId'", user.to_string()),
+            None => refusal.with_null("'userId'"),
+        }
+        .into());
+    }
+    let tenant = call.tenant()?;
+    let user = user_of(tenant, &credentials).await?;
+    let hash = password::hash(&sent).await?;
+    let mut flight = Flight::new();
+    flight.add(
+        "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (user_id) DO NOTHING RETURNING user_id",
+        vec![user.into(), Uuid::new_v4().into(), hash.into(), call.now.into()],
+    );
+    let landed = tenant.begin().await?.fly_and_commit(flight).await?;
+    if landed.first(0).is_none() {
+        return Err(Refusal::new(format!("There already exists credentials for user id '{user}'"))
+            .with("'userId'", user.to_string())
+            .of_storage()
+            .into());
+    }
+    Ok(Answer::text(StatusCode::CREATED, ""))
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let user = asked_user(&call)?;
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM auth_credentials WHERE user_id = $1 RETURNING user_id", vec![user.into()]);
+    flight.add("DELETE FROM auth_credentials_history WHERE user_id = $1", vec![user.into()]);
+    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    match landed.first(0) {
+        Some(_) => Ok(Answer::no_content()),
+        None => Err(Failure::NotFound(format!("No credentials for userId {user} found"))),
+    }
+}
+
+async fn exist(call: Call) -> Result<Answer, Failure> {
+    let user = asked_user(&call)?;
+    Ok(Answer::json(&json!({"credentialsExist": has_password(call.tenant()?, user).await?})))
+}
+
+pub(crate) async fn has_password(tenant: &Tenant, user: Uuid) -> Result<bool, Failure> {
+    let connection = tenant.writer().await?;
+    let rows =
+        connection.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
+    Ok(!rows.is_empty())
+}
+
+/// One changes one's own password by giving the old one.
+pub(crate) async fn change(call: &Call) -> Result<(), Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Change {
+        username: Option<String>,
+        user_id: Option<Uuid>,
+        password: Option<String>,
+        new_password: Option<String>,
+    }
+    let change: Change = call.read_json()?;
+    let tenant = call.tenant()?;
+    let new = change.new_password.filter(|new| !new.is_empty());
+    if change.username.is_none() && change.user_id.is_none() {
+        return Err(Failure::Invalid("You must provide a username or userId".into()));
+    }
+    let Some(new) = new else {
+        return Err(Failure::Invalid("You must provide a new password that isn't empty".into()));
+    };
+    let old = Credentials { username: change.username, user_id: change.user_id, password: change.password };
+    let who = check(tenant, &old, call.now).await.map_err(|failure| match failure {
+        Failure::Refused(_) => Failure::Unauthenticated("Invalid credentials".into()),
+        other => other,
+    })?;
+    let mut flight = Flight::new();
+    replace(&mut flight, who.user_id, password::hash(&new).await?, call.now);
+    tenant.begin().await?.fly_and_commit(flight).await?;
+    events::note(tenant, events::PASSWORD_CHANGE, who.user_id, call.now).await
+}
+
+/// Adds the statements that put a new hash in the place of an old one, which goes to the history.
+fn replace(flight: &mut Flight, user: Uuid, hash: String, now: Timestamp) {
+    flight.add(
+        "INSERT INTO auth_credentials_history (id, user_id, hash, replaced)
+         SELECT $2, user_id, hash, $3 FROM auth_credentials WHERE user_id = $1",
+        vec![user.into(), Uuid::new_v4().into(), now.into()],
+    );
+    flight.add(
+        "DELETE FROM auth_credentials_history WHERE user_id = $1 AND id NOT IN
+             (SELECT id FROM auth_credentials_history WHERE user_id = $1 ORDER BY replaced DESC LIMIT $2)",
+        vec![user.into(), (REMEMBERED - 1).into()],
+    );
+    flight.add(
+        "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed = excluded.changed",
+        vec![user.into(), Uuid::new_v4().into(), hash.into(), now.into()],
+    );
+}
+
+/// Whether a password may be taken again: not if it is the present one or one of the last.
+async fn repeatable(call: Call) -> Result<Answer, Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        password: String,
+        user_id: Uuid,
+    }
+    let asked: Asked = call.read_json()?;
+    let connection = call.tenant()?.writer().await?;
+    let rows = connection
+        .query(
+            "SELECT hash FROM auth_credentials WHERE user_id = $1
+             UNION ALL SELECT hash FROM auth_credentials_history WHERE user_id = $1",
+            vec![asked.user_id.into()],
+        )
+        .await?;
+    drop(connection);
+    for row in rows {
+        if password::fits(&asked.password, row.get(0)).await? {
+            return Ok(Answer::json(&json!({"result": "invalid"})));
+        }
+    }
+    Ok(Answer::json(&json!({"result": "valid"})))
+}
+
+/// Leave to set a password without the old one.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResetAction {
+    pub id: Uuid,
+    pub user_id: Uuid,
+    pub expiration_time: String,
+}
+
+async fn create_action(call: Call) -> Result<Answer, Failure> {
+    let action: ResetAction = call.read_json()?;
+    let exists = keep_action(call.tenant()?, &action).await?;
+    Ok(Answer::created(&json!({"passwordExists": exists})))
+}
+
+/// Keeps the leave; tells whether the user has a password already.
+pub(crate) async fn keep_action(tenant: &Tenant, action: &ResetAction) -> Result<bool, Failure> {
+    let ends = time::parse(&action.expiration_time)
+        .ok_or_else(|| Failure::Invalid("expirationTime must be a date and time".into()))?;
+    let mut flight = Flight::new();
+    flight.add(
+        "INSERT INTO auth_password_action (id, user_id, ends) VALUES ($1, $2, $3)",
+        vec![action.id.into(), action.user_id.into(), ends.into()],
+    );
+    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| {
+        match error.is_unique_violation() {
+            true => Failure::Invalid(format!("A password action with ID {} is there already", action.id)),
+            false => error.into(),
+        }
+    })?;
+    has_password(tenant, action.user_id).await
+}
+
+async fn find_action(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let (user, ends) =
+        action_of(call.tenant()?, id).await?.ok_or_else(|| Failure::NotFound(no_action(id)))?;
+    Ok(Answer::json(&json!({"id": id, "userId": user, "expirationTime": time::format(ends)})))
+}
+
+/// Whose password may be set, and until when.
+pub(crate) async fn action_of(tenant: &Tenant, id: Uuid) -> Result<Option<(Uuid, Timestamp)>, Failure> {
+    let connection = tenant.writer().await?;
+    let rows = connection
+        .query("SELECT user_id, ends FROM auth_password_action WHERE id = $1", vec![id.into()])
+        .await?;
+    Ok(rows.first().map(|row| (row.get(0), row.get(1))))
+}
+
+async fn reset(call: Call) -> Result<Answer, Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Reset {
+        password_reset_action_id: Uuid,
+        new_password: String,
+    }
+    let reset: Reset = call.read_json()?;
+    let tenant = call.tenant()?;
+    let is_new = set_by_action(tenant, reset.password_reset_action_id, &reset.new_password, call.now).await?;
+    Ok(Answer::created(&json!({"isNewPassword": is_new})))
+}
+
+/// Uses the leave up and sets the password; tells whether it is the user's first.
+pub(crate) async fn set_by_action(
+    tenant: &Tenant,
+    action: Uuid,
+    new: &str,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    if new.is_empty() {
+        return Err(Failure::Invalid("You must provide a new password that isn't empty".into()));
+    }
+    let hash = password::hash(new).await?;
+    let mut tx = tenant.begin().await?;
+    let used = tx
+        .query("DELETE FROM auth_password_action WHERE id = $1 RETURNING user_id", vec![action.into()])
+        .await?;
+    let user: Uuid = used.first().map(|row| row.get(0)).ok_or_else(|| Failure::Invalid(no_action(action)))?;
+    let had = tx.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
+    let mut flight = Flight::new();
+    replace(&mut flight, user, hash, now);
+    tx.fly_and_commit(flight).await?;
+    let is_new = had.is_empty();
+    let event = if is_new { events::PASSWORD_CREATE } else { events::PASSWORD_RESET };
+    events::note(tenant, event, user, now).await?;
+    Ok(is_new)
+}
+
+fn no_action(id: Uuid) -> String {
+    format!("Password action with ID: `{id}` was not found in the db")
+}
+
+fn asked_user(call: &Call) -> Result<Uuid, Failure> {
+    let text = call.query.get("userId").unwrap_or_default();
+    Uuid::parse_str(text).map_err(|_| Failure::Invalid(format!("userId '{text}' is not a UUID")))
+}
+
+async fn user_of(tenant: &Tenant, credentials: &Credentials) -> Result<Uuid, Failure> {
+    if let Some(id) = credentials.user_id {
+        return Ok(id);
+    }
+    let name = credentials.username.clone().unwrap_or_default();
+    let connection = tenant.writer().await?;
+    let rows = connection
+        .query(
+            "SELECT id FROM users WHERE lower(carrel.f_unaccent(doc->>'username')) = lower(carrel.f_unaccent($1))",
+            vec![name.as_str().into()],
+        )
+        .await?;
+    rows.first()
+        .map(|row| row.get(0))
+        .ok_or_else(|| Failure::Invalid(format!("Error looking up user: No user found by username {name}")))
+}

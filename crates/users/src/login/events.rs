@@ -1,0 +1,140 @@
+//! The log of logins and password changes, kept where the tenant's configuration asks for it.
+//!
+//! Routes: `/authn/log/events…`. Reads the entries of the older configuration with module `EVENT_LOG`: code
+//! `STATUS` switches the log on, every other enabled code one kind of event; what is switched off is answered with
+//! 204. Changes `event_logs`.
+
+use carrel_platform::record_store::{read, write};
+use carrel_platform::{Answer, Call, Flight, Router, Tenant};
+use carrel_records::{Failure, PLAIN, RecordType, Routes, date, text};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+pub const SUCCESSFUL_LOGIN: &str = "SUCCESSFUL_LOGIN_ATTEMPT";
+pub const FAILED_LOGIN: &str = "FAILED_LOGIN_ATTEMPT";
+pub const PASSWORD_CREATE: &str = "PASSWORD_CREATE";
+pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
+pub const PASSWORD_RESET: &str = "PASSWORD_RESET";
+
+/// Something that happened to an account.
+pub static LOG_EVENT: RecordType = RecordType {
+    name: "logEvent",
+    module: "mod-login",
+    table: "event_logs",
+    path: "/authn/log/events",
+    collection: "loggingEvent",
+    shape: "
+        id:string
+        eventType:string(enum=SUCCESSFUL_LOGIN_ATTEMPT|FAILED_LOGIN_ATTEMPT|FORGOT_PASSWORD_REQUEST|\
+            FORGOT_USERNAME_REQUEST|PASSWORD_RESET|PASSWORD_CREATE|PASSWORD_CHANGE|USER_BLOCK)*
+        tenant:string*
+        userId:string*
+        ip:string
+        browserInformation:string
+        timestamp:string(date-time)
+    ",
+    closed: false,
+    fields: &[text("userId").indexed(), date("timestamp").indexed()],
+    routes: Routes::ByHand,
+    ..PLAIN
+};
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/authn/log/events", list);
+    router.on("POST", "/authn/log/events", create);
+    router.on("DELETE", "/authn/log/events/{id}", delete);
+}
+
+/// What of it is logged, as it was at one stamp.
+struct Switches {
+    on: bool,
+    kinds: HashSet<String>,
+}
+
+impl Switches {
+    async fn of(tenant: &Tenant) -> Result<Arc<Switches>, Failure> {
+        let stamp = tenant.stamp().await?;
+        if let Some((known, switches)) = tenant.cache.get::<Switches>()
+            && known >= stamp
+        {
+            return Ok(switches);
+        }
+        let connection = tenant.writer().await?;
+        let rows = connection
+            .query(
+                "SELECT doc->>'code' FROM config_data
+                 WHERE lower(doc->>'module') = lower('EVENT_LOG') AND doc->>'enabled' = 'true'",
+                vec![],
+            )
+            .await?;
+        let kinds: HashSet<String> = rows.iter().filter_map(|row| row.get(0)).collect();
+        let switches = Arc::new(Switches { on: kinds.contains("STATUS"), kinds });
+        tenant.cache.put(stamp, Arc::clone(&switches));
+        Ok(switches)
+    }
+}
+
+/// Notes an event of ours where it is asked for.
+pub async fn note(tenant: &Tenant, kind: &str, user: Uuid, now: Timestamp) -> Result<(), Failure> {
+    let switches = Switches::of(tenant).await?;
+    if !switches.on || !switches.kinds.contains(kind) {
+        return Ok(());
+    }
+    let id = Uuid::new_v7(write::uuid_time(now));
+    let document = json!({"id": id, "eventType": kind, "tenant": tenant.id, "userId": user,
+        "timestamp": carrel_records::time::format(now)});
+    let mut flight = Flight::new();
+    write::insert_text(&mut flight, &LOG_EVENT, id, document.to_string());
+    tenant.begin().await?.fly_and_commit(flight).await?;
+    Ok(())
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    if !Switches::of(tenant).await?.on {
+        return Ok(Answer::no_content());
+    }
+    let mut asked = read::Asked::read(&call.query)?;
+    asked.limit = call.query.number("length", asked.limit, 0, i64::from(i32::MAX))?;
+    asked.offset = call.query.number("start", asked.offset + 1, 1, i64::from(i32::MAX))? - 1;
+    let connection = tenant.reader().await?;
+    let page = read::list(&connection, &LOG_EVENT, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(&LOG_EVENT)))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let mut document = call.object()?;
+    let switches = Switches::of(tenant).await?;
+    if !switches.on {
+        return Ok(Answer::no_content());
+    }
+    let kind = document.get("eventType").and_then(Value::as_str).unwrap_or_default();
+    if !switches.kinds.contains(kind) {
+        return Ok(Answer::no_content());
+    }
+    document.remove("id");
+    let tx = tenant.begin().await?;
+    let ready = write::create(tx, &tenant.id, &LOG_EVENT, document, &call.caller, call.now).await?;
+    let words = format!("Event id: {} was successfully saved to event log", ready.id);
+    Ok(Answer::created(&json!({"message": words})))
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    if !Switches::of(tenant).await?.on {
+        return Ok(Answer::no_content());
+    }
+    let user = call.parameter(0);
+    let query = format!("userId==\"{}\"", user.replace('\\', "\\\\").replace('"', "\\\""));
+    let query = read::parse(&query)?;
+    let all = &call.library.records;
+    let tx = tenant.begin().await?;
+    match write::delete_matching(tx, &tenant.id, &LOG_EVENT, Some(&query), all, call.now).await? {
+        0 => Err(Failure::NotFound(format!("Event Config with `userId`: `{user}` was not found in the db"))),
+        _ => Ok(Answer::json(&json!({"message": "Event was successfully deleted from event log"}))),
+    }
+}

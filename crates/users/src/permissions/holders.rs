@@ -1,0 +1,243 @@
+//! The permissions given to users.
+//!
+//! Routes: `/perms/users…`. Reads the book; changes `permissions_users` and moves the stamp.
+
+use crate::permissions::assigning::refuse_more_than_held;
+use crate::permissions::{Book, Name, PERMISSION_USER, full_of, page_of, texts};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::{read, routes, write};
+use carrel_platform::surface::EVERYTHING;
+use carrel_platform::tenant::move_stamp;
+use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/perms/users", list);
+    router.on("POST", "/perms/users", create);
+    router.on("GET", "/perms/users/{id}", |call| async move {
+        let (_, document) = stored(&call).await?.ok_or_else(|| nobody(&call, "No user with"))?;
+        Ok(Answer::json(&document))
+    });
+    router.on("PUT", "/perms/users/{id}", replace);
+    router.on("DELETE", "/perms/users/{id}", delete);
+    router.on("GET", "/perms/users/{id}/permissions", permissions);
+    router.on("POST", "/perms/users/{id}/permissions", give);
+    router.on("DELETE", "/perms/users/{id}/permissions/{perm}", take);
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let mut asked = read::Asked::read(&call.query)?;
+    (asked.limit, asked.offset) = page_of(&call.query)?;
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, &PERMISSION_USER, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(&PERMISSION_USER)))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    let names = without_doubles(&mut document);
+    let user = document.get("userId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if !user.is_empty() && Uuid::parse_str(&user).is_err() {
+        return Err(Failure::Invalid(format!("Invalid UUID string: {user}")));
+    }
+    let tenant = call.tenant()?;
+    let ready = write::prepare_new(&PERMISSION_USER, document, &call.caller, call.now)?;
+    refuse_bad_names(&call, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &PERMISSION_USER, &ready, call.now);
+    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| duplicate(error, &user, &ready))?;
+    tenant.stamp_is_stale();
+    Ok(routes::created(&PERMISSION_USER, &ready))
+}
+
+/// FOLIO quirk: a user's second record of permissions is refused as plain text.
+fn duplicate(error: DatabaseError, user: &str, ready: &write::Ready) -> Failure {
+    match (error.is_unique_violation(), error.constraint.as_deref()) {
+        (true, Some("permissions_users_pkey")) => write::told(&PERMISSION_USER, error, &ready.document),
+        (true, _) => Failure::Conflict(format!(
+            "duplicate key value violates unique constraint \"permissions_users_userid_idx_unique\": Key (userId)=({user}) already exists."
+        )),
+        _ => error.into(),
+    }
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    let names = without_doubles(&mut document);
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let unknown = || Failure::NotFound(format!("No permissions user found with id {id}"));
+    let mut tx = tenant.begin().await?;
+    let stored = write::lock(&mut tx, &PERMISSION_USER, id).await?.ok_or_else(unknown)?.parse();
+    let held = stored.as_object().map(|stored| texts(stored, "permissions")).unwrap_or_default();
+    let added: Vec<&str> = names.iter().filter(|name| !held.contains(name)).map(String::as_str).collect();
+    refuse_bad_names(&call, id, &added).await?;
+    let ready = write::prepare_replacement(&PERMISSION_USER, id, document, &stored, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
+    let user = ready.document.get("userId").and_then(Value::as_str).unwrap_or_default();
+    tx.fly_and_commit(flight).await.map_err(|error| duplicate(error, user, &ready))?;
+    tenant.stamp_is_stale();
+    // FOLIO quirk: mod-permissions answers 200 with the record without its metadata, not 204.
+    let mut shown = ready.document.clone();
+    shown.remove("metadata");
+    Ok(Answer::json(&shown))
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let all = &call.library.records;
+    let tx = tenant.begin().await?;
+    if !write::delete(tx, &tenant.id, &PERMISSION_USER, id, all, call.now).await? {
+        return Err(Failure::NotFound(format!("No permissions user found with id {id}")));
+    }
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+/// `expanded` follows sets into sets; `full` gives the records instead of the names.
+async fn permissions(call: Call) -> Result<Answer, Failure> {
+    let (_, document) = stored(&call).await?.ok_or_else(|| nobody(&call, "No user found by"))?;
+    let mut seen = std::collections::HashSet::new();
+    let mut names: Vec<Name> = texts(&document, "permissions")
+        .into_iter()
+        .filter(|name| seen.insert(name.clone()))
+        .map(Into::into)
+        .collect();
+    let is = |name: &str| call.query.get(name) == Some("true");
+    let tenant = call.tenant()?;
+    if is("expanded") {
+        let book = Book::of(tenant).await?;
+        let mut all = book.expand(&names);
+        if all.contains(EVERYTHING) {
+            all.extend(book.names().cloned());
+        }
+        names = all.into_iter().collect();
+        names.sort();
+    }
+    let total = names.len();
+    if !is("full") {
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        return Ok(Answer::json(&json!({"permissionNames": names, "totalRecords": total})));
+    }
+    let full = full_of(tenant, names.iter().map(|name| name.to_string()).collect()).await?;
+    Ok(Answer::json(&json!({"permissionNames": full, "totalRecords": total})))
+}
+
+async fn give(call: Call) -> Result<Answer, Failure> {
+    let body = call.object()?;
+    let name = body.get("permissionName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (id, document) = stored(&call)
+        .await?
+        .ok_or_else(|| Failure::Invalid(format!("User with {} does not exist", key_of(&call))))?;
+    if texts(&document, "permissions").contains(&name) {
+        let words = format!("User with {} already has permission {name}", key_of(&call));
+        return Err(Refusal::new(words).with("'userId'", id.to_string()).of_storage().into());
+    }
+    let book = Book::of(call.tenant()?).await?;
+    if book.find(&name).is_none() && !call.caller.lenient {
+        return Err(Failure::Invalid(format!("Permission by name '{name}' does not exist")));
+    }
+    refuse_more_than_held(&call.caller, &book, &[&name])?;
+    change(&call, id, "coalesce(doc->'permissions', '[]') || to_jsonb($2::text)", &name).await?;
+    Ok(Answer::json(&json!({"permissionName": name})))
+}
+
+async fn take(call: Call) -> Result<Answer, Failure> {
+    let name = call.parameter(1).to_owned();
+    let (id, document) = stored(&call)
+        .await?
+        .ok_or_else(|| Failure::NotFound(format!("User with {} does not exist", key_of(&call))))?;
+    if !texts(&document, "permissions").contains(&name) {
+        return Err(Failure::Invalid(format!("User with {} does not contain {name}", key_of(&call))));
+    }
+    change(&call, id, "(doc->'permissions') - $2::text", &name).await?;
+    Ok(Answer::no_content())
+}
+
+async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Result<(), Failure> {
+    let tenant = call.tenant()?;
+    let mut flight = Flight::new();
+    flight.add(
+        format!(
+            "UPDATE permissions_users SET doc = jsonb_set(doc, '{{permissions}}', {change}) WHERE id = $1"
+        ),
+        vec![id.into(), name.into()],
+    );
+    move_stamp(&mut flight);
+    tenant.begin().await?.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(())
+}
+
+/// Refuses what the caller may not give and what is no permission.
+async fn refuse_bad_names(call: &Call, id: Uuid, added: &[&str]) -> Result<(), Failure> {
+    if call.caller.lenient {
+        return Ok(());
+    }
+    let book = Book::of(call.tenant()?).await?;
+    refuse_more_than_held(&call.caller, &book, added)?;
+    let added: Vec<String> = added.iter().map(|name| (*name).to_owned()).collect();
+    let missing = book.missing(&added);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "Unable to update derived fields: Attempting to add non-existent permissions {} to permission user with id {id}",
+        missing.join(",")
+    );
+    Err(Refusal::new(words).with("id", id.to_string()).of_storage().into())
+}
+
+/// The record that the address names: by its id, or by another field with `indexField`.
+async fn stored(call: &Call) -> Result<Option<(Uuid, Map<String, Value>)>, Failure> {
+    let Ok(key) = call.id(0) else { return Ok(None) };
+    let condition = match call.query.get("indexField") {
+        Some("userId") => "lower(carrel.f_unaccent(doc->>'userId')) = $1::uuid::text",
+        _ => "id = $1",
+    };
+    let connection = call.tenant()?.writer().await?;
+    let rows = connection
+        .query(format!("SELECT id, doc FROM permissions_users WHERE {condition}"), vec![Bind::Uuid(key)])
+        .await?;
+    Ok(rows.first().and_then(|row| match row.get::<_, Json>(1).parse() {
+        Value::Object(document) => Some((row.get(0), document)),
+        _ => None,
+    }))
+}
+
+fn nobody(call: &Call, words: &str) -> Failure {
+    Failure::NotFound(format!("{words} {}", key_of(call)))
+}
+
+/// How FOLIO names the record in messages.
+fn key_of(call: &Call) -> String {
+    format!("{} {}", call.query.get("indexField").unwrap_or("id"), call.parameter(0))
+}
+
+/// Names each permission once and keeps their order.
+fn without_doubles(document: &mut Map<String, Value>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in texts(document, "permissions") {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    document.insert("permissions".into(), names.clone().into());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_named_twice_is_kept_once_in_its_place() {
+        let Value::Object(mut document) = json!({"permissions": ["b", "a", "b"]}) else { panic!() };
+        assert_eq!(without_doubles(&mut document), ["b", "a"]);
+        assert_eq!(document["permissions"], json!(["b", "a"]));
+    }
+}

@@ -1,0 +1,113 @@
+//! Permissions: what a user may do, with sets inside sets.
+//!
+//! Routes: `/perms/users…` (`holders`), `/perms/permissions…` and `/perms/purge-deprecated` (`sets`). The
+//! permissions of the surface are records too, made with the tenant and not to be changed; libraries add sets of
+//! their own.
+
+mod assigning;
+mod book;
+mod holders;
+mod sets;
+
+pub use book::{Book, Name};
+pub use sets::full_of;
+
+use carrel_platform::Router;
+use carrel_platform::surface::{EVERYTHING, PERMISSIONS};
+use carrel_records::{PLAIN, RecordType, array, boolean, text, unique};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// A permission or a set of them.
+pub static PERMISSION: RecordType = RecordType {
+    name: "permission",
+    module: "mod-permissions",
+    table: "permissions",
+    path: "/perms/permissions",
+    collection: "permissions",
+    shape: "id:string; permissionName:string; displayName:string; description:string; tags:array<string>; \
+            subPermissions:array<any>; childOf:array<any>; grantedTo:array<any>; mutable:boolean; visible:boolean; \
+            dummy:boolean; deprecated:boolean; moduleName:string; moduleVersion:string",
+    fields: &[
+        text("permissionName").indexed(),
+        text("displayName"),
+        boolean("mutable"),
+        boolean("visible"),
+        array("subPermissions"),
+    ],
+    unique: &[unique(&["permissionName"]).exact()],
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+/// The permissions given to one user.
+pub static PERMISSION_USER: RecordType = RecordType {
+    name: "permissionUser",
+    module: "mod-permissions",
+    table: "permissions_users",
+    path: "/perms/users",
+    collection: "permissionUsers",
+    shape: "id:string; userId:string(uuid)*; permissions:array<string>",
+    fields: &[text("userId").indexed(), array("permissions")],
+    unique: &[unique(&["userId"])],
+    shapes_decisions: true,
+    ..PLAIN
+};
+
+pub fn connect(router: &mut Router) {
+    holders::connect(router);
+    sets::connect(router);
+}
+
+/// Id of a permission of the surface: the same in every tenant.
+pub fn id_of(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("carrel:permission:{name}").as_bytes())
+}
+
+/// The permissions of the surface as records of a new tenant.
+pub fn first_records() -> Vec<(String, Value)> {
+    let own = [(EVERYTHING, vec![], "Everything"), ("carrel.admin.read", vec![], "See how the server does")];
+    let surface = PERMISSIONS.iter().map(|permission| {
+        json!({
+            "id": id_of(&permission.name),
+            "permissionName": &*permission.name,
+            "displayName": &*permission.name,
+            "subPermissions": permission.contains.iter().map(|name| &**name).collect::<Vec<_>>(),
+            "mutable": false, "visible": permission.name.ends_with(".all"), "dummy": false, "deprecated": false,
+            "moduleName": permission.module,
+        })
+    });
+    let own = own.into_iter().map(|(name, inner, display): (&str, Vec<&str>, &str)| {
+        json!({"id": id_of(name), "permissionName": name, "displayName": display, "subPermissions": inner,
+               "mutable": false, "visible": true, "dummy": false, "deprecated": false, "moduleName": "carrel"})
+    });
+    surface.chain(own).map(|document| (PERMISSION.path.to_owned(), document)).collect()
+}
+
+/// The texts in an array of a document.
+fn texts(document: &Map<String, Value>, key: &str) -> Vec<String> {
+    let names = document.get(key).and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// FOLIO's older names of limit and offset, the first record being number 1.
+fn page_of(query: &carrel_platform::http::Query) -> Result<(i64, i64), carrel_records::Failure> {
+    let most = i64::from(i32::MAX);
+    let limit = query.number("limit", 10, 0, most)?;
+    let offset = query.number("offset", 0, 0, most)?;
+    let (length, start) = (query.number("length", 10, 0, most)?, query.number("start", 1, 1, most)?);
+    Ok((if length == 10 { limit } else { length }, if start == 1 { offset } else { start - 1 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use carrel_platform::http::Query;
+
+    #[test]
+    fn length_and_start_are_older_names_of_limit_and_offset() {
+        let page = |text| super::page_of(&Query::read(text)).expect("numbers");
+        assert_eq!(page("length=10000&start=1"), (10_000, 0));
+        assert_eq!(page("limit=3&offset=6"), (3, 6));
+        assert_eq!(page("length=3&start=7"), (3, 6));
+    }
+}

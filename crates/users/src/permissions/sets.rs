@@ -1,0 +1,263 @@
+//! Permissions and sets of them.
+//!
+//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the book; changes `permissions`, takes deleted
+//! ones out of sets and from users, and moves the stamp.
+
+use crate::permissions::assigning::refuse_more_than_held;
+use crate::permissions::{Book, Name, PERMISSION, page_of, texts};
+use carrel_platform::record_store::{read, write};
+use carrel_platform::surface::EVERYTHING;
+use carrel_platform::tenant::move_stamp;
+use carrel_platform::{Answer, Call, Flight, Json, Router, Tenant};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/perms/permissions", list);
+    router.on("POST", "/perms/permissions", create);
+    router.on("GET", "/perms/permissions/{id}", find);
+    router.on("PUT", "/perms/permissions/{id}", replace);
+    router.on("DELETE", "/perms/permissions/{id}", delete);
+    router.on("POST", "/perms/purge-deprecated", purge);
+}
+
+/// `expandSubs` shows the permissions of a set in full, `expanded` all that it contains by name. There are no
+/// dummies here, so `includeDummy` changes nothing.
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let mut asked = read::Asked::read(&call.query)?;
+    (asked.limit, asked.offset) = page_of(&call.query)?;
+    let tenant = call.tenant()?;
+    let connection = tenant.reader().await?;
+    let page = read::list(&connection, &PERMISSION, &call.library.records, &asked).await?;
+    drop(connection);
+    let book = Book::of(tenant).await?;
+    let mut documents: Vec<Value> = page.documents.iter().map(Json::parse).collect();
+    add_derived(&book, &mut documents);
+    let is = |name: &str| call.query.get(name) == Some("true");
+    if is("expandSubs") {
+        let wanted: Vec<String> = documents.iter().flat_map(subs).collect();
+        let mut by_name: HashMap<String, Value> = HashMap::new();
+        for full in full_of(tenant, wanted).await? {
+            let name = full["permissionName"].as_str().unwrap_or_default().to_owned();
+            by_name.insert(name, full);
+        }
+        for document in &mut documents {
+            let full: Vec<Value> =
+                subs(document).iter().filter_map(|name| by_name.get(name)).cloned().collect();
+            document["subPermissions"] = full.into();
+        }
+    } else if is("expanded") {
+        for document in &mut documents {
+            let names: Vec<Name> = subs(document).into_iter().map(Into::into).collect();
+            let mut all: Vec<String> = book.expand(&names).iter().map(|name| name.to_string()).collect();
+            all.sort();
+            document["subPermissions"] = all.into();
+        }
+    }
+    Ok(Answer::json(&json!({"permissions": documents, "totalRecords": page.total})))
+}
+
+async fn find(call: Call) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    let found = read::find(&connection, &PERMISSION, call.id(0)?).await?;
+    let mut document = [found.ok_or_else(|| Failure::NotFound("Not found".into()))?.parse()];
+    let book = Book::of(call.tenant()?).await?;
+    add_derived(&book, &mut document);
+    let [document] = document;
+    Ok(Answer::json(&document))
+}
+
+/// The records of permissions by name, in the order of the names.
+pub async fn full_of(tenant: &Tenant, names: Vec<String>) -> Result<Vec<Value>, Failure> {
+    let connection = tenant.reader().await?;
+    let rows = connection
+        .query(
+            "SELECT doc FROM permissions WHERE doc->>'permissionName' = ANY($1)",
+            vec![names.clone().into()],
+        )
+        .await?;
+    let place: HashMap<&str, usize> =
+        names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+    let mut documents: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
+    documents.sort_by_key(|document| document["permissionName"].as_str().and_then(|name| place.get(name)));
+    Ok(documents)
+}
+
+/// Where a permission stands and to whom it is given; computed, not stored.
+fn add_derived(book: &Book, documents: &mut [Value]) {
+    let (parents, grants) = (book.parents(), book.grants());
+    for document in documents {
+        let name = document["permissionName"].as_str().unwrap_or_default().to_owned();
+        document["childOf"] = json!(parents.get(name.as_str()).map_or(&[][..], Vec::as_slice));
+        document["grantedTo"] = json!(grants.get(name.as_str()).map_or(&[][..], Vec::as_slice));
+    }
+}
+
+fn subs(document: &Value) -> Vec<String> {
+    document.as_object().map(|object| texts(object, "subPermissions")).unwrap_or_default()
+}
+
+/// What a client may say of a set; the rest is ours.
+fn uploaded(call: &Call) -> Result<Map<String, Value>, Failure> {
+    let mut document = call.object()?;
+    for kept_by_us in ["childOf", "grantedTo", "dummy", "deprecated", "moduleName", "moduleVersion"] {
+        document.remove(kept_by_us);
+    }
+    document.insert("mutable".into(), true.into());
+    Ok(document)
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let mut document = uploaded(&call)?;
+    document.entry("visible").or_insert(true.into());
+    let id = match document.get("id").and_then(Value::as_str) {
+        Some(id) => id.to_owned(),
+        None => Uuid::new_v7(write::uuid_time(call.now)).to_string(),
+    };
+    document.insert("id".into(), id.clone().into());
+    document.entry("permissionName").or_insert(id.into());
+    let name = document["permissionName"].as_str().unwrap_or_default().to_owned();
+    let tenant = call.tenant()?;
+    let book = Book::of(tenant).await?;
+    let taken = || {
+        Refusal::new(format!("Permission with name {name} already exists"))
+            .with("'permissionName'", name.clone())
+            .of_storage()
+    };
+    if book.find(&name).is_some() {
+        return Err(taken().into());
+    }
+    let subs = texts(&document, "subPermissions");
+    refuse_unknown_subs(&book, &name, &subs, "'permissionName'", &name, "")?;
+    if subs.iter().any(|sub| sub == EVERYTHING) {
+        refuse_more_than_held(&call.caller, &book, &[EVERYTHING])?;
+    }
+    let mut shown = document.clone();
+    add_kept(&mut document);
+    let ready = write::prepare_new(&PERMISSION, document, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &PERMISSION, &ready, call.now);
+    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| {
+        let of_name = error.constraint.as_deref().is_some_and(|name| !name.contains("pkey"));
+        match error.is_unique_violation() && of_name {
+            true => taken().into(),
+            false => write::told(&PERMISSION, error, &ready.document),
+        }
+    })?;
+    tenant.stamp_is_stale();
+    shown.insert("metadata".into(), ready.document["metadata"].clone());
+    Ok(Answer::created(&shown))
+}
+
+fn add_kept(document: &mut Map<String, Value>) {
+    document.insert("dummy".into(), false.into());
+    document.insert("deprecated".into(), false.into());
+    document.entry("subPermissions").or_insert(json!([]));
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut document = uploaded(&call)?;
+    if document.get("id").and_then(Value::as_str) != Some(call.parameter(0)) {
+        return Err(Failure::Invalid("Invalid id value".into()));
+    }
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let stored = write::lock(&mut tx, &PERMISSION, id)
+        .await?
+        .ok_or_else(|| Failure::NotFound(format!("No permission found to match id {id}")))?
+        .parse();
+    if stored["permissionName"] != document.get("permissionName").cloned().unwrap_or_default() {
+        return Err(Failure::Invalid("permission name property cannot change".into()));
+    }
+    if stored["mutable"] == json!(false) {
+        return Err(Failure::Invalid("cannot change an immutable permission".into()));
+    }
+    let name = stored["permissionName"].as_str().unwrap_or_default();
+    let (had, wanted) = (subs(&stored), texts(&document, "subPermissions"));
+    let added: Vec<&str> = wanted.iter().filter(|sub| !had.contains(sub)).map(String::as_str).collect();
+    let book = Book::of(tenant).await?;
+    refuse_more_than_held(&call.caller, &book, &added)?;
+    let unknown = "Unable to update derived fields: ";
+    refuse_unknown_subs(&book, name, &wanted, "id", call.parameter(0), unknown)?;
+    let shown = document.clone();
+    add_kept(&mut document);
+    let ready = write::prepare_replacement(&PERMISSION, id, document, &stored, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &PERMISSION, &ready, &stored, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| write::told(&PERMISSION, error, &ready.document))?;
+    tenant.stamp_is_stale();
+    Ok(Answer::json(&shown))
+}
+
+fn refuse_unknown_subs(
+    book: &Book,
+    name: &str,
+    subs: &[String],
+    key: &str,
+    value: &str,
+    before: &str,
+) -> Result<(), Failure> {
+    let missing = book.missing(subs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "{before}Attempting to add non-existent permissions {} as sub-permissions to permission {name}",
+        missing.join(",")
+    );
+    Err(Refusal::new(words).with(key, value).of_storage().into())
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let stored = write::lock(&mut tx, &PERMISSION, id)
+        .await?
+        .ok_or_else(|| Failure::NotFound(format!("No permission found to match id {id}")))?
+        .parse();
+    if stored["mutable"] == json!(false) {
+        return Err(Failure::Invalid("cannot delete an immutable permission".into()));
+    }
+    let name = stored["permissionName"].as_str().unwrap_or_default().to_owned();
+    let mut flight = Flight::new();
+    remove(&mut flight, vec![name]);
+    tx.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+/// Deletes the permissions that no module declares any more.
+async fn purge(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let rows = tx
+        .query("SELECT doc->>'permissionName' FROM permissions WHERE doc->>'deprecated' = 'true'", vec![])
+        .await?;
+    let names: Vec<String> = rows.iter().filter_map(|row| row.get(0)).collect();
+    if !names.is_empty() {
+        let mut flight = Flight::new();
+        remove(&mut flight, names.clone());
+        tx.fly_and_commit(flight).await?;
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::json(&json!({"totalRecords": names.len(), "permissionNames": names})))
+}
+
+/// Adds the statements that delete permissions, out of sets and from users too.
+fn remove(flight: &mut Flight, names: Vec<String>) {
+    for (table, key) in [("permissions", "subPermissions"), ("permissions_users", "permissions")] {
+        flight.add(
+            format!(
+                "UPDATE {table} SET doc = jsonb_set(doc, '{{{key}}}', (doc->'{key}') - $1::text[])
+                 WHERE doc->'{key}' ?| $1::text[]"
+            ),
+            vec![names.clone().into()],
+        );
+    }
+    flight.add("DELETE FROM permissions WHERE doc->>'permissionName' = ANY($1)", vec![names.into()]);
+    move_stamp(flight);
+}
