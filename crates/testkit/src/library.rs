@@ -89,7 +89,8 @@ impl TestLibrary {
 
     /// A token as a log-in to a tenant would give it.
     pub fn token_of(&self, user: Uuid, username: &str, tenant: &str) -> String {
-        let now = Timestamp::now().as_second();
+        let made = Timestamp::now();
+        let now = made.as_second();
         self.library.keys.sign(&Claims {
             sub: username.to_owned(),
             user_id: user,
@@ -97,6 +98,8 @@ impl TestLibrary {
             kind: TokenKind::Access,
             exp: Some(now + 600),
             iat: now,
+            made: made.as_millisecond(),
+            extra_permissions: Vec::new(),
             jti: None,
         })
     }
