@@ -3,13 +3,19 @@
 pub mod calendar;
 pub mod check_out;
 pub mod check_out_lock;
+pub mod check_out_lock_storage;
 pub mod desk;
 pub mod due_date;
 pub mod loan_policy;
 pub mod loans;
+pub mod patron_action_sessions;
+pub mod policies;
+pub mod print_events;
 pub mod records;
+pub mod request_preferences;
 pub mod rulebook;
 pub mod rules;
+pub mod staff_slips;
 
 use carrel_platform::{Router, Wing};
 
@@ -22,6 +28,12 @@ pub fn wing() -> Wing {
         routes: |router: &mut Router| {
             check_out::connect(router);
             rules::connect(router);
+            policies::connect(router);
+            staff_slips::connect(router);
+            request_preferences::connect(router);
+            patron_action_sessions::connect(router);
+            print_events::connect(router);
+            check_out_lock_storage::connect(router);
         },
     }
 }

@@ -1,0 +1,119 @@
+//! Check-out locks kept from outside: a client that holds one keeps others from lending to the patron.
+//!
+//! Routes: `/check-out-lock-storage…`. Changes the table `check_out_lock`, one row a patron. Carrel's own
+//! check-outs lock the patron in their transaction and only look whether somebody else holds one of these.
+
+use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_records::{Failure, time};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/check-out-lock-storage", acquire);
+    router.on("GET", "/check-out-lock-storage", list);
+    router.on("GET", "/check-out-lock-storage/{lockId}", find);
+    router.on("DELETE", "/check-out-lock-storage/{lockId}", release);
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wish {
+    user_id: Uuid,
+    /// How long a lock may be held. FOLIO's own example calls it `ttl`.
+    #[serde(alias = "ttl", default)]
+    ttl_ms: i64,
+}
+
+async fn acquire(call: Call) -> Result<Answer, Failure> {
+    let wish: Wish = call.read_json()?;
+    let time_to_live = SignedDuration::from_millis(wish.ttl_ms.clamp(0, 86_400_000));
+    let id = Uuid::new_v7(uuid_time(call.now));
+    let lock = json!({"id": id, "userId": wish.user_id, "creationDate": time::format(call.now)});
+    let mut flight = Flight::new();
+    // FOLIO quirk: whether the other's lock is over is judged by the time that the newcomer asks for himself.
+    flight.add(
+        "DELETE FROM check_out_lock WHERE user_id = $1 AND doc->>'creationDate' < $2",
+        vec![wish.user_id.into(), time::format(shifted(call.now, -time_to_live)).into()],
+    );
+    let taken = flight.add(
+        "INSERT INTO check_out_lock (id, doc, expires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id",
+        vec![id.into(), Bind::Json(lock.to_string()), shifted(call.now, time_to_live).into()],
+    );
+    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    if landed.rows(taken).is_empty() {
+        return Ok(Answer::text(StatusCode::SERVICE_UNAVAILABLE, "Unable to acquire lock"));
+    }
+    Ok(Answer::created(&lock))
+}
+
+fn shifted(now: Timestamp, by: SignedDuration) -> Timestamp {
+    now.checked_add(by).unwrap_or(now)
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let unfit = || Answer::text(StatusCode::UNPROCESSABLE_ENTITY, "Invalid Parameters");
+    let Some(user) = call.query.get("userId").and_then(|id| Uuid::parse_str(id).ok()) else {
+        return Ok(unfit());
+    };
+    let most = i64::from(i32::MAX);
+    let (Ok(offset), Ok(limit)) =
+        (call.query.number("offset", 0, 0, most), call.query.number("limit", 10, 0, most))
+    else {
+        return Ok(unfit());
+    };
+    let connection = call.tenant()?.writer().await?;
+    let rows = connection
+        .query(
+            "SELECT doc FROM check_out_lock WHERE user_id = $1 ORDER BY id LIMIT $2::bigint OFFSET $3::bigint",
+            vec![user.into(), limit.into(), offset.into()],
+        )
+        .await?;
+    let locks: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
+    Ok(Answer::json(&json!({"checkoutLocks": locks, "totalRecords": locks.len()})))
+}
+
+async fn find(call: Call) -> Result<Answer, Failure> {
+    let id = lock_id(&call)?;
+    let connection = call.tenant()?.writer().await?;
+    let rows = connection.query("SELECT doc FROM check_out_lock WHERE id = $1", vec![id.into()]).await?;
+    match rows.first() {
+        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>(0).0.into_bytes())),
+        None => Err(Failure::NotFound(format!("There is no check-out lock with the id {id}"))),
+    }
+}
+
+/// A lock that is not there is as good as released.
+async fn release(call: Call) -> Result<Answer, Failure> {
+    let id = lock_id(&call)?;
+    let connection = call.tenant()?.writer().await?;
+    connection.query("DELETE FROM check_out_lock WHERE id = $1", vec![id.into()]).await?;
+    Ok(Answer::no_content())
+}
+
+fn lock_id(call: &Call) -> Result<Uuid, Failure> {
+    call.id(0).map_err(|_| Failure::Invalid("Invalid lock id".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_to_live_without_bounds_does_not_leave_the_calendar() {
+        assert_eq!(shifted(Timestamp::MAX, SignedDuration::from_millis(1)), Timestamp::MAX);
+    }
+
+    #[test]
+    fn both_names_of_the_time_to_live_are_read() {
+        for text in [
+            r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttlMs":3000}"#,
+            r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttl":3000}"#,
+        ] {
+            assert_eq!(serde_json::from_str::<Wish>(text).expect("a wish").ttl_ms, 3000);
+        }
+    }
+}

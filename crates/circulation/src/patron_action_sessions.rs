@@ -1,0 +1,51 @@
+//! Patron action sessions: what a patron did at the desk and has not been told yet.
+//!
+//! Routes: `/patron-action-session-storage/expired-session-patron-ids`; the sessions themselves are plain records.
+
+use carrel_platform::{Answer, Bind, Call, Router};
+use carrel_records::{Failure, Refusal, time};
+use serde_json::{Value, json};
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/patron-action-session-storage/expired-session-patron-ids", expired);
+}
+
+/// Patrons whose last action of a kind lies before a moment, the longest ago first.
+async fn expired(call: Call) -> Result<Answer, Failure> {
+    let limit_text = call.query.get("session_inactivity_time_limit").unwrap_or_default();
+    let Some(moment) = time::parse(limit_text) else {
+        return Err(Refusal::new("Date cannot be parsed")
+            .with("session_inactivity_time_limit", limit_text)
+            .into());
+    };
+    let action = call.query.get("action_type").filter(|action| !action.trim().is_empty());
+    if let Some(action) = action
+        && !matches!(action, "Check-out" | "Check-in")
+    {
+        // FOLIO quirk: the value shown is that of the other parameter.
+        return Err(Refusal::new("Invalid action type value").with("action_type", limit_text).into());
+    }
+    let limit = call.query.number("limit", 10, 0, i64::from(i32::MAX))?;
+    let connection = call.tenant()?.writer().await?;
+    // Times are stored in one spelling, so their texts compare as they do.
+    let rows = connection
+        .query(
+            "SELECT doc->>'patronId', doc->>'actionType' FROM patron_action_session
+             WHERE $1::text IS NULL OR doc->>'actionType' = $1
+             GROUP BY doc->>'patronId', doc->>'actionType'
+             HAVING max(doc #>> '{metadata,createdDate}') < $2
+             ORDER BY max(doc #>> '{metadata,createdDate}') LIMIT $3::bigint",
+            vec![action.map_or(Bind::Null, Bind::from), time::format(moment).into(), limit.into()],
+        )
+        .await?;
+    let sessions: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "patronId": row.get::<_, Option<String>>(0),
+                "actionType": row.get::<_, Option<String>>(1),
+            })
+        })
+        .collect();
+    Ok(Answer::json(&json!({"expiredSessions": sessions})))
+}
