@@ -17,7 +17,7 @@ mod timing;
 mod workload;
 
 pub use cico::{CicoOptions, StockFiles, run_cico};
-pub use client::Credentials;
+pub use client::{Address, Answer, Connection, Credentials, Session};
 pub use data::Library;
 pub use error::{LabError, Result};
 pub use floor::{FloorKind, FloorOptions, floor};

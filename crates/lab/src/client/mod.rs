@@ -6,5 +6,5 @@
 mod connection;
 mod session;
 
-pub use connection::{Address, Connection};
+pub use connection::{Address, Answer, Connection};
 pub use session::{Credentials, Session};

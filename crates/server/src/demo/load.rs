@@ -1,0 +1,323 @@
+//! Loading the sample library: places, hours, policies and rules, then people and stock.
+//!
+//! Every id is fixed, so a load that was broken off is continued by the next start; when all is there, a
+//! configuration entry says so, and later starts leave everything as it is.
+
+use super::api::Api;
+use super::ids::*;
+use super::{people, works};
+use http::Method;
+use jiff::civil::Date;
+use serde_json::{Value, json};
+use std::fmt;
+use uuid::Uuid;
+
+/// What a start found or did.
+pub enum Loaded {
+    Before,
+    Now(Counts),
+}
+
+/// How much was loaded.
+pub struct Counts {
+    works: usize,
+    items: usize,
+    users: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} works with {} items, and {} users", self.works, self.items, self.users)
+    }
+}
+
+/// Records in one call.
+const BATCH: usize = 500;
+
+/// Loads what is not there yet.
+pub async fn load(api: &mut Api) -> Result<Loaded, String> {
+    let mark = json!({
+        "id": id_of("loaded"), "module": "CARREL", "configName": "sample", "enabled": true,
+        "value": "The sample library is loaded.",
+    });
+    if api.find(&format!("/configurations/entries/{}", id_of("loaded"))).await?.is_some() {
+        return Ok(Loaded::Before);
+    }
+    let today = jiff::Zoned::now().date();
+    for (path, record) in places().into_iter().chain(hours(today)).chain(policies()) {
+        store(api, path, &record).await?;
+    }
+    api.send(Method::PUT, "/circulation/rules", &json!({"rulesAsText": rules()})).await?;
+    let users = people::users(today);
+    for user in &users {
+        store(api, "/users", user).await?;
+    }
+    let stock = works::stock();
+    store_many(api, "/instance-storage/batch/synchronous", "instances", &stock.instances).await?;
+    store_many(api, "/holdings-storage/batch/synchronous", "holdingsRecords", &stock.holdings).await?;
+    store_many(api, "/item-storage/batch/synchronous", "items", &stock.items).await?;
+    desks_of_administrator(api).await?;
+    store(api, "/configurations/entries", &mark).await?;
+    Ok(Loaded::Now(Counts { works: stock.instances.len(), items: stock.items.len(), users: users.len() }))
+}
+
+/// Stores a record unless it is there.
+async fn store(api: &mut Api, path: &str, record: &Value) -> Result<(), String> {
+    let answer = api.call(Method::POST, path, record).await?;
+    if answer.status.is_success() {
+        return Ok(());
+    }
+    let id = record["id"].as_str().unwrap_or_default();
+    match api.find(&format!("{path}/{id}")).await? {
+        Some(_) => Ok(()),
+        None => Err(format!("POST {path} was answered with {}", answer.brief())),
+    }
+}
+
+async fn store_many(api: &mut Api, path: &str, key: &str, records: &[Value]) -> Result<(), String> {
+    for batch in records.chunks(BATCH) {
+        let answer = api.call(Method::POST, &format!("{path}?upsert=true"), &json!({key: batch})).await?;
+        if answer.status.as_u16() == 501 {
+            let single = match key {
+                "instances" => "/instance-storage/instances",
+                "items" => "/item-storage/items",
+                _ => "/holdings-storage/holdings",
+            };
+            for record in batch {
+                store(api, single, record).await?;
+            }
+        } else if !answer.status.is_success() {
+            return Err(format!("POST {path} was answered with {}", answer.brief()));
+        }
+    }
+    Ok(())
+}
+
+/// The administrator may work at every desk.
+async fn desks_of_administrator(api: &mut Api) -> Result<(), String> {
+    let found = api.find(&format!("/users?query=username==%22{}%22", super::ADMIN)).await?;
+    let Some(admin) = found.as_ref().and_then(|page| page.pointer("/users/0/id")) else {
+        return Err("the administrator is not among the users".into());
+    };
+    let record = json!({
+        "id": id_of("desks of the administrator"), "userId": admin, "defaultServicePointId": CIRC_DESK_1,
+        "servicePointsIds": [CIRC_DESK_1, CIRC_DESK_2, id_of("service point branch"), ONLINE],
+    });
+    store(api, "/service-points-users", &record).await
+}
+
+type Record = (&'static str, Value);
+
+/// Institution, campuses, libraries, service points, locations.
+fn places() -> Vec<Record> {
+    let institution = id_of("institution");
+    let campus = |name: &str| id_of(&format!("campus {name}"));
+    let library = |name: &str| id_of(&format!("library {name}"));
+    let branch_desk = id_of("service point branch");
+    let mut records: Vec<Record> = vec![
+        (
+            "/service-points",
+            json!({
+                "id": branch_desk, "name": "Colophon Branch Desk", "code": "cbd", "pickupLocation": true,
+                "discoveryDisplayName": "Colophon Branch", "description": "The desk of the branch in Port Colophon",
+                "holdShelfExpiryPeriod": {"duration": 10, "intervalId": "Days"},
+            }),
+        ),
+        (
+            "/location-units/institutions",
+            json!({"id": institution, "name": "Vellumton University", "code": "VU"}),
+        ),
+    ];
+    for (key, name, code) in [("main", "Vellumton Campus", "VC"), ("branch", "Port Colophon Campus", "PC")] {
+        let record = json!({"id": campus(key), "name": name, "code": code, "institutionId": institution});
+        records.push(("/location-units/campuses", record));
+    }
+    for (key, name, code, of) in [
+        ("main", "Main Library of Vellumton", "VM", "main"),
+        ("science", "Science Library of Vellumton", "VS", "main"),
+        ("branch", "Colophon Branch Library", "CB", "branch"),
+    ] {
+        let record = json!({"id": library(key), "name": name, "code": code, "campusId": campus(of)});
+        records.push(("/location-units/libraries", record));
+    }
+    for (key, name, code, of, on, desk) in [
+        ("stacks", "Main Stacks", "VU/VC/VM/S", "main", "main", CIRC_DESK_1),
+        ("reading room", "Main Reading Room", "VU/VC/VM/R", "main", "main", CIRC_DESK_1),
+        ("science", "Science Stacks", "VU/VC/VS/S", "science", "main", CIRC_DESK_2),
+        ("branch", "Branch Stacks", "VU/PC/CB/S", "branch", "branch", branch_desk),
+    ] {
+        records.push(("/locations", json!({
+            "id": id_of(&format!("location {key}")), "name": name, "code": code, "discoveryDisplayName": name,
+            "isActive": true, "institutionId": institution, "campusId": campus(on), "libraryId": library(of),
+            "primaryServicePoint": desk, "servicePointIds": [desk],
+        })));
+    }
+    records
+}
+
+/// Opening hours of this year and the two after it.
+fn hours(today: Date) -> Vec<Record> {
+    let year = today.year();
+    let week = |from: &str, to: &str| -> Vec<Value> {
+        ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY"]
+            .iter()
+            .map(|day| json!({"startDay": day, "startTime": from, "endDay": day, "endTime": to}))
+            .collect()
+    };
+    let saturday =
+        json!({"startDay": "SATURDAY", "startTime": "10:00", "endDay": "SATURDAY", "endTime": "18:00"});
+    let closed: Vec<Value> = (year..=year + 2)
+        .map(|year| {
+            json!({"name": format!("Turn of the year {year}"), "startDate": format!("{year}-12-24"),
+                   "endDate": format!("{year}-12-31"), "openings": []})
+        })
+        .collect();
+    let calendar = |name: &str, desks: Vec<Uuid>, hours: Vec<Value>| -> Record {
+        (
+            "/calendar/calendars",
+            json!({
+                "id": id_of(&format!("calendar {name}")), "name": name, "assignments": desks,
+                "startDate": format!("{year}-01-01"), "endDate": format!("{}-12-31", year + 2),
+                "normalHours": hours, "exceptions": closed,
+            }),
+        )
+    };
+    let mut main = week("08:00", "21:00");
+    main.push(saturday);
+    vec![
+        calendar("Main and Science", vec![CIRC_DESK_1, CIRC_DESK_2], main),
+        calendar("Colophon Branch", vec![id_of("service point branch")], week("09:00", "17:00")),
+    ]
+}
+
+/// Policies beyond those of the reference data.
+fn policies() -> Vec<Record> {
+    let loans = "/loan-policy-storage/loan-policies";
+    let for_weeks = |weeks: u32| json!({"duration": weeks, "intervalId": "Weeks"});
+    let recalls = json!({"recalls": {
+        "minimumGuaranteedLoanPeriod": {"duration": 10, "intervalId": "Days"},
+        "recallReturnInterval": {"duration": 7, "intervalId": "Days"},
+    }});
+    let loan = |name: &str, weeks: u32, renewals: u32| {
+        (
+            loans,
+            json!({
+                "id": id_of(&format!("loan policy {name}")), "name": name, "loanable": true,
+                "loansPolicy": {"profileId": "Rolling", "period": for_weeks(weeks),
+                    "closedLibraryDueDateManagementId": "END_OF_THE_NEXT_OPEN_DAY"},
+                "renewable": true,
+                "renewalsPolicy": {"unlimited": false, "numberAllowed": renewals, "renewFromId": "SYSTEM_DATE",
+                    "differentPeriod": false},
+                "requestManagement": recalls,
+            }),
+        )
+    };
+    let notice = |when: &str, how: &str, by: Value| {
+        let mut options = json!({"sendHow": how, "sendWhen": when});
+        if !by.is_null() {
+            options["sendBy"] = by;
+        }
+        json!({"name": when, "templateId": id_of("template due"), "format": "Email", "frequency": "One time",
+               "realTime": false, "sendOptions": options})
+    };
+    vec![
+        loan("Four weeks", 4, 3),
+        loan("A semester", 18, 1),
+        (
+            loans,
+            json!({
+                "id": id_of("loan policy Two hours"), "name": "Two hours", "loanable": true,
+                "loansPolicy": {"profileId": "Rolling", "period": {"duration": 2, "intervalId": "Hours"},
+                    "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
+                "renewable": false,
+            }),
+        ),
+        (
+            loans,
+            json!({"id": id_of("loan policy Not lent"), "name": "Not lent", "loanable": false,
+                       "renewable": false}),
+        ),
+        (
+            "/overdue-fines-policies",
+            json!({
+                "id": id_of("overdue policy"), "name": "A quarter a day", "countClosed": false,
+                "overdueFine": {"quantity": 0.25, "intervalId": "day"}, "maxOverdueFine": 10.0,
+                "forgiveOverdueFine": true, "gracePeriodRecall": true,
+                "overdueRecallFine": {"quantity": 1.0, "intervalId": "day"}, "maxOverdueRecallFine": 20.0,
+            }),
+        ),
+        (
+            "/lost-item-fees-policies",
+            json!({
+                "id": id_of("lost policy"), "name": "Lost after six weeks", "itemAgedLostOverdue": for_weeks(6),
+                "patronBilledAfterAgedLost": for_weeks(1),
+                "chargeAmountItem": {"chargeType": "anotherCost", "amount": 45.0}, "lostItemProcessingFee": 10.0,
+                "chargeAmountItemPatron": true, "chargeAmountItemSystem": true,
+                "lostItemChargeFeeFine": for_weeks(26), "returnedLostItemProcessingFee": true,
+                "replacedLostItemProcessingFee": true, "replacementProcessingFee": 0.0, "replacementAllowed": false,
+                "lostItemReturned": "Charge",
+            }),
+        ),
+        (
+            "/templates",
+            json!({
+                "id": id_of("template due"), "description": "Loan is due", "outputFormats": ["text/html"],
+                "templateResolver": "mustache",
+                "localizedTemplates": {"en": {
+                    "header": "Your loan of {{item.title}}",
+                    "body": "<p>Dear {{user.firstName}} {{user.lastName}},</p><p>{{item.title}} is due on {{loan.dueDate}}.</p>",
+                    "attachments": [],
+                }},
+            }),
+        ),
+        (
+            "/patron-notice-policy-storage/patron-notice-policies",
+            json!({
+                "id": id_of("notice policy"), "name": "Before and when due", "active": true,
+                "loanNotices": [
+                    notice("Due date", "Before", json!({"duration": 3, "intervalId": "Days"})),
+                    notice("Due date", "Upon At", Value::Null),
+                ],
+                "requestNotices": [], "feeFineNotices": [],
+            }),
+        ),
+    ]
+}
+
+/// Which policies hold for whom and what.
+fn rules() -> String {
+    let chosen = |loan: &str, request: Uuid, notice: Uuid| {
+        format!(
+            "l {} r {request} n {notice} o {} i {}",
+            id_of(&format!("loan policy {loan}")),
+            id_of("overdue policy"),
+            id_of("lost policy")
+        )
+    };
+    let notices = id_of("notice policy");
+    format!(
+        "priority: t, s, c, b, a, m, g\n\
+         fallback-policy: {}\n\n\
+         # Those who teach and research keep books longer.\n\
+         g {FACULTY} {GRADUATE}: {}\n\
+         # Reserves are for everybody and therefore short.\n\
+         t {COURSE_RESERVES}: {}\n\
+         # What stands in the reading room stays there.\n\
+         t {READING_ROOM}: {}\n",
+        chosen("Four weeks", ALLOW_ALL_REQUESTS, notices),
+        chosen("A semester", ALLOW_ALL_REQUESTS, notices),
+        chosen("Two hours", HOLD_ONLY, SEND_NO_NOTICES),
+        chosen("Not lent", HOLD_ONLY, SEND_NO_NOTICES),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_the_sample_are_rules() {
+        let text = rules();
+        assert!(carrel_circulation_rules::Rules::parse(&text).is_ok(), "{text}");
+    }
+}

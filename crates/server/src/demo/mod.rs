@@ -1,0 +1,72 @@
+//! `carrel demo`: a sample library to try things out with: real works in the public domain, invented patrons,
+//! policies and rules that show what they can do. It is loaded through the server's own API, as any client
+//! would, and a loan at the end shows that the desk works.
+
+mod api;
+mod first_loan;
+mod ids;
+mod load;
+mod people;
+mod works;
+
+use crate::administrator;
+use crate::config::Resolved;
+use crate::serve;
+use api::Api;
+use carrel_records::Failure;
+use std::net::SocketAddr;
+
+const TENANT: &str = "diku";
+const ADMIN: &str = "diku_admin";
+const PASSWORD: &str = "admin";
+
+/// Makes the sample library where it is not there yet, shows a loan, and serves.
+pub async fn demo(settings: Resolved) -> Result<(), String> {
+    if settings.manner.behind_gateway {
+        return Err("the sample library logs in, which a server behind a gateway does not offer".into());
+    }
+    let house = serve::open(&settings).await?;
+    let outcome = serve_sample(&settings, &house).await;
+    serve::stop(house).await;
+    outcome
+}
+
+async fn serve_sample(settings: &Resolved, house: &serve::House) -> Result<(), String> {
+    let told = |failure: Failure| failure.to_string();
+    let tenant = house
+        .library
+        .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
+        .await
+        .map_err(told)?;
+    administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(told)?;
+    let (failed, mut failure) = tokio::sync::mpsc::channel(1);
+    let serving = serve::listen(settings, house, |address| {
+        tokio::spawn(async move {
+            if let Err(words) = open_the_doors(address).await {
+                let _ = failed.send(words).await;
+            }
+        });
+    });
+    tokio::select! {
+        served = serving => served,
+        Some(words) = failure.recv() => Err(format!("the sample library could not be loaded: {words}")),
+    }
+}
+
+async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
+    let mut api = Api::log_in(address, TENANT, ADMIN, PASSWORD).await?;
+    let started = std::time::Instant::now();
+    match load::load(&mut api).await? {
+        load::Loaded::Before => println!("The sample library is there from an earlier start."),
+        load::Loaded::Now(counts) => {
+            println!("Loaded {counts} in {:.1} s.", started.elapsed().as_secs_f64());
+        }
+    }
+    for line in first_loan::first_loan(&mut api).await? {
+        println!("{line}");
+    }
+    println!(
+        "\nCarrel is ready at http://{address}/\nLog in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\nCtrl-C stops it."
+    );
+    Ok(())
+}
