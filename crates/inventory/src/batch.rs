@@ -8,6 +8,7 @@ use carrel_records::{Failure, RecordType};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
+use uuid::Uuid;
 
 /// The documents of a batch and what is to be done with them.
 pub fn asked(
@@ -85,4 +86,24 @@ pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer,
     let connection = call.tenant()?.reader().await?;
     let page = read::list(&connection, record, &call.library.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))
+}
+
+/// The stored record with the properties of a patch in place of its own; `null` takes a property out.
+pub async fn patched(record: &'static RecordType, call: &Call, patch: Document) -> Result<Document, Failure> {
+    let id = call.id(0)?;
+    let connection = call.tenant()?.writer().await?;
+    let stored = read::find(&connection, record, id).await?;
+    let Some(Value::Object(stored)) = stored.map(|stored| stored.parse()) else {
+        return Err(Failure::NotFound("Not found".into()));
+    };
+    Ok(merged(stored, patch, id))
+}
+
+/// The one document in the other.
+pub fn merged(mut stored: Document, patch: Document, id: Uuid) -> Document {
+    for (name, value) in patch {
+        crate::fields::set(&mut stored, &name, Some(value).filter(|value| !value.is_null()));
+    }
+    stored.insert("id".into(), id.to_string().into());
+    stored
 }

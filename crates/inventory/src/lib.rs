@@ -4,7 +4,9 @@ mod batch;
 mod call_number;
 mod effective_location;
 mod fields;
+pub mod holdings;
 mod hrid;
+pub mod instances;
 pub mod item_state;
 pub mod items;
 pub mod records;
@@ -21,5 +23,7 @@ const TABLES: &str = concat!(include_str!("item_state.sql"), include_str!("hrid/
 
 fn routes(router: &mut Router) {
     hrid::routes(router);
+    instances::routes(router);
+    holdings::routes(router);
     items::routes(router);
 }

@@ -1,20 +1,22 @@
 //! Paths, and what goes in and out.
 
 use super::{apply, facts, save};
-use crate::batch;
-use crate::item_state::FROM;
+use crate::item_state::{DOCUMENT, FROM};
 use crate::records::items::ITEM;
 use crate::saving::{self, Happening, How};
+use crate::{batch, fields};
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Call, Flight, Router};
-use carrel_records::Failure;
+use carrel_records::{Failure, Refusal};
 use serde_json::Value;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// Connects the room.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/item-storage/items", create);
     router.on("PUT", "/item-storage/items/{id}", replace);
+    router.on("PATCH", "/item-storage/items", patch_many);
     router.on("DELETE", "/item-storage/items/{id}", delete);
     router.on("DELETE", "/item-storage/items", delete_many);
     router.on("POST", "/item-storage/items/retrieve", |call| batch::retrieve(&ITEM, call));
@@ -37,6 +39,61 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         other => other?,
     };
     Ok(Answer::no_content())
+}
+
+/// Each of the body's items names its id and the properties to change.
+async fn patch_many(call: Call) -> Result<Answer, Failure> {
+    let (patches, _) = batch::asked(&ITEM, &call, true)?;
+    if patches.is_empty() {
+        return Err(Failure::Invalid("Expected at least one item to update".into()));
+    }
+    let mut ids = Vec::with_capacity(patches.len());
+    for patch in &patches {
+        let id = fields::id(patch, "id");
+        ids.push(id.ok_or_else(|| Refusal::new("must not be null").with("items.id", "null"))?);
+        refuse_if_required_are_removed(patch)?;
+    }
+    let connection = call.tenant()?.writer().await?;
+    let rows = connection
+        .query(
+            format!("SELECT item.id, {DOCUMENT} FROM {FROM} WHERE item.id = ANY($1)"),
+            vec![ids.clone().into()],
+        )
+        .await?;
+    drop(connection);
+    let mut stored: HashMap<Uuid, write::Document> =
+        rows.iter().map(|row| (row.get(0), facts::object(row.get(1)))).collect();
+    let missing: Vec<String> =
+        ids.iter().filter(|id| !stored.contains_key(id)).map(Uuid::to_string).collect();
+    match missing.len() {
+        0 => {}
+        1 => return Err(Failure::NotFound(format!("Item not found in database: {}", missing[0]))),
+        _ => return Err(Failure::NotFound(format!("Items not found in database: {}", missing.join(", ")))),
+    }
+    let changed = ids
+        .into_iter()
+        .zip(patches)
+        .filter_map(|(id, patch)| stored.remove(&id).map(|stored| batch::merged(stored, patch, id)))
+        .collect();
+    save(&call, changed, How::Upsert).await?;
+    Ok(Answer::no_content())
+}
+
+fn refuse_if_required_are_removed(patch: &write::Document) -> Result<(), Failure> {
+    let missing: Vec<&str> = ["materialTypeId", "permanentLoanTypeId", "holdingsRecordId", "status"]
+        .into_iter()
+        .filter(|name| {
+            patch.contains_key(*name)
+                && patch[*name].as_str().map_or(patch[*name].is_null(), |t| t.trim().is_empty())
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let id = fields::filled(patch, "id").unwrap_or_default();
+    let refusal =
+        Refusal::new(format!("Required fields cannot be removed. ItemId: {id}")).code("field.required");
+    Err(missing.into_iter().fold(refusal, |refusal, name| refusal.with("field", name)).into())
 }
 
 async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {

@@ -1,0 +1,150 @@
+//! Holdings records: what a library holds of an instance in one location.
+//!
+//! Routes: `/holdings-storage/holdings` (POST, PUT, PATCH; the rest is plain), `/holdings-storage/holdings/retrieve`,
+//! `/holdings-storage/batch/synchronous` and `synchronous-unsafe`. A change of location, call number or instance
+//! reaches the items in the same transaction. Announces `inventory.holdings-record` and `inventory.item`.
+
+mod route;
+
+pub use route::routes;
+
+use crate::fields::set;
+use crate::items::facts::{self, Facts};
+use crate::items::{apply, complete};
+use crate::records::holdings::HOLDINGS_RECORD;
+use crate::records::items::ITEM;
+use crate::saving::{self, Change, Happening, How};
+use crate::{effective_location, hrid};
+use carrel_platform::database::{Json, Tx};
+use carrel_platform::http::Caller;
+use carrel_platform::record_store::write::{self, Document};
+use carrel_platform::{Call, Flight};
+use carrel_records::Failure;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// What items take over from their holdings record, and its instance.
+const ITEMS_HEAR_OF: [&str; 7] = [
+    "instanceId",
+    "permanentLocationId",
+    "temporaryLocationId",
+    "callNumber",
+    "callNumberPrefix",
+    "callNumberSuffix",
+    "callNumberTypeId",
+];
+
+/// Stores holdings records and what follows for their items, all or none; gives the records as they are shown.
+pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec<Document>, Failure> {
+    let tenant = call.tenant()?;
+    let mut records = saving::receive(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
+    let connection = tenant.writer().await?;
+    if how != How::Replace && !tenant.lenient {
+        hrid::give(&connection, hrid::Kind::Holdings, &mut records).await?;
+    }
+    let mut tx = connection.begin();
+    let ids = records.iter().map(|record| record.id).collect();
+    let mut stored = if how == How::Create { HashMap::new() } else { lock(&mut tx, ids).await? };
+    let mut changes = saving::settle(&HOLDINGS_RECORD, records, &mut stored, how, &call.caller, call.now)?;
+    for change in &mut changes {
+        let location = effective_location::of_holdings(&change.new).map(str::to_owned);
+        set(&mut change.new, "effectiveLocationId", location);
+    }
+    let mut flight = Flight::new();
+    store(&mut flight, &tenant.id, &changes, call.now);
+    update_items(&mut tx, &mut flight, &tenant.id, &changes, &call.caller, call.now).await?;
+    tx.fly_and_commit(flight).await.map_err(|error| {
+        let failure = saving::told(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
+        if how == How::Replace { saving::in_plain_text(failure) } else { failure }
+    })?;
+    Ok(changes.into_iter().map(|change| change.new).collect())
+}
+
+async fn lock(tx: &mut Tx, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Value>, Failure> {
+    let sql = "SELECT id, doc FROM holdings_record WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+    let rows = tx.query(sql, vec![ids.into()]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
+}
+
+fn store(flight: &mut Flight, tenant: &str, changes: &[Change], now: Timestamp) {
+    let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
+    for change in changes {
+        let text = Value::Object(change.new.clone()).to_string();
+        happenings.push(Happening {
+            id: change.id,
+            old: change.old.as_ref().map(Value::to_string),
+            new: Some(text.clone()),
+        });
+        if change.old.is_none() { inserted.push((change.id, text)) } else { updated.push((change.id, text)) }
+    }
+    saving::insert(flight, HOLDINGS_RECORD.table, inserted);
+    saving::update(flight, HOLDINGS_RECORD.table, updated);
+    saving::announce(flight, "inventory.holdings-record", tenant, happenings, now);
+}
+
+/// Adds what follows for the items of holdings records that were changed in what items take over.
+async fn update_items(
+    tx: &mut Tx,
+    flight: &mut Flight,
+    tenant: &str,
+    holdings: &[Change],
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let changed: HashMap<Uuid, &Change> =
+        holdings.iter().filter(|change| items_hear_of(change)).map(|change| (change.id, change)).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut reading = Flight::new();
+    let ids: Vec<Uuid> = changed.keys().copied().collect();
+    let step = facts::read_items(&mut reading, "item.holdings_record_id = ANY($1)", vec![ids.into()]);
+    let landed = tx.fly(reading).await?;
+    let mut facts = Facts::default();
+    facts.keep(landed.rows(step));
+    let holdings_of = |item: &Document| {
+        crate::fields::id(item, "holdingsRecordId").and_then(|id| changed.get(&id)).map(|change| &change.new)
+    };
+    let mut changes = Vec::new();
+    for (id, old) in facts.stored.drain() {
+        let Value::Object(mut item) = old.clone() else { continue };
+        let Some(holdings) = holdings_of(&item) else { continue };
+        let before = item.clone();
+        complete::compute(&mut item, Some(holdings));
+        let moved = facts.versions.get(&id).and_then(|standing| standing.instance)
+            != crate::fields::id(holdings, "instanceId");
+        if item == before && !moved {
+            continue;
+        }
+        let ready = write::complete_replacement(&ITEM, id, item, &old, caller, now)?;
+        changes.push(Change { id, new: ready.document, old: Some(old) });
+    }
+    let instance_of = |item: &Document| holdings_of(item).and_then(|h| crate::fields::id(h, "instanceId"));
+    apply::store(flight, tenant, &changes, &facts.versions, instance_of, now);
+    Ok(())
+}
+
+fn items_hear_of(change: &Change) -> bool {
+    let Some(old) = &change.old else { return false };
+    ITEMS_HEAR_OF.iter().any(|name| old.get(name) != change.new.get(*name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn items_hear_of_a_new_location_but_not_of_a_note() {
+        let change = |new: Value| Change {
+            id: Uuid::nil(),
+            new: new.as_object().cloned().expect("an object"),
+            old: Some(json!({"permanentLocationId": "a"})),
+        };
+        assert!(items_hear_of(&change(json!({"permanentLocationId": "b"}))));
+        assert!(items_hear_of(&change(json!({"permanentLocationId": "a", "callNumber": "x"}))));
+        assert!(!items_hear_of(&change(json!({"permanentLocationId": "a", "notes": [1]}))));
+    }
+}

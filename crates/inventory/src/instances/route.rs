@@ -1,0 +1,49 @@
+//! Paths, and what goes in and out.
+
+use super::save;
+use crate::batch;
+use crate::records::instances::INSTANCE;
+use crate::saving::{self, How};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+use std::convert::identity;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    router.on("POST", "/instance-storage/instances", create);
+    router.on("PUT", "/instance-storage/instances/{id}", replace);
+    router.on("PATCH", "/instance-storage/instances/{id}", patch);
+    router.on("POST", "/instance-storage/instances/retrieve", |call| batch::retrieve(&INSTANCE, call));
+    router.on("POST", "/instance-storage/batch/synchronous", |call| store_many(call, true));
+    router.on("POST", "/instance-storage/batch/synchronous-unsafe", |call| store_many(call, false));
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    // FOLIO quirk: one new instance hears of a violated constraint in plain text, a batch in JSON.
+    let stored = save(&call, vec![call.object()?], How::Create, saving::in_plain_text).await?;
+    batch::created(&INSTANCE, stored)
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let document = batch::addressed(&call)?;
+    match save(&call, vec![document.clone()], How::Replace, identity).await {
+        // A lenient tenant takes a replacement of nothing, as the stand-ins of test suites do.
+        Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
+            save(&call, vec![document], How::Create, identity).await?
+        }
+        other => other?,
+    };
+    Ok(Answer::no_content())
+}
+
+async fn patch(call: Call) -> Result<Answer, Failure> {
+    let document = batch::patched(&INSTANCE, &call, call.object()?).await?;
+    save(&call, vec![document], How::Replace, identity).await?;
+    Ok(Answer::no_content())
+}
+
+async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
+    let (documents, how) = batch::asked(&INSTANCE, &call, checks_versions)?;
+    save(&call, documents, how, identity).await?;
+    Ok(batch::stored())
+}
