@@ -1,7 +1,7 @@
 //! A tenant is a schema and a role; the library is all tenants that this node serves.
 
 use crate::cache::Cache;
-use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, failure};
+use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
 use crate::record_store::ddl;
 use crate::token::Keys;
 use crate::wing::Wing;
@@ -33,7 +33,9 @@ pub struct Tenant {
 
 struct TenantPools {
     writer: OpenPool,
-    readers: Vec<OpenPool>,
+    /// The primary, for clients' queries.
+    reader: OpenPool,
+    replicas: Vec<OpenPool>,
 }
 
 /// How the server behaves, from its configuration.
@@ -83,6 +85,9 @@ pub struct Library {
     started: Instant,
 }
 
+/// A replica gets this many chances, four milliseconds apart, before the primary answers.
+const TRIES_TO_CATCH_UP: usize = 4;
+
 /// The stamp is asked for again after this time, should a notification have been missed.
 const STAMP_GOOD_FOR: Duration = Duration::from_secs(2);
 
@@ -96,7 +101,7 @@ impl Library {
         first_records: Vec<(String, Value)>,
     ) -> Result<Arc<Library>, Failure> {
         let pools = Pools::new(connections);
-        let platform = pools.open(&address.primary, None, 4);
+        let platform = pools.open(&address.primary, None, 4, Work::Deeds);
         let secret = set_up_platform(&platform.get().await?).await?;
         let records = wings.iter().flat_map(|wing| wing.records.iter().copied()).collect();
         let library = Arc::new(Library {
@@ -179,11 +184,12 @@ impl Library {
             return Arc::clone(known);
         }
         let schema = schema_of(&id);
-        let open = |config| self.pools.open(config, Some(&schema), self.address.per_tenant);
+        let open = |config, work| self.pools.open(config, Some(&schema), self.address.per_tenant, work);
         let tenant = Arc::new(Tenant {
             pools: TenantPools {
-                writer: open(&self.address.primary),
-                readers: self.address.replicas.iter().map(open).collect(),
+                writer: open(&self.address.primary, Work::Deeds),
+                reader: open(&self.address.primary, Work::Queries),
+                replicas: self.address.replicas.iter().map(|config| open(config, Work::Queries)).collect(),
             },
             id: id.clone(),
             name,
@@ -285,7 +291,8 @@ impl Library {
         let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
         self.tenants.write().expect("no holder of this lock panics").remove(id);
         tenant.pools.writer.close();
-        tenant.pools.readers.iter().for_each(|pool| pool.close());
+        tenant.pools.reader.close();
+        tenant.pools.replicas.iter().for_each(|pool| pool.close());
         let schema = &tenant.schema;
         let connection = self.platform.get().await?;
         connection
@@ -367,7 +374,7 @@ impl Library {
 
     async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
         let schema = schema_of(id);
-        let pool = self.pools.open(&self.address.primary, Some(&schema), 1);
+        let pool = self.pools.open(&self.address.primary, Some(&schema), 1, Work::Deeds);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
         let mut flight = Flight::new();
@@ -399,17 +406,45 @@ impl Tenant {
         Ok(self.writer().await?.begin())
     }
 
-    /// A connection for plain reading; a replica where there is one.
+    /// A connection for plain reading: a replica that has replayed every commit acknowledged so far, by
+    /// whichever node, else the primary. So everybody reads his own writes.
     pub async fn reader(&self) -> Result<Connection, Failure> {
-        for reader in &self.pools.readers {
-            match reader.get().await {
-                Ok(connection) => return Ok(connection),
+        if !self.pools.replicas.is_empty()
+            && let Some(connection) = self.caught_up_replica().await
+        {
+            return Ok(connection);
+        }
+        self.pools.reader.get().await
+    }
+
+    async fn caught_up_replica(&self) -> Option<Connection> {
+        let primary = self.pools.reader.get().await.ok()?;
+        let rows = primary.query("SELECT pg_current_wal_flush_lsn()::text", vec![]).await.ok()?;
+        let written: String = rows.first()?.get(0);
+        drop(primary);
+        for replica in &self.pools.replicas {
+            let connection = match replica.get().await {
+                Ok(connection) => connection,
                 Err(error) => {
-                    tracing::warn!(tenant = self.id, error = %error, "a replica cannot be reached; reading from the primary");
+                    tracing::warn!(tenant = self.id, error = %error, "a replica cannot be reached");
+                    continue;
+                }
+            };
+            for _ in 0..TRIES_TO_CATCH_UP {
+                let asked = connection
+                    .query(
+                        "SELECT coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)",
+                        vec![written.as_str().into()],
+                    )
+                    .await;
+                match asked {
+                    Ok(rows) if rows.first().is_some_and(|row| row.get(0)) => return Some(connection),
+                    Ok(_) => tokio::time::sleep(Duration::from_millis(4)).await,
+                    Err(_) => break,
                 }
             }
         }
-        self.writer().await
+        None
     }
 
     /// (open, idle, waiting) connections to the primary.

@@ -6,7 +6,7 @@ mod pool;
 
 pub use bind::{Bind, Json};
 pub use flight::{DatabaseError, Flight, Landed, Tx};
-pub use pool::{Address, Connection, OpenPool, Pools};
+pub use pool::{Address, Connection, OpenPool, Pools, Work};
 
 use carrel_records::Failure;
 

@@ -17,6 +17,15 @@ pub struct Address {
     pub per_tenant: usize,
 }
 
+/// What a pool's connections are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Statements of ours that come again and again.
+    Deeds,
+    /// What clients ask in CQL.
+    Queries,
+}
+
 /// All pools of this node stand under one limit of connections in use.
 #[derive(Debug, Clone)]
 pub struct Pools {
@@ -29,13 +38,17 @@ impl Pools {
     }
 
     /// A pool for one role and schema; `None` keeps the role that connects.
-    pub fn open(&self, config: &Config, schema: Option<&str>, size: usize) -> OpenPool {
+    pub fn open(&self, config: &Config, schema: Option<&str>, size: usize, work: Work) -> OpenPool {
         let mut config = config.clone();
         // Waiting longer than this for a row means that something is stuck; the desk hears of it.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
-        // The plan of a prepared statement with a bound value is the same each time by design; planning it
-        // anew for five times before deciding so costs more than the work.
-        options.push_str(" -c plan_cache_mode=auto -c jit=off -c timezone=UTC");
+        options.push_str(match work {
+            Work::Deeds => " -c plan_cache_mode=auto",
+            // A client's query is planned for its own values: a plan for any value would not know how rare
+            // a status is, and would walk the whole table by id.
+            Work::Queries => " -c plan_cache_mode=force_custom_plan",
+        });
+        options.push_str(" -c jit=off -c timezone=UTC");
         if let Some(schema) = schema {
             options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
         }
