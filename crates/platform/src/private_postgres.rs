@@ -80,10 +80,6 @@ impl PrivatePostgres {
         if !server.data.join("PG_VERSION").exists() {
             server.initialize(purpose)?;
         }
-        if !server.is_running() {
-            let child = server.spawn()?;
-            *server.child.lock().expect("no holder of this lock panics") = Some(child);
-        }
         server.wait_until_ready(Duration::from_secs(60))?;
         server.watch();
         Ok(server)
@@ -180,6 +176,16 @@ impl PrivatePostgres {
         command.spawn().map_err(|error| format!("postgres could not be started: {error}"))
     }
 
+    /// Starts the server unless a child of ours is on its way up.
+    fn spawn_again(&self) -> Result<(), String> {
+        let mut child = self.child.lock().expect("no holder of this lock panics");
+        let under_way = child.as_mut().is_some_and(|process| matches!(process.try_wait(), Ok(None)));
+        if !under_way {
+            *child = Some(self.spawn()?);
+        }
+        Ok(())
+    }
+
     /// Starts the server again whenever it ends without having been told to.
     fn watch(&self) {
         let server = PrivatePostgres {
@@ -241,6 +247,10 @@ impl PrivatePostgres {
                 .is_ok_and(|status| status.success());
             if ready {
                 return Ok(());
+            }
+            // Not there yet, or an earlier server of this directory has just gone: then a new one.
+            if !self.is_running() {
+                self.spawn_again()?;
             }
             if started.elapsed() > longest {
                 return Err(format!(
