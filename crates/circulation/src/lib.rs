@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod check_out;
 pub mod check_out_lock;
 pub mod check_out_lock_storage;
+pub mod circulation_settings;
 pub mod desk;
 pub mod due_date;
 pub mod loan_policy;
@@ -28,6 +29,7 @@ pub fn wing() -> Wing {
         routes: |router: &mut Router| {
             check_out::connect(router);
             rules::connect(router);
+            circulation_settings::connect(router);
             policies::connect(router);
             staff_slips::connect(router);
             request_preferences::connect(router);

@@ -4,6 +4,7 @@ pub mod doorkeeper;
 pub mod login;
 pub mod permissions;
 pub mod records;
+pub mod settings;
 pub mod users_bl;
 
 use carrel_platform::{Router, Wing};
@@ -18,6 +19,7 @@ pub fn wing() -> Wing {
             login::connect(router);
             permissions::connect(router);
             users_bl::connect(router);
+            settings::connect(router);
         },
     }
 }

@@ -1,0 +1,135 @@
+//! The older configuration, and what was done to it.
+
+use crate::records::settings::{CONFIG, CONFIG_AUDIT};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::routes;
+use carrel_platform::record_store::write::{self, Document, uuid_time};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, time};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(super) fn connect(router: &mut Router) {
+    router.on("POST", "/configurations/entries", create);
+    router.on("PUT", "/configurations/entries/{entryId}", replace);
+    router.on("DELETE", "/configurations/entries/{entryId}", delete);
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let ready = write::prepare_new(&CONFIG, enabled(call.object()?), &call.caller, call.now)?;
+    let tenant = call.tenant()?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &CONFIG, &ready, call.now);
+    audit(&mut flight, Deed::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
+    match tenant.begin().await?.fly_and_commit(flight).await {
+        Ok(_) => {}
+        Err(error) if is_taken(&error) => return Ok(taken(&ready.document)),
+        Err(error) => return Err(write::told(&CONFIG, error, &ready.document)),
+    }
+    tenant.stamp_is_stale();
+    Ok(routes::created(&CONFIG, &ready))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &CONFIG, id).await? else {
+        return Err(Failure::NotFound("Not found".into()));
+    };
+    let stored = stored.parse();
+    let ready =
+        write::prepare_replacement(&CONFIG, id, enabled(call.object()?), &stored, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &CONFIG, &ready, &stored, call.now);
+    audit(&mut flight, Deed::Updated, id, &Value::Object(ready.document.clone()), call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| write::told(&CONFIG, error, &ready.document))?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &CONFIG, id).await? else {
+        return Err(Failure::NotFound("Not found".into()));
+    };
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM config_data WHERE id = $1", vec![id.into()]);
+    write::announce_delete(&mut flight, &tenant.id, &CONFIG, id, &stored, call.now);
+    audit(&mut flight, Deed::Deleted, id, &stored.parse(), call.now);
+    tx.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+/// An entry counts unless it says otherwise.
+fn enabled(mut entry: Document) -> Document {
+    if entry.get("enabled").is_none_or(Value::is_null) {
+        entry.insert("enabled".into(), true.into());
+    }
+    entry
+}
+
+/// What was done to an entry.
+#[derive(Clone, Copy)]
+enum Deed {
+    Inserted,
+    Updated,
+    Deleted,
+}
+
+impl Deed {
+    fn letter(self) -> &'static str {
+        match self {
+            Deed::Inserted => "I",
+            Deed::Updated => "U",
+            Deed::Deleted => "D",
+        }
+    }
+}
+
+fn audit(flight: &mut Flight, deed: Deed, entry: Uuid, content: &Value, now: Timestamp) {
+    let id = Uuid::new_v7(uuid_time(now));
+    let record = json!({
+        "id": id,
+        "orig_id": entry,
+        "operation": deed.letter(),
+        "jsonb": {"content": [content]},
+        "createdDate": time::format(now),
+    });
+    write::insert_text(flight, &CONFIG_AUDIT, id, record.to_string());
+}
+
+/// The new entry's module, name, code and user are those of another.
+fn is_taken(error: &DatabaseError) -> bool {
+    error.is_unique_violation()
+        && !error.constraint.as_deref().unwrap_or_default().starts_with("config_data_pkey")
+}
+
+/// FOLIO quirk: the values stand beside the message, not among parameters.
+fn taken(entry: &Document) -> Answer {
+    let mut error = json!({
+        "message": "Cannot have more than one tenant or user record with the same module, config name and code",
+        "parameters": [],
+    });
+    for name in ["module", "configName", "code", "userId"] {
+        error[name] = entry.get(name).cloned().unwrap_or_default();
+    }
+    Answer::json(&json!({"errors": [error]})).status(StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_counts_unless_it_says_otherwise() {
+        let entry = |value: Value| enabled(value.as_object().cloned().unwrap_or_default());
+        assert_eq!(entry(json!({}))["enabled"], true);
+        assert_eq!(entry(json!({"enabled": false}))["enabled"], false);
+    }
+}

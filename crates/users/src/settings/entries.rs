@@ -1,0 +1,163 @@
+//! Settings by scope and key.
+//!
+//! FOLIO quirk: what may not be read is not found, and what is taken is forbidden.
+
+use super::access::{Deed, Reach, may_touch};
+use crate::records::settings::SETTINGS_ENTRY;
+use carrel_platform::record_store::read::{self, Page};
+use carrel_platform::record_store::routes;
+use carrel_platform::record_store::write::{self, Document};
+use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_records::Failure;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(super) fn connect(router: &mut Router) {
+    router.on("GET", "/settings/entries", list);
+    router.on("POST", "/settings/entries", create);
+    router.on("GET", "/settings/entries/{id}", find);
+    router.on("PUT", "/settings/entries/{id}", replace);
+    router.on("DELETE", "/settings/entries/{id}", delete);
+}
+
+pub(super) fn forbidden() -> Failure {
+    Failure::Forbidden("Forbidden".into())
+}
+
+fn not_found() -> Failure {
+    Failure::NotFound("Not Found".into())
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    if call.caller.lenient {
+        return routes::list(&SETTINGS_ENTRY, call).await;
+    }
+    let reach = Reach::of(&call.caller);
+    if reach.is_nothing() {
+        return Err(forbidden());
+    }
+    let asked = read::Asked::read(&call.query)?;
+    let condition = read::condition(asked.query.as_ref(), &SETTINGS_ENTRY, &call.library.records)?;
+    let mut binds = read::binds(&condition.arguments);
+    let first = binds.len();
+    binds.extend([
+        reach.everything.into(),
+        reach.global.into(),
+        reach.users.into(),
+        reach.owner.into(),
+        Bind::from(call.caller.user_id),
+    ]);
+    let place = |nth: usize| format!("${}", first + nth);
+    let conditions = format!(
+        "({}) AND ({}::boolean
+           OR (settings.user_id IS NULL AND settings.doc->>'scope' = ANY({}::text[]))
+           OR (settings.user_id IS NOT NULL AND settings.doc->>'scope' = ANY({}::text[]))
+           OR (settings.user_id = {}::uuid AND settings.doc->>'scope' = ANY({}::text[])))",
+        condition.conditions,
+        place(1),
+        place(2),
+        place(3),
+        place(5),
+        place(4),
+    );
+    let mut flight = Flight::new();
+    let counted = flight.add(format!("SELECT count(*) FROM settings WHERE {conditions}"), binds.clone());
+    binds.extend([asked.limit.into(), asked.offset.into()]);
+    let page = flight.add(
+        format!(
+            "SELECT settings.doc FROM settings WHERE {conditions} ORDER BY {} LIMIT {}::bigint OFFSET {}::bigint",
+            condition.order_by,
+            place(6),
+            place(7),
+        ),
+        binds,
+    );
+    let landed = call.tenant()?.reader().await?.fly(flight).await?;
+    let total = landed.first(counted).map_or(0, |row| row.get(0));
+    let page = Page { documents: landed.documents(page), total };
+    Ok(Answer::json_bytes(page.to_bytes(&SETTINGS_ENTRY)))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    if call.caller.lenient {
+        return routes::create(&SETTINGS_ENTRY, call).await;
+    }
+    let entry = complete(&call)?;
+    let ready = write::prepare_new(&SETTINGS_ENTRY, entry, &call.caller, call.now)?;
+    let tenant = call.tenant()?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+    tenant
+        .begin()
+        .await?
+        .fly_and_commit(flight)
+        .await
+        .map_err(|error| if error.is_unique_violation() { forbidden() } else { Failure::from(error) })?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+async fn find(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let connection = call.tenant()?.reader().await?;
+    let stored = read::find(&connection, &SETTINGS_ENTRY, id).await?.ok_or_else(not_found)?;
+    if !call.caller.lenient && !may_touch(&call.caller, Deed::Read, &stored.parse()) {
+        return Err(not_found());
+    }
+    Ok(Answer::json_bytes(stored.0.into_bytes()))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    if call.caller.lenient {
+        return routes::replace(&SETTINGS_ENTRY, call).await;
+    }
+    let id = call.id(0)?;
+    let entry = complete(&call)?;
+    if entry.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok()) != Some(id) {
+        return Err(Failure::Invalid("id mismatch".into()));
+    }
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let stored = write::lock(&mut tx, &SETTINGS_ENTRY, id).await?.ok_or_else(not_found)?.parse();
+    // A permission for the new scope gives none over the setting that stands there under another.
+    if !may_touch(&call.caller, Deed::Write, &stored) {
+        return Err(not_found());
+    }
+    let ready = write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &stored, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, &stored, call.now);
+    tx.fly_and_commit(flight)
+        .await
+        .map_err(|error| if error.is_unique_violation() { not_found() } else { Failure::from(error) })?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    if !call.caller.lenient {
+        let connection = call.tenant()?.writer().await?;
+        let stored = read::find(&connection, &SETTINGS_ENTRY, call.id(0)?).await?.ok_or_else(not_found)?;
+        if !may_touch(&call.caller, Deed::Write, &stored.parse()) {
+            return Err(not_found());
+        }
+    }
+    routes::delete(&SETTINGS_ENTRY, call).await
+}
+
+/// The entry of the body, which must name id, scope and key, and be one that the caller may write.
+fn complete(call: &Call) -> Result<Document, Failure> {
+    let entry = call.object()?;
+    for (name, article) in [("id", "an"), ("scope", "a"), ("key", "a")] {
+        if entry.get(name).is_none_or(Value::is_null) {
+            return Err(Failure::Invalid(format!("Entry must have {article} {name}")));
+        }
+    }
+    let entry = Value::Object(entry);
+    if !may_touch(&call.caller, Deed::Write, &entry) {
+        return Err(forbidden());
+    }
+    match entry {
+        Value::Object(entry) => Ok(entry),
+        _ => Err(Failure::internal("an object stays one")),
+    }
+}

@@ -1,0 +1,25 @@
+//! Settings of the tenant: entries by scope and key, the older configuration, addresses, locale, base address.
+//!
+//! Routes: `/settings/entries…`, `/settings/upload`, `/configurations/entries…` and `/configurations/audit`,
+//! `/tenant-addresses…`, `/locale`, `/base-url`. Who may read and write an entry depends on its scope and its
+//! owner (`access`). Changes of settings, configuration and locale move the stamp.
+
+mod access;
+mod base_url;
+mod configuration;
+mod entries;
+mod locale;
+mod single;
+mod tenant_addresses;
+mod upload;
+
+use carrel_platform::Router;
+
+pub fn connect(router: &mut Router) {
+    entries::connect(router);
+    upload::connect(router);
+    configuration::connect(router);
+    tenant_addresses::connect(router);
+    locale::connect(router);
+    base_url::connect(router);
+}

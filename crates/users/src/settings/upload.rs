@@ -1,0 +1,77 @@
+//! Many settings at once: made where scope, key and user are new, else given the new value.
+
+use super::access::{Deed, may_touch};
+use super::entries::forbidden;
+use crate::records::settings::SETTINGS_ENTRY;
+use carrel_platform::record_store::write::{self, Document};
+use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(super) fn connect(router: &mut Router) {
+    router.on("PUT", "/settings/upload", upload);
+}
+
+async fn upload(call: Call) -> Result<Answer, Failure> {
+    let entries: Vec<Document> = call.read_json()?;
+    for entry in &entries {
+        if entry.contains_key("id") {
+            return Err(Failure::Invalid("No id must supplied for upload".into()));
+        }
+        if !call.caller.lenient && !may_touch(&call.caller, Deed::Write, &Value::Object(entry.clone())) {
+            return Err(forbidden());
+        }
+    }
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let (mut inserted, mut updated) = (0, 0);
+    // One after the other: the same key may come twice. All or none of them are kept.
+    for entry in entries {
+        let mut flight = Flight::new();
+        match stored(&mut tx, &entry).await? {
+            None => {
+                let ready =
+                    write::prepare_new(&SETTINGS_ENTRY, with_id(entry, &call), &call.caller, call.now)?;
+                write::insert(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+                inserted += 1;
+            }
+            Some((id, before)) => {
+                let mut entry = entry;
+                entry.insert("id".into(), id.to_string().into());
+                let before = before.parse();
+                let ready =
+                    write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &before, &call.caller, call.now)?;
+                write::update(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, &before, call.now);
+                updated += 1;
+            }
+        }
+        tx.fly(flight).await?;
+    }
+    tx.commit().await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::json(&json!({"inserted": inserted, "updated": updated})))
+}
+
+fn with_id(mut entry: Document, call: &Call) -> Document {
+    entry.insert("id".into(), Uuid::new_v7(write::uuid_time(call.now)).to_string().into());
+    entry
+}
+
+async fn stored(tx: &mut Tx, entry: &Document) -> Result<Option<(Uuid, Json)>, Failure> {
+    let text = |name: &str| entry.get(name).and_then(Value::as_str);
+    let user = text("userId").and_then(|id| Uuid::parse_str(id).ok());
+    let rows = tx
+        .query(
+            "SELECT id, doc FROM settings
+             WHERE doc->>'scope' = $1 AND doc->>'key' = $2 AND user_id IS NOT DISTINCT FROM $3::uuid
+             FOR NO KEY UPDATE",
+            vec![
+                text("scope").unwrap_or_default().into(),
+                text("key").unwrap_or_default().into(),
+                user.into(),
+            ],
+        )
+        .await?;
+    Ok(rows.first().map(|row| (row.get(0), row.get(1))))
+}
