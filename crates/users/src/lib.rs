@@ -23,3 +23,13 @@ pub fn wing() -> Wing {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_room_finds_its_routes_in_the_surface() {
+        (wing().routes)(&mut Router::default());
+    }
+}

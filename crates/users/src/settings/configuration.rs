@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 pub(super) fn connect(router: &mut Router) {
     router.on("POST", "/configurations/entries", create);
-    router.on("PUT", "/configurations/entries/{entryId}", replace);
-    router.on("DELETE", "/configurations/entries/{entryId}", delete);
+    router.on("PUT", "/configurations/entries/{id}", replace);
+    router.on("DELETE", "/configurations/entries/{id}", delete);
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
