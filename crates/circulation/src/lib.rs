@@ -1,6 +1,7 @@
 //! Circulation: lending, requests, policies, calendars.
 
 pub mod calendar;
+pub mod check_in;
 pub mod check_out;
 pub mod check_out_lock;
 pub mod check_out_lock_storage;
@@ -27,6 +28,7 @@ pub fn wing() -> Wing {
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
         routes: |router: &mut Router| {
+            check_in::connect(router);
             check_out::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);

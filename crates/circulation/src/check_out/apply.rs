@@ -23,7 +23,14 @@ pub async fn apply(tx: Tx, tenant: &Tenant, decision: &CheckOut, now: Timestamp)
         crate::desk::queue::close(&mut flight, filled, "Closed - Filled", now);
         crate::desk::queue::renumber(&mut flight, &decision.moves_up);
     }
-    crate::loans::session::record(&mut flight, decision.patron_id, decision.loan_id, "Check-out", now);
+    crate::loans::session::record(
+        &mut flight,
+        decision.patron_id,
+        decision.loan_id,
+        "Check-out",
+        &Default::default(),
+        now,
+    );
     let payload = format!(
         "{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"cause\":\"check-out\",\"new\":{loan}}}",
         tenant.id

@@ -54,7 +54,8 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     refuse_for_standing(facts, order, asking.now, &mut refusals);
     refuse_for_proxy_relation(facts, order, asking.now, &mut refusals);
     refuse_for_item(facts, order, book, &mut refusals);
-    let request = facts.item.as_ref().and_then(|item| queue::first_fulfillable(&facts.queue, item, book));
+    let request =
+        facts.item.as_ref().and_then(|item| queue::first_fulfillable_by_lending(&facts.queue, item, book));
     refuse_for_request(facts, order, request, &mut refusals);
 
     let (Some(patron), Some(item)) = (&facts.patron, &facts.item) else {
@@ -87,7 +88,7 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
         item_id: item.id,
         patron_id: patron.id,
         fills: request.map(|request| request.id),
-        moves_up: request.map_or_else(Vec::new, |filled| moves_up(&facts.queue, filled)),
+        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
         policies,
     })
 }
@@ -513,15 +514,4 @@ fn loan(
     }
     put("metadata", metadata);
     loan
-}
-
-/// Positions begin at one again behind the request that is filled.
-fn moves_up(queue: &[QueuedRequest], filled: &QueuedRequest) -> Vec<(Uuid, i64)> {
-    queue
-        .iter()
-        .filter(|request| request.id != filled.id)
-        .zip(1..)
-        .filter(|(request, position)| request.position() != *position)
-        .map(|(request, position)| (request.id, position))
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! An item with its holdings record and title, as a scan reads it in one row.
 
 use crate::rulebook::{Circumstance, Rulebook};
+use carrel_inventory::item_state::StateChange;
 use carrel_inventory::records::items::ITEM;
 use carrel_platform::Json;
 use carrel_records::Failure;
@@ -17,9 +18,10 @@ pub const COLUMNS: &str = "item.id, item.doc, item_state.status, item_state.in_t
     'hrid', instance.doc->'hrid', 'contributors', instance.doc->'contributors', \
     'editions', instance.doc->'editions', 'series', instance.doc->'series', \
     'publication', instance.doc->'publication', 'physicalDescriptions', instance.doc->'physicalDescriptions', \
-    'identifiers', instance.doc->'identifiers') END, item_state.status_date";
+    'identifiers', instance.doc->'identifiers') END, item_state.status_date, \
+    holdings_record.doc->>'copyNumber'";
 /// Number of those columns.
-pub const WIDTH: usize = 10;
+pub const WIDTH: usize = 11;
 
 /// Tables that the columns come from.
 pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
@@ -36,7 +38,7 @@ pub fn barcode_is(parameter: usize) -> String {
 }
 
 /// An item at the desk.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ItemAtDesk {
     pub id: Uuid,
     pub record: ItemRecord,
@@ -47,6 +49,8 @@ pub struct ItemAtDesk {
     pub holdings_id: Option<Uuid>,
     pub instance_id: Option<Uuid>,
     pub title: Title,
+    /// Copy number of the holdings record, for items that have none of their own.
+    pub holdings_copy_number: Option<String>,
 }
 
 /// What decisions and answers need of an item's record.
@@ -68,10 +72,12 @@ pub struct ItemRecord {
     pub volume: Option<String>,
     pub copy_number: Option<String>,
     pub display_summary: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
     pub year_caption: Vec<String>,
     pub number_of_pieces: Option<String>,
     pub description_of_pieces: Option<String>,
     pub accession_number: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
     pub administrative_notes: Vec<String>,
     pub discovery_suppress: Option<bool>,
     pub tags: Option<Value>,
@@ -141,6 +147,7 @@ impl ItemAtDesk {
                 None => Title::default(),
             },
             status_date: row.get(first + 9),
+            holdings_copy_number: row.get(first + 10),
         }))
     }
 
@@ -174,11 +181,35 @@ impl ItemAtDesk {
             .map_or("", |named| &named.name)
     }
 
-    /// The primary contributor's name, else the first one's.
+    /// The name of the contributor that is marked as primary.
     pub fn primary_contributor(&self) -> Option<&str> {
-        let contributors = &self.title.contributors;
-        let primary = contributors.iter().find(|contributor| contributor.primary == Some(true));
-        primary.or(contributors.first()).and_then(|contributor| contributor.name.as_deref())
+        let primary = self.title.contributors.iter().find(|contributor| contributor.primary == Some(true))?;
+        primary.name.as_deref()
+    }
+
+    pub fn contributor_names(&self) -> impl Iterator<Item = &str> {
+        self.title.contributors.iter().filter_map(|contributor| contributor.name.as_deref())
+    }
+
+    pub fn dates_of_publication(&self) -> impl Iterator<Item = &str> {
+        self.title.publication.iter().filter_map(|published| published.date_of_publication.as_deref())
+    }
+
+    /// The item's copy number, else that of its holdings record.
+    pub fn copy_number(&self) -> Option<&str> {
+        let own = self.record.copy_number.as_deref().filter(|number| !number.trim().is_empty());
+        own.or(self.holdings_copy_number.as_deref())
+    }
+
+    /// The item as it stands after a change of its state.
+    pub fn after(&self, change: &StateChange) -> ItemAtDesk {
+        ItemAtDesk {
+            status: change.status.to_owned(),
+            status_date: None,
+            in_transit_destination: change.in_transit_destination,
+            last_check_in: change.last_check_in.clone().or_else(|| self.last_check_in.clone()),
+            ..self.clone()
+        }
     }
 
     /// `series` holds texts in old records and objects with `value` in newer ones.
@@ -190,7 +221,7 @@ impl ItemAtDesk {
             .collect()
     }
 
-    /// `callNumber`, `prefix`, `suffix`, where the item has any.
+    /// `callNumber`, `prefix`, `suffix`, those that the item has.
     pub fn call_number_components(&self) -> Option<Value> {
         let components = self.record.effective_call_number_components.as_ref()?.as_object()?;
         let mut shown = Map::new();
@@ -199,7 +230,7 @@ impl ItemAtDesk {
                 shown.insert(key.into(), value.clone());
             }
         }
-        (!shown.is_empty()).then_some(Value::Object(shown))
+        Some(Value::Object(shown))
     }
 
     pub fn call_number(&self) -> Option<&str> {
@@ -214,33 +245,31 @@ impl ItemAtDesk {
                 summary.insert(key.to_owned(), value);
             }
         };
-        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let text =
+            |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty()).map(Value::from);
+        let list = |values: Vec<&str>| (!values.is_empty()).then(|| Value::from(values));
+        let own = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));
         put("id", Some(self.id.to_string().into()));
         put("holdingsRecordId", self.holdings_id.map(|id| id.to_string().into()));
         put("instanceId", self.instance_id.map(|id| id.to_string().into()));
+        put("instanceHrid", text(&self.title.hrid));
         put("title", text(&self.title.title));
         put("barcode", text(&self.record.barcode));
-        let contributors: Vec<Value> = self
-            .title
-            .contributors
-            .iter()
-            .filter_map(|contributor| contributor.name.as_ref())
-            .map(|name| json!({"name": name}))
-            .collect();
-        put("contributors", Some(contributors.into()));
+        let contributors: Vec<Value> = self.contributor_names().map(|name| json!({"name": name})).collect();
+        put("contributors", (!contributors.is_empty()).then(|| contributors.into()));
         put("primaryContributor", self.primary_contributor().map(Value::from));
         put("callNumber", self.call_number().map(Value::from));
         put("enumeration", text(&self.record.enumeration));
         put("chronology", text(&self.record.chronology));
-        put("volume", text(&self.record.volume));
         put("displaySummary", text(&self.record.display_summary));
-        put("copyNumber", text(&self.record.copy_number));
+        put("volume", text(&self.record.volume));
+        put("copyNumber", self.copy_number().map(Value::from));
+        put("editions", own(&self.title.editions));
+        put("seriesStatements", list(self.series_statements()));
+        put("datesOfPublication", list(self.dates_of_publication().collect()));
+        put("physicalDescriptions", own(&self.title.physical_descriptions));
+        put("administrativeNotes", own(&self.record.administrative_notes));
         put("accessionNumber", text(&self.record.accession_number));
-        put("editions", Some(self.title.editions.clone().into()));
-        put("seriesStatements", Some(self.series_statements().into()));
-        let dates: Vec<&str> =
-            self.title.publication.iter().filter_map(|p| p.date_of_publication.as_deref()).collect();
-        put("datesOfPublication", Some(dates.into()));
         put("callNumberComponents", self.call_number_components());
         let mut shown = json!({"name": status});
         if let Some(date) = &self.status_date
@@ -249,6 +278,14 @@ impl ItemAtDesk {
             shown["date"] = date.as_str().into();
         }
         put("status", Some(shown));
+        if let Some(destination) = self.in_transit_destination.filter(|_| status == "In transit") {
+            put("inTransitDestinationServicePointId", Some(destination.to_string().into()));
+            let mut shown = json!({"id": destination});
+            if let Some(point) = book.service_points.get(&destination) {
+                shown["name"] = point.name.as_str().into();
+            }
+            put("inTransitDestinationServicePoint", Some(shown));
+        }
         let location = self.record.effective_location_id.and_then(|id| book.locations.get(&id));
         put("location", location.map(|location| json!({"name": location.name})));
         let material = self.record.material_type_id.and_then(|id| book.material_types.get(&id));

@@ -6,8 +6,11 @@ pub mod item;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;
+pub mod record_change;
+pub mod slip;
 
 pub use item::ItemAtDesk;
 pub use override_blocks::OverrideBlocks;
 pub use patron::Patron;
 pub use queue::QueuedRequest;
+pub use record_change::RecordChange;

@@ -5,7 +5,7 @@
 //! not know beforehand whether there is a queue locks its item first, and where it finds a queue begins again
 //! with the queue held.
 
-use crate::desk::ItemAtDesk;
+use crate::desk::{ItemAtDesk, Patron};
 use crate::rulebook::Rulebook;
 use carrel_circulation_rules::PolicyKind;
 use carrel_platform::{Flight, Json};
@@ -14,16 +14,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// SQL of the open requests behind an item, first one first, as a JSON array of `{request, group}`.
+/// SQL of the open requests behind an item, first one first, as a JSON array of `{request, requester}`.
 ///
 /// With title-level requests on, the queue is the title's; else the item's own.
 pub fn sql(title_level: bool) -> &'static str {
     if title_level {
-        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'group', u.doc->'patronGroup') ORDER BY r.position)
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc) ORDER BY r.position)
           FROM request r LEFT JOIN users u ON u.id = r.requester_id
           WHERE r.instance_id = holdings_record.instance_id AND r.is_open)"
     } else {
-        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'group', u.doc->'patronGroup') ORDER BY r.position)
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc) ORDER BY r.position)
           FROM request r LEFT JOIN users u ON u.id = r.requester_id
           WHERE r.item_id = item.id AND r.is_open AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item')"
     }
@@ -35,14 +35,14 @@ pub struct QueuedRequest {
     pub id: Uuid,
     /// The stored record, whole.
     pub document: Map<String, Value>,
-    pub requester_group: Option<Uuid>,
+    pub requester: Option<Patron>,
 }
 
 impl QueuedRequest {
-    fn text(&self, key: &str) -> &str {
+    pub fn text(&self, key: &str) -> &str {
         self.document.get(key).and_then(Value::as_str).unwrap_or("")
     }
-    fn id_at(&self, key: &str) -> Option<Uuid> {
+    pub fn id_at(&self, key: &str) -> Option<Uuid> {
         Uuid::parse_str(self.text(key)).ok()
     }
     pub fn status(&self) -> &str {
@@ -69,11 +69,17 @@ impl QueuedRequest {
     pub fn requester_id(&self) -> Option<Uuid> {
         self.id_at("requesterId")
     }
+    pub fn requester_group(&self) -> Option<Uuid> {
+        self.requester.as_ref().and_then(|requester| requester.patron_group)
+    }
     pub fn pickup_service_point(&self) -> Option<Uuid> {
         self.id_at("pickupServicePointId")
     }
     pub fn wants_delivery(&self) -> bool {
-        self.text("fulfillmentPreference") == "Delivery"
+        self.text("fulfillmentPreference").eq_ignore_ascii_case("Delivery")
+    }
+    pub fn waits_on_the_hold_shelf(&self) -> bool {
+        self.text("fulfillmentPreference").eq_ignore_ascii_case("Hold Shelf")
     }
     pub fn position(&self) -> i64 {
         self.document.get("position").and_then(Value::as_i64).unwrap_or(0)
@@ -87,41 +93,68 @@ pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
     entries
         .into_iter()
         .map(|mut entry| {
-            let group = entry["group"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+            let requester = match entry["requester"].take() {
+                Value::Null => None,
+                user => Some(serde_json::from_value(user).map_err(|error| Failure::Internal {
+                    context: "reading a requester".into(),
+                    cause: Some(error.into()),
+                })?),
+            };
             let Value::Object(document) = entry["request"].take() else {
                 return Err(Failure::internal("a stored request is an object"));
             };
             let id = document.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
             let id = id.ok_or_else(|| Failure::internal("a stored request has an id"))?;
-            Ok(QueuedRequest { id, document, requester_group: group })
+            Ok(QueuedRequest { id, document, requester })
         })
         .collect()
 }
 
-/// The first request that this item can fulfill (circulation.md 6.6).
+/// The first request that this item can fulfill when it comes back (circulation.md 6.6).
 pub fn first_fulfillable<'a>(
     queue: &'a [QueuedRequest],
     item: &ItemAtDesk,
     book: &Rulebook,
 ) -> Option<&'a QueuedRequest> {
-    queue.iter().find(|request| can_fulfill(request, item, book))
+    queue.iter().find(|request| {
+        can_fulfill(request, item, || {
+            let recall_waits = request.is_recall() && request.is_not_yet_filled();
+            (recall_waits || is_free_for(request, item)) && suits(request, item, book)
+        })
+    })
 }
 
-fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    let same_item = request.item_id() == Some(item.id);
-    if !book.title_level_requests.enabled() || !request.is_title_level() {
-        return same_item;
-    }
-    let free = request.item_id().is_none() || same_item;
-    if request.is_recall() && request.is_not_yet_filled() {
-        return is_requestable(request, item, book) && is_loanable(request, item, book);
-    }
-    free && (same_item || is_requestable(request, item, book) && is_loanable(request, item, book))
+/// The first request that this item can fulfill when it is lent: a recall waits for the item that it recalled.
+pub fn first_fulfillable_by_lending<'a>(
+    queue: &'a [QueuedRequest],
+    item: &ItemAtDesk,
+    book: &Rulebook,
+) -> Option<&'a QueuedRequest> {
+    queue.iter().find(|request| {
+        can_fulfill(request, item, || match request.is_recall() {
+            true => request.item_id() == Some(item.id),
+            false => is_free_for(request, item) && suits(request, item, book),
+        })
+    })
+}
+
+/// A request of an item waits for just that item; one of a title has conditions.
+fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, of_title: impl FnOnce() -> bool) -> bool {
+    (request.waits_on_the_hold_shelf() || request.wants_delivery())
+        && if request.is_title_level() { of_title() } else { request.item_id() == Some(item.id) }
+}
+
+fn is_free_for(request: &QueuedRequest, item: &ItemAtDesk) -> bool {
+    request.item_id().is_none_or(|wanted| wanted == item.id)
+}
+
+fn suits(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
+    is_requestable(request, item, book) && is_loanable(request, item, book)
 }
 
 /// The requester's request policy allows requests of this kind for the item.
 fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    let what = item.circumstance(request.requester_group);
+    let what = item.circumstance(request.requester_group());
     book.matching(&what, PolicyKind::Request)
         .ok()
         .and_then(|matched| book.request_policies.get(&matched.id).cloned())
@@ -130,7 +163,7 @@ fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -
 }
 
 fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    let what = item.circumstance(request.requester_group);
+    let what = item.circumstance(request.requester_group());
     book.matching(&what, PolicyKind::Loan)
         .ok()
         .and_then(|matched| book.loan_policies.get(&matched.id))
@@ -155,6 +188,32 @@ pub fn close(flight: &mut Flight, request: Uuid, status: &'static str, now: Time
              '{metadata,updatedDate}', to_jsonb($3::text)) WHERE id = $1",
         vec![request.into(), status.into(), time::format(now).into()],
     );
+}
+
+/// New positions, from one on, when a request goes ahead of all others that are not yet filled.
+pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Vec<(Uuid, i64)> {
+    let Some(place) = queue.iter().position(|queued| queued.id == request) else { return Vec::new() };
+    let Some(first) = queue[..place].iter().position(QueuedRequest::is_not_yet_filled) else {
+        return Vec::new();
+    };
+    let mut order: Vec<&QueuedRequest> = queue.iter().collect();
+    let moved = order.remove(place);
+    order.insert(first, moved);
+    changed_positions(order)
+}
+
+/// New positions, from one on, when a request leaves the queue.
+pub fn without(queue: &[QueuedRequest], request: Uuid) -> Vec<(Uuid, i64)> {
+    changed_positions(queue.iter().filter(|queued| queued.id != request).collect())
+}
+
+fn changed_positions(order: Vec<&QueuedRequest>) -> Vec<(Uuid, i64)> {
+    order
+        .into_iter()
+        .zip(1..)
+        .filter(|(request, position)| request.position() != *position)
+        .map(|(request, position)| (request.id, position))
+        .collect()
 }
 
 /// Adds the statement that gives requests new positions, all at once.

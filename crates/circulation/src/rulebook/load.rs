@@ -1,6 +1,6 @@
 //! Reading the rulebook: one flight, all tables.
 
-use super::{CheckOutLock, Rulebook, TitleLevelRequests};
+use super::{CheckOutLock, Features, Rulebook, TitleLevelRequests};
 use crate::calendar::{Calendar, ServicePointHours};
 use carrel_circulation_rules::Rules;
 use carrel_platform::database::Landed;
@@ -113,6 +113,7 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
         zone: zone(values(&landed, locale).first(), &older),
         title_level_requests: title_level,
         check_out_lock: CheckOutLock::read(scoped.get("checkoutLockFeature")),
+        features: Features::read(|name| settings_by_name.get(name).map(|value| &**value)),
         settings: settings_by_name,
         open_without_calendar: tenant.lenient,
     };

@@ -10,7 +10,7 @@ mod names;
 mod settings;
 
 pub use names::{Location, Named, ServicePoint};
-pub use settings::{CheckOutLock, TitleLevelRequests};
+pub use settings::{CheckOutLock, Features, TitleLevelRequests};
 
 use crate::calendar::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
 use crate::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
@@ -51,6 +51,7 @@ pub struct Rulebook {
     pub zone: TimeZone,
     pub title_level_requests: TitleLevelRequests,
     pub check_out_lock: CheckOutLock,
+    pub features: Features,
     /// Other circulation settings by name.
     pub settings: HashMap<String, Arc<Value>>,
     /// Some loan policy limits the number of items, so a check-out counts loans.
@@ -194,4 +195,41 @@ fn as_texts<'a>(ids: &[Option<Uuid>; 7], texts: &'a mut [[u8; 36]; 7]) -> [&'a s
         }
     }
     written
+}
+
+#[cfg(test)]
+impl Rulebook {
+    /// A rulebook of a library that has nothing yet.
+    pub fn blank() -> Rulebook {
+        Rulebook {
+            rules: Rules::parse("").expect("blank rules can be read"),
+            loan_policies: HashMap::new(),
+            schedules: HashMap::new(),
+            request_policies: HashMap::new(),
+            notice_policies: HashMap::new(),
+            overdue_fine_policies: HashMap::new(),
+            lost_item_policies: HashMap::new(),
+            locations: HashMap::new(),
+            institutions: HashMap::new(),
+            campuses: HashMap::new(),
+            libraries: HashMap::new(),
+            service_points: HashMap::new(),
+            material_types: HashMap::new(),
+            loan_types: HashMap::new(),
+            patron_groups: HashMap::new(),
+            departments: HashMap::new(),
+            address_types: HashMap::new(),
+            cancellation_reasons: HashMap::new(),
+            patron_block_conditions: Vec::new(),
+            patron_block_limits: Vec::new(),
+            calendars: HashMap::new(),
+            zone: TimeZone::UTC,
+            title_level_requests: TitleLevelRequests::default(),
+            check_out_lock: CheckOutLock::read(None),
+            features: Features::default(),
+            settings: HashMap::new(),
+            limits_items: false,
+            open_without_calendar: true,
+        }
+    }
 }

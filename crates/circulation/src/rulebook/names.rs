@@ -10,6 +10,8 @@ pub struct Named {
     #[serde(alias = "group", alias = "addressType")]
     pub name: String,
     pub code: Option<String>,
+    /// Of cancellation reasons: what patrons are told.
+    pub public_description: Option<String>,
 }
 
 /// Where items stand.

@@ -81,6 +81,29 @@ impl CheckOutLock {
     }
 }
 
+/// Ways of working that a library switches on: by a circulation setting `{"enabled": true}` of the feature's
+/// name, else by the environment variable that FOLIO has for it, for all tenants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Features {
+    /// `floatingCollections`: an item of a floating collection stays where it is checked in.
+    pub floating_collections: bool,
+    /// `forUseAtLocation`: items are lent for use in the reading room and held there overnight.
+    pub for_use_at_location: bool,
+}
+
+impl Features {
+    pub fn read<'a>(setting: impl Fn(&str) -> Option<&'a Value>) -> Features {
+        let on = |name: &str, variable: &str| match setting(name).and_then(|value| value.get("enabled")) {
+            Some(enabled) => enabled == true || enabled == "true",
+            None => std::env::var(variable).is_ok_and(|value| value.eq_ignore_ascii_case("true")),
+        };
+        Features {
+            floating_collections: on("floatingCollections", "ENABLE_FLOATING_COLLECTIONS"),
+            for_use_at_location: on("forUseAtLocation", "ENABLE_FOR_USE_AT_LOCATION"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +125,13 @@ mod tests {
         let lock = CheckOutLock::read(Some(&text));
         assert!(lock.enabled);
         assert_eq!(lock.longest_wait, Duration::from_millis(400));
+    }
+
+    #[test]
+    fn a_setting_switches_a_feature_on() {
+        let enabled = json!({"enabled": true});
+        let features = Features::read(|name| (name == "forUseAtLocation").then_some(&enabled));
+        assert!(features.for_use_at_location);
+        assert!(!features.floating_collections);
     }
 }

@@ -1,0 +1,100 @@
+//! Everything that the decision wants to know, in one flight: the item is locked first, so that what is read
+//! after it holds until the end of the transaction.
+
+use super::Order;
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::rulebook::Rulebook;
+use carrel_platform::{Flight, Json, Tenant, Tx};
+use carrel_records::Failure;
+use serde_json::{Map, Value};
+use std::sync::{Arc, LazyLock};
+
+/// What is known when the decision is made.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    pub item: Option<ItemAtDesk>,
+    /// The item's open loan as stored.
+    pub loan: Option<Map<String, Value>>,
+    pub patron: Option<Patron>,
+    pub queue: Vec<QueuedRequest>,
+}
+
+/// Locks the item, reads all facts, and sees to a rulebook that is at least as new as they are.
+pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    // Most items have no queue, and a scan knows its queue only with its item. Where it finds one, a third
+    // flight gathers the facts again with the queue held first, as queues are locked before items.
+    let mut held = None;
+    loop {
+        let mut tx = tenant.begin().await?;
+        let mut flight = Flight::new();
+        if let Some(queue) = held {
+            queue::hold(&mut flight, queue);
+        }
+        let barcode = order.item_barcode.as_str();
+        flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
+        let title_level = book.title_level_requests.enabled();
+        let facts = flight.add(select(title_level), vec![barcode.into()]);
+        let landed = tx.fly(flight).await?;
+        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        let stamp: i64 = row.get(0);
+        tenant.saw_stamp(stamp);
+        if stamp > known {
+            book = Rulebook::at_least(tenant, stamp).await?;
+            known = stamp;
+            // The queue was read in the way that the older settings ask for: then once more.
+            if book.title_level_requests.enabled() != title_level {
+                continue;
+            }
+        }
+        let facts = read(row)?;
+        if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
+            let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
+            if queue != held {
+                held = queue;
+                continue;
+            }
+        }
+        return Ok((tx, facts, book));
+    }
+}
+
+static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT 1 FROM item_state WHERE item_id = (SELECT item.id FROM item WHERE {}) FOR NO KEY UPDATE",
+        item::barcode_is(1)
+    )
+});
+
+/// The statement for each way of asking, made once.
+fn select(title_level: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| [statement(false), statement(true)]);
+    &WAYS[usize::from(title_level)]
+}
+
+fn statement(title_level: bool) -> String {
+    format!(
+        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {queue}, {columns}
+         FROM (SELECT 1) one
+         LEFT JOIN ({tables}) ON {item}
+         LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+         LEFT JOIN users patron ON patron.id = loan.user_id",
+        queue = queue::sql(title_level),
+        columns = item::COLUMNS,
+        tables = item::TABLES,
+        item = item::barcode_is(1),
+    )
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
+    let loan = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
+        Some(Value::Object(loan)) => Some(loan),
+        _ => None,
+    };
+    Ok(Facts {
+        loan,
+        patron: row.get::<_, Option<Json>>(2).map(|json| Patron::read(&json)).transpose()?,
+        queue: queue::read(row.get(3))?,
+        item: ItemAtDesk::read(row, 4)?,
+    })
+}

@@ -1,0 +1,173 @@
+//! What staff slips are printed from: hold, transit and delivery slips at check-in, pick and search slips.
+
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
+use crate::rulebook::Rulebook;
+use carrel_records::time;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use uuid::Uuid;
+
+/// The whole context; without a request only item and time.
+pub fn context(item: Value, request: Option<&QueuedRequest>, book: &Rulebook, now: Timestamp) -> Value {
+    let mut context = json!({"item": item});
+    if let Some(request) = request {
+        context["request"] = self::request(request, book);
+        if let Some(requester) = &request.requester {
+            context["requester"] = self::requester(requester, request.id_at("deliveryAddressTypeId"), book);
+        }
+    }
+    context["currentDateTime"] = instant(now).into();
+    context
+}
+
+/// An instant as slips show it.
+pub fn instant(at: Timestamp) -> String {
+    time::format(at).replace("+00:00", "Z")
+}
+
+/// An item with its title.
+pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
+    let title = &item.title;
+    let record = &item.record;
+    let joined = |values: Vec<&str>| values.join("; ");
+    let mut context = json!({
+        "title": title.title,
+        "instanceHrid": title.hrid,
+        "primaryContributor": item.primary_contributor(),
+        "allContributors": joined(item.contributor_names().collect()),
+        "datesOfPublication": joined(item.dates_of_publication().collect()),
+        "editions": title.editions.join("; "),
+        "seriesStatements": joined(item.series_statements()),
+        "physicalDescriptions": title.physical_descriptions.join("; "),
+        "barcode": record.barcode,
+        "status": item.status,
+        "enumeration": record.enumeration,
+        "volume": record.volume,
+        "chronology": record.chronology,
+        "yearCaption": record.year_caption.join("; "),
+        "materialType": named(record.material_type_id, &book.material_types),
+        "loanType": named(item.loan_type(), &book.loan_types),
+        "copy": item.copy_number().unwrap_or(""),
+        "numberOfPieces": record.number_of_pieces,
+        "displaySummary": record.display_summary,
+        "descriptionOfPieces": record.description_of_pieces,
+        "accessionNumber": record.accession_number,
+        "administrativeNotes": record.administrative_notes.join("; "),
+        "shelvingOrder": record.effective_shelving_order,
+    });
+    if let Some(location) = record.effective_location_id.and_then(|id| book.locations.get(&id)) {
+        context["effectiveLocationSpecific"] = location.name.as_str().into();
+        context["effectiveLocationLibrary"] = named(location.library_id, &book.libraries);
+        context["effectiveLocationCampus"] = named(location.campus_id, &book.campuses);
+        context["effectiveLocationInstitution"] = named(location.institution_id, &book.institutions);
+        context["effectiveLocationDiscoveryDisplayName"] = location.discovery_display_name.clone().into();
+        if let Some(primary) = location.primary_service_point.and_then(|id| book.service_points.get(&id)) {
+            context["effectiveLocationPrimaryServicePointName"] = primary.name.as_str().into();
+        }
+    }
+    if let Some(components) = item.record.effective_call_number_components.as_ref().filter(|c| c.is_object())
+    {
+        for (key, shown) in
+            [("callNumber", "callNumber"), ("prefix", "callNumberPrefix"), ("suffix", "callNumberSuffix")]
+        {
+            context[shown] = components.get(key).cloned().unwrap_or_default();
+        }
+    }
+    context
+}
+
+/// A request, without its item and requester.
+pub fn request(request: &QueuedRequest, book: &Rulebook) -> Value {
+    let mut context = Map::new();
+    let mut put = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            context.insert(key.to_owned(), value.into());
+        }
+    };
+    let text = |key: &str| Some(request.text(key).to_owned()).filter(|text| !text.is_empty());
+    let date = |key: &str| text(key).map(|text| time::parse(&text).map_or(text, instant));
+    put("requestID", Some(request.id.to_string()));
+    let point = request.pickup_service_point().and_then(|id| book.service_points.get(&id));
+    put("servicePointPickup", point.map(|point| point.name.clone()));
+    put("requestDate", date("requestDate"));
+    put("requestExpirationDate", date("requestExpirationDate"));
+    put("holdShelfExpirationDate", date("holdShelfExpirationDate"));
+    put("additionalInfo", text("cancellationAdditionalInformation"));
+    let reason = request.id_at("cancellationReasonId").and_then(|id| book.cancellation_reasons.get(&id));
+    put(
+        "reasonForCancellation",
+        reason.map(|reason| reason.public_description.clone().unwrap_or_else(|| reason.name.clone())),
+    );
+    let address = request.id_at("deliveryAddressTypeId").and_then(|id| book.address_types.get(&id));
+    put("deliveryAddressType", address.map(|address| address.name.clone()));
+    put("patronComments", text("patronComments"));
+    Value::Object(context)
+}
+
+/// A patron, with the address of the type that the request is to be delivered to.
+pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, book: &Rulebook) -> Value {
+    let personal = &patron.personal;
+    let departments: Vec<&str> = patron
+        .departments
+        .iter()
+        .filter_map(|id| Uuid::parse_str(id).ok())
+        .filter_map(|id| book.departments.get(&id))
+        .map(|department| department.name.as_str())
+        .collect();
+    let group = patron.patron_group.and_then(|id| book.patron_groups.get(&id));
+    let mut context = json!({
+        "firstName": personal.first_name,
+        "preferredFirstName": personal.preferred_first_name.as_ref().or(personal.first_name.as_ref()),
+        "lastName": personal.last_name,
+        "middleName": personal.middle_name,
+        "barcode": patron.barcode,
+        "patronGroup": group.map_or("", |group| &group.name),
+        "departments": departments.join("; "),
+    });
+    let text = |address: &Value, key: &str| address.get(key).cloned().unwrap_or_default();
+    if let Some(address) = personal.addresses.iter().find(|address| address["primaryAddress"] == true) {
+        context["primaryAddressLine1"] = text(address, "addressLine1");
+        context["primaryAddressLine2"] = text(address, "addressLine2");
+        context["primaryCity"] = text(address, "city");
+        context["primaryStateProvRegion"] = text(address, "region");
+        context["primaryZipPostalCode"] = text(address, "postalCode");
+        context["primaryCountry"] = address["countryId"].as_str().and_then(country).into();
+        context["primaryDeliveryAddressType"] = text(address, "addressTypeName");
+    }
+    let of_type = |address: &&Value| {
+        address["addressTypeId"].as_str().and_then(|id| Uuid::parse_str(id).ok()) == delivery_address
+    };
+    if let Some(address) = personal.addresses.iter().filter(|_| delivery_address.is_some()).find(of_type) {
+        for key in ["addressLine1", "addressLine2", "city", "region", "postalCode", "countryId"] {
+            context[key] = text(address, key);
+        }
+        // FOLIO quirk: the name of the type is shown only where the stored address happens to carry it.
+        context["addressType"] = text(address, "addressTypeName");
+    }
+    context
+}
+
+/// The English name of a country by its code of two letters.
+pub fn country(code: &str) -> Option<&'static str> {
+    static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        include_str!("countries.tsv").lines().filter_map(|line| line.split_once('\t')).collect()
+    });
+    NAMES.get(code).copied()
+}
+
+fn named(id: Option<Uuid>, records: &HashMap<Uuid, crate::rulebook::Named>) -> Value {
+    id.and_then(|id| records.get(&id)).map(|named| named.name.as_str()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn countries_are_named_in_english() {
+        assert_eq!(country("US"), Some("United States"));
+        assert_eq!(country("us"), None);
+    }
+}
