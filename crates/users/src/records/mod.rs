@@ -1,5 +1,6 @@
 //! Record types of users and of the tenant's settings.
 
+pub mod notes;
 pub mod people;
 pub mod settings;
 
@@ -14,6 +15,8 @@ pub static RECORD_TYPES: &[&RecordType] = &[
     &people::USER,
     &people::ADDRESS_TYPE,
     &people::DEPARTMENT,
+    &notes::NOTE_TYPE,
+    &notes::NOTE,
     &people::PROXIES_FOR,
     &people::STAGING_USER,
     &people::USER_TENANT,
