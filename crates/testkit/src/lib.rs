@@ -10,8 +10,10 @@
 
 mod client;
 mod cluster;
+mod desk;
 mod library;
 
 pub use client::{Client, Reply};
 pub use cluster::Cluster;
+pub use desk::{Book, Desk, LendingLibrary, TestPatron};
 pub use library::{ADMIN, OTHER_TENANT, PASSWORD, TENANT, TestLibrary};

@@ -1,3 +1,4 @@
 //! Tests through the public API, each with a library of its own; modules by wing and room.
 
+mod circulation;
 mod house;

@@ -1,0 +1,191 @@
+//! Check-out through the public API: what the desk gets, what the database guards.
+
+use carrel_testkit::LendingLibrary;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_book_goes_to_a_patron() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+
+    let loan = library.check_out(&book, &patron).await.expect(201);
+
+    assert_eq!(loan["userId"], json!(patron.id));
+    assert_eq!(loan["item"]["status"]["name"], "Checked out");
+    assert_eq!(library.status_of(&book).await, "Checked out");
+    let stored =
+        library.admin().get(&format!("/loan-storage/loans/{}", loan["id"].as_str().unwrap_or(""))).await;
+    assert_eq!(stored.expect(200)["status"]["name"], "Open");
+}
+
+#[tokio::test]
+async fn the_answer_has_a_blank_on_both_sides_of_the_colon() {
+    let library = LendingLibrary::open().await;
+    let answer = library.check_out(&library.book().await, &library.patron().await).await;
+    assert!(
+        answer.text().contains("\"id\" : \""),
+        "load plans read the id with this pattern: {}",
+        answer.text()
+    );
+}
+
+#[tokio::test]
+async fn a_scan_takes_two_flights() {
+    let manner = carrel_platform::tenant::Manner { counts_flights: true, ..Default::default() };
+    let library = LendingLibrary::on(carrel_testkit::TestLibrary::start_in(manner).await).await;
+    let patron = library.patron().await;
+    // The first scan of a node reads the rulebook.
+    library.check_out(&library.book().await, &patron).await.expect(201);
+    let book = library.book().await;
+    let answer = library.check_out(&book, &patron).await;
+    assert_eq!(
+        answer.header("x-carrel-flights"),
+        Some("2"),
+        "facts and changes: look for a query outside them"
+    );
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_told_at_once_in_desk_order() {
+    let library = LendingLibrary::open().await;
+    let order = json!({"itemBarcode": "nothing", "userBarcode": "nobody"});
+    let answer = library.admin().post("/circulation/check-out-by-barcode", &order).await;
+    answer.expect(422);
+    assert_eq!(
+        answer.refusals(),
+        [
+            "Check out must be performed at a service point",
+            "Could not find user with matching barcode",
+            "No item with barcode nothing could be found",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn two_desks_and_one_book_make_one_loan() {
+    let library = Arc::new(LendingLibrary::open().await);
+    let (book, patron) = (library.book().await, library.patron().await);
+    let answers = at_once(100, |_| {
+        let (library, book, patron) = (Arc::clone(&library), book.clone(), patron.clone());
+        async move { library.check_out(&book, &patron).await.status }
+    })
+    .await;
+    assert_eq!(answers.iter().filter(|status| **status == 201).count(), 1, "{answers:?}");
+    assert!(
+        answers.iter().all(|status| [201, 422].contains(status)),
+        "a clear refusal for the others: {answers:?}"
+    );
+    assert_eq!(library.open_loans_of(&patron).await.len(), 1);
+}
+
+#[tokio::test]
+async fn many_desks_at_once_keep_to_the_item_limit() {
+    let library = Arc::new(LendingLibrary::open().await);
+    let limited = library.loan_policy_with(json!({"itemLimit": 5})).await;
+    let free = library.loan_policy;
+    let rules = format!(
+        "fallback-policy: {}\nm {}: {}",
+        library.policies(free),
+        library.material_type,
+        library.policies(limited)
+    );
+    library.lends_by(&rules).await;
+    let patron = library.patron().await;
+    let mut books = Vec::new();
+    for _ in 0..20 {
+        books.push(library.book().await);
+    }
+    let books = Arc::new(books);
+    let answers = at_once(20, |number| {
+        let (library, books, patron) = (Arc::clone(&library), Arc::clone(&books), patron.clone());
+        async move { library.check_out(&books[number], &patron).await.status }
+    })
+    .await;
+    assert_eq!(answers.iter().filter(|status| **status == 201).count(), 5, "{answers:?}");
+    assert_eq!(library.open_loans_of(&patron).await.len(), 5);
+}
+
+#[tokio::test]
+async fn a_changed_rule_holds_for_the_next_scan() {
+    let library = LendingLibrary::open().await;
+    let (first, second, patron) = (library.book().await, library.book().await, library.patron().await);
+    library.check_out(&first, &patron).await.expect(201);
+    let unloanable = library
+        .create(
+            "/loan-policy-storage/loan-policies",
+            &json!({
+        "name": "Stay here", "loanable": false, "renewable": false}),
+        )
+        .await;
+    let id = serde_json::from_value(unloanable["id"].clone()).expect("an id");
+    library.lends_by(&format!("fallback-policy: {}", library.policies(id))).await;
+    let answer = library.check_out(&second, &patron).await;
+    answer.expect(422);
+    assert_eq!(answer.refusals(), ["Item is not loanable"]);
+}
+
+#[tokio::test]
+async fn an_override_needs_its_permission() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    library
+        .create("/manualblocks", &json!({"type": "Manual", "desc": "Lost card", "staffInformation": "",
+            "patronMessage": "", "borrowing": true, "renewals": false, "requests": false, "userId": patron.id}))
+        .await;
+    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
+        "servicePointId": library.main_desk.0, "overrideBlocks": {"patronBlock": {}, "comment": "known to us"}});
+    let clerk = library.library.staff_with(&["circulation.check-out-by-barcode.post"]).await;
+
+    let refused = clerk.post("/circulation/check-out-by-barcode", &order).await;
+
+    refused.expect(422);
+    assert_eq!(refused.refusals(), ["Insufficient override permissions"]);
+    let missing = &refused.json()["errors"][0]["overridableBlock"]["missingPermissions"];
+    assert_eq!(missing, &json!(["circulation.override-patron-block.post"]));
+    let loan = library.admin().post("/circulation/check-out-by-barcode", &order).await.expect(201);
+    assert_eq!(loan["action"], "checkedOutThroughOverride");
+}
+
+#[tokio::test]
+async fn a_dry_run_saves_nothing() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
+        "servicePointId": library.main_desk.0});
+    let policies =
+        library.admin().post("/circulation/check-out-by-barcode-dry-run", &order).await.expect(201);
+    assert_eq!(policies["loanPolicyId"], json!(library.loan_policy));
+    assert_eq!(library.status_of(&book).await, "Available");
+    assert_eq!(library.open_loans_of(&patron).await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn a_check_out_is_in_history_outbox_and_session() {
+    let library = LendingLibrary::open().await;
+    let loan = library.check_out(&library.book().await, &library.patron().await).await.expect(201);
+    let database = library.library.database().await;
+    for (what, sql) in [
+        ("history", "SELECT count(*) FROM audit_loan WHERE loan_id::text = $1"),
+        ("outbox", "SELECT count(*) FROM outbox WHERE topic = 'circulation.loan' AND key = $1"),
+        ("session", "SELECT count(*) FROM patron_action_session WHERE doc->>'loanId' = $1"),
+    ] {
+        let id = loan["id"].as_str().unwrap_or_default();
+        let rows: i64 = database.query_one(sql, &[&id]).await.expect("a count").get(0);
+        assert_eq!(rows, 1, "the {what} row is written in the loan's own transaction");
+    }
+}
+
+/// Runs tasks side by side and gives their answers.
+async fn at_once<T, W>(number: usize, work: impl Fn(usize) -> W) -> Vec<T>
+where
+    T: Send + 'static,
+    W: Future<Output = T> + Send + 'static,
+{
+    let tasks: Vec<_> = (0..number).map(|place| tokio::spawn(work(place))).collect();
+    let mut answers = Vec::with_capacity(number);
+    for task in tasks {
+        answers.push(task.await.expect("the task did not panic"));
+    }
+    answers
+}

@@ -1,0 +1,3 @@
+//! Circulation.
+
+mod check_out;

@@ -1,0 +1,246 @@
+//! The desk's language: patrons, books, desks, and what is done with them.
+
+use crate::client::{Client, Reply};
+use crate::library::TestLibrary;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use uuid::Uuid;
+
+/// A library that lends: places, types, groups, policies and rules, with two desks.
+///
+/// The main desk serves the location where books stand; the other desk serves nothing. Loans roll for three
+/// weeks, everything may be requested.
+pub struct LendingLibrary {
+    pub library: TestLibrary,
+    pub main_desk: Desk,
+    pub other_desk: Desk,
+    pub location: Uuid,
+    pub material_type: Uuid,
+    pub loan_type: Uuid,
+    pub group: Uuid,
+    pub loan_policy: Uuid,
+    pub request_policy: Uuid,
+    pub notice_policy: Uuid,
+    pub overdue_fine_policy: Uuid,
+    pub lost_item_policy: Uuid,
+    instance_type: Uuid,
+    holdings_source: Uuid,
+    count: AtomicU64,
+}
+
+/// A service point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Desk(pub Uuid);
+
+/// A patron with a card.
+#[derive(Debug, Clone)]
+pub struct TestPatron {
+    pub id: Uuid,
+    pub barcode: String,
+}
+
+/// An item with its title.
+#[derive(Debug, Clone)]
+pub struct Book {
+    pub id: Uuid,
+    pub barcode: String,
+    pub instance: Uuid,
+    pub holdings: Uuid,
+}
+
+impl LendingLibrary {
+    /// A library ready to lend.
+    pub async fn open() -> LendingLibrary {
+        LendingLibrary::on(TestLibrary::start().await).await
+    }
+
+    /// Makes a running library ready to lend.
+    pub async fn on(library: TestLibrary) -> LendingLibrary {
+        let admin = &library.admin;
+        let [institution, campus, building, location, main, other] = [(); 6].map(|()| Uuid::new_v4());
+        for (path, record) in [
+            ("/location-units/institutions", json!({"id": institution, "name": "Institution", "code": "I"})),
+            (
+                "/location-units/campuses",
+                json!({"id": campus, "name": "Campus", "code": "C", "institutionId": institution}),
+            ),
+            (
+                "/location-units/libraries",
+                json!({"id": building, "name": "Library", "code": "L", "campusId": campus}),
+            ),
+            ("/service-points", desk(main, "Main desk")),
+            ("/service-points", desk(other, "Other desk")),
+            (
+                "/locations",
+                json!({"id": location, "name": "Stacks", "code": "S", "institutionId": institution,
+                    "campusId": campus, "libraryId": building, "primaryServicePoint": main, "servicePointIds": [main]}),
+            ),
+        ] {
+            admin.post(path, &record).await.expect(201);
+        }
+        let first = |path: &'static str, key: &'static str| async move {
+            let id = admin.get(&format!("{path}?limit=1")).await.expect(200)[key][0]["id"].clone();
+            serde_json::from_value::<Uuid>(id).expect("reference data has one")
+        };
+        let mut lending = LendingLibrary {
+            main_desk: Desk(main),
+            other_desk: Desk(other),
+            location,
+            material_type: first("/material-types", "mtypes").await,
+            loan_type: first("/loan-types", "loantypes").await,
+            group: first("/groups", "usergroups").await,
+            instance_type: first("/instance-types", "instanceTypes").await,
+            holdings_source: first("/holdings-sources", "holdingsRecordsSources").await,
+            request_policy: Uuid::new_v4(),
+            notice_policy: first(
+                "/patron-notice-policy-storage/patron-notice-policies",
+                "patronNoticePolicies",
+            )
+            .await,
+            overdue_fine_policy: first("/overdue-fines-policies", "overdueFinePolicies").await,
+            lost_item_policy: first("/lost-item-fees-policies", "lostItemFeePolicies").await,
+            loan_policy: Uuid::nil(),
+            count: AtomicU64::new(1),
+            library,
+        };
+        let request_policy = json!({"id": lending.request_policy, "name": "Ask for anything",
+            "requestTypes": ["Hold", "Page", "Recall"]});
+        lending.create("/request-policy-storage/request-policies", &request_policy).await;
+        lending.loan_policy = lending.loan_policy_with(json!({})).await;
+        let policy = lending.loan_policy;
+        lending.lends_by(&format!("fallback-policy: {}", lending.policies(policy))).await;
+        lending
+    }
+
+    /// The administrator.
+    pub fn admin(&self) -> &Client {
+        &self.library.admin
+    }
+
+    /// A loan policy: three weeks, kept to the minute, renewable; `differs` replaces parts of `loansPolicy`.
+    pub async fn loan_policy_with(&self, differs: Value) -> Uuid {
+        let id = Uuid::new_v4();
+        let mut policy = json!({
+            "id": id, "name": format!("Policy {id}"), "loanable": true, "renewable": true,
+            "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"},
+                "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
+            "renewalsPolicy": {"unlimited": true, "renewFromId": "SYSTEM_DATE", "differentPeriod": false},
+        });
+        for (key, value) in differs.as_object().expect("an object of differences") {
+            policy["loansPolicy"][key] = value.clone();
+        }
+        self.create("/loan-policy-storage/loan-policies", &policy).await;
+        id
+    }
+
+    /// The five policies as circulation rules write them.
+    pub fn policies(&self, loan_policy: Uuid) -> String {
+        format!(
+            "l {loan_policy} r {} n {} o {} i {}",
+            self.request_policy, self.notice_policy, self.overdue_fine_policy, self.lost_item_policy
+        )
+    }
+
+    /// Puts these circulation rules in force.
+    pub async fn lends_by(&self, rules: &str) {
+        let text = format!("priority: t, s, c, b, a, m, g\n{rules}\n");
+        self.admin().put("/circulation/rules", &json!({"rulesAsText": text})).await.expect(204);
+    }
+
+    /// A new patron of the usual group.
+    pub async fn patron(&self) -> TestPatron {
+        self.patron_with(json!({})).await
+    }
+
+    /// A new patron; `differs` replaces parts of the record.
+    pub async fn patron_with(&self, differs: Value) -> TestPatron {
+        let (id, number) = (Uuid::new_v4(), self.count.fetch_add(1, Relaxed));
+        let barcode = format!("card-{number}");
+        let mut user = json!({
+            "id": id, "username": format!("reader{number}"), "barcode": barcode, "active": true, "type": "patron",
+            "patronGroup": self.group,
+            "personal": {"lastName": format!("Reader{number}"), "firstName": "Some", "preferredContactTypeId": "002"},
+        });
+        for (key, value) in differs.as_object().expect("an object of differences") {
+            user[key] = value.clone();
+        }
+        self.create("/users", &user).await;
+        TestPatron { id, barcode }
+    }
+
+    /// A new available book with a title of its own.
+    pub async fn book(&self) -> Book {
+        let (instance, holdings, number) = (Uuid::new_v4(), Uuid::new_v4(), self.count.fetch_add(1, Relaxed));
+        let title = json!({"id": instance, "title": format!("Book {number}"), "source": "FOLIO",
+            "instanceTypeId": self.instance_type});
+        self.create("/instance-storage/instances", &title).await;
+        let record = json!({"id": holdings, "instanceId": instance, "permanentLocationId": self.location,
+            "sourceId": self.holdings_source, "callNumber": format!("PR {number}")});
+        self.create("/holdings-storage/holdings", &record).await;
+        self.copy_in(instance, holdings).await
+    }
+
+    /// Another copy of a book.
+    pub async fn copy_of(&self, book: &Book) -> Book {
+        self.copy_in(book.instance, book.holdings).await
+    }
+
+    async fn copy_in(&self, instance: Uuid, holdings: Uuid) -> Book {
+        let id = Uuid::new_v4();
+        let barcode = format!("book-{}", self.count.fetch_add(1, Relaxed));
+        let item = json!({"id": id, "barcode": barcode, "holdingsRecordId": holdings,
+            "materialTypeId": self.material_type, "permanentLoanTypeId": self.loan_type,
+            "status": {"name": "Available"}});
+        self.create("/item-storage/items", &item).await;
+        Book { id, barcode, instance, holdings }
+    }
+
+    /// Stores a record, which must succeed.
+    pub async fn create(&self, path: &str, record: &Value) -> Value {
+        self.admin().post(path, record).await.expect(201)
+    }
+
+    /// The book as inventory shows it.
+    pub async fn look_at(&self, book: &Book) -> Value {
+        self.admin().get(&format!("/item-storage/items/{}", book.id)).await.expect(200)
+    }
+
+    /// The book's status.
+    pub async fn status_of(&self, book: &Book) -> String {
+        self.look_at(book).await["status"]["name"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Checks out at the main desk.
+    pub async fn check_out(&self, book: &Book, patron: &TestPatron) -> Reply {
+        self.check_out_with(book, patron, json!({})).await
+    }
+
+    /// Checks out with more in the body: proxy, overrides, another desk.
+    pub async fn check_out_with(&self, book: &Book, patron: &TestPatron, more: Value) -> Reply {
+        let mut order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
+            "servicePointId": self.main_desk.0});
+        for (key, value) in more.as_object().expect("an object of additions") {
+            order[key] = value.clone();
+        }
+        self.admin().post("/circulation/check-out-by-barcode", &order).await
+    }
+
+    /// Checks in at a desk, now.
+    pub async fn check_in(&self, book: &Book, desk: Desk) -> Reply {
+        let order = json!({"itemBarcode": book.barcode, "servicePointId": desk.0,
+            "checkInDate": jiff::Timestamp::now().to_string()});
+        self.admin().post("/circulation/check-in-by-barcode", &order).await
+    }
+
+    /// The patron's open loans, as stored.
+    pub async fn open_loans_of(&self, patron: &TestPatron) -> Vec<Value> {
+        let path =
+            format!("/loan-storage/loans?limit=1000&query=userId=={}%20and%20status.name==Open", patron.id);
+        self.admin().get(&path).await.expect(200)["loans"].as_array().cloned().unwrap_or_default()
+    }
+}
+
+fn desk(id: Uuid, name: &str) -> Value {
+    json!({"id": id, "name": name, "code": name, "discoveryDisplayName": name, "pickupLocation": true,
+        "holdShelfExpiryPeriod": {"duration": 3, "intervalId": "Weeks"}})
+}
