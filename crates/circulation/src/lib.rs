@@ -30,6 +30,7 @@ pub fn wing() -> Wing {
         routes: |router: &mut Router| {
             check_in::connect(router);
             check_out::connect(router);
+            calendar::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);

@@ -4,20 +4,26 @@
 //! as holidays. Routes `/calendar/calendars` and `/calendar/dates/{servicePointId}/…` answer with
 //! the types of this room; due dates and hold shelf expirations ask it which days are open.
 //!
-//! Everything here is pure: calendars in, openings or errors out. Times are wall-clock times of the
-//! tenant's zone, and an end time is the last open *minute*, as FOLIO's mod-calendar has it.
+//! All but `route` and `store` is pure: calendars in, openings or errors out. Times are wall-clock
+//! times of the tenant's zone, and an end time is the last open *minute*, as FOLIO's mod-calendar
+//! has it. Every change of a calendar moves the stamp.
 
+mod answer;
+mod asked;
 mod check;
 mod day;
 mod opening_days;
 mod overlap;
 mod record;
+mod route;
+mod store;
 mod wording;
 
 pub use check::{CalendarError, check};
 pub use day::{DayOpening, OpeningHours};
 pub use opening_days::{AllOpenings, OpeningDays, ServicePointHours, SurroundingOpenings, WhichDays};
 pub use record::{Calendar, Exception, ExceptionOpening, NormalOpening};
+pub use route::connect;
 
 #[cfg(test)]
 pub(crate) use record::tests;
