@@ -72,17 +72,22 @@ struct Retrieval {
     limit: Option<u32>,
 }
 
-/// A collection asked for by a body, for queries that are too long for an address.
-pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+/// What a collection is asked for in a body, for queries that are too long for an address.
+pub fn asked_in_body(call: &Call) -> Result<Asked, Failure> {
     let Retrieval { query, offset, limit } = call.read_json()?;
     let query =
         query.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(read::parse).transpose()?;
-    let asked = Asked {
+    Ok(Asked {
         query,
         limit: limit.unwrap_or(10).into(),
         offset: offset.unwrap_or(0).into(),
         count: Count::Wanted,
-    };
+    })
+}
+
+/// A page of what a body asks for.
+pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let asked = asked_in_body(&call)?;
     let connection = call.tenant()?.reader().await?;
     let page = read::list(&connection, record, &call.library.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))

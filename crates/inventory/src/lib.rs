@@ -6,9 +6,13 @@ mod effective_location;
 mod fields;
 pub mod holdings;
 mod hrid;
+mod instance_view;
 pub mod instances;
 pub mod item_state;
+mod item_view;
 pub mod items;
+mod mark_item;
+mod moving;
 pub mod records;
 mod saving;
 
@@ -26,4 +30,8 @@ fn routes(router: &mut Router) {
     instances::routes(router);
     holdings::routes(router);
     items::routes(router);
+    item_view::routes(router);
+    instance_view::routes(router);
+    mark_item::routes(router);
+    moving::routes(router);
 }

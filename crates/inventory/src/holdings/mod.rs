@@ -6,6 +6,7 @@
 
 mod route;
 
+pub(crate) use route::replace;
 pub use route::routes;
 
 use crate::fields::set;

@@ -22,12 +22,13 @@ use uuid::Uuid;
 
 /// Stores instances, all or none; gives them as they are shown.
 ///
-/// `tells` words a violated constraint for the route.
+/// `tells` words a violated constraint for the route; `also` adds what belongs to the same transaction.
 pub async fn save(
     call: &Call,
     documents: Vec<Document>,
     how: How,
     tells: fn(Failure) -> Failure,
+    also: impl FnOnce(&mut Flight),
 ) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
     let mut instances = saving::receive(&INSTANCE, documents, &call.caller, call.now)?;
@@ -56,6 +57,7 @@ pub async fn save(
     saving::insert(&mut flight, INSTANCE.table, inserted);
     saving::update(&mut flight, INSTANCE.table, updated);
     saving::announce(&mut flight, "inventory.instance", &tenant.id, happenings, call.now);
+    also(&mut flight);
     tx.fly_and_commit(flight)
         .await
         .map_err(|error| tells(saving::told(&INSTANCE, error, changes.iter().map(|change| &change.new))))?;

@@ -20,16 +20,16 @@ pub fn routes(router: &mut Router) {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     // FOLIO quirk: one new instance hears of a violated constraint in plain text, a batch in JSON.
-    let stored = save(&call, vec![call.object()?], How::Create, saving::in_plain_text).await?;
+    let stored = save(&call, vec![call.object()?], How::Create, saving::in_plain_text, |_| ()).await?;
     batch::created(&INSTANCE, stored)
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let document = batch::addressed(&call)?;
-    match save(&call, vec![document.clone()], How::Replace, identity).await {
+    match save(&call, vec![document.clone()], How::Replace, identity, |_| ()).await {
         // A lenient tenant takes a replacement of nothing, as the stand-ins of test suites do.
         Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
-            save(&call, vec![document], How::Create, identity).await?
+            save(&call, vec![document], How::Create, identity, |_| ()).await?
         }
         other => other?,
     };
@@ -38,12 +38,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 
 async fn patch(call: Call) -> Result<Answer, Failure> {
     let document = batch::patched(&INSTANCE, &call, call.object()?).await?;
-    save(&call, vec![document], How::Replace, identity).await?;
+    save(&call, vec![document], How::Replace, identity, |_| ()).await?;
     Ok(Answer::no_content())
 }
 
 async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
     let (documents, how) = batch::asked(&INSTANCE, &call, checks_versions)?;
-    save(&call, documents, how, identity).await?;
+    save(&call, documents, how, identity, |_| ()).await?;
     Ok(batch::stored())
 }

@@ -10,6 +10,7 @@ pub mod facts;
 mod route;
 
 pub use route::routes;
+pub(crate) use route::{delete, delete_many};
 
 use crate::fields::id;
 use crate::hrid;
@@ -79,7 +80,12 @@ fn finish(change: &mut Change, facts: &mut Facts, is_batch: bool, numbers: bool,
         Some(old) => complete::date_status(&mut change.new, old, &time::format(now)),
     }
     if change.new.get("order").is_none_or(Value::is_null) {
-        let stored = change.old.as_ref().and_then(|old| old.get("order")).cloned();
+        // An item that moves to another holdings record stands behind the others there.
+        let at_home = change
+            .old
+            .as_ref()
+            .filter(|old| old.get("holdingsRecordId") == change.new.get("holdingsRecordId"));
+        let stored = at_home.and_then(|old| old.get("order")).cloned();
         let mut next = || {
             let place = facts.next_place.get_mut(&holdings?)?;
             *place += 1;

@@ -102,7 +102,7 @@ async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure
     Ok(batch::stored())
 }
 
-async fn delete(call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     match remove(&call, "item.id = $1", vec![id.into()]).await? {
         0 => Err(Failure::NotFound("Not found".into())),
@@ -110,7 +110,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-async fn delete_many(call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn delete_many(call: Call) -> Result<Answer, Failure> {
     let query = batch::what_to_delete(&call)?;
     let condition = read::condition(query.as_ref(), &ITEM, &call.library.records)?;
     let sql = format!("item.id IN (SELECT item.id FROM {FROM} WHERE {})", condition.conditions);
@@ -119,11 +119,7 @@ async fn delete_many(call: Call) -> Result<Answer, Failure> {
 }
 
 /// Deletes the items that meet a condition; gives their number.
-pub(super) async fn remove(
-    call: &Call,
-    condition: &str,
-    binds: Vec<carrel_platform::Bind>,
-) -> Result<usize, Failure> {
+async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>) -> Result<usize, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let mut flight = Flight::new();

@@ -1,0 +1,19 @@
+//! Instances as cataloguers see them: with what they are part of, titles before and after, and bindings.
+//!
+//! Routes: `/inventory/instances` (GET by query, POST, DELETE), `/inventory/instances/{id}` (GET, PUT, PATCH, DELETE,
+//! `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes instances through
+//! their own room, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
+
+mod facts;
+mod holdings;
+mod related;
+mod route;
+mod shape;
+
+use carrel_platform::Router;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    route::routes(router);
+    holdings::routes(router);
+}

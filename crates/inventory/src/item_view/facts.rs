@@ -1,0 +1,117 @@
+//! Items with what stands around them, in one statement.
+
+use super::shape::{Around, shown};
+use crate::item_state::{DOCUMENT, FROM};
+use crate::items::facts::object;
+use crate::records::items::ITEM;
+use carrel_platform::database::Json;
+use carrel_platform::record_store::read::{self, Asked, COUNTED_EXACTLY, Count};
+use carrel_platform::record_store::write::Document;
+use carrel_platform::{Bind, Connection, Flight};
+use carrel_records::{Failure, RecordType};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Views of the items that a query finds, and the number of all of them.
+pub async fn page(
+    connection: &Connection,
+    all: &[&'static RecordType],
+    asked: &Asked,
+) -> Result<(Vec<Document>, i64), Failure> {
+    let condition = read::condition(asked.query.as_ref(), &ITEM, all)?;
+    let mut binds = read::binds(&condition.arguments);
+    let count = (asked.count == Count::Wanted).then(|| {
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {FROM} WHERE {} LIMIT {}) few",
+            condition.conditions,
+            COUNTED_EXACTLY + 1
+        );
+        (sql, binds.clone())
+    });
+    binds.extend([asked.limit.into(), asked.offset.into()]);
+    let (limit, offset) = (binds.len() - 1, binds.len());
+    let mut flight = Flight::new();
+    flight.add(
+        select(
+            &format!(
+                "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+                condition.conditions, condition.order_by
+            ),
+            &condition.order_by,
+        ),
+        binds,
+    );
+    let counted = count.map(|(sql, binds)| flight.add(sql, binds));
+    let landed = connection.fly(flight).await?;
+    let views: Vec<Document> = landed.rows(0).iter().map(|row| view(row, Vec::new())).collect();
+    let seen = asked.offset + views.len() as i64;
+    let total = counted.map_or(seen, |step| landed.first(step).map_or(0, |row| row.get(0)));
+    Ok((views, total))
+}
+
+/// The view of one item, with the titles bound into it.
+pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
+    let mut flight = Flight::new();
+    flight.add(select("item.id = $1", "item.id"), vec![id.into()]);
+    flight.add(
+        "SELECT jsonb_build_object(
+             'briefHoldingsRecord', jsonb_build_object('id', held.id, 'hrid', held.doc->'hrid'),
+             'briefInstance', jsonb_build_object('id', title.id, 'title', title.doc->'title',
+                 'hrid', title.doc->'hrid'))
+         FROM bound_with_part part
+             JOIN holdings_record held ON held.id = part.holdings_record_id
+             JOIN instance title ON title.id = held.instance_id
+         WHERE part.item_id = $1 ORDER BY part.doc->'metadata'->>'createdDate', part.id",
+        vec![id.into()],
+    );
+    let landed = connection.fly(flight).await?;
+    let titles = landed.documents(1).iter().map(Json::parse).collect();
+    Ok(landed.first(0).map(|row| view(row, titles)))
+}
+
+/// The views of given items, in no order.
+pub async fn some(
+    connection: &Connection,
+    condition: &str,
+    binds: Vec<Bind>,
+) -> Result<Vec<Document>, Failure> {
+    let rows = connection.query(select(condition, "item.id"), binds).await?;
+    Ok(rows.iter().map(|row| view(row, Vec::new())).collect())
+}
+
+/// Finds the items first and looks at what stands around them afterwards.
+fn select(found: &str, order: &str) -> String {
+    format!(
+        "SELECT page.document, held.doc->>'callNumber', title.doc->>'title', title.doc->'contributors',
+             material.doc->>'name', permanent_loan.doc->>'name', temporary_loan.doc->>'name',
+             permanent.doc->>'name', temporary.doc->>'name', effective.doc->>'name',
+             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.item_id = page.id)
+         FROM (SELECT item.id, {DOCUMENT} AS document, item.holdings_record_id, item.material_type_id,
+                   item.permanent_loan_type_id, item.temporary_loan_type_id, item.permanent_location_id,
+                   item.temporary_location_id, item.effective_location_id,
+                   row_number() OVER (ORDER BY {order}) AS place
+               FROM {FROM} WHERE {found}) page
+             LEFT JOIN holdings_record held ON held.id = page.holdings_record_id
+             LEFT JOIN instance title ON title.id = held.instance_id
+             LEFT JOIN material_type material ON material.id = page.material_type_id
+             LEFT JOIN loan_type permanent_loan ON permanent_loan.id = page.permanent_loan_type_id
+             LEFT JOIN loan_type temporary_loan ON temporary_loan.id = page.temporary_loan_type_id
+             LEFT JOIN location permanent ON permanent.id = page.permanent_location_id
+             LEFT JOIN location temporary ON temporary.id = page.temporary_location_id
+             LEFT JOIN location effective ON effective.id = page.effective_location_id
+         ORDER BY page.place"
+    )
+}
+
+fn view(row: &tokio_postgres::Row, bound_with_titles: Vec<Value>) -> Document {
+    let contributors: Option<Json> = row.get(3);
+    let around = Around {
+        call_number: row.get(1),
+        title: row.get(2),
+        contributors: Some(contributors.map_or_else(|| json!([]), |contributors| contributors.parse())),
+        names: [row.get(4), row.get(5), row.get(6), row.get(7), row.get(8), row.get(9)],
+        is_bound_with: row.get(10),
+        bound_with_titles,
+    };
+    shown(&object(row.get(0)), around)
+}

@@ -1,0 +1,18 @@
+//! Paths, and what goes in and out.
+
+use super::decide::MARKS;
+use super::mark;
+use crate::item_view;
+use carrel_platform::Router;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    for (level, status) in MARKS {
+        router.on("POST", &format!("/inventory/items/{{id}}/{level}"), move |call| async move {
+            let id = call.id(0)?;
+            mark(&call, id, status).await?;
+            let connection = call.tenant()?.writer().await?;
+            item_view::show(&connection, id).await
+        });
+    }
+}
