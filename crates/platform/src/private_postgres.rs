@@ -280,6 +280,13 @@ impl Drop for PrivatePostgres {
     }
 }
 
+/// Where the server of a data directory listens.
+pub fn socket_of(data: &Path) -> Result<PathBuf, String> {
+    data.canonicalize()
+        .map(|data| socket_folder(&data))
+        .map_err(|error| format!("The data directory {}: {error}", data.display()))
+}
+
 /// Sockets have short names only: a deep data directory gets a folder beside the temporary files.
 fn socket_folder(data: &Path) -> PathBuf {
     let beside = data.join("run");

@@ -6,6 +6,7 @@ pub mod config;
 pub mod demo;
 pub mod first_records;
 pub mod gateway;
+pub mod laboratory;
 pub mod outside;
 pub mod serve;
 pub mod tenants;

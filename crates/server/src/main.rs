@@ -1,5 +1,6 @@
 //! The program `carrel`: reads its configuration, connects the wings, serves.
 
+use carrel_server::laboratory::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
 use carrel_server::{config, demo, outside, serve};
 use clap::{Parser, Subcommand};
@@ -27,6 +28,11 @@ enum Command {
         #[command(subcommand)]
         command: TenantCommand,
     },
+    /// Play workloads and measure.
+    Lab {
+        #[command(subcommand)]
+        command: LabCommand,
+    },
     /// Look at the configuration.
     Config {
         #[command(subcommand)]
@@ -52,6 +58,7 @@ fn main() -> ExitCode {
         Command::Serve(settings) => settings.resolve().and_then(|settings| run(serve::serve(settings))),
         Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
         Command::Tenant { command } => run(tenants::run(command)),
+        Command::Lab { command } => run(laboratory::run(command)),
         Command::Config { command: ConfigCommand::Check(settings) } => settings.resolve().map(|settings| {
             println!("{settings}");
         }),
