@@ -31,6 +31,7 @@ pub fn wing() -> Wing {
             check_in::connect(router);
             check_out::connect(router);
             calendar::connect(router);
+            loans::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);

@@ -9,6 +9,7 @@ mod decide;
 mod facts;
 mod route;
 
+pub use decide::is_valid_relation;
 pub use route::connect;
 
 use crate::desk::OverrideBlocks;

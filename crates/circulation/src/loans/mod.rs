@@ -1,8 +1,27 @@
 //! Loans: what is out, what was, and what happened to it.
 //!
-//! `view` is how clients see a loan, `history` one row for every change, `session` what the desk did since the
-//! patron came.
+//! Routes: `/circulation/loans` (extended, and sent whole), `…/change-due-date`, `…/add-info`; `/loan-storage`
+//! (as stored, with history and anonymization); `/loan-anonymization`. Reads item, borrower, fees/fines and
+//! queue beside the loan; changes the loan, each time with a history row; announces `circulation.loan`.
+//!
+//! `find` reads a loan with all beside it, `view` is how clients see it, `store` writes it, `sent` decides about
+//! a loan that a client sends whole, `history` is one row for every change, `session` what the desk did since
+//! the patron came.
 
+pub mod change;
+pub mod find;
 pub mod history;
+mod route;
+mod sent;
 pub mod session;
+mod storage;
+pub mod store;
 pub mod view;
+
+use carrel_platform::Router;
+
+pub fn connect(router: &mut Router) {
+    route::connect(router);
+    storage::connect(router);
+    change::connect(router);
+}

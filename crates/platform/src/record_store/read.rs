@@ -163,7 +163,7 @@ pub async fn list(
 }
 
 /// The planner's estimate of the matches.
-async fn estimate(connection: &Connection, from: &str, condition: &Where) -> Result<i64, Failure> {
+pub async fn estimate(connection: &Connection, from: &str, condition: &Where) -> Result<i64, Failure> {
     let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {}", condition.conditions);
     let rows = connection.query(sql, binds(&condition.arguments)).await?;
     let plan: Option<Json> = rows.first().map(|row| row.get(0));

@@ -1,0 +1,166 @@
+//! Small changes of a loan at the desk: another due date, a remark.
+//!
+//! Routes: `POST /circulation/loans/{id}/change-due-date`, `…/add-info`. Each reads and locks the loan and
+//! changes it with a history row; announces `circulation.loan`.
+
+use super::find::{self, LoanAtDesk, text_at};
+use super::store;
+use crate::desk::QueuedRequest;
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, Refusal, time};
+use serde_json::{Map, Value};
+
+/// Items whose due date no longer matters.
+pub const KEEPS_DUE_DATE: [&str; 3] = ["Declared lost", "Claimed returned", "Aged to lost"];
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/loans/{id}/change-due-date", |call| async move {
+        let sent = call.object()?;
+        if !sent.contains_key("dueDate") {
+            let refusal = Refusal::new("A new due date is required in order to change the due date");
+            return Err(refusal.with_null("dueDate").into());
+        }
+        apply(&call, "due-date-change", |loan| change_due_date(loan, &sent)).await
+    });
+    router.on("POST", "/circulation/loans/{id}/add-info", |call| async move {
+        let sent = call.object()?;
+        let info = info(&sent)?;
+        apply(&call, "info-added", |loan| Ok(add_info(loan, info))).await
+    });
+}
+
+async fn apply(
+    call: &Call,
+    cause: &'static str,
+    decide: impl FnOnce(&LoanAtDesk) -> Result<Map<String, Value>, Failure>,
+) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
+    let changed = store::stamped(decide(&loan)?, call.caller.user_id, call.now);
+    let mut flight = Flight::new();
+    store::replace(&mut flight, &tenant.id, loan.id, &loan.document, &changed, cause, call.now);
+    tx.fly_and_commit(flight).await?;
+    Ok(Answer::no_content())
+}
+
+/// The refusal of any change of a loan that is over.
+pub fn refuse_if_closed(loan: &LoanAtDesk) -> Option<Refusal> {
+    loan.is_closed().then(|| Refusal::new("Loan is closed").with("loanId", loan.id.to_string()))
+}
+
+/// Whether somebody recalls: a recall that is not yet filled.
+pub fn has_open_recall(queue: &[QueuedRequest]) -> bool {
+    queue.iter().any(|request| request.is_recall() && request.is_not_yet_filled())
+}
+
+/// The loan with another due date; what was due to the old one begins anew.
+fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    if let Some(refusal) = refuse_if_closed(loan) {
+        return Err(refusal.into());
+    }
+    if KEEPS_DUE_DATE.contains(&loan.item_status()) {
+        let refusal = Refusal::new(format!("item is {}", loan.item_status()));
+        return Err(refusal.with("itemId", text_at(&loan.document, "itemId")).into());
+    }
+    let due_date = time::parse(text_at(sent, "dueDate"))
+        .ok_or_else(|| Failure::Invalid("dueDate must be a date and time in ISO 8601".into()))?;
+    let mut changed = loan.document.clone();
+    // FOLIO quirk: the loan's action stays what it was.
+    changed.insert("dueDate".into(), time::format(due_date).into());
+    changed.remove("reminders");
+    if changed.get("dueDateChangedByRecall") == Some(&Value::Bool(true)) && !has_open_recall(&loan.queue) {
+        changed.insert("dueDateChangedByRecall".into(), false.into());
+    }
+    if let Some(item) = &loan.item {
+        changed.insert("itemStatus".into(), item.status.clone().into());
+    }
+    Ok(changed)
+}
+
+/// A remark for staff or for the patron, with the action that names which.
+fn info(sent: &Map<String, Value>) -> Result<(&str, &str), Refusal> {
+    let (action, comment) = (text_at(sent, "action"), text_at(sent, "actionComment"));
+    if ["patronInfoAdded", "staffInfoAdded"].contains(&action) && !comment.trim().is_empty() {
+        return Ok((action, comment));
+    }
+    Err(Refusal::new(
+        "An action of type patronInfoAdded or staffInfoAdded, with associated actionComment, required in order to add info",
+    )
+    .with_null("action"))
+}
+
+fn add_info(loan: &LoanAtDesk, (action, comment): (&str, &str)) -> Map<String, Value> {
+    let mut changed = loan.document.clone();
+    changed.insert("action".into(), action.into());
+    changed.insert("actionComment".into(), comment.into());
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            other => unreachable!("{other} is an object"),
+        }
+    }
+
+    fn loan(document: Value) -> LoanAtDesk {
+        LoanAtDesk { document: object(document), ..LoanAtDesk::default() }
+    }
+
+    fn to_june() -> Map<String, Value> {
+        object(json!({"dueDate": "2024-06-01T10:00:00Z"}))
+    }
+
+    fn message(refused: Result<Map<String, Value>, Failure>) -> String {
+        match refused {
+            Err(Failure::Refused(refusals)) => refusals[0].message.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_new_due_date_starts_the_reminders_again() {
+        let stored = json!({"status": {"name": "Open"}, "dueDate": "2024-05-01", "reminders": {}, "own": 1});
+        let changed = change_due_date(&loan(stored), &to_june()).expect("allowed");
+        assert_eq!(
+            Value::Object(changed),
+            json!({"status": {"name": "Open"}, "dueDate": "2024-06-01T10:00:00.000+00:00", "own": 1})
+        );
+    }
+
+    #[test]
+    fn a_loan_stays_recalled_only_as_long_as_a_recall_waits() {
+        let stored = json!({"status": {"name": "Open"}, "dueDateChangedByRecall": true});
+        let recall = QueuedRequest {
+            id: uuid::Uuid::nil(),
+            document: object(json!({"requestType": "Recall", "status": "Open - Not yet filled"})),
+            requester_group: None,
+        };
+        let waiting = LoanAtDesk { queue: vec![recall], ..loan(stored.clone()) };
+        let by_recall = |loan: &LoanAtDesk| {
+            change_due_date(loan, &to_june()).expect("allowed")["dueDateChangedByRecall"].clone()
+        };
+        assert_eq!(by_recall(&waiting), json!(true));
+        assert_eq!(by_recall(&loan(stored)), json!(false));
+    }
+
+    #[test]
+    fn a_lost_item_and_a_closed_loan_keep_their_due_date() {
+        let lost = loan(json!({"status": {"name": "Open"}, "itemStatus": "Declared lost"}));
+        assert_eq!(message(change_due_date(&lost, &to_june())), "item is Declared lost");
+        let closed = loan(json!({"status": {"name": "Closed"}}));
+        assert_eq!(message(change_due_date(&closed, &to_june())), "Loan is closed");
+    }
+
+    #[test]
+    fn a_remark_needs_an_addressee_and_words() {
+        assert!(info(&object(json!({"action": "staffInfoAdded", "actionComment": "worn"}))).is_ok());
+        assert!(info(&object(json!({"action": "staffInfoAdded", "actionComment": " "}))).is_err());
+        assert!(info(&object(json!({"action": "renewed", "actionComment": "worn"}))).is_err());
+    }
+}

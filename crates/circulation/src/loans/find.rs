@@ -1,0 +1,265 @@
+//! A loan with all that is shown and decided beside it: item, borrower, fees/fines, queue; read in one row.
+
+use super::view::{Beside, extended};
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::rulebook::Rulebook;
+use carrel_platform::database::{Connection, Landed};
+use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_records::{Failure, RecordType};
+use serde_json::{Map, Value};
+use std::sync::{Arc, LazyLock};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// A loan and what stands beside it.
+#[derive(Debug, Clone, Default)]
+pub struct LoanAtDesk {
+    pub id: Uuid,
+    /// The stored record, whole.
+    pub document: Map<String, Value>,
+    pub item: Option<ItemAtDesk>,
+    pub patron: Option<Patron>,
+    /// What is still to pay of the loan's open fees/fines.
+    pub amount_remaining: f64,
+    /// Open requests behind the item; only where they were asked for.
+    pub queue: Vec<QueuedRequest>,
+}
+
+impl LoanAtDesk {
+    fn text(&self, pointer: &str) -> &str {
+        text_at(&self.document, pointer)
+    }
+    pub fn is_closed(&self) -> bool {
+        self.text("status/name") == "Closed"
+    }
+    /// Status of the item, or the one stored with the loan where the item is gone.
+    pub fn item_status(&self) -> &str {
+        self.item.as_ref().map_or_else(|| self.text("itemStatus"), |item| &item.status)
+    }
+
+    /// The loan as circulation shows it, with `document` in the place of the stored record.
+    pub fn shown(&self, document: &Map<String, Value>, item_status: Option<&str>, book: &Rulebook) -> Value {
+        let beside = Beside {
+            item: self.item.as_ref(),
+            item_status,
+            patron: self.patron.as_ref(),
+            amount_remaining: self.amount_remaining,
+            reminders_block_renewal: reminders_block_renewal(document, book),
+        };
+        extended(document, &beside, book)
+    }
+}
+
+/// Text at a path of a document, levels parted by `/`; empty where there is none.
+pub fn text_at<'a>(document: &'a Map<String, Value>, path: &str) -> &'a str {
+    let mut levels = path.split('/');
+    let mut value = levels.next().and_then(|level| document.get(level));
+    for level in levels {
+        value = value.and_then(|value| value.get(level));
+    }
+    value.and_then(Value::as_str).unwrap_or("")
+}
+
+/// Whether the overdue fine policy blocks renewals of loans with billed reminders; `None` where it has no
+/// reminders.
+pub fn reminders_block_renewal(document: &Map<String, Value>, book: &Rulebook) -> Option<bool> {
+    let id = Uuid::parse_str(text_at(document, "overdueFinePolicyId")).ok()?;
+    let reminders = book.overdue_fine_policies.get(&id)?.get("reminderFeesPolicy")?;
+    let schedule = reminders.get("reminderSchedule").and_then(Value::as_array);
+    if schedule.is_none_or(Vec::is_empty) {
+        return None;
+    }
+    Some(reminders.get("allowRenewalOfItemsWithReminderFees") != Some(&Value::Bool(true)))
+}
+
+/// Sum of what is still to pay of a loan, over the row `loan`.
+const REMAINING: &str = "coalesce((SELECT sum((a.doc->>'remaining')::numeric) FROM accounts a \
+    WHERE a.loan_id = loan.id AND a.doc->'status'->>'name' = 'Open'), 0)::float8";
+
+/// Columns from `loan.id` on that [`read`] takes; the first is the queue's.
+fn columns(queue: &str) -> String {
+    format!("{queue}, loan.id, loan.doc, patron.doc, {REMAINING}, {}", item::COLUMNS)
+}
+
+fn read(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
+    let Some(id) = row.get::<_, Option<Uuid>>(first + 1) else { return Ok(None) };
+    let document = match row.get::<_, Json>(first + 2).parse() {
+        Value::Object(document) => document,
+        _ => return Err(Failure::internal("a stored loan is an object")),
+    };
+    Ok(Some(LoanAtDesk {
+        id,
+        document,
+        queue: queue::read(row.get(first))?,
+        patron: row.get::<_, Option<Json>>(first + 3).map(|json| Patron::read(&json)).transpose()?,
+        amount_remaining: row.get(first + 4),
+        item: ItemAtDesk::read(row, first + 5)?,
+    }))
+}
+
+/// One loan for reading.
+pub async fn one(connection: &Connection, id: Uuid) -> Result<LoanAtDesk, Failure> {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {} FROM loan LEFT JOIN users patron ON patron.id = loan.user_id
+             LEFT JOIN ({}) ON item.id = loan.item_id WHERE loan.id = $1",
+            columns("NULL::jsonb"),
+            item::TABLES
+        )
+    });
+    let rows = connection.query(SQL.as_str(), vec![id.into()]).await?;
+    match rows.first() {
+        Some(row) => read(row, 0)?.ok_or_else(|| not_found(id)),
+        None => Err(not_found(id)),
+    }
+}
+
+/// FOLIO's words for an id that no loan has.
+pub fn not_found(id: Uuid) -> Failure {
+    Failure::NotFound(format!("loan record with ID \"{id}\" cannot be found"))
+}
+
+/// A page of loans with all beside them and the number of all that match, in one flight.
+pub async fn page(
+    connection: &Connection,
+    loans: &'static RecordType,
+    all: &[&'static RecordType],
+    asked: &Asked,
+) -> Result<(Vec<LoanAtDesk>, i64), Failure> {
+    let condition = read::condition(asked.query.as_ref(), loans, all)?;
+    let mut flight = Flight::new();
+    let mut binds = read::binds(&condition.arguments);
+    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
+    binds.push(asked.limit.into());
+    binds.push(asked.offset.into());
+    let step = (asked.limit > 0).then(|| {
+        flight.add(
+            format!(
+                "SELECT {} FROM (SELECT found.*, row_number() OVER () AS place FROM (
+                     SELECT loan.id, loan.doc, loan.user_id, loan.item_id FROM {} WHERE {} ORDER BY {}
+                     LIMIT ${limit}::bigint OFFSET ${offset}::bigint) found) loan
+                 LEFT JOIN users patron ON patron.id = loan.user_id
+                 LEFT JOIN ({}) ON item.id = loan.item_id ORDER BY loan.place",
+                columns("NULL::jsonb"),
+                read::from_sql(loans),
+                condition.conditions,
+                condition.order_by,
+                item::TABLES
+            ),
+            binds,
+        )
+    });
+    let counted = (asked.count == Count::Wanted).then(|| {
+        flight.add(
+            format!(
+                "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) few",
+                read::from_sql(loans),
+                condition.conditions,
+                read::COUNTED_EXACTLY + 1
+            ),
+            read::binds(&condition.arguments),
+        )
+    });
+    let landed = connection.fly(flight).await?;
+    let found = match step {
+        Some(step) => landed
+            .rows(step)
+            .iter()
+            .map(|row| read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans")))
+            .collect::<Result<Vec<_>, Failure>>()?,
+        None => Vec::new(),
+    };
+    let seen = asked.offset + found.len() as i64;
+    let total = match counted {
+        None => seen,
+        Some(step) => {
+            let count: i64 = landed.first(step).map_or(0, |row| row.get(0));
+            if count > read::COUNTED_EXACTLY {
+                read::estimate(connection, read::from_sql(loans), &condition).await?.max(count).max(seen)
+            } else {
+                count
+            }
+        }
+    };
+    Ok((found, total))
+}
+
+/// Locks item and loan, reads the loan with all beside it, and sees to a rulebook that is at least as new.
+///
+/// All changes of loans lock the item first, as check-out and check-in do.
+pub async fn locked(tenant: &Arc<Tenant>, id: Uuid) -> Result<(Tx, LoanAtDesk, Arc<Rulebook>), Failure> {
+    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
+        [false, true].map(|title_level| {
+            format!(
+                "SELECT (SELECT value FROM stamp WHERE id = 1), {}
+                 FROM loan LEFT JOIN users patron ON patron.id = loan.user_id
+                 LEFT JOIN ({}) ON item.id = loan.item_id WHERE loan.id = $1",
+                columns(queue::sql(title_level)),
+                item::TABLES
+            )
+        })
+    });
+    let gathered = gather(tenant, |book| {
+        let mut flight = Flight::new();
+        flight.add(LOCK_ITEM_OF_LOAN, vec![id.into()]);
+        flight.add(LOCK_LOAN, vec![id.into()]);
+        let way = usize::from(book.title_level_requests.enabled());
+        let facts = flight.add(WAYS[way].as_str(), vec![id.into()]);
+        (flight, facts)
+    })
+    .await?;
+    let (tx, landed, facts, book) = gathered;
+    match landed.first(facts) {
+        Some(row) => Ok((tx, read(row, 1)?.ok_or_else(|| not_found(id))?, book)),
+        None => Err(not_found(id)),
+    }
+}
+
+const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (SELECT loan.item_id FROM loan WHERE loan.id = $1) \
+     FOR NO KEY UPDATE";
+pub const LOCK_LOAN: &str = "SELECT 1 FROM loan WHERE id = $1 FOR NO KEY UPDATE";
+
+/// Flies the facts of a decision, of which the first column of the first row is the stamp, until they were
+/// gathered in the way that the newest settings ask for.
+///
+/// The facts' statement may give no row where nothing was found; then nothing is decided either.
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    asking: impl Fn(&Rulebook) -> (Flight, usize),
+) -> Result<(Tx, Landed, usize, Arc<Rulebook>), Failure> {
+    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    loop {
+        let mut tx = tenant.begin().await?;
+        let (flight, facts) = asking(&book);
+        let landed = tx.fly(flight).await?;
+        let Some(row) = landed.first(facts) else { return Ok((tx, landed, facts, book)) };
+        let stamp: i64 = row.get(0);
+        tenant.saw_stamp(stamp);
+        if stamp > known {
+            let newer = Rulebook::at_least(tenant, stamp).await?;
+            let same_way = newer.title_level_requests.enabled() == book.title_level_requests.enabled();
+            book = newer;
+            known = stamp;
+            if !same_way {
+                continue;
+            }
+        }
+        return Ok((tx, landed, facts, book));
+    }
+}
+
+/// Columns and joins of an item's open loan, for facts that begin with the item; read by [`open_loan`].
+pub fn open_loan_columns(title_level: bool) -> String {
+    columns(queue::sql(title_level))
+}
+
+/// What [`open_loan_columns`] gave; `None` where the item has no open loan.
+pub fn open_loan(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
+    read(row, first)
+}
+
+/// An id as a value of a statement; what is no id finds nothing.
+pub fn id_bind(text: &str) -> Bind {
+    Uuid::parse_str(text).ok().into()
+}

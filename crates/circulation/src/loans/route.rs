@@ -1,0 +1,121 @@
+//! `/circulation/loans`: loans with all that is shown beside them, and loans sent whole.
+
+use super::{find, sent, store};
+use crate::desk::queue;
+use crate::records::loans::LOAN;
+use crate::rulebook::Rulebook;
+use carrel_inventory::item_state::{self, StateChange};
+use carrel_platform::http::pretty;
+use carrel_platform::record_store::read::Asked;
+use carrel_platform::record_store::{routes, write};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::Failure;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/circulation/loans", list);
+    router.on("GET", "/circulation/loans/{id}", |call| async move {
+        let tenant = call.tenant()?;
+        let book = Rulebook::of(tenant).await?;
+        let loan = find::one(&tenant.reader().await?, known_id(&call)?).await?;
+        Ok(Answer::json_bytes(pretty(&loan.shown(&loan.document, None, &book))))
+    });
+    router.on("POST", "/circulation/loans", create);
+    router.on("PUT", "/circulation/loans/{id}", replace);
+    router.on("DELETE", "/circulation/loans/{id}", |call| routes::delete(&LOAN, call));
+    router.on("DELETE", "/circulation/loans", |call| routes::delete_many(&LOAN, call));
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let asked = Asked::read(&call.query)?;
+    let tenant = call.tenant()?;
+    let book = Rulebook::of(tenant).await?;
+    let connection = tenant.reader().await?;
+    let (loans, total) = find::page(&connection, &LOAN, &call.library.records, &asked).await?;
+    let shown: Vec<Value> = loans.iter().map(|loan| loan.shown(&loan.document, None, &book)).collect();
+    Ok(Answer::json_bytes(pretty(&json!({"loans": shown, "totalRecords": total}))))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let mut sent = sent::with_defaults(call.object()?);
+    let id = match sent.get("id").and_then(Value::as_str) {
+        Some(text) => {
+            Uuid::parse_str(text).map_err(|_| Failure::Invalid(format!("'{text}' is not a UUID")))?
+        }
+        None => Uuid::new_v7(write::uuid_time(call.now)),
+    };
+    sent.insert("id".into(), id.to_string().into());
+    let (tx, facts, book) = sent::gather(tenant, id, &sent).await?;
+    let decision = sent::decide_new(&facts, &sent, &book, call.now)?;
+    let ready = write::prepare_new(&LOAN, decision.loan.clone(), &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    let insert = store::insert(&mut flight, &tenant.id, id, &ready.document, call.now);
+    change_item(&mut flight, &decision, &call);
+    if let Some(filled) = decision.fills {
+        queue::close(&mut flight, filled, "Closed - Filled", call.now);
+        queue::renumber(&mut flight, &decision.moves_up);
+    }
+    tx.fly_and_commit(flight).await.map_err(|error| {
+        if error.is_unique_violation() && error.step == insert {
+            return refused_by_storage(error, &ready.document);
+        }
+        Failure::from(error)
+    })?;
+    let shown = facts.beside(id).shown(&ready.document, decision.item_status, &book);
+    Ok(Answer::json_bytes(pretty(&shown))
+        .status(StatusCode::CREATED)
+        .location(format!("/circulation/loans/{id}")))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let id = known_id(&call)?;
+    let mut sent = sent::with_defaults(call.object()?);
+    sent.insert("id".into(), id.to_string().into());
+    let (tx, facts, book) = sent::gather(tenant, id, &sent).await?;
+    let existing = facts.existing.as_ref().ok_or_else(|| find::not_found(id))?;
+    let decision = sent::decide_replacement(&facts, &sent, existing, &book, call.now)?;
+    let old = Value::Object(existing.clone());
+    let ready = write::prepare_replacement(&LOAN, id, decision.loan.clone(), &old, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    let update =
+        store::replace(&mut flight, &tenant.id, id, existing, &ready.document, "replacement", call.now);
+    change_item(&mut flight, &decision, &call);
+    tx.fly_and_commit(flight).await.map_err(|error| {
+        if error.is_unique_violation() && error.step == update {
+            return refused_by_storage(error, &ready.document);
+        }
+        Failure::from(error)
+    })?;
+    Ok(Answer::no_content())
+}
+
+fn change_item(flight: &mut Flight, decision: &sent::Decision, call: &Call) {
+    if let Some(status) = decision.item_status {
+        let change = StateChange { status, in_transit_destination: None, last_check_in: None };
+        item_state::change(flight, decision.item_id, &change, call.now);
+    }
+}
+
+/// Tells why storage did not take the loan: its id, or another open loan of the item.
+pub fn refused_by_storage(
+    error: carrel_platform::database::DatabaseError,
+    document: &Map<String, Value>,
+) -> Failure {
+    if error.is_unique_violation()
+        && error.constraint.as_deref().is_none_or(|constraint| !constraint.starts_with("loan_pkey"))
+    {
+        return store::already_lent(find::text_at(document, "itemId"));
+    }
+    write::told(&LOAN, error, document)
+}
+
+/// What is no UUID is the id of no loan.
+fn known_id(call: &Call) -> Result<Uuid, Failure> {
+    call.id(0).map_err(|_| {
+        Failure::NotFound(format!("loan record with ID \"{}\" cannot be found", call.parameter(0)))
+    })
+}

@@ -1,0 +1,106 @@
+//! `/loan-storage`: loans as they are stored, and their history.
+
+use super::find::text_at;
+use super::route::refused_by_storage;
+use super::store;
+use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
+use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::{routes, write};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value, json};
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/loan-storage/loans", create);
+    router.on("PUT", "/loan-storage/loans/{id}", replace);
+    router.on("GET", "/loan-storage/loan-history", history);
+}
+
+/// The rules that storage itself keeps.
+fn checked(mut document: Map<String, Value>, lenient: bool) -> Result<Map<String, Value>, Failure> {
+    if document.get("status").is_none_or(Value::is_null) {
+        document.insert("status".into(), json!({"name": "Open"}));
+    }
+    if text_at(&document, "status/name") == "Open" && text_at(&document, "userId").is_empty() && !lenient {
+        return Err(Refusal::new("Open loan must have a user ID").into());
+    }
+    Ok(document)
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let document = checked(call.object()?, call.caller.lenient)?;
+    let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    store::insert(&mut flight, &tenant.id, ready.id, &ready.document, call.now);
+    let tx = tenant.begin().await?;
+    tx.fly_and_commit(flight).await.map_err(|error| refused_by_storage(error, &ready.document))?;
+    Ok(routes::created(&LOAN, &ready))
+}
+
+/// Replaces the loan, or creates it under the id of the address.
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let id = call.id(0)?;
+    let document = checked(call.object()?, call.caller.lenient)?;
+    let mut tx = tenant.begin().await?;
+    let mut flight = Flight::new();
+    let ready = match write::lock(&mut tx, &LOAN, id).await? {
+        Some(stored) => {
+            let stored = stored.parse();
+            let ready = write::prepare_replacement(&LOAN, id, document, &stored, &call.caller, call.now)?;
+            let Value::Object(old) = stored else {
+                return Err(Failure::internal("a stored loan is an object"));
+            };
+            store::replace(&mut flight, &tenant.id, id, &old, &ready.document, "replacement", call.now);
+            ready
+        }
+        None => {
+            let mut document = document;
+            document.insert("id".into(), id.to_string().into());
+            let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
+            store::insert(&mut flight, &tenant.id, id, &ready.document, call.now);
+            ready
+        }
+    };
+    tx.fly_and_commit(flight).await.map_err(|error| refused_by_storage(error, &ready.document))?;
+    Ok(Answer::no_content())
+}
+
+/// The newest change first, unless the query says otherwise.
+async fn history(call: Call) -> Result<Answer, Failure> {
+    let mut asked = Asked::read(&call.query)?;
+    let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
+    let sorted = newest_first(text.unwrap_or("cql.allRecords=1"));
+    asked.query = Some(read::parse(&sorted)?);
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, &LOAN_HISTORY_ITEM, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(&LOAN_HISTORY_ITEM)))
+}
+
+fn newest_first(query: &str) -> String {
+    if query.to_ascii_lowercase().contains(" sortby ") {
+        return query.to_owned();
+    }
+    format!("{query} sortBy createdDate/sort.descending")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loan_without_status_is_open_and_needs_a_borrower() {
+        let loan = Map::from_iter([("itemId".to_owned(), json!("i"))]);
+        assert!(checked(loan.clone(), false).is_err());
+        let mut with_user = loan;
+        with_user.insert("userId".into(), "u".into());
+        assert_eq!(checked(with_user, false).expect("allowed")["status"], json!({"name": "Open"}));
+    }
+
+    #[test]
+    fn history_is_sorted_only_where_nobody_asks_otherwise() {
+        assert_eq!(newest_first("loan.id==1"), "loan.id==1 sortBy createdDate/sort.descending");
+        assert_eq!(newest_first("loan.id==1 SORTBY createdDate"), "loan.id==1 SORTBY createdDate");
+    }
+}
