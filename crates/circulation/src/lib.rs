@@ -1,11 +1,13 @@
 //! Circulation: lending, requests, policies, calendars.
 
+pub mod anonymization;
 pub mod calendar;
 pub mod check_in;
 pub mod check_out;
 pub mod check_out_lock;
 pub mod check_out_lock_storage;
 pub mod circulation_settings;
+pub mod claims;
 pub mod desk;
 pub mod due_date;
 pub mod loan_policy;
@@ -15,6 +17,7 @@ pub mod policies;
 pub mod print_events;
 pub mod records;
 pub mod request_preferences;
+pub mod renewal;
 pub mod rulebook;
 pub mod rules;
 pub mod staff_slips;
@@ -32,6 +35,9 @@ pub fn wing() -> Wing {
             check_out::connect(router);
             calendar::connect(router);
             loans::connect(router);
+            renewal::connect(router);
+            claims::connect(router);
+            anonymization::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);

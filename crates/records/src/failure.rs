@@ -29,6 +29,8 @@ pub enum Failure {
     Unavailable(String),
     /// The route is known and not built.
     NotBuilt(String),
+    /// The library's own settings or data allow no decision; the text names what to put right.
+    Misconfigured(String),
     /// Our fault: the cause is for the log and never for the client.
     Internal {
         context: String,
@@ -76,7 +78,8 @@ impl fmt::Display for Failure {
             | Failure::TooLarge(text)
             | Failure::TooMany(text)
             | Failure::Unavailable(text)
-            | Failure::NotBuilt(text) => f.write_str(text),
+            | Failure::NotBuilt(text)
+            | Failure::Misconfigured(text) => f.write_str(text),
             Failure::Internal { context, cause: Some(cause) } => write!(f, "{context}: {cause}"),
             Failure::Internal { context, cause: None } => f.write_str(context),
         }

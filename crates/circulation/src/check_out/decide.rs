@@ -287,8 +287,8 @@ fn loan_policy(
         return Ok(Matched { id, conditions: Default::default() });
     }
     if patron.patron_group.is_none() {
-        return Err(Failure::internal(
-            "Unable to apply circulation rules to a user with null value as patronGroupId",
+        return Err(Failure::Misconfigured(
+            "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
         ));
     }
     book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)

@@ -77,6 +77,9 @@ pub fn reminders_block_renewal(document: &Map<String, Value>, book: &Rulebook) -
 const REMAINING: &str = "coalesce((SELECT sum((a.doc->>'remaining')::numeric) FROM accounts a \
     WHERE a.loan_id = loan.id AND a.doc->'status'->>'name' = 'Open'), 0)::float8";
 
+/// How many of [`open_loan_columns`] stand before the item's.
+pub const BEFORE_ITEM: usize = 5;
+
 /// Columns from `loan.id` on that [`read`] takes; the first is the queue's.
 fn columns(queue: &str) -> String {
     format!("{queue}, loan.id, loan.doc, patron.doc, {REMAINING}, {}", item::COLUMNS)
@@ -94,7 +97,7 @@ fn read(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
         queue: queue::read(row.get(first))?,
         patron: row.get::<_, Option<Json>>(first + 3).map(|json| Patron::read(&json)).transpose()?,
         amount_remaining: row.get(first + 4),
-        item: ItemAtDesk::read(row, first + 5)?,
+        item: ItemAtDesk::read(row, first + BEFORE_ITEM)?,
     }))
 }
 

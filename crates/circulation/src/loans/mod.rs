@@ -24,4 +24,5 @@ pub fn connect(router: &mut Router) {
     route::connect(router);
     storage::connect(router);
     change::connect(router);
+    session::connect(router);
 }

@@ -168,8 +168,8 @@ pub fn decide_new(
         return Err(with_text(Refusal::new(words), "userId", sent).into());
     }
     if patron.patron_group.is_none() {
-        return Err(Failure::internal(
-            "Unable to apply circulation rules to a user with null value as patronGroupId",
+        return Err(Failure::Misconfigured(
+            "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
         ));
     }
     let matched = book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)?;

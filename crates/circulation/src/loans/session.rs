@@ -1,9 +1,9 @@
 //! The desk session: what was done for a patron since he came, for the notices at its end.
 
-use carrel_platform::{Flight, record_store::write::uuid_time};
-use carrel_records::time;
+use carrel_platform::{Answer, Flight, Router, record_store::write::uuid_time};
+use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 /// What is known of the patron's visit.
@@ -44,4 +44,79 @@ pub fn record(
         "INSERT INTO patron_action_session (id, doc) VALUES ($1, $2)",
         vec![id.into(), (&json!(document)).into()],
     );
+}
+
+/// `POST /circulation/end-patron-action-session`: the patron leaves.
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/end-patron-action-session", |call| async move {
+        let ended = ended(&call.object()?)?;
+        let mut flight = Flight::new();
+        for (patron, action) in ended {
+            // What is no id has no sessions.
+            if let Ok(patron) = Uuid::parse_str(&patron) {
+                flight.add(
+                    "DELETE FROM patron_action_session WHERE patron_id = $1 AND doc->>'actionType' = $2",
+                    vec![patron.into(), action.into()],
+                );
+            }
+        }
+        if !flight.is_empty() {
+            call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+        }
+        Ok(Answer::no_content())
+    });
+}
+
+/// Patrons and actions whose sessions end, or the first mistake.
+fn ended(sent: &Map<String, Value>) -> Result<Vec<(String, &'static str)>, Failure> {
+    let Some(sessions) = sent.get("endSessions").and_then(Value::as_array) else {
+        return Err(Failure::Invalid("endSessions must be a list".into()));
+    };
+    let text = |session: &Value, key: &str| session[key].as_str().unwrap_or_default().trim().to_owned();
+    sessions
+        .iter()
+        .map(|session| {
+            let (patron, action) = (text(session, "patronId"), text(session, "actionType"));
+            if patron.is_empty() {
+                let refusal = Refusal::new("End patron session request must have patron id");
+                return Err(refusal.with_null("patronId").into());
+            }
+            match action.as_str() {
+                "Check-out" => Ok((patron, "Check-out")),
+                "Check-in" => Ok((patron, "Check-in")),
+                "" => Err(Refusal::new("End patron session request must have action type")
+                    .with_null("actionType")
+                    .into()),
+                _ => Err(Refusal::new("Invalid patron action type value").with("actionType", action).into()),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(sent: Value) -> String {
+        let Value::Object(sent) = sent else { return String::new() };
+        match ended(&sent) {
+            Ok(sessions) => format!("{} ended", sessions.len()),
+            Err(Failure::Refused(refusals)) => refusals[0].message.clone(),
+            Err(other) => other.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_session_that_ends_has_a_patron_and_an_action() {
+        let both = json!([{"patronId": "p", "actionType": "Check-in"}, {"patronId": "p", "actionType": "Check-out"}]);
+        let table = [
+            (both, "2 ended"),
+            (json!([{"actionType": "Check-in"}]), "End patron session request must have patron id"),
+            (json!([{"patronId": "p"}]), "End patron session request must have action type"),
+            (json!([{"patronId": "p", "actionType": "Tea"}]), "Invalid patron action type value"),
+        ];
+        for (sessions, expected) in table {
+            assert_eq!(message(json!({"endSessions": sessions})), expected);
+        }
+    }
 }

@@ -137,7 +137,9 @@ impl Rulebook {
     /// A loan policy with its schedules.
     pub fn loan_terms(&self, id: Uuid) -> Result<LoanTerms<'_>, Failure> {
         let policy = self.loan_policies.get(&id).ok_or_else(|| {
-            Failure::internal(format!("Loan policy {id} could not be found, please check circulation rules"))
+            Failure::Misconfigured(format!(
+                "Loan policy {id} could not be found, please check circulation rules"
+            ))
         })?;
         let schedule = |id: Option<&String>| {
             id.and_then(|id| Uuid::parse_str(id).ok()).and_then(|id| self.schedules.get(&id))

@@ -1,0 +1,11 @@
+//! Anonymization: the library forgets who borrowed what.
+//!
+//! Routes: `POST /loan-anonymization/by-user/{userId}` (the desk's wish, for loans without fees/fines),
+//! `POST /circulation/scheduled-anonymize-processing` (the job, by the setting `loan_history`), and storage's
+//! `POST /anonymize-storage-loans` and `/loan-storage/loans/anonymize/{userId}`, which ask nothing. Reads closed
+//! loans with their accounts; takes the borrower out of loan and history.
+
+mod decide;
+mod route;
+
+pub use route::connect;

@@ -1,0 +1,135 @@
+//! Paths and statements of anonymization.
+
+use super::decide::{ClosedLoan, Rule, accounts};
+use crate::rulebook::Rulebook;
+use carrel_platform::http::pretty;
+use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, Tx};
+use carrel_records::{Failure, Refusal, time};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Loans that one run of the job looks at.
+const A_RUN: i64 = 50_000;
+/// Loans that somebody's wish looks at.
+const A_WISH: i64 = 5_000;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/loan-anonymization/by-user/{userId}", |call| async move {
+        let user = call.id(0)?;
+        forget(&call, &Rule::Asked, Some(user), A_WISH).await
+    });
+    router.on("POST", "/circulation/scheduled-anonymize-processing", |call| async move {
+        let book = Rulebook::of(call.tenant()?).await?;
+        let rule = Rule::scheduled(book.settings.get("loan_history").map(|setting| &**setting));
+        forget(&call, &rule, None, A_RUN).await
+    });
+    router.on("POST", "/loan-storage/loans/anonymize/{userId}", |call| async move {
+        let user = call.id(0).map_err(|_| {
+            Refusal::new("Invalid user ID, should be a UUID").with("userId", call.parameter(0))
+        })?;
+        let mut tx = call.tenant()?.begin().await?;
+        let rows = tx
+            .query(
+                "SELECT id FROM loan WHERE user_id = $1 AND doc->'status'->>'name' = 'Closed'",
+                vec![user.into()],
+            )
+            .await?;
+        anonymize(tx, rows.iter().map(|row| row.get(0)).collect()).await?;
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/anonymize-storage-loans", |call| async move {
+        let sent = call.object()?;
+        let ids: Vec<&str> = match sent.get("loanIds").and_then(Value::as_array) {
+            Some(ids) => ids.iter().filter_map(Value::as_str).collect(),
+            None => return Err(Failure::Invalid("loanIds must be a list of ids".into())),
+        };
+        let (valid, invalid): (Vec<&str>, Vec<&str>) =
+            ids.iter().partition(|id| carrel_records::shape::is_uuid(id));
+        if valid.is_empty() {
+            let refusal = Refusal::new("Please provide valid loanIds");
+            return Err(refusal.with("loanIds", format!("[{}]", ids.join(", "))).into());
+        }
+        let loans = valid.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect();
+        anonymize(call.tenant()?.begin().await?, loans).await?;
+        let not: Vec<Value> = if invalid.is_empty() {
+            Vec::new()
+        } else {
+            vec![json!({"reason": "invalidLoanIds", "loanIds": invalid})]
+        };
+        Ok(Answer::json(&json!({"anonymizedLoans": valid, "notAnonymizedLoans": not})))
+    });
+}
+
+/// Takes the borrower out of all loans that the rule lets go, and tells which and why not the others.
+async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> Result<Answer, Failure> {
+    let mut forgotten = Vec::new();
+    let mut kept: BTreeMap<&'static str, Vec<Uuid>> = BTreeMap::new();
+    if !rule.forgets_nothing() {
+        let mut tx = call.tenant()?.begin().await?;
+        for loan in candidates(&mut tx, user, at_most).await? {
+            match rule.keeps(&loan, call.now) {
+                Some(reason) => kept.entry(reason).or_default().push(loan.id),
+                None => forgotten.push(loan.id),
+            }
+        }
+        anonymize(tx, forgotten.clone()).await?;
+    }
+    let errors: Vec<Value> = kept
+        .into_iter()
+        .map(|(reason, loans)| {
+            // FOLIO quirk: the ids are a JSON array within a text.
+            let loans = json!(loans).to_string();
+            json!({"message": reason, "parameters": [{"key": "loanIds", "value": loans}]})
+        })
+        .collect();
+    Ok(Answer::json_bytes(pretty(&json!({"anonymizedLoans": forgotten, "errors": errors}))))
+}
+
+/// Closed loans that still name their borrower, held against changes, with their accounts.
+async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec<ClosedLoan>, Failure> {
+    let whose = if user.is_some() { "loan.user_id = $2" } else { "loan.user_id IS NOT NULL" };
+    let sql = format!(
+        "SELECT loan.id, loan.doc->>'systemReturnDate',
+             (SELECT jsonb_agg(jsonb_build_object(
+                  'closed', a.doc->'status'->>'name' = 'Closed',
+                  'settled', (SELECT jsonb_agg(f.doc->'dateAction') FROM feefineactions f
+                      WHERE f.account_id = a.id AND (f.doc->>'balance')::numeric = 0)))
+              FROM accounts a WHERE a.loan_id = loan.id)
+         FROM loan WHERE {whose} AND loan.doc->'status'->>'name' = 'Closed'
+         ORDER BY loan.id LIMIT $1::bigint FOR NO KEY UPDATE OF loan"
+    );
+    let mut binds: Vec<Bind> = vec![at_most.into()];
+    binds.extend(user.map(Bind::from));
+    let rows = tx.query(sql, binds).await?;
+    Ok(rows
+        .iter()
+        .map(|row| ClosedLoan {
+            id: row.get(0),
+            returned: row.get::<_, Option<String>>(1).as_deref().and_then(time::parse),
+            accounts: row.get::<_, Option<Json>>(2).map(|told| accounts(&told.parse())).unwrap_or_default(),
+        })
+        .collect())
+}
+
+/// Takes the borrower out of these loans, those that are closed, and out of their history.
+async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
+    if loans.is_empty() {
+        return Ok(());
+    }
+    let mut flight = Flight::new();
+    // History first, as it is found by loans that still name somebody.
+    flight.add(
+        "UPDATE audit_loan SET doc = doc #- '{loan,userId}' WHERE loan_id IN
+             (SELECT id FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL
+                 AND doc->'status'->>'name' = 'Closed')",
+        vec![loans.clone().into()],
+    );
+    flight.add(
+        "UPDATE loan SET doc = doc - 'userId' WHERE id = ANY($1) AND user_id IS NOT NULL
+             AND doc->'status'->>'name' = 'Closed'",
+        vec![loans.into()],
+    );
+    tx.fly_and_commit(flight).await?;
+    Ok(())
+}

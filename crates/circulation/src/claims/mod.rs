@@ -1,0 +1,129 @@
+//! Claims returned: the patron says that the item came back.
+//!
+//! Routes: `POST /circulation/loans/{id}/claim-item-returned`, `…/declare-claimed-returned-item-as-missing`.
+//! Each reads and locks loan and item, changes both with a history row, and announces `circulation.loan`.
+
+use crate::loans::change::refuse_if_closed;
+use crate::loans::find::{self, LoanAtDesk, text_at};
+use crate::loans::store;
+use carrel_inventory::item_state::{self, StateChange};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/loans/{id}/claim-item-returned", |call| async move {
+        let sent = call.object()?;
+        let when = time::parse(text_at(&sent, "itemClaimedReturnedDateTime")).ok_or_else(|| {
+            Refusal::new("Item claimed returned date is a required field")
+                .with_null("itemClaimedReturnedDateTime")
+        })?;
+        apply(&call, "Claimed returned", |loan| claim_returned(loan, when, text_at(&sent, "comment"))).await
+    });
+    router.on(
+        "POST",
+        "/circulation/loans/{id}/declare-claimed-returned-item-as-missing",
+        |call| async move {
+            let sent = call.object()?;
+            let comment = sent.get("comment").and_then(Value::as_str);
+            let comment =
+                comment.ok_or_else(|| Refusal::new("Comment is a required field").with_null("comment"))?;
+            apply(&call, "Missing", |loan| declare_missing(loan, comment)).await
+        },
+    );
+}
+
+async fn apply(
+    call: &Call,
+    item_status: &'static str,
+    decide: impl FnOnce(&LoanAtDesk) -> Result<Map<String, Value>, Refusal>,
+) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
+    let changed = store::stamped(decide(&loan)?, call.caller.user_id, call.now);
+    let mut flight = Flight::new();
+    store::replace(&mut flight, &tenant.id, loan.id, &loan.document, &changed, "claim", call.now);
+    if let Some(item) = &loan.item {
+        let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
+        item_state::change(&mut flight, item.id, &change, call.now);
+    }
+    tx.fly_and_commit(flight).await?;
+    Ok(Answer::no_content())
+}
+
+/// The loan stays open until staff have looked.
+fn claim_returned(loan: &LoanAtDesk, when: Timestamp, comment: &str) -> Result<Map<String, Value>, Refusal> {
+    if let Some(refusal) = refuse_if_closed(loan) {
+        return Err(refusal);
+    }
+    let mut changed = loan.document.clone();
+    changed.insert("action".into(), "claimedReturned".into());
+    if !comment.trim().is_empty() {
+        changed.insert("actionComment".into(), comment.into());
+    }
+    changed.insert("itemStatus".into(), "Claimed returned".into());
+    changed.insert("claimedReturnedDate".into(), time::format(when).into());
+    Ok(changed)
+}
+
+/// Staff believe the patron and look no longer: the loan is closed, the item missing.
+fn declare_missing(loan: &LoanAtDesk, comment: &str) -> Result<Map<String, Value>, Refusal> {
+    if let Some(refusal) = refuse_if_closed(loan) {
+        return Err(refusal);
+    }
+    if loan.item_status() != "Claimed returned" {
+        let item = text_at(&loan.document, "itemId");
+        return Err(Refusal::new("Item is not Claimed returned").with("itemId", item));
+    }
+    let mut changed = loan.document.clone();
+    changed.insert("status".into(), json!({"name": "Closed"}));
+    changed.insert("action".into(), "markedMissing".into());
+    changed.insert("actionComment".into(), comment.into());
+    changed.insert("itemStatus".into(), "Missing".into());
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loan(status: &str, item_status: &str) -> LoanAtDesk {
+        let Value::Object(document) = json!({
+            "itemId": "i", "status": {"name": status}, "itemStatus": item_status, "actionComment": "before"
+        }) else {
+            unreachable!("an object")
+        };
+        LoanAtDesk { document, ..LoanAtDesk::default() }
+    }
+
+    fn noon() -> Timestamp {
+        time::parse("2024-05-01T12:00:00Z").expect("a time")
+    }
+
+    #[test]
+    fn a_claim_without_words_keeps_the_comment_that_was_there() {
+        let changed = claim_returned(&loan("Open", "Checked out"), noon(), "").expect("allowed");
+        assert_eq!(changed["action"], "claimedReturned");
+        assert_eq!(changed["actionComment"], "before");
+        assert_eq!(changed["claimedReturnedDate"], "2024-05-01T12:00:00.000+00:00");
+        assert_eq!(changed["status"]["name"], "Open");
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_a_closed_loan() {
+        let refusal = claim_returned(&loan("Closed", "Available"), noon(), "x").expect_err("refused");
+        assert_eq!(refusal.message, "Loan is closed");
+    }
+
+    #[test]
+    fn only_a_claimed_item_goes_missing_this_way() {
+        let refusal = declare_missing(&loan("Open", "Checked out"), "gone").expect_err("refused");
+        assert_eq!(refusal.message, "Item is not Claimed returned");
+        let changed = declare_missing(&loan("Open", "Claimed returned"), "gone").expect("allowed");
+        assert_eq!(
+            (&changed["status"]["name"], &changed["action"]),
+            (&json!("Closed"), &json!("markedMissing"))
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Everything that the decision wants to know, in one flight: item and loan are locked first.
+
+use super::{By, Order};
+use crate::desk::{ItemAtDesk, item};
+use crate::loans::find::{self, LoanAtDesk};
+use crate::rulebook::Rulebook;
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_records::Failure;
+use serde_json::Value;
+use std::sync::{Arc, LazyLock};
+
+/// What is known when the decision is made.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    pub item: Option<ItemAtDesk>,
+    /// The item's open loan, with borrower and queue.
+    pub loan: Option<LoanAtDesk>,
+    pub manual_blocks: Vec<Value>,
+}
+
+pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+    let item: Bind = match order.by {
+        By::Barcode => order.item_barcode.clone().unwrap_or_default().into(),
+        By::Id => find::id_bind(order.item_id.as_deref().unwrap_or_default()),
+    };
+    let (tx, landed, step, book) = find::gather(tenant, |book| {
+        let way = &WAYS[usize::from(order.by == By::Id)][usize::from(book.title_level_requests.enabled())];
+        let mut flight = Flight::new();
+        flight.add(way.lock_item.as_str(), vec![item.clone()]);
+        flight.add(way.lock_loan.as_str(), vec![item.clone()]);
+        let facts = flight.add(way.facts.as_str(), vec![item.clone()]);
+        (flight, facts)
+    })
+    .await?;
+    let row = landed.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
+    let manual_blocks = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
+        Some(Value::Array(blocks)) => blocks,
+        _ => Vec::new(),
+    };
+    let facts = Facts {
+        manual_blocks,
+        loan: find::open_loan(row, 2)?,
+        item: ItemAtDesk::read(row, 2 + find::BEFORE_ITEM)?,
+    };
+    Ok((tx, facts, book))
+}
+
+/// The statements of one way of asking.
+struct Way {
+    lock_item: String,
+    lock_loan: String,
+    facts: String,
+}
+
+static WAYS: LazyLock<[[Way; 2]; 2]> = LazyLock::new(|| {
+    [item::barcode_is(1), "item.id = $1".to_owned()].map(|item| {
+        [false, true].map(|title_level| Way {
+            lock_item: format!(
+                "SELECT 1 FROM item_state WHERE item_id IN (SELECT item.id FROM item WHERE {item})
+                 ORDER BY item_id FOR NO KEY UPDATE"
+            ),
+            lock_loan: format!(
+                "SELECT 1 FROM loan WHERE is_open AND item_id IN (SELECT item.id FROM item WHERE {item})
+                 ORDER BY id FOR NO KEY UPDATE"
+            ),
+            facts: format!(
+                "SELECT (SELECT value FROM stamp WHERE id = 1),
+                     (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = loan.user_id),
+                     {columns}
+                 FROM (SELECT 1) one
+                 LEFT JOIN ({tables}) ON {item}
+                 LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+                 LEFT JOIN users patron ON patron.id = loan.user_id
+                 ORDER BY loan.id NULLS LAST LIMIT 1",
+                columns = find::open_loan_columns(title_level),
+                tables = item::TABLES,
+            ),
+        })
+    })
+});

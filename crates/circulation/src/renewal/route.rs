@@ -1,0 +1,21 @@
+//! Paths and shapes of renewing.
+
+use super::{Asking, By, Order, renew};
+use crate::desk::override_blocks::MayOverride;
+use carrel_platform::http::pretty;
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/renew-by-barcode", |call| answer(call, By::Barcode));
+    router.on("POST", "/circulation/renew-by-id", |call| answer(call, By::Id));
+}
+
+async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
+    let order = Order { by, ..call.read_json()? };
+    let asking = Asking { by: call.caller.user_id, may: MayOverride::of(&call.caller), now: call.now };
+    let (renewed, facts, book) = renew(call.tenant()?, &order, &asking).await?;
+    let loan = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
+    let shown = loan.shown(&renewed.loan, renewed.item_status, &book);
+    Ok(Answer::json_bytes(pretty(&shown)).location(format!("/circulation/loans/{}", loan.id)))
+}
