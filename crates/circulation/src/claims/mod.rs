@@ -1,8 +1,10 @@
 //! Claims returned: the patron says that the item came back.
 //!
 //! Routes: `POST /circulation/loans/{id}/claim-item-returned`, `…/declare-claimed-returned-item-as-missing`.
-//! Each reads and locks loan and item, changes both with a history row, and announces `circulation.loan`.
+//! Each reads and locks loan and item, changes both with a history row, and announces `circulation.loan`; a
+//! missing item leaves a note on the patron.
 
+use crate::desk::user_note;
 use crate::loans::change::refuse_if_closed;
 use crate::loans::find::{self, LoanAtDesk, text_at};
 use crate::loans::store;
@@ -47,6 +49,11 @@ async fn apply(
     if let Some(item) = &loan.item {
         let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut flight, item.id, &change, call.now);
+    }
+    if item_status == "Missing" {
+        let patron = text_at(&loan.document, "userId");
+        let words = "Claimed returned item marked missing";
+        user_note::add(&mut flight, patron, words, call.caller.user_id, call.now);
     }
     tx.fly_and_commit(flight).await?;
     Ok(Answer::no_content())

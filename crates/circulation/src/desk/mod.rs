@@ -8,6 +8,7 @@ pub mod patron;
 pub mod queue;
 pub mod record_change;
 pub mod slip;
+pub mod user_note;
 
 pub use item::ItemAtDesk;
 pub use override_blocks::OverrideBlocks;

@@ -139,7 +139,7 @@ mod tests {
         let recall = QueuedRequest {
             id: uuid::Uuid::nil(),
             document: object(json!({"requestType": "Recall", "status": "Open - Not yet filled"})),
-            requester_group: None,
+            requester: None,
         };
         let waiting = LoanAtDesk { queue: vec![recall], ..loan(stored.clone()) };
         let by_recall = |loan: &LoanAtDesk| {

@@ -155,7 +155,7 @@ pub fn decide_new(
     let Some(patron) = &facts.patron else {
         return Err(with_text(Refusal::new("user is not found"), "userId", sent).into());
     };
-    let request = queue::first_fulfillable(&facts.queue, item, book);
+    let request = queue::first_fulfillable_by_lending(&facts.queue, item, book);
     if let Some(request) = request
         && request.requester_id() != Some(patron.id)
     {
@@ -213,7 +213,7 @@ pub fn decide_new(
         item_id: item.id,
         item_status,
         fills: request.map(|request| request.id),
-        moves_up: request.map_or_else(Vec::new, |filled| moves_up(&facts.queue, filled.id)),
+        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
     })
 }
 
@@ -325,17 +325,6 @@ fn refuse_for_proxy(facts: &Facts, sent: &Map<String, Value>, now: Timestamp) ->
         return Err(Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy).into());
     }
     Ok(())
-}
-
-/// New positions, from one on, of a queue that a request leaves.
-fn moves_up(queue: &[QueuedRequest], gone: Uuid) -> Vec<(Uuid, i64)> {
-    queue
-        .iter()
-        .filter(|request| request.id != gone)
-        .zip(1..)
-        .filter(|(request, position)| request.position() != *position)
-        .map(|(request, position)| (request.id, position))
-        .collect()
 }
 
 fn with_text(refusal: Refusal, key: &str, sent: &Map<String, Value>) -> Refusal {
