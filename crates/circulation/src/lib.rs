@@ -13,6 +13,7 @@ pub mod due_date;
 pub mod loan_policy;
 pub mod loans;
 pub mod patron_action_sessions;
+pub mod patron_blocks;
 pub mod policies;
 pub mod print_events;
 pub mod records;
@@ -41,6 +42,7 @@ pub fn wing() -> Wing {
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);
+            patron_blocks::connect(router);
             staff_slips::connect(router);
             request_preferences::connect(router);
             patron_action_sessions::connect(router);

@@ -22,15 +22,18 @@ pub fn connect(router: &mut Router) {
 }
 
 /// The reasons why a document may not be saved, from the document alone.
-type Check = fn(&Document) -> Vec<Refusal>;
+pub type Check = fn(&Document) -> Vec<Refusal>;
 
 /// Lets a check go before creation and replacement of a plain record.
-fn check_before_saving(router: &mut Router, record: &'static RecordType, check: Check) {
-    router.on("POST", record.path, move |call| async move {
-        refuse(&call, check)?;
-        routes::create(record, call).await
-    });
-    let item = router.item_path("PUT", record.path).expect("policies are replaced by id");
+pub fn check_before_saving(router: &mut Router, record: &'static RecordType, check: Check) {
+    // Some records are made with the tenant and never again.
+    if router.knows("POST", record.path) {
+        router.on("POST", record.path, move |call| async move {
+            refuse(&call, check)?;
+            routes::create(record, call).await
+        });
+    }
+    let item = router.item_path("PUT", record.path).expect("what is checked is replaced by id");
     router.on("PUT", item, move |call| async move {
         refuse(&call, check)?;
         routes::replace(record, call).await

@@ -1,0 +1,75 @@
+//! What a patron has and owes, as parts of a query that others complete.
+
+use super::decide::{Facts, OpenFee, OpenLoan};
+use crate::rulebook::Rulebook;
+use carrel_platform::Json;
+use carrel_records::time;
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// SQL of the open loans of the user given as an SQL expression: a JSON array, or null.
+pub fn open_loans_sql(user: &str) -> String {
+    format!(
+        "(SELECT jsonb_agg(jsonb_build_array(open_loan.id, open_loan.doc->'dueDate',
+                open_loan.doc->'dueDateChangedByRecall', lent_state.status, open_loan.doc->'loanPolicyId'))
+          FROM loan open_loan LEFT JOIN item_state lent_state ON lent_state.item_id = open_loan.item_id
+          WHERE open_loan.user_id = {user} AND open_loan.is_open)"
+    )
+}
+
+/// SQL of what the user has not settled: a JSON array, or null.
+pub fn open_fees_sql(user: &str) -> String {
+    format!(
+        "(SELECT jsonb_agg(jsonb_build_array(owed.id, owed.doc->'feeFineId', owed.doc->'loanId',
+                owed.doc->>'remaining'))
+          FROM accounts owed WHERE owed.user_id = {user} AND owed.doc->'status'->>'name' = 'Open'
+            AND coalesce((owed.doc->>'remaining')::numeric, 0) <> 0)"
+    )
+}
+
+/// Reads what the two expressions gave. The grace period is that of the loan's policy.
+pub fn read(loans: Option<Json>, fees: Option<Json>, book: &Rulebook, now: Timestamp) -> Facts {
+    Facts {
+        now,
+        loans: rows(loans).iter().filter_map(|loan| read_loan(loan, book)).collect(),
+        fees: rows(fees).iter().filter_map(read_fee).collect(),
+    }
+}
+
+fn rows(json: Option<Json>) -> Vec<Value> {
+    match json.map(|json| json.parse()) {
+        Some(Value::Array(rows)) => rows,
+        _ => Vec::new(),
+    }
+}
+
+fn read_loan(loan: &Value, book: &Rulebook) -> Option<OpenLoan> {
+    let status = loan[3].as_str().unwrap_or_default();
+    let grace = id(&loan[4])
+        .and_then(|policy| book.loan_policies.get(&policy)?.loans_policy.as_ref()?.grace_period.as_ref())
+        .map_or(SignedDuration::ZERO, |period| period.elapsed());
+    Some(OpenLoan {
+        id: id(&loan[0])?,
+        due_date: loan[1].as_str().and_then(time::parse),
+        recalled: loan[2] == true,
+        lost: matches!(status, "Declared lost" | "Aged to lost"),
+        claimed_returned: status == "Claimed returned",
+        grace,
+    })
+}
+
+fn read_fee(fee: &Value) -> Option<OpenFee> {
+    let amount = fee[3].as_str()?;
+    Some(OpenFee {
+        id: id(&fee[0])?,
+        fee_fine_id: id(&fee[1]),
+        loan: id(&fee[2]),
+        remaining: amount.parse().or_else(|_| Decimal::from_scientific(amount)).ok()?,
+    })
+}
+
+fn id(value: &Value) -> Option<Uuid> {
+    value.as_str().and_then(|id| Uuid::parse_str(id).ok())
+}
