@@ -17,8 +17,10 @@ type Answered<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 
 #[derive(Default)]
 pub struct Keeper {
     /// Expanded sets, each good for the book it was read from.
-    expanded: Mutex<HashMap<(String, Uuid), (Arc<Book>, Permissions)>>,
+    expanded: Mutex<HashMap<(String, Uuid), Expanded>>,
 }
+
+type Expanded = (Arc<Book>, Permissions);
 
 /// Past this many remembered callers the memory is emptied.
 const REMEMBERED: usize = 20_000;

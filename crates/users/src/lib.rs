@@ -1,27 +1,59 @@
 //! Users: accounts and their groups, logging in, permissions, and the settings of a tenant.
 
+pub mod address_types;
+pub mod custom_fields;
+pub mod departments;
 pub mod doorkeeper;
 pub mod login;
+pub mod notes;
+pub mod patron_pin;
 pub mod permissions;
+pub mod portraits;
+pub mod proxies;
 pub mod records;
 pub mod settings;
+pub mod staging_users;
+pub mod user;
+pub mod user_tenants;
 pub mod users_bl;
 
 use carrel_platform::{Router, Wing};
+use serde_json::Value;
+
+/// Tables and indexes beyond those of the declared records.
+const TABLES: &str = concat!(include_str!("login/tables.sql"), include_str!("tables.sql"));
 
 /// This wing.
 pub fn wing() -> Wing {
     Wing {
         name: "users",
         records: records::RECORD_TYPES,
-        tables: login::TABLES,
+        tables: TABLES,
         routes: |router: &mut Router| {
             login::connect(router);
             permissions::connect(router);
+            user::connect(router);
+            custom_fields::connect(router);
+            departments::connect(router);
+            address_types::connect(router);
+            proxies::connect(router);
+            patron_pin::connect(router);
+            user_tenants::connect(router);
+            staging_users::connect(router);
+            portraits::connect(router);
+            notes::connect(router);
             users_bl::connect(router);
             settings::connect(router);
         },
     }
+}
+
+/// What a new tenant has of this wing: collection paths and documents.
+pub fn first_records() -> Vec<(String, Value)> {
+    let mut records = permissions::first_records();
+    records.extend(portraits::first_records());
+    records.extend(notes::first_records());
+    records
 }
 
 #[cfg(test)]

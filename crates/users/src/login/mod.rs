@@ -12,9 +12,6 @@ pub mod password;
 mod route;
 pub mod tokens;
 
-/// Tables of this room.
-pub const TABLES: &str = include_str!("tables.sql");
-
 use crate::login::tokens::Pair;
 use carrel_platform::{Flight, Router, Tenant, Tx};
 use carrel_records::{Failure, Refusal};

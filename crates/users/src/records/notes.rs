@@ -1,8 +1,8 @@
-//! Notes on patrons and other things, by type.
+//! Notes on users and other things, and their types.
 
-use carrel_records::{PLAIN, RecordType, date, text, to, unique};
+use carrel_records::{Composed, PLAIN, RecordType, date, text, to, unique};
 
-/// A kind of note.
+/// A kind of note. FOLIO's table is named `type`, which says too little among all tables of a tenant.
 pub static NOTE_TYPE: RecordType = RecordType {
     name: "noteType",
     module: "mod-notes",
@@ -12,15 +12,20 @@ pub static NOTE_TYPE: RecordType = RecordType {
     shape: "
         id:string(uuid)
         name:string*
-        usage:object(ro)
-        usage.isAssigned:boolean(ro)
+        usage:object(ro,open)
     ",
+    closed: false,
     fields: &[text("name").indexed()],
-    unique: &[unique(&["name"])],
+    unique: &[unique(&["name"]).exact()],
+    composed: Some(Composed {
+        from: "note_type",
+        document: "note_type.doc || jsonb_build_object('usage', jsonb_build_object('isAssigned', \
+                   EXISTS (SELECT 1 FROM note n WHERE n.type_id = note_type.id)))",
+    }),
     ..PLAIN
 };
 
-/// What staff wrote on somebody or something.
+/// A note, linked to the things that it is about.
 pub static NOTE: RecordType = RecordType {
     name: "note",
     module: "mod-notes",
@@ -40,12 +45,18 @@ pub static NOTE: RecordType = RecordType {
         links[].id:string*
         links[].type:string*
     ",
+    closed: false,
     fields: &[
         text("title").indexed(),
         text("domain").indexed(),
-        text("type").indexed(),
+        text("content"),
         date("metadata.updatedDate").indexed(),
+        text("type").sql("note_type.doc->>'name'"),
     ],
     belongs_to: &[to("typeId", "note_type")],
+    composed: Some(Composed {
+        from: "note LEFT JOIN note_type ON note_type.id = note.type_id",
+        document: "note.doc || jsonb_build_object('type', note_type.doc->>'name')",
+    }),
     ..PLAIN
 };

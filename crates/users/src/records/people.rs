@@ -1,6 +1,8 @@
 //! Users and what belongs to them: groups, addresses, departments, proxies, pins, portraits.
 
-use carrel_records::{PLAIN, RecordType, Routes, boolean, date, joined, mentions, number, text, to, unique};
+use carrel_records::{
+    Composed, PLAIN, RecordType, Routes, array, boolean, date, joined, mentions, number, text, to, unique,
+};
 
 /// A patron, staff member or other account.
 pub static USER: RecordType = RecordType {
@@ -15,7 +17,7 @@ pub static USER: RecordType = RecordType {
         externalSystemId:string
         barcode:string
         active:boolean
-        type:string(enum=patron|staff|shadow|system|dcb)
+        type:string
         patronGroup:string(uuid)
         departments:array<string(uuid)>
         meta:object
@@ -64,6 +66,7 @@ pub static USER: RecordType = RecordType {
         text("externalSystemId").indexed().words(),
         boolean("active").indexed(),
         text("personal.preferredFirstName").words(),
+        array("departments"),
         text("customFields").words(),
         joined(
             "keywords",
@@ -84,7 +87,7 @@ pub static USER: RecordType = RecordType {
         date("metadata.updatedDate").indexed(),
     ],
     unique: &[unique(&["externalSystemId"]), unique(&["username"]), unique(&["barcode"])],
-    belongs_to: &[to("patronGroup", "groups")],
+    belongs_to: &[to("patronGroup", "groups").alias("patronGroup")],
     events: Some("users.users"),
     result_info: true,
     ..PLAIN
@@ -145,6 +148,11 @@ pub static DEPARTMENT: RecordType = RecordType {
     ",
     fields: &[text("code").indexed(), text("name").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
+    composed: Some(Composed {
+        from: "departments",
+        document: "departments.doc || jsonb_build_object('usageNumber', \
+                   (SELECT count(*) FROM users u WHERE u.doc->'departments' ? departments.id::text))",
+    }),
     ..PLAIN
 };
 

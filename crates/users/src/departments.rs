@@ -1,0 +1,82 @@
+//! Departments of the university, with the number of users that belong to each.
+//!
+//! Routes: `/departments…`. Changes departments.
+
+use crate::records::people::DEPARTMENT;
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::{routes, write};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::Value;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/departments", create);
+    router.on("PUT", "/departments/{id}", replace);
+    router.on("DELETE", "/departments/{id}", delete);
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    document.remove("usageNumber");
+    let tenant = call.tenant()?;
+    let ready = write::prepare_new(&DEPARTMENT, document, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &DEPARTMENT, &ready, call.now);
+    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    Ok(routes::created(&DEPARTMENT, &ready))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut document = call.object()?;
+    document.remove("usageNumber");
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &DEPARTMENT, id).await? else {
+        return Err(Failure::NotFound("Not found".into()));
+    };
+    let stored = stored.parse();
+    let ready = write::prepare_replacement(&DEPARTMENT, id, document, &stored, &call.caller, call.now)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &DEPARTMENT, &ready, &stored, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    Ok(Answer::no_content())
+}
+
+/// A department that users belong to stays.
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    // Whoever gives the department to a user meanwhile waits, and then finds it gone.
+    let rows = tx
+        .query(
+            "SELECT EXISTS (SELECT 1 FROM users WHERE users.doc->'departments' ? d.id::text)
+             FROM departments d WHERE d.id = $1 FOR UPDATE OF d",
+            vec![id.into()],
+        )
+        .await?;
+    let used: bool =
+        rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound("Not found".into()))?;
+    if used {
+        return Err(Failure::Conflict(format!("Key (id)=({id}) is still referenced from table \"users\".")));
+    }
+    write::delete(tx, &tenant.id, &DEPARTMENT, id, &call.library.records, call.now).await?;
+    Ok(Answer::no_content())
+}
+
+fn told(error: DatabaseError, document: &write::Document) -> Failure {
+    let constraint = error.constraint.clone().unwrap_or_default();
+    let known =
+        [("departments_pkey", "id"), ("departments_name_key", "name"), ("departments_code_key", "code")];
+    match known.into_iter().find(|(name, _)| constraint.starts_with(name)) {
+        Some((_, field)) if error.is_unique_violation() => {
+            let value = document.get(field).and_then(Value::as_str).unwrap_or_default();
+            Refusal::new(format!("Department with this {field} already exists"))
+                .with(field, value)
+                .of_storage()
+                .into()
+        }
+        _ => write::told(&DEPARTMENT, error, document),
+    }
+}

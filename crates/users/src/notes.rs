@@ -1,0 +1,282 @@
+//! Notes: on a patron, to be read at the next check-out, or on other things.
+//!
+//! Routes: `/notes…`, `/note-types…`, `/note-links…`. Changes notes and their types; a note without links is
+//! deleted.
+
+use crate::records::notes::{NOTE, NOTE_TYPE};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::write::{self, Document};
+use carrel_platform::record_store::{read, routes};
+use carrel_platform::{Answer, Bind, Call, Connection, Flight, Json, Router};
+use carrel_records::{Failure, RecordType, Refusal};
+use http::StatusCode;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// A tenant has at most so many types.
+const TYPES: i64 = 25;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/notes", |call| list(&NOTE, call));
+    router.on("POST", "/notes", create);
+    router.on("GET", "/notes/{id}", |call| find(&NOTE, "Note", call));
+    router.on("PUT", "/notes/{id}", replace);
+    router.on("DELETE", "/notes/{id}", |call| delete(&NOTE, "Note", call));
+    router.on("GET", "/note-types", |call| list(&NOTE_TYPE, call));
+    router.on("POST", "/note-types", create_type);
+    router.on("GET", "/note-types/{typeId}", |call| find(&NOTE_TYPE, "Note type", call));
+    router.on("PUT", "/note-types/{id}", replace_type);
+    router.on("DELETE", "/note-types/{id}", |call| delete(&NOTE_TYPE, "Note type", call));
+    router.on("GET", "/note-links/domain/{domain}/type/{type}/id/{id}", linked);
+    router.on("PUT", "/note-links/type/{type}/id/{id}", link);
+}
+
+/// The type that a new tenant has.
+pub fn first_records() -> Vec<(String, Value)> {
+    let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"carrel:note-type:general");
+    vec![(NOTE_TYPE.path.to_owned(), json!({"id": id, "name": "General note"}))]
+}
+
+/// FOLIO quirk: the default limit of notes is a thousand.
+async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let mut asked = read::Asked::read(&call.query)?;
+    asked.limit = call.query.number("limit", 1000, 0, i64::from(i32::MAX))?;
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, record, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(record)))
+}
+
+async fn find(record: &'static RecordType, noun: &str, call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let connection = call.tenant()?.reader().await?;
+    match read::find(&connection, record, id).await? {
+        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        None => Ok(unknown(noun, id)),
+    }
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    document.remove("type");
+    document.entry("links").or_insert(json!([]));
+    let tenant = call.tenant()?;
+    let ready = write::prepare_new(&NOTE, document, &call.caller, call.now).map_err(in_words_of_notes)?;
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &NOTE, &ready, call.now);
+    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let connection = tenant.writer().await?;
+    let stored = reread(&connection, &NOTE, ready.id).await?;
+    Ok(stored.status(StatusCode::CREATED).location(format!("/notes/{}", ready.id)))
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut document = call.object()?;
+    document.remove("type");
+    let unlinked = document.get("links").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &NOTE, id).await? else { return Ok(unknown("Note", id)) };
+    let stored = stored.parse();
+    if unlinked {
+        write::delete(tx, &tenant.id, &NOTE, id, &call.library.records, call.now).await?;
+        return Ok(Answer::no_content());
+    }
+    let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)
+        .map_err(in_words_of_notes)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &NOTE, &ready, &stored, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    Ok(Answer::no_content())
+}
+
+async fn delete(record: &'static RecordType, noun: &str, call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    let found = write::delete(tx, &tenant.id, record, id, &call.library.records, call.now).await.map_err(
+        |failure| match failure {
+            Failure::Conflict(_) => {
+                refusal(format!("Key (id)=({id}) is still referenced from table \"note\"."))
+            }
+            other => other,
+        },
+    )?;
+    Ok(if found { Answer::no_content() } else { unknown(noun, id) })
+}
+
+async fn create_type(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    document.remove("usage");
+    let tenant = call.tenant()?;
+    let ready =
+        write::prepare_new(&NOTE_TYPE, document, &call.caller, call.now).map_err(in_words_of_notes)?;
+    let mut tx = tenant.begin().await?;
+    if !call.caller.lenient {
+        let rows = tx.query("SELECT count(*) FROM note_type", vec![]).await?;
+        if rows.first().map_or(0, |row| row.get::<_, i64>(0)) >= TYPES {
+            return Err(Refusal::new(format!("Maximum number of note types allowed is {TYPES}"))
+                .with("limit", TYPES.to_string())
+                .kind("-1")
+                .code("NOTE_TYPES_LIMIT_REACHED")
+                .into());
+        }
+    }
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &NOTE_TYPE, &ready, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    Ok(routes::created(&NOTE_TYPE, &ready))
+}
+
+async fn replace_type(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut document = call.object()?;
+    document.remove("usage");
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &NOTE_TYPE, id).await? else {
+        return Ok(unknown("Note type", id));
+    };
+    let stored = stored.parse();
+    let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)
+        .map_err(in_words_of_notes)?;
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    Ok(Answer::no_content())
+}
+
+/// The notes of one domain by their link to one thing: those that have it, those that have not, or all.
+async fn linked(call: Call) -> Result<Answer, Failure> {
+    let link = json!([{"type": call.parameter(1), "id": call.parameter(2)}]);
+    let mut binds: Vec<Bind> = vec![call.parameter(0).into()];
+    let mut condition = String::from("note.doc->>'domain' = $1");
+    let status = call.query.get("status").unwrap_or("all").to_ascii_lowercase();
+    if status != "all" {
+        binds.push((&link).into());
+        let not = if status == "unassigned" { "NOT " } else { "" };
+        condition.push_str(&format!(" AND {not}coalesce(note.doc->'links' @> $2, false)"));
+    }
+    if let Some(search) = call.query.get("search").filter(|text| !text.trim().is_empty()) {
+        binds.push(format!("%{}%", search.replace(['\\', '%', '_'], "")).into());
+        condition.push_str(&format!(
+            " AND (note.doc->>'title' ILIKE ${0} OR note.doc->>'content' ILIKE ${0})",
+            binds.len()
+        ));
+    }
+    let types: Vec<String> = call.query.all("noteType").map(str::to_owned).collect();
+    if !types.is_empty() {
+        binds.push(types.into());
+        condition.push_str(&format!(" AND note_type.doc->>'name' = ANY(${})", binds.len()));
+    }
+    let (field, falls) = match call.query.get("orderBy") {
+        Some("title") => ("note.doc->>'title'", false),
+        Some("content") => ("note.doc->>'content'", false),
+        Some("noteType") => ("note_type.doc->>'name'", false),
+        Some("updatedDate") => ("note.doc->'metadata'->>'updatedDate'", true),
+        _ => ("note.id", false),
+    };
+    let falls = call.query.get("order").map_or(falls, |order| order.eq_ignore_ascii_case("desc"));
+    let order = if falls { "DESC" } else { "ASC" };
+    let limit = call.query.number("limit", 1000, 0, i64::from(i32::MAX))?.min(1000);
+    let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
+    let from = read::from_sql(&NOTE);
+    let place = binds.len();
+    let mut flight = Flight::new();
+    let count = flight.add(format!("SELECT count(*) FROM {from} WHERE {condition}"), binds.clone());
+    binds.extend([limit.into(), offset.into()]);
+    let page = flight.add(
+        format!(
+            "SELECT {} FROM {from} WHERE {condition} ORDER BY {field} {order}, note.id
+             LIMIT ${}::bigint OFFSET ${}::bigint",
+            read::document_sql(&NOTE),
+            place + 1,
+            place + 2
+        ),
+        binds,
+    );
+    let landed = call.tenant()?.reader().await?.fly(flight).await?;
+    let documents: Vec<Json> = landed.rows(page).iter().map(|row| row.get(0)).collect();
+    let total = landed.first(count).map_or(0, |row| row.get(0));
+    Ok(Answer::json_bytes(read::Page { documents, total }.to_bytes(&NOTE)))
+}
+
+/// Ties notes to a thing or unties them; one that is tied to nothing any more goes.
+async fn link(call: Call) -> Result<Answer, Failure> {
+    #[derive(serde::Deserialize)]
+    struct Changes {
+        notes: Vec<Change>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Change {
+        id: Uuid,
+        status: String,
+    }
+    let changes: Changes = call.read_json()?;
+    let link = json!({"id": call.parameter(1), "type": call.parameter(0)});
+    let mut flight = Flight::new();
+    for change in changes.notes {
+        let binds = vec![change.id.into(), (&json!([link])).into()];
+        match change.status.to_ascii_uppercase().as_str() {
+            "ASSIGNED" => flight.add(
+                "UPDATE note SET doc = jsonb_set(doc, '{links}', coalesce(doc->'links', '[]') || $2::jsonb)
+                 WHERE id = $1 AND NOT coalesce(doc->'links' @> $2::jsonb, false)",
+                binds,
+            ),
+            _ => {
+                flight.add(
+                    "UPDATE note SET doc = jsonb_set(doc, '{links}',
+                         (SELECT coalesce(jsonb_agg(link), '[]') FROM jsonb_array_elements(doc->'links') link
+                          WHERE NOT $2::jsonb @> jsonb_build_array(link)))
+                     WHERE id = $1 AND doc->'links' @> $2::jsonb",
+                    binds,
+                );
+                flight.add("DELETE FROM note WHERE id = $1 AND doc->'links' = '[]'", vec![change.id.into()])
+            }
+        };
+    }
+    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    Ok(Answer::no_content())
+}
+
+async fn reread(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Answer, Failure> {
+    let document = read::find(connection, record, id).await?;
+    document
+        .map(|document| Answer::json_bytes(document.0.into_bytes()))
+        .ok_or_else(|| Failure::internal("a record just written is there"))
+}
+
+fn refusal(words: String) -> Failure {
+    Refusal::new(words).kind("-1").code("VALIDATION_ERROR").into()
+}
+
+fn in_words_of_notes(failure: Failure) -> Failure {
+    match failure {
+        Failure::Refused(refusals) => Failure::Refused(
+            refusals.into_iter().map(|refusal| refusal.kind("-1").code("VALIDATION_ERROR")).collect(),
+        ),
+        other => other,
+    }
+}
+
+fn told(error: DatabaseError, document: &Document) -> Failure {
+    let value = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    if error.is_foreign_key_violation() {
+        return refusal(format!("Key (type_id)=({}) is not present in table \"type\".", value("typeId")));
+    }
+    if error.is_unique_violation() {
+        let of_id = error.constraint.as_deref().is_some_and(|name| name.ends_with("pkey"));
+        let key = if of_id { "id" } else { "name" };
+        return refusal(format!("Key ({key})=({}) already exists.", value(key)));
+    }
+    error.into()
+}
+
+/// FOLIO quirk: what is not found is told in the shape of a refusal.
+fn unknown(noun: &str, id: Uuid) -> Answer {
+    let error = Refusal::new(format!("{noun} with ID [{id}] was not found"))
+        .kind("-1")
+        .code("NOT_FOUND_ERROR")
+        .to_json();
+    Answer::json(&json!({"errors": [error], "total_records": 1})).status(StatusCode::NOT_FOUND)
+}

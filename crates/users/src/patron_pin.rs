@@ -1,0 +1,65 @@
+//! A patron's PIN, for machines that ask for one; kept as a hash.
+//!
+//! Routes: `/patron-pin`, `/patron-pin/verify`. The id is the user's.
+
+use crate::login::password;
+use crate::records::people::PATRON_PIN;
+use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_records::Failure;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+#[derive(Deserialize)]
+struct Pin {
+    id: Uuid,
+    #[serde(default)]
+    pin: String,
+}
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/patron-pin", keep);
+    router.on("DELETE", "/patron-pin", forget);
+    router.on("POST", "/patron-pin/verify", verify);
+}
+
+async fn keep(call: Call) -> Result<Answer, Failure> {
+    let sent: Pin = call.read_json()?;
+    let document = json!({"id": sent.id, "pin": password::hash(&sent.pin).await?});
+    let mut flight = Flight::new();
+    flight.add(
+        format!(
+            "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc",
+            PATRON_PIN.table
+        ),
+        vec![sent.id.into(), Bind::Json(document.to_string())],
+    );
+    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    Ok(Answer::text(StatusCode::CREATED, ""))
+}
+
+async fn forget(call: Call) -> Result<Answer, Failure> {
+    let sent: Pin = call.read_json()?;
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM patronpin WHERE id = $1", vec![sent.id.into()]);
+    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    Ok(Answer::text(StatusCode::OK, ""))
+}
+
+/// 200 for the right PIN; 422 without a word for any other, and for a patron who has none.
+async fn verify(call: Call) -> Result<Answer, Failure> {
+    let sent: Pin = call.read_json()?;
+    let connection = call.tenant()?.writer().await?;
+    let rows =
+        connection.query("SELECT doc->>'pin' FROM patronpin WHERE id = $1", vec![sent.id.into()]).await?;
+    drop(connection);
+    let fits = match rows.first().and_then(|row| row.get::<_, Option<String>>(0)) {
+        Some(hash) => password::fits(&sent.pin, &hash).await?,
+        None => {
+            password::pretend(&sent.pin).await?;
+            false
+        }
+    };
+    Ok(Answer::text(if fits { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }, ""))
+}

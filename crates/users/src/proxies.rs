@@ -1,0 +1,46 @@
+//! Who may act as proxy for which sponsor: a pair stands once.
+//!
+//! Routes: `POST /proxiesfor`; the others are those of a plain record.
+
+use crate::records::people::PROXIES_FOR;
+use carrel_platform::record_store::{routes, write};
+use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::Value;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/proxiesfor", create);
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let sent_id = document.get("id").and_then(Value::as_str).map(str::to_owned);
+    let tenant = call.tenant()?;
+    let ready = write::prepare_new(&PROXIES_FOR, document, &call.caller, call.now)?;
+    let mut tx = tenant.begin().await?;
+    let pair = |key: &str| ready.document.get(key).and_then(Value::as_str).map(str::to_owned);
+    if let (Some(user), Some(proxy)) = (pair("userId"), pair("proxyUserId")) {
+        // The sponsor's row is held, so that the same pair sent twice at once is told the second time.
+        let mut flight = Flight::new();
+        flight.add(
+            "SELECT 1 FROM users WHERE id = $1::text::uuid FOR NO KEY UPDATE",
+            vec![user.as_str().into()],
+        );
+        let standing = flight.add(
+            "SELECT 1 FROM proxyfor WHERE user_id = $1::text::uuid AND proxy_user_id = $2::text::uuid",
+            vec![user.into(), proxy.into()],
+        );
+        if tx.fly(flight).await?.first(standing).is_some() {
+            let refusal = Refusal::new("Proxy relationship already exists").of_storage();
+            return Err(match sent_id {
+                Some(id) => refusal.with("proxyFor", id),
+                None => refusal.with_null("proxyFor"),
+            }
+            .into());
+        }
+    }
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &tenant.id, &PROXIES_FOR, &ready, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| write::told(&PROXIES_FOR, error, &ready.document))?;
+    Ok(routes::created(&PROXIES_FOR, &ready))
+}

@@ -1,0 +1,5 @@
+-- Whose departments, addresses and portraits are which: asked before one of them is deleted.
+CREATE INDEX IF NOT EXISTS users_departments ON users USING gin ((doc->'departments'));
+CREATE INDEX IF NOT EXISTS users_addresses ON users USING gin ((doc->'personal'->'addresses') jsonb_path_ops);
+-- Who has a value in which field that the library has added.
+CREATE INDEX IF NOT EXISTS users_custom_fields ON users USING gin ((doc->'customFields'));

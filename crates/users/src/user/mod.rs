@@ -1,0 +1,180 @@
+//! Users: patrons, staff and other accounts.
+//!
+//! Routes: `/users…` but for portraits, and the timer that ends expired accounts (`expiry`). Reads groups, address
+//! types, departments and added fields; changes users, and ends the tokens of those who are no longer active.
+//! Announces `users.users`.
+
+mod decide;
+mod expiry;
+
+use crate::login::tokens;
+use crate::records::people::USER;
+use crate::user::decide::{Doing, Facts};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::write::{self, Document, Ready};
+use carrel_platform::record_store::{read, routes};
+use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_records::{Failure, Refusal, time};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub use expiry::end_expired;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/users", create);
+    router.on("PUT", "/users/{id}", replace);
+    router.on("DELETE", "/users/{id}", delete);
+    router.on("DELETE", "/users", delete_many);
+    expiry::connect(router);
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let tx = call.tenant()?.begin().await?;
+    let ready = store_new(&call, tx, document).await?;
+    Ok(routes::created(&USER, &ready))
+}
+
+/// Checks and stores a new user.
+async fn store_new(call: &Call, mut tx: Tx, mut document: Document) -> Result<Ready, Failure> {
+    decide::tidy(&mut document, Doing::Creating);
+    let now: Value = time::format(call.now).into();
+    document.insert("createdDate".into(), now.clone());
+    document.insert("updatedDate".into(), now);
+    let ready = write::prepare_new(&USER, document, &call.caller, call.now)?;
+    if !call.caller.lenient {
+        let facts = gather(&mut tx, &ready.document).await?;
+        decide::refuse(&ready.document, &facts, Doing::Creating)?;
+    }
+    let mut flight = Flight::new();
+    write::insert(&mut flight, &call.tenant()?.id, &USER, &ready, call.now);
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document, Doing::Creating))?;
+    Ok(ready)
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut document = call.object()?;
+    let named = decide::text(&document, "id").and_then(|text| Uuid::parse_str(text).ok());
+    if named != Some(id) && !call.caller.lenient {
+        return Err(Failure::Invalid("You cannot change the value of the id field".into()));
+    }
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &USER, id).await? else {
+        if !call.caller.lenient {
+            return Err(Failure::NotFound(id.to_string()));
+        }
+        document.insert("id".into(), id.to_string().into());
+        store_new(&call, tx, document).await?;
+        return Ok(Answer::no_content());
+    };
+    let stored = stored.parse();
+    decide::tidy(&mut document, Doing::Replacing);
+    document.insert("updatedDate".into(), time::format(call.now).into());
+    match stored.get("createdDate") {
+        Some(created) => document.insert("createdDate".into(), created.clone()),
+        None => document.remove("createdDate"),
+    };
+    let ready = write::prepare_replacement(&USER, id, document, &stored, &call.caller, call.now)?;
+    if !call.caller.lenient {
+        let facts = gather(&mut tx, &ready.document).await?;
+        decide::refuse(&ready.document, &facts, Doing::Replacing)?;
+    }
+    let mut flight = Flight::new();
+    write::update(&mut flight, &tenant.id, &USER, &ready, &stored, call.now);
+    let ends = stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
+    if ends {
+        tokens::end_all(&mut flight, vec![id], call.now);
+    }
+    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document, Doing::Replacing))?;
+    if ends {
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::no_content())
+}
+
+/// With the user go the blocks that staff have put on him; loans and requests keep the bare id.
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let rows = tx.query("DELETE FROM users WHERE id = $1 RETURNING doc", vec![id.into()]).await?;
+    let stored: Json = rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound(id.to_string()))?;
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM manualblocks WHERE user_id = $1", vec![id.into()]);
+    write::announce_delete(&mut flight, &tenant.id, &USER, id, &stored, call.now);
+    tokens::end_all(&mut flight, vec![id], call.now);
+    tx.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
+
+async fn delete_many(call: Call) -> Result<Answer, Failure> {
+    let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
+    let Some(text) = text else {
+        return Err(Failure::Invalid("Expected CQL but query parameter is empty".into()));
+    };
+    let query = read::parse(text)?;
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    write::delete_matching(tx, &tenant.id, &USER, Some(&query), &call.library.records, call.now).await?;
+    Ok(Answer::no_content())
+}
+
+/// What the record names, held so that it stands when the record does.
+async fn gather(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
+    let group = decide::text(document, "patronGroup").and_then(|id| Uuid::parse_str(id).ok());
+    let (types, departments) = (decide::address_types(document), decide::departments(document));
+    let has_fields =
+        document.get("customFields").and_then(Value::as_object).is_some_and(|values| !values.is_empty());
+    let mut flight = Flight::new();
+    let group = group.map(|id| flight.add("SELECT 1 FROM groups WHERE id = $1", vec![id.into()]));
+    let ids = |table| format!("SELECT id FROM {table} WHERE id = ANY($1) FOR KEY SHARE");
+    let types = (!types.is_empty()).then(|| flight.add(ids("addresstype"), vec![types.into()]));
+    let departments =
+        (!departments.is_empty()).then(|| flight.add(ids("departments"), vec![departments.into()]));
+    let fields = has_fields.then(|| flight.add("SELECT doc FROM custom_fields", vec![]));
+    if flight.is_empty() {
+        return Ok(Facts::default());
+    }
+    let landed = tx.fly(flight).await?;
+    let found = |step: Option<usize>| {
+        step.map(|step| landed.rows(step).iter().map(|row| row.get::<_, Uuid>(0)).collect())
+            .unwrap_or_default()
+    };
+    Ok(Facts {
+        group_found: group.is_some_and(|step| landed.first(step).is_some()),
+        address_types: found(types),
+        departments: found(departments),
+        custom_fields: fields
+            .map(|step| landed.rows(step).iter().map(|row| row.get::<_, Json>(0).parse()).collect())
+            .unwrap_or_default(),
+    })
+}
+
+/// FOLIO quirk: a name that is taken is refused with 422 to a new user and with plain text to another.
+fn told(error: DatabaseError, document: &Document, doing: Doing) -> Failure {
+    let constraint = error.constraint.clone().unwrap_or_default();
+    if !error.is_unique_violation() {
+        return write::told(&USER, error, document);
+    }
+    let known = [
+        ("users_pkey", "id", "User with this id already exists"),
+        ("users_username_key", "username", "User with this username already exists"),
+        ("users_barcode_key", "barcode", "This barcode has already been taken"),
+    ];
+    let known = known.into_iter().find(|(name, ..)| constraint.starts_with(name));
+    match (known, doing) {
+        (Some((_, key, words)), Doing::Creating) => {
+            let value = decide::text(document, key).unwrap_or_default();
+            Refusal::new(words).with(key, value).of_storage().into()
+        }
+        (Some((.., words)), Doing::Replacing) => Failure::Conflict(words.into()),
+        (None, Doing::Creating) => write::told(&USER, error, document),
+        (None, Doing::Replacing) => Failure::Conflict(format!(
+            "Key (lower(f_unaccent(jsonb ->> 'externalSystemId'::text)))=({}) already exists.",
+            decide::text(document, "externalSystemId").unwrap_or_default().to_lowercase()
+        )),
+    }
+}

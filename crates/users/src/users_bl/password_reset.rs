@@ -1,0 +1,101 @@
+//! A new password: by the old one, or by a link that staff give out.
+//!
+//! Routes: `/bl-users/settings/myprofile/password`, `/bl-users/password-reset/link`, `…/validate`, `…/reset`. The
+//! link carries a token that allows the last two and names the leave to set the password. FOLIO also mails the
+//! link; here the one who asks for it gets it in the answer.
+
+use crate::login::credentials::{self, ResetAction};
+use crate::login::tokens;
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::{Failure, Refusal, time};
+use jiff::SignedDuration;
+use serde_json::json;
+use uuid::Uuid;
+
+/// What stands in place of a user's name in the token of a link.
+const SUBJECT: &str = "UNDEFINED_USER__RESET_PASSWORD_";
+const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
+const PERMISSIONS: [&str; 2] =
+    ["users-bl.password-reset-link.validate", "users-bl.password-reset-link.reset"];
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/bl-users/settings/myprofile/password", |call| async move {
+        credentials::change(&call).await?;
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/bl-users/password-reset/link", link);
+    router.on("POST", "/bl-users/password-reset/validate", |call| async move {
+        leave(&call).await?;
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/bl-users/password-reset/reset", reset);
+}
+
+async fn link(call: Call) -> Result<Answer, Failure> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asked {
+        user_id: Uuid,
+    }
+    let asked: Asked = call.read_json()?;
+    let tenant = call.tenant()?;
+    let connection = tenant.writer().await?;
+    let rows = connection
+        .query(
+            "SELECT coalesce(doc->>'username', ''), (SELECT doc->>'baseUrl' FROM baseurl LIMIT 1)
+             FROM users WHERE id = $1",
+            vec![asked.user_id.into()],
+        )
+        .await?;
+    drop(connection);
+    let (username, base): (String, Option<String>) =
+        rows.first().map(|row| (row.get(0), row.get(1))).ok_or_else(|| {
+            Refusal::new(format!("User with id '{}' not found", asked.user_id)).code("user.not-found")
+        })?;
+    if username.trim().is_empty() {
+        let words = "User without username cannot reset password";
+        return Err(Refusal::new(words).code("user.absent-username").into());
+    }
+    let (id, ends) = (Uuid::new_v4(), call.now + GOOD_FOR);
+    let action = ResetAction { id, user_id: asked.user_id, expiration_time: time::format(ends) };
+    credentials::keep_action(tenant, &action).await?;
+    let keys = &call.library.keys;
+    let token =
+        tokens::for_one_purpose(keys, &tenant.id, format!("{SUBJECT}{id}"), &PERMISSIONS, ends, call.now);
+    let base = base.unwrap_or_else(|| "http://localhost:3000".into());
+    let base = base.trim_end_matches('/');
+    Ok(Answer::json(&json!({"link": format!("{base}/reset-password/{token}?tenant={}", tenant.id)})))
+}
+
+async fn reset(call: Call) -> Result<Answer, Failure> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Sent {
+        new_password: String,
+    }
+    let sent: Sent = call.read_json()?;
+    let action = leave(&call).await?;
+    credentials::set_by_action(call.tenant()?, action, &sent.new_password, call.now).await?;
+    Ok(Answer::no_content())
+}
+
+/// The leave that the caller's token names, while it is good.
+async fn leave(call: &Call) -> Result<Uuid, Failure> {
+    let refused = |words: String, code| Failure::from(Refusal::new(words).code(code));
+    let name = call.caller.username.as_deref().unwrap_or_default();
+    let id = name.strip_prefix(SUBJECT).and_then(|id| Uuid::parse_str(id).ok());
+    let id = id.ok_or_else(|| refused("Invalid token.".into(), "link.invalid"))?;
+    let tenant = call.tenant()?;
+    let (user, ends) = credentials::action_of(tenant, id)
+        .await?
+        .ok_or_else(|| refused(format!("PasswordResetAction with id = {id} is not found"), "link.used"))?;
+    if ends <= call.now {
+        return Err(refused(format!("PasswordResetAction with id = {id} is expired"), "link.expired"));
+    }
+    let connection = tenant.writer().await?;
+    let rows = connection.query("SELECT 1 FROM users WHERE id = $1", vec![user.into()]).await?;
+    match rows.is_empty() {
+        true => Err(refused(format!("User with id = {user} in not found"), "link.invalid")),
+        false => Ok(id),
+    }
+}
