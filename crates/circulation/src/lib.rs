@@ -22,6 +22,7 @@ pub mod request_preferences;
 pub mod rulebook;
 pub mod rules;
 pub mod staff_slips;
+pub mod use_at_location;
 
 use carrel_platform::{Router, Wing};
 
@@ -39,6 +40,7 @@ pub fn wing() -> Wing {
             renewal::connect(router);
             claims::connect(router);
             anonymization::connect(router);
+            use_at_location::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);

@@ -81,7 +81,13 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     };
     let loan_date = order.loan_date.as_deref().and_then(time::parse).unwrap_or(asking.now);
     let due = due_date(facts, order, asking, book, &terms, patron, item, loan_date, service_point)?;
-    let loan = loan(facts, order, asking, &policies, patron, item, loan_date, &due, service_point);
+    let mut loan = loan(facts, order, asking, &policies, patron, item, loan_date, &due, service_point);
+    let for_use_here =
+        terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
+    if book.features.for_use_at_location && for_use_here {
+        let used = json!({"status": "In use", "statusDate": time::format(asking.now)});
+        loan.insert("forUseAtLocation".into(), used);
+    }
     Ok(CheckOut {
         loan,
         loan_id: asking.loan_id,

@@ -1,0 +1,49 @@
+//! Use at the location: an item lent for the reading room is held at the desk when the reader leaves, and picked
+//! up again when he comes back; the loan goes on meanwhile.
+//!
+//! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and
+//! `POST /circulation/pickup-by-barcode-for-use-at-location`. Reads the item with its open loan, changes the
+//! loan with a history row, announces `circulation.loan`. Answers 400 while the feature `forUseAtLocation` is off.
+
+mod apply;
+mod decide;
+mod facts;
+mod route;
+
+pub use route::connect;
+
+use crate::rulebook::Rulebook;
+use carrel_platform::Tenant;
+use carrel_records::Failure;
+use decide::Changed;
+use jiff::Timestamp;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What the desk does with the item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    Hold { item_barcode: String },
+    PickUp { item_barcode: String, user_barcode: String },
+}
+
+impl Order {
+    fn item_barcode(&self) -> &str {
+        match self {
+            Order::Hold { item_barcode } | Order::PickUp { item_barcode, .. } => item_barcode,
+        }
+    }
+}
+
+/// Holds the item, or hands it out again, durably.
+pub async fn carry_out(
+    tenant: &Arc<Tenant>,
+    order: &Order,
+    by: Option<Uuid>,
+    now: Timestamp,
+) -> Result<(Changed, Arc<Rulebook>), Failure> {
+    let (tx, facts, book) = facts::gather(tenant, order).await?;
+    let changed = decide::decide(facts, order, &book, by, now)?;
+    apply::apply(tx, tenant, &changed, now).await?;
+    Ok((changed, book))
+}
