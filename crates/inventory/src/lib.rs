@@ -1,7 +1,9 @@
 //! Inventory: instances, holdings, items, locations and service points.
 
 mod batch;
+mod bound_with;
 mod call_number;
+mod checked;
 mod effective_location;
 mod fields;
 pub mod holdings;
@@ -13,8 +15,10 @@ mod item_view;
 pub mod items;
 mod mark_item;
 mod moving;
+mod places;
 pub mod records;
 mod saving;
+mod title_links;
 
 use carrel_platform::{Router, Wing};
 
@@ -34,4 +38,7 @@ fn routes(router: &mut Router) {
     instance_view::routes(router);
     mark_item::routes(router);
     moving::routes(router);
+    bound_with::routes(router);
+    places::routes(router);
+    title_links::routes(router);
 }
