@@ -2,3 +2,4 @@
 
 mod circulation;
 mod house;
+mod inventory;

@@ -1,0 +1,98 @@
+//! Many records in one call: all or none.
+
+use super::items::another_copy;
+use carrel_testkit::LendingLibrary;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const BATCH: &str = "/item-storage/batch/synchronous";
+
+async fn copies(library: &LendingLibrary, number: usize) -> Vec<Value> {
+    let book = library.book().await;
+    (0..number).map(|_| another_copy(library, book.holdings)).collect()
+}
+
+#[tokio::test]
+async fn a_thousand_items_come_in_one_call() {
+    let library = LendingLibrary::open().await;
+    let items = copies(&library, 1_000).await;
+    library.admin().post(BATCH, &json!({"items": items})).await.expect(201);
+
+    let query =
+        format!("/item-storage/items?query=barcode=={}", items[999]["barcode"].as_str().unwrap_or(""));
+    let last = library.admin().get(&query).await.expect(200)["items"][0].clone();
+    assert_eq!(last["order"], 1_001);
+    assert_eq!(last["effectiveLocationId"], json!(library.location));
+    let database = library.library.database().await;
+    let row = database
+        .query_one("SELECT count(*), count(DISTINCT doc->>'hrid') FROM item", &[])
+        .await
+        .expect("the items are there");
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (1_001, 1_001));
+}
+
+#[tokio::test]
+async fn one_wrong_item_keeps_out_all() {
+    let library = LendingLibrary::open().await;
+    for (property, value) in [
+        ("barcode", json!("twice")),
+        ("materialTypeId", json!(Uuid::new_v4())),
+        ("holdingsRecordId", json!(Uuid::new_v4())),
+        ("status", Value::Null),
+    ] {
+        let mut items = copies(&library, 5).await;
+        items[0]["barcode"] = json!("twice");
+        items[3][property] = value;
+        library.admin().post(BATCH, &json!({"items": items})).await.expect(422);
+        let found = library.admin().get("/item-storage/items?query=barcode==twice").await.expect(200);
+        assert_eq!(found["totalRecords"], 0, "{property}");
+    }
+}
+
+#[tokio::test]
+async fn an_upsert_replaces_what_is_stored_in_its_version() {
+    let library = LendingLibrary::open().await;
+    let mut items = copies(&library, 3).await;
+    let admin = library.admin();
+    admin.post(BATCH, &json!({"items": items[..2]})).await.expect(201);
+    for item in &mut items {
+        item["status"] = json!({"name": "Missing"});
+        item["_version"] = json!(1);
+    }
+    admin.post(BATCH, &json!({"items": items})).await.expect(422);
+    let upsert = format!("{BATCH}?upsert=true");
+    admin.post(&upsert, &json!({"items": items})).await.expect(201);
+    let missing = admin.get("/item-storage/items?query=status.name==Missing").await.expect(200);
+    assert_eq!(missing["totalRecords"], 3);
+    assert_eq!(admin.post(&upsert, &json!({"items": items})).await.status, 409);
+    let unsafe_upsert = "/item-storage/batch/synchronous-unsafe?upsert=true";
+    admin.post(unsafe_upsert, &json!({"items": items})).await.expect(201);
+}
+
+#[tokio::test]
+async fn titles_and_holdings_come_in_batches_too() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let instance = admin.get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+    let titles: Vec<Value> = (0..10)
+        .map(|number| {
+            json!({"id": Uuid::new_v4(), "title": format!("Title {number}"), "source": "FOLIO",
+                "instanceTypeId": instance["instanceTypeId"]})
+        })
+        .collect();
+    admin.post("/instance-storage/batch/synchronous", &json!({"instances": titles})).await.expect(201);
+    let record = admin.get(&format!("/holdings-storage/holdings/{}", book.holdings)).await.expect(200);
+    let records: Vec<Value> = titles
+        .iter()
+        .map(|title| {
+            json!({"instanceId": title["id"], "permanentLocationId": library.location, "sourceId": record["sourceId"]})
+        })
+        .collect();
+    admin.post("/holdings-storage/batch/synchronous", &json!({"holdingsRecords": records})).await.expect(201);
+    let query =
+        format!("/holdings-storage/holdings?query=instanceId=={}", titles[9]["id"].as_str().unwrap_or(""));
+    let stored = admin.get(&query).await.expect(200)["holdingsRecords"][0].clone();
+    assert_eq!(stored["effectiveLocationId"], json!(library.location));
+    assert!(stored["hrid"].as_str().is_some_and(|hrid| hrid.starts_with("ho")), "{stored}");
+}

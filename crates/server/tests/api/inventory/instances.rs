@@ -1,0 +1,86 @@
+//! Instances as cataloguers see them.
+
+use carrel_testkit::LendingLibrary;
+use serde_json::{Value, json};
+
+async fn described(library: &LendingLibrary, differs: Value) -> Value {
+    let book = library.book().await;
+    let stored =
+        library.admin().get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+    let mut instance =
+        json!({"title": "Quarterly", "source": "FOLIO", "instanceTypeId": stored["instanceTypeId"]});
+    for (name, value) in differs.as_object().expect("an object of differences") {
+        instance[name] = value.clone();
+    }
+    instance
+}
+
+#[tokio::test]
+async fn a_journal_knows_what_came_before_and_after() {
+    let library = LendingLibrary::open().await;
+    let admin = library.admin();
+    let later = library.book().await.instance;
+    let journal = described(
+        &library,
+        json!({"precedingTitles": [{"title": "Monthly"}], "succeedingTitles": [{"succeedingInstanceId": later}]}),
+    )
+    .await;
+    let created = admin.post("/inventory/instances", &journal).await.expect(201);
+    let path = format!("/inventory/instances/{}", created["id"].as_str().unwrap_or_default());
+    let mut view = admin.get(&path).await.expect(200);
+    assert_eq!(view["precedingTitles"][0]["title"], "Monthly");
+    assert!(
+        view["succeedingTitles"][0]["title"].as_str().is_some_and(|title| title.starts_with("Book")),
+        "{view}"
+    );
+    let of_later = admin.get(&format!("/inventory/instances/{later}")).await.expect(200);
+    assert_eq!(of_later["precedingTitles"][0]["title"], "Quarterly");
+
+    view["succeedingTitles"] = json!([]);
+    admin.put(&path, &view).await.expect(204);
+    let of_later = admin.get(&format!("/inventory/instances/{later}")).await.expect(200);
+    assert_eq!(of_later["precedingTitles"], json!([]));
+}
+
+#[tokio::test]
+async fn what_an_instance_cannot_be_is_told() {
+    let library = LendingLibrary::open().await;
+    let admin = library.admin();
+    for (differs, status, words) in [
+        (json!({"title": " "}), 400, "Title must be provided for an instance"),
+        (
+            json!({"deleted": true, "staffSuppress": false}),
+            400,
+            "staffSuppress and discoverySuppress cannot be set to false if instance is marked as deleted",
+        ),
+        (json!({"precedingTitles": [{}]}), 422, "Title is required for unconnected preceding title"),
+    ] {
+        let answer = admin.post("/inventory/instances", &described(&library, differs).await).await;
+        assert_eq!(answer.status, status);
+        assert!(answer.text().contains(words), "{}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn a_patch_changes_what_it_names() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let path = format!("/instance-storage/instances/{}", book.instance);
+    let patch = json!({"editions": ["2nd"]}).to_string().into();
+    library.admin().call("PATCH", &path, Some(patch)).await.expect(204);
+    let stored = library.admin().get(&path).await.expect(200);
+    assert_eq!(stored["editions"], json!(["2nd"]));
+    assert!(stored["title"].is_string());
+}
+
+#[tokio::test]
+async fn a_deleted_instance_is_hidden_and_stays() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let path = format!("/inventory/instances/{}", book.instance);
+    library.admin().delete(&format!("{path}/mark-deleted")).await.expect(204);
+    let view = library.admin().get(&path).await.expect(200);
+    for name in ["deleted", "staffSuppress", "discoverySuppress"] {
+        assert_eq!(view[name], true, "{name}");
+    }
+}

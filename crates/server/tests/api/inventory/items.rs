@@ -1,0 +1,249 @@
+//! Items through the storage API and as the desk sees them.
+
+use carrel_testkit::LendingLibrary;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// A new item on the shelf of a book, not yet stored.
+pub fn another_copy(library: &LendingLibrary, holdings: Uuid) -> Value {
+    json!({"id": Uuid::new_v4(), "holdingsRecordId": holdings, "barcode": Uuid::new_v4(),
+        "status": {"name": "Available"}, "materialTypeId": library.material_type,
+        "permanentLoanTypeId": library.loan_type})
+}
+
+fn path(item: &Value) -> String {
+    format!("/item-storage/items/{}", item["id"].as_str().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn an_item_takes_location_and_call_number_from_its_holdings_record() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+
+    let item =
+        library.admin().post("/item-storage/items", &another_copy(&library, book.holdings)).await.expect(201);
+
+    assert_eq!(item["effectiveLocationId"], json!(library.location));
+    assert!(item["effectiveCallNumberComponents"]["callNumber"].is_string());
+    assert_eq!(item["effectiveShelvingOrder"], item["effectiveCallNumberComponents"]["callNumber"]);
+    assert!(item["hrid"].as_str().is_some_and(|hrid| hrid.starts_with("it0000")), "{item}");
+    assert_eq!(item["order"], 2, "the book's own copy is the first");
+    assert_eq!(library.admin().get(&path(&item)).await.expect(200), item);
+}
+
+#[tokio::test]
+async fn the_state_of_an_item_is_stored_apart_and_shown_together() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let mut item = another_copy(&library, book.holdings);
+    item["status"] = json!({"name": "In transit"});
+    item["inTransitDestinationServicePointId"] = json!(library.other_desk.0);
+    item["lastCheckIn"] =
+        json!({"dateTime": "2024-05-01T10:00:00.000+00:00", "servicePointId": library.main_desk.0});
+    library.admin().post("/item-storage/items", &item).await.expect(201);
+
+    let stored = library.admin().get(&path(&item)).await.expect(200);
+    for name in ["inTransitDestinationServicePointId", "lastCheckIn"] {
+        assert_eq!(stored[name], item[name], "{name}");
+    }
+    assert_eq!(stored["status"]["name"], "In transit");
+
+    let database = library.library.database().await;
+    let row = database
+        .query_one("SELECT doc::text FROM item WHERE id = $1::text::uuid", &[&item["id"].as_str()])
+        .await
+        .expect("the item is there");
+    let document: String = row.get(0);
+    assert!(!document.contains("In transit") && !document.contains("lastCheckIn"), "{document}");
+}
+
+#[tokio::test]
+async fn items_are_found_by_their_state() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let mut item = another_copy(&library, book.holdings);
+    item["status"] = json!({"name": "In transit"});
+    item["inTransitDestinationServicePointId"] = json!(library.other_desk.0);
+    library.admin().post("/item-storage/items", &item).await.expect(201);
+
+    for query in [
+        "status.name==\"In transit\"".to_owned(),
+        "status.name<>Available".to_owned(),
+        "status.name==(\"In transit\" or Missing)".to_owned(),
+        format!("inTransitDestinationServicePointId=={}", library.other_desk.0),
+        "status.date>2020-01-01 and status.name=transit".to_owned(),
+    ] {
+        let found = library.admin().get(&format!("/item-storage/items?query={query}")).await.expect(200);
+        assert_eq!(found["totalRecords"], 1, "{query}");
+        assert_eq!(found["items"][0]["id"], item["id"], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_replacement_carries_the_version_that_it_replaces() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    item["copyNumber"] = json!("2");
+    admin.put(&path(&item), &item).await.expect(204);
+    assert_eq!(admin.put(&path(&item), &item).await.status, 409);
+    item["_version"] = json!(-1);
+    assert_eq!(admin.put(&path(&item), &item).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_scan_counts_as_a_new_version() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    let admin = library.admin();
+    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    library.check_out(&book, &patron).await.expect(201);
+
+    item["copyNumber"] = json!("2");
+    assert_eq!(admin.put(&path(&item), &item).await.status, 409);
+
+    let mut item = admin.get(&path(&item)).await.expect(200);
+    assert_eq!(item["status"]["name"], "Checked out");
+    item["copyNumber"] = json!("2");
+    admin.put(&path(&item), &item).await.expect(204);
+    let after = admin.get(&path(&item)).await.expect(200);
+    assert_eq!(after["_version"].as_i64(), item["_version"].as_i64().map(|version| version + 1));
+    assert_eq!(after["status"], item["status"]);
+}
+
+#[tokio::test]
+async fn the_date_of_a_status_changes_with_its_name_only() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let before = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let mut item = before.clone();
+    item["status"] = json!({"name": "Available", "date": "2001-01-01T00:00:00.000+00:00"});
+    admin.put(&path(&item), &item).await.expect(204);
+    let mut item = admin.get(&path(&item)).await.expect(200);
+    assert_eq!(item["status"], before["status"]);
+    item["status"]["name"] = json!("Missing");
+    admin.put(&path(&item), &item).await.expect(204);
+    let after = admin.get(&path(&item)).await.expect(200);
+    assert_ne!(after["status"]["date"], before["status"]["date"]);
+}
+
+#[tokio::test]
+async fn what_an_item_cannot_be_is_told_in_folios_words() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let nothing = Uuid::new_v4();
+    for (property, value, words) in [
+        ("holdingsRecordId", json!(nothing), "Holdings record does not exist".to_owned()),
+        (
+            "materialTypeId",
+            json!(nothing),
+            format!(
+                "Cannot set item.materialtypeid = {nothing} because it does not exist in material_type.id."
+            ),
+        ),
+        (
+            "barcode",
+            json!(book.barcode),
+            format!("lower(jsonb ->> 'barcode'::text) value already exists in table item: {}", book.barcode),
+        ),
+        ("id", json!(book.id), format!("id value already exists in table item: {}", book.id)),
+    ] {
+        let mut item = another_copy(&library, book.holdings);
+        item[property] = value;
+        let answer = admin.post("/item-storage/items", &item).await;
+        answer.expect(422);
+        assert_eq!(answer.refusals(), [words]);
+    }
+    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    item["hrid"] = json!("mine");
+    let answer = admin.put(&path(&item), &item).await;
+    assert_eq!(answer.status, 400);
+    assert!(
+        answer.text().starts_with("The hrid field cannot be changed: new=mine, old=it"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[tokio::test]
+async fn every_change_of_an_item_is_announced() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let mut item =
+        admin.post("/item-storage/items", &another_copy(&library, book.holdings)).await.expect(201);
+    item["volume"] = json!("v.2");
+    admin.put(&path(&item), &item).await.expect(204);
+    admin.delete(&path(&item)).await.expect(204);
+
+    let database = library.library.database().await;
+    let rows = database
+        .query(
+            "SELECT payload->>'type', payload->'old'->>'instanceId', payload->'new'->>'instanceId'
+             FROM outbox WHERE topic = 'inventory.item' AND key = $1 ORDER BY id",
+            &[&item["id"].as_str()],
+        )
+        .await
+        .expect("the outbox is there");
+    let told: Vec<(String, Option<String>, Option<String>)> =
+        rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+    let instance = Some(book.instance.to_string());
+    assert_eq!(
+        told,
+        [
+            ("CREATE".to_owned(), None, instance.clone()),
+            ("UPDATE".to_owned(), instance.clone(), instance.clone()),
+            ("DELETE".to_owned(), instance, None),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_desk_sees_an_item_with_its_title_and_names() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+
+    let answer = library.admin().get(&format!("/inventory/items?query=barcode=={}", book.barcode)).await;
+    let found = answer.expect(200);
+
+    assert!(answer.text().contains("\"id\" : \""), "load plans read the id with this pattern");
+    let item = &found["items"][0];
+    assert!(item["title"].as_str().is_some_and(|title| title.starts_with("Book ")), "{item}");
+    assert_eq!(item["effectiveLocation"], json!({"id": library.location, "name": "Stacks"}));
+    assert_eq!(item["materialType"]["id"], json!(library.material_type));
+    assert!(item["permanentLoanType"]["name"].is_string());
+    assert_eq!(item["isBoundWith"], false);
+}
+
+#[tokio::test]
+async fn a_cataloguer_stores_what_the_desk_sees() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let view = format!("/inventory/items/{}", book.id);
+    let mut item = admin.get(&view).await.expect(200);
+    item["copyNumber"] = json!("7");
+    item["circulationNotes"] = json!([{"noteType": "Check in", "note": "Look for the map"}]);
+    admin.put(&view, &item).await.expect(204);
+
+    let item = admin.get(&view).await.expect(200);
+    assert_eq!(item["copyNumber"], "7");
+    assert_eq!(item["circulationNotes"][0]["source"]["id"], json!(library.library.admin_id));
+
+    let mut other = item.clone();
+    other["barcode"] = json!("new");
+    other.as_object_mut().expect("an object").remove("id");
+    other.as_object_mut().expect("an object").remove("hrid");
+    let created = admin.post("/inventory/items", &other).await.expect(201);
+    assert_eq!(created["barcode"], "new");
+    other["barcode"] = json!(book.barcode);
+    let answer = admin.post("/inventory/items", &other).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(
+        answer.text(),
+        format!("Barcode must be unique, {} is already assigned to another item", book.barcode)
+    );
+}

@@ -1,0 +1,7 @@
+//! Inventory: what is on the shelves.
+
+mod batches;
+mod holdings;
+mod instances;
+mod items;
+mod marks;
