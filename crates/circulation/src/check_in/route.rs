@@ -29,8 +29,10 @@ fn answer(decision: &CheckIn, order: &Order, book: &Rulebook, now: Timestamp) ->
             reminders_block_renewal: None,
         };
         let mut loan = extended(closed.change.document(), &beside, book);
-        // FOLIO quirk: a check-in tells the desks and policies of the loan by their ids only.
+        // FOLIO quirk: a check-in writes its own times with `Z`, and tells the desks and policies by their ids.
         if let Some(loan) = loan.as_object_mut() {
+            loan.insert("returnDate".into(), slip::instant(order.returned).into());
+            loan.insert("systemReturnDate".into(), slip::instant(now).into());
             for key in ["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"] {
                 loan.remove(key);
             }

@@ -8,6 +8,8 @@ use crate::desk::override_blocks::{
 use crate::desk::patron::Standing;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, blocks, queue};
 use crate::due_date::{self, Circumstances, NewLoan};
+use crate::loan_policy::LoanTerms;
+use crate::patron_blocks::{Conditions, automated_blocks};
 use crate::rulebook::{Matched, Rulebook};
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
@@ -25,7 +27,6 @@ pub struct CheckOut {
     /// The request that this fills, and the new positions of those behind it.
     pub fills: Option<Uuid>,
     pub moves_up: Vec<(Uuid, i64)>,
-    pub policies: Policies,
 }
 
 /// The policies in force for the loan.
@@ -37,19 +38,57 @@ pub struct Policies {
     pub notice: Uuid,
 }
 
+/// A check-out that nothing stands against.
+struct Permitted<'a> {
+    patron: &'a Patron,
+    item: &'a ItemAtDesk,
+    terms: LoanTerms<'a>,
+    policies: Policies,
+    /// The patron's request that is filled.
+    request: Option<&'a QueuedRequest>,
+}
+
 /// Refusals in desk order, or the loan.
 pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<CheckOut, Failure> {
-    let mut refusals = Vec::new();
-    let service_point = text(&order.service_point_id);
-    if service_point.is_empty() {
-        refusals.push(with_maybe(
-            Refusal::new("Check out must be performed at a service point"),
-            "servicePointId",
-            &order.service_point_id,
-        ));
+    let Permitted { patron, item, terms, policies, request } = permit(facts, order, asking, book)?;
+    if facts.locked_elsewhere && book.check_out_lock.enabled {
+        return Err(Refusal::new("unable to acquire lock").with("", "").into());
     }
+    let service_point = text(&order.service_point_id);
+    let loan_date = order.loan_date.as_deref().and_then(time::parse).unwrap_or(asking.now);
+    let due = due_date(facts, order, asking, book, &terms, patron, item, loan_date, service_point)?;
+    let mut loan = loan(facts, order, asking, &policies, patron, item, loan_date, &due, service_point);
+    let for_use_here =
+        terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
+    if book.features.for_use_at_location && for_use_here {
+        let used = json!({"status": "In use", "statusDate": time::format(asking.now)});
+        loan.insert("forUseAtLocation".into(), used);
+    }
+    Ok(CheckOut {
+        loan,
+        loan_id: asking.loan_id,
+        item_id: item.id,
+        patron_id: patron.id,
+        fills: request.map(|request| request.id),
+        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
+    })
+}
+
+/// Refusals in desk order, or the policies that a loan would be made by: a dry run.
+pub fn policies(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Policies, Failure> {
+    permit(facts, order, asking, book).map(|permitted| permitted.policies)
+}
+
+fn permit<'a>(
+    facts: &'a Facts,
+    order: &Order,
+    asking: &Asking,
+    book: &'a Rulebook,
+) -> Result<Permitted<'a>, Failure> {
+    let mut refusals = Vec::new();
+    refuse_without_service_point(order, asking, &mut refusals);
     refuse_unknown_patron(facts, order, &mut refusals);
-    refuse_for_patron_blocks(facts, order, asking, &mut refusals);
+    refuse_for_patron_blocks(facts, order, asking, book, &mut refusals);
     refuse_unknown_proxy(facts, order, &mut refusals);
     refuse_for_standing(facts, order, asking.now, &mut refusals);
     refuse_for_proxy_relation(facts, order, asking.now, &mut refusals);
@@ -68,10 +107,6 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     if !refusals.is_empty() {
         return Err(Failure::Refused(merged(refusals)));
     }
-    if facts.locked_elsewhere && book.check_out_lock.enabled {
-        return Err(Refusal::new("unable to acquire lock").with("", "").into());
-    }
-
     let what = item.circumstance(patron.patron_group);
     let policies = Policies {
         loan: matched.id,
@@ -79,24 +114,17 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
         lost_item: book.matching(&what, PolicyKind::LostItem)?.id,
         notice: book.matching(&what, PolicyKind::Notice)?.id,
     };
-    let loan_date = order.loan_date.as_deref().and_then(time::parse).unwrap_or(asking.now);
-    let due = due_date(facts, order, asking, book, &terms, patron, item, loan_date, service_point)?;
-    let mut loan = loan(facts, order, asking, &policies, patron, item, loan_date, &due, service_point);
-    let for_use_here =
-        terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
-    if book.features.for_use_at_location && for_use_here {
-        let used = json!({"status": "In use", "statusDate": time::format(asking.now)});
-        loan.insert("forUseAtLocation".into(), used);
+    Ok(Permitted { patron, item, terms, policies, request })
+}
+
+fn refuse_without_service_point(order: &Order, asking: &Asking, refusals: &mut Vec<Refusal>) {
+    if text(&order.service_point_id).is_empty() && !asking.dry_run {
+        refusals.push(with_maybe(
+            Refusal::new("Check out must be performed at a service point"),
+            "servicePointId",
+            &order.service_point_id,
+        ));
     }
-    Ok(CheckOut {
-        loan,
-        loan_id: asking.loan_id,
-        item_id: item.id,
-        patron_id: patron.id,
-        fills: request.map(|request| request.id),
-        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
-        policies,
-    })
 }
 
 fn text(value: &Option<String>) -> &str {
@@ -135,7 +163,13 @@ fn refuse_unknown_patron(facts: &Facts, order: &Order, refusals: &mut Vec<Refusa
     }
 }
 
-fn refuse_for_patron_blocks(facts: &Facts, order: &Order, asking: &Asking, refusals: &mut Vec<Refusal>) {
+fn refuse_for_patron_blocks(
+    facts: &Facts,
+    order: &Order,
+    asking: &Asking,
+    book: &Rulebook,
+    refusals: &mut Vec<Refusal>,
+) {
     if facts.patron.is_none() {
         return;
     }
@@ -150,6 +184,13 @@ fn refuse_for_patron_blocks(facts: &Facts, order: &Order, asking: &Asking, refus
             .code("USER_IS_BLOCKED_MANUALLY");
         refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
     }
+    let Some(counted) = &facts.counted else { return };
+    let group = facts.patron.as_ref().and_then(|patron| patron.patron_group);
+    let automated = automated_blocks(counted, &Conditions::of(book), group);
+    refusals.extend(automated.into_iter().filter(|block| block.borrowing).map(|block| {
+        let refusal = Refusal::new(block.message).code("USER_IS_BLOCKED_AUTOMATICALLY");
+        PATRON_BLOCK.mark(refusal, &asking.may)
+    }));
 }
 
 /// An override needs the permission and a comment.
@@ -305,7 +346,7 @@ fn refuse_for_item_limit(
     order: &Order,
     asking: &Asking,
     matched: &Matched,
-    terms: &crate::loan_policy::LoanTerms,
+    terms: &LoanTerms,
     item: &ItemAtDesk,
     refusals: &mut Vec<Refusal>,
 ) {
@@ -354,12 +395,7 @@ fn refuse_for_item_limit(
     }
 }
 
-fn refuse_if_not_loanable(
-    order: &Order,
-    asking: &Asking,
-    terms: &crate::loan_policy::LoanTerms,
-    refusals: &mut Vec<Refusal>,
-) {
+fn refuse_if_not_loanable(order: &Order, asking: &Asking, terms: &LoanTerms, refusals: &mut Vec<Refusal>) {
     let policy = terms.policy;
     let Some(asked) = &order.override_blocks.item_not_loanable_block else {
         if !policy.is_loanable() {
@@ -410,7 +446,7 @@ fn due_date(
     order: &Order,
     asking: &Asking,
     book: &Rulebook,
-    terms: &crate::loan_policy::LoanTerms,
+    terms: &LoanTerms,
     patron: &Patron,
     item: &ItemAtDesk,
     loan_date: Timestamp,

@@ -3,6 +3,7 @@
 
 use super::Order;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
+use crate::patron_blocks;
 use crate::rulebook::Rulebook;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Flight, Json, Tenant, Tx};
@@ -20,6 +21,8 @@ pub struct Facts {
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
+    /// What the patron has and owes, where some limit is held against it.
+    pub counted: Option<patron_blocks::Facts>,
     pub item: Option<ItemAtDesk>,
     pub item_has_open_loan: bool,
     pub queue: Vec<QueuedRequest>,
@@ -52,8 +55,9 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         }
         flight.add(LOCK_ITEM.as_str(), vec![item.as_str().into()]);
         let title_level = book.title_level_requests.enabled();
+        let counts = counts_for_blocks(&book);
         let facts = flight.add(
-            select(title_level, book.limits_items),
+            select(title_level, book.limits_items, counts),
             vec![
                 user.into(),
                 order.proxy_user_barcode.clone().unwrap_or_default().into(),
@@ -70,14 +74,19 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
             let newer = Rulebook::at_least(tenant, stamp).await?;
             // The facts were gathered in the way that the older settings ask for: then once more.
             let same_way = newer.title_level_requests.enabled() == title_level
-                && newer.limits_items == book.limits_items;
+                && newer.limits_items == book.limits_items
+                && counts_for_blocks(&newer) == counts;
             book = newer;
             known = stamp;
             if !same_way {
                 continue;
             }
         }
-        let facts = read(row)?;
+        let mut facts = read(row)?;
+        if counts {
+            let (loans, fees) = (row.get(9), row.get(10));
+            facts.counted = Some(patron_blocks::read(loans, fees, &book, jiff::Timestamp::now()));
+        }
         if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
             let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
             if queue != held {
@@ -103,13 +112,24 @@ static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The statement for each way of asking, made once.
-fn select(title_level: bool, limits: bool) -> &'static str {
+fn select(title_level: bool, limits: bool, counts: bool) -> &'static str {
     static WAYS: LazyLock<Vec<String>> =
-        LazyLock::new(|| (0..4).map(|way| statement(way & 1 != 0, way & 2 != 0)).collect());
-    &WAYS[usize::from(title_level) | usize::from(limits) << 1]
+        LazyLock::new(|| (0..8).map(|way| statement(way & 1 != 0, way & 2 != 0, way & 4 != 0)).collect());
+    &WAYS[usize::from(title_level) | usize::from(limits) << 1 | usize::from(counts) << 2]
 }
 
-fn statement(title_level: bool, limits: bool) -> String {
+/// Automated blocks are counted where some patron group has a limit that blocks borrowing.
+fn counts_for_blocks(book: &Rulebook) -> bool {
+    !book.patron_block_limits.is_empty()
+        && book.patron_block_conditions.iter().any(|condition| condition["blockBorrowing"] == true)
+}
+
+fn statement(title_level: bool, limits: bool, counts: bool) -> String {
+    let (counted_loans, counted_fees) = if counts {
+        (patron_blocks::open_loans_sql("patron.id"), patron_blocks::open_fees_sql("patron.id"))
+    } else {
+        ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
+    };
     let open_loans = if limits {
         "(SELECT jsonb_agg(jsonb_build_array(lent.doc->>'materialTypeId',
                     coalesce(lent.doc->>'temporaryLoanTypeId', lent.doc->>'permanentLoanTypeId')))
@@ -127,7 +147,7 @@ fn statement(title_level: bool, limits: bool) -> String {
             EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.is_open),
             {queue}, {open_loans},
             EXISTS (SELECT 1 FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > $4),
-            {columns}
+            {counted_loans}, {counted_fees}, {columns}
          FROM (SELECT 1) one
          LEFT JOIN users patron ON {patron}
          LEFT JOIN users proxy ON $2 <> '' AND {proxy}
@@ -162,7 +182,8 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
             })
             .collect(),
         locked_elsewhere: row.get(8),
-        item: ItemAtDesk::read(row, 9)?,
+        item: ItemAtDesk::read(row, 11)?,
+        counted: None,
     })
 }
 

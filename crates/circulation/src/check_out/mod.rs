@@ -17,7 +17,7 @@ use crate::desk::override_blocks::MayOverride;
 use crate::rulebook::Rulebook;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
-use decide::CheckOut;
+use decide::{CheckOut, Policies};
 use facts::Facts;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -46,6 +46,8 @@ pub struct Asking {
     pub now: Timestamp,
     /// Id of the loan, should there be one.
     pub loan_id: Uuid,
+    /// Nothing is lent, so it happens at no service point.
+    pub dry_run: bool,
 }
 
 /// Checks out, durably.
@@ -60,8 +62,8 @@ pub async fn check_out(
     Ok((decision, facts, book))
 }
 
-/// What a check-out would look at, without one: all checks but for blocks, nothing saved.
-pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<CheckOut, Failure> {
+/// What a check-out would be made by, without one: all checks, nothing saved.
+pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<Policies, Failure> {
     let (_, facts, book) = facts::gather(tenant, order).await?;
-    decide::decide(&facts, order, asking, &book)
+    decide::policies(&facts, order, asking, &book)
 }

@@ -29,8 +29,8 @@ pub fn connect(router: &mut Router) {
     });
     router.on("POST", "/circulation/check-out-by-barcode-dry-run", |call| async move {
         let order: Order = call.read_json()?;
-        let decision = dry_run(call.tenant()?, &order, &asking(&call)).await?;
-        let policies = decision.policies;
+        let asking = Asking { dry_run: true, ..asking(&call) };
+        let policies = dry_run(call.tenant()?, &order, &asking).await?;
         Ok::<_, Failure>(
             Answer::json_bytes(pretty(&json!({
                 "loanPolicyId": policies.loan,
@@ -49,5 +49,6 @@ fn asking(call: &Call) -> Asking {
         may: MayOverride::of(&call.caller),
         now: call.now,
         loan_id: Uuid::new_v7(uuid_time(call.now)),
+        dry_run: false,
     }
 }

@@ -1,3 +1,4 @@
 //! Circulation.
 
+mod check_in;
 mod check_out;
