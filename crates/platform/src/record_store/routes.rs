@@ -3,12 +3,13 @@
 
 use crate::http::{Answer, Call, Router, handler};
 use crate::record_store::{read, write};
-use carrel_records::{Failure, Put, RecordType};
+use carrel_records::{Failure, Put, RecordType, Routes};
 use http::StatusCode;
 
 /// Connects the routes of declared records that nothing answers yet.
 pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
-    for record in records.iter().copied().filter(|record| !record.path.is_empty()) {
+    let declared = records.iter().copied();
+    for record in declared.filter(|record| !record.path.is_empty() && record.routes != Routes::ByHand) {
         let collection = record.path;
         let mut on = |method: &str, path: Option<&str>, handler| {
             if let Some(path) = path
