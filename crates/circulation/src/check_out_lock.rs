@@ -1,11 +1,36 @@
-//! Waiting for a patron: how long check-outs waited because another one of the same patron was under way.
+//! Waiting for a patron: how often and how long check-outs waited because another one of the same patron, or
+//! another scan of the same item, was under way.
+//!
+//! Route: `GET /admin/check-out-locks`. Figures of this node since its start; who waits at the moment is asked
+//! of the database.
 
-use carrel_platform::Tenant;
+use carrel_platform::{Answer, Call, Router, Tenant};
+use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/admin/check-out-locks", show);
+}
+
+async fn show(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    // The tenant's own role may not see what others wait for.
+    let connection = call.library.platform().await?;
+    let rows = connection
+        .query(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = $1 AND wait_event_type = 'Lock'",
+            vec![format!("carrel {}", tenant.schema).into()],
+        )
+        .await?;
+    let mut figures = figures(&tenant.id);
+    figures["waitingNow"] = rows.first().map_or(0, |row| row.get::<_, i64>(0)).into();
+    Ok(Answer::json(&figures))
+}
 
 /// Shorter waits are the round trip, not a lock.
 const A_WAIT: Duration = Duration::from_millis(5);
@@ -23,8 +48,8 @@ struct Waits {
 
 static WAITS: LazyLock<Mutex<HashMap<String, Waits>>> = LazyLock::new(Mutex::default);
 
-/// Notes how long the lock statements of a scan took beyond the statement before them.
-pub fn waited(tenant: &Tenant, _patron_locked: Duration, all_read: Duration) {
+/// Notes how long a scan's facts took to come: with the locks free that is one round trip.
+pub fn waited(tenant: &Tenant, all_read: Duration) {
     let mut all = WAITS.lock().expect("no holder of this lock panics");
     let waits = all.entry(tenant.id.clone()).or_default();
     waits.scans += 1;
@@ -43,7 +68,9 @@ pub fn waited(tenant: &Tenant, _patron_locked: Duration, all_read: Duration) {
 /// The figures of a tenant.
 pub fn figures(tenant: &str) -> Value {
     let all = WAITS.lock().expect("no holder of this lock panics");
-    let Some(waits) = all.get(tenant) else { return json!({"checkOuts": 0, "waits": 0}) };
+    let Some(waits) = all.get(tenant) else {
+        return json!({"checkOuts": 0, "waits": 0, "rate": 0.0, "longestMilliseconds": 0, "meanMilliseconds": 0, "last": []});
+    };
     let last: Vec<Value> = waits
         .last
         .iter()
@@ -52,6 +79,7 @@ pub fn figures(tenant: &str) -> Value {
     json!({
         "checkOuts": waits.scans,
         "waits": waits.waits,
+        "rate": waits.waits as f64 / waits.scans.max(1) as f64,
         "longestMilliseconds": waits.longest.as_millis() as u64,
         "meanMilliseconds": if waits.waits == 0 { 0 } else { waits.total.as_millis() as u64 / waits.waits },
         "last": last,

@@ -50,6 +50,7 @@ pub fn wing() -> Wing {
             patron_action_sessions::connect(router);
             print_events::connect(router);
             check_out_lock_storage::connect(router);
+            check_out_lock::connect(router);
         },
     }
 }

@@ -49,7 +49,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 vec![longest.as_millis().to_string().into()],
             );
         }
-        let lock_patron = flight.add(LOCK_PATRON.as_str(), vec![user.as_str().into()]);
+        flight.add(LOCK_PATRON.as_str(), vec![user.as_str().into()]);
         if let Some(queue) = held {
             queue::hold(&mut flight, queue);
         }
@@ -66,7 +66,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
             ],
         );
         let landed = tx.fly(flight).await.map_err(|error| busy(error, &book))?;
-        crate::check_out_lock::waited(tenant, landed.arrived[lock_patron], landed.arrived[facts]);
+        crate::check_out_lock::waited(tenant, landed.arrived[facts]);
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         let stamp: i64 = row.get(0);
         tenant.saw_stamp(stamp);

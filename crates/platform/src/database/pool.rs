@@ -57,7 +57,10 @@ impl Pools {
         }
         config.options(&options);
         config.connect_timeout(Duration::from_secs(5));
-        config.application_name("carrel");
+        // The tenant stands in the name, so that its waits can be told from others'.
+        config.application_name(
+            schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
+        );
         let manager =
             Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
