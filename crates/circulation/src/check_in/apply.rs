@@ -1,7 +1,7 @@
 //! The changes of a check-in, with the commit, in one flight.
 
 use super::Order;
-use super::decide::CheckIn;
+use super::decide::{CheckIn, MovedRequest};
 use carrel_inventory::item_state;
 use carrel_platform::{Flight, Tenant, Tx, outbox};
 use carrel_records::Failure;
@@ -28,9 +28,7 @@ pub async fn apply(
         closed.change.announce(&mut flight, "circulation.loan", &tenant.id, now);
     }
     if let Some(request) = &decision.request {
-        request.change.apply(&mut flight, "UPDATE request SET doc = (doc - $2::text[]) || $3 WHERE id = $1");
-        crate::desk::queue::renumber(&mut flight, &request.positions);
-        request.change.announce(&mut flight, "circulation.request", &tenant.id, now);
+        move_on(&mut flight, tenant, request, now);
     }
     if let Some(location) = decision.floats_to {
         flight.add(
@@ -56,4 +54,11 @@ pub async fn apply(
     );
     tx.fly_and_commit(flight).await?;
     Ok(())
+}
+
+/// Adds the statements that move a request on.
+pub fn move_on(flight: &mut Flight, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
+    request.change.apply(flight, "UPDATE request SET doc = (doc - $2::text[]) || $3 WHERE id = $1");
+    crate::desk::queue::renumber(flight, &request.positions);
+    request.change.announce(flight, "circulation.request", &tenant.id, now);
 }

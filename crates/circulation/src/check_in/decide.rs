@@ -80,8 +80,9 @@ pub fn decide(
     let in_house_use = item.status == "Available"
         && facts.queue.is_empty()
         && item.record.effective_location_id.is_some_and(|at| book.serves(order.service_point, at));
+    let taken_in = TakenIn { service_point: order.service_point, by: Some(order.by), now };
     let request = request
-        .map(|request| moved(request, &facts.queue, item, destination.request_status, order, book, now))
+        .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, book))
         .transpose()?;
     let loan = facts.loan.as_ref().map(|loan| closed(loan, facts.patron, item, &state, order, book, now));
     Ok(CheckIn {
@@ -185,14 +186,22 @@ fn floats_to(item: &ItemAtDesk, order: &Order, book: &Rulebook) -> Option<Uuid> 
         .map(|(id, _)| *id)
 }
 
-fn moved(
+/// Where, by whom and when an item is taken in.
+#[derive(Debug, Clone, Copy)]
+pub struct TakenIn {
+    pub service_point: Uuid,
+    pub by: Option<Uuid>,
+    pub now: Timestamp,
+}
+
+/// The request that an item fulfills, moved on.
+pub fn moved(
     request: &QueuedRequest,
     queue: &[QueuedRequest],
     item: &ItemAtDesk,
     status: &'static str,
-    order: &Order,
+    taken_in: &TakenIn,
     book: &Rulebook,
-    now: Timestamp,
 ) -> Result<MovedRequest, Refusal> {
     let mut change = RecordChange::of(request.id, &request.document);
     if request.item_id() != Some(item.id) {
@@ -206,20 +215,20 @@ fn moved(
     change.set("status", status);
     if status == "Open - Awaiting pickup" {
         if request.text("holdShelfExpirationDate").is_empty() {
-            let point = book.service_points.get(&order.service_point);
+            let point = book.service_points.get(&taken_in.service_point);
             let shelf = HoldShelf {
                 expiry_period: point.and_then(|point| point.hold_shelf_expiry_period.as_ref()),
                 closed_library_date_management: point
                     .and_then(|point| point.hold_shelf_closed_library_date_management.as_deref()),
             };
-            let calendar = book.calendar(order.service_point);
-            let expires = hold_shelf_expiration(now, &shelf, &book.zone, &calendar)?;
+            let calendar = book.calendar(taken_in.service_point);
+            let expires = hold_shelf_expiration(taken_in.now, &shelf, &book.zone, &calendar)?;
             change.set("holdShelfExpirationDate", time::format(expires));
         }
     } else {
         change.remove("holdShelfExpirationDate");
     }
-    change.signed(Some(order.by), now);
+    change.signed(taken_in.by, taken_in.now);
     let positions = queue::ahead_of_those_waiting(queue, request.id);
     if let Some((_, position)) = positions.iter().find(|(id, _)| *id == request.id) {
         change.told("position", *position);

@@ -11,7 +11,8 @@ mod facts;
 mod order;
 mod route;
 
-pub use decide::CheckIn;
+pub use apply::move_on;
+pub use decide::{CheckIn, MovedRequest, TakenIn, moved};
 pub use order::{Order, Resolution};
 pub use route::connect;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Writes the loan and all that goes with it; a second open loan of the item is refused by the database.
 pub async fn apply(tx: Tx, tenant: &Tenant, decision: &CheckOut, now: Timestamp) -> Result<(), Failure> {
     let mut flight = Flight::new();
-    let loan = Value::Object(decision.loan.clone()).to_string();
+    let loan = Value::Object(crate::loans::store::stored(&decision.loan)).to_string();
     let insert = flight.add(
         "INSERT INTO loan (id, doc) VALUES ($1, $2)",
         vec![decision.loan_id.into(), Bind::Json(loan.clone())],

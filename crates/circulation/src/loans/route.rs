@@ -1,6 +1,7 @@
 //! `/circulation/loans`: loans with all that is shown beside them, and loans sent whole.
 
 use super::{find, sent, store};
+use crate::check_in;
 use crate::desk::queue;
 use crate::records::loans::LOAN;
 use crate::rulebook::Rulebook;
@@ -77,13 +78,17 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     sent.insert("id".into(), id.to_string().into());
     let (tx, facts, book) = sent::gather(tenant, id, &sent).await?;
     let existing = facts.existing.as_ref().ok_or_else(|| find::not_found(id))?;
-    let decision = sent::decide_replacement(&facts, &sent, existing, &book, call.now)?;
+    let by = call.caller.user_id;
+    let decision = sent::decide_replacement(&facts, &sent, existing, &book, by, call.now)?;
     let old = Value::Object(existing.clone());
     let ready = write::prepare_replacement(&LOAN, id, decision.loan.clone(), &old, &call.caller, call.now)?;
     let mut flight = Flight::new();
     let update =
         store::replace(&mut flight, &tenant.id, id, existing, &ready.document, "replacement", call.now);
     change_item(&mut flight, &decision, &call);
+    if let Some(request) = &decision.moved {
+        check_in::move_on(&mut flight, tenant, request, call.now);
+    }
     tx.fly_and_commit(flight).await.map_err(|error| {
         if error.is_unique_violation() && error.step == update {
             return refused_by_storage(error, &ready.document);

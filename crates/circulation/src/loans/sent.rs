@@ -1,6 +1,7 @@
 //! A loan as a client sends it whole, to be made or replaced: the desk's old way, still used by scripts.
 
 use super::find::{self, LoanAtDesk, id_bind, text_at};
+use crate::check_in::{self, MovedRequest, TakenIn};
 use crate::check_out::is_valid_relation;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::due_date::{self, Circumstances, RecallMoment, RecalledLoan};
@@ -117,6 +118,8 @@ pub struct Decision {
     /// The request that the new loan fills, and the new positions of those behind it.
     pub fills: Option<Uuid>,
     pub moves_up: Vec<(Uuid, i64)>,
+    /// The request that the item fulfills now that it is back.
+    pub moved: Option<MovedRequest>,
 }
 
 /// A loan without status is open, and was checked out.
@@ -214,6 +217,7 @@ pub fn decide_new(
         item_status,
         fills: request.map(|request| request.id),
         moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
+        moved: None,
     })
 }
 
@@ -223,6 +227,7 @@ pub fn decide_replacement(
     sent: &Map<String, Value>,
     existing: &Map<String, Value>,
     book: &Rulebook,
+    by: Option<Uuid>,
     now: Timestamp,
 ) -> Result<Decision, Failure> {
     refuse_for_status_and_desks(sent, book)?;
@@ -250,9 +255,26 @@ pub fn decide_replacement(
     {
         loan.insert("dueDateChangedByRecall".into(), false.into());
     }
+    let request = is_closed.then(|| queue::first_fulfillable(&facts.queue, item, book)).flatten();
+    let moved = match request {
+        Some(request) => {
+            let service_point = Uuid::parse_str(text_at(sent, "checkinServicePointId")).unwrap_or_default();
+            let taken_in = TakenIn { service_point, by, now };
+            let status = if request.wants_delivery() {
+                "Open - Awaiting delivery"
+            } else if request.pickup_service_point() == Some(service_point) {
+                "Open - Awaiting pickup"
+            } else {
+                "Open - In transit"
+            };
+            Some(check_in::moved(request, &facts.queue, item, status, &taken_in, book)?)
+        }
+        None => None,
+    };
     let becomes = if is_closed {
-        match queue::first_fulfillable(&facts.queue, item, book) {
+        match request {
             Some(request) if request.wants_delivery() => "Awaiting delivery",
+            // FOLIO quirk: also where the request waits at another service point.
             Some(_) => "Awaiting pickup",
             None => "Available",
         }
@@ -278,6 +300,7 @@ pub fn decide_replacement(
         item_status: (becomes != item.status).then_some(becomes),
         fills: None,
         moves_up: Vec::new(),
+        moved,
     })
 }
 
@@ -345,5 +368,125 @@ impl Facts {
             amount_remaining: self.amount_remaining,
             queue: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DESK: Uuid = Uuid::from_u128(1);
+    const BOOK: Uuid = Uuid::from_u128(4);
+    const READER: Uuid = Uuid::from_u128(5);
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            other => unreachable!("{other} is an object"),
+        }
+    }
+
+    fn library() -> Rulebook {
+        let mut book = Rulebook::blank();
+        book.service_points.insert(DESK, Default::default());
+        book
+    }
+
+    fn item(status: &str) -> Facts {
+        let item = ItemAtDesk { id: BOOK, status: status.into(), ..ItemAtDesk::default() };
+        Facts { item: Some(item), ..Facts::default() }
+    }
+
+    fn loan(status: &str, more: Value) -> Map<String, Value> {
+        let mut loan = object(json!({"itemId": BOOK, "userId": READER, "status": {"name": status},
+            "dueDate": "2024-05-20T10:00:00Z"}));
+        loan.extend(object(more));
+        loan
+    }
+
+    fn now() -> Timestamp {
+        time::parse("2024-05-10T10:00:00Z").expect("a time")
+    }
+
+    fn replaced(facts: &Facts, sent: Map<String, Value>) -> Result<Decision, String> {
+        let existing = loan("Open", json!({"isDcb": false, "metadata": {"createdDate": "then"}}));
+        decide_replacement(facts, &sent, &existing, &library(), None, now())
+            .map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_loan_that_is_closed_brings_its_item_back() {
+        let closed = loan("Closed", json!({"checkinServicePointId": DESK, "borrower": {}}));
+        let decision = replaced(&item("Checked out"), closed).expect("allowed");
+        assert_eq!(decision.item_status, Some("Available"));
+        assert_eq!(decision.loan["itemStatus"], "Available");
+        assert_eq!(decision.loan["isDcb"], false);
+        assert!(!decision.loan.contains_key("borrower"));
+    }
+
+    #[test]
+    fn an_item_that_somebody_waits_for_goes_to_the_hold_shelf() {
+        let request =
+            object(json!({"id": READER, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
+            "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf", "position": 1}));
+        let waiting = QueuedRequest { id: READER, document: request, requester: None };
+        let facts = Facts { queue: vec![waiting], ..item("Checked out") };
+        let closed = loan("Closed", json!({"checkinServicePointId": DESK}));
+        let decision = replaced(&facts, closed).expect("allowed");
+        assert_eq!(decision.item_status, Some("Awaiting pickup"));
+        let moved = decision.moved.expect("a request moves on");
+        assert_eq!(moved.change.document()["status"], "Open - In transit");
+    }
+
+    #[test]
+    fn an_open_loan_keeps_its_item_lent() {
+        assert_eq!(
+            replaced(&item("Checked out"), loan("Open", json!({}))).expect("allowed").item_status,
+            None
+        );
+        let lost = replaced(&item("Declared lost"), loan("Open", json!({}))).expect("allowed");
+        assert_eq!(lost.item_status, None);
+        assert_eq!(lost.loan["itemStatus"], "Declared lost");
+    }
+
+    #[test]
+    fn the_first_thing_wrong_with_a_loan_is_told() {
+        let other = Uuid::from_u128(9).to_string();
+        let table = [
+            (item("Available"), loan("Lent", json!({})), "Loan status must be \"Open\" or \"Closed\""),
+            (item("Available"), loan("Open", json!({"userId": null})), "Open loan must have a user ID"),
+            (
+                item("Available"),
+                loan("Open", json!({"checkinServicePointId": other})),
+                "Check In Service Point does not exist",
+            ),
+            (item("Available"), loan("Closed", json!({})), "A Closed loan must have a Checkin Service Point"),
+            (
+                Facts::default(),
+                loan("Open", json!({})),
+                "No item with ID 00000000-0000-0000-0000-000000000004 could be found",
+            ),
+            (
+                item("Claimed returned"),
+                loan("Open", json!({"dueDate": "2024-06-01T10:00:00Z"})),
+                "item is Claimed returned",
+            ),
+            (item("Available"), loan("Open", json!({"proxyUserId": other})), "proxyUserId is not valid"),
+        ];
+        for (facts, sent, expected) in table {
+            assert_eq!(replaced(&facts, sent).expect_err("refused"), format!("refused: {expected}"));
+        }
+    }
+
+    #[test]
+    fn what_is_out_lost_or_missing_is_not_lent() {
+        let refused = |status: &str| {
+            let sent = loan("Open", json!({}));
+            let refused = decide_new(&item(status), &sent, &library(), now());
+            refused.expect_err("refused").to_string()
+        };
+        assert_eq!(refused("Checked out"), "refused: Item is already checked out");
+        assert!(refused("Missing").ends_with("has the item status Missing, loan cannot be created"));
+        assert_eq!(refused("Available"), "refused: user is not found");
     }
 }

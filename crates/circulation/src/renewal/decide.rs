@@ -446,3 +446,223 @@ const NO_CASE_OF_OVERRIDE: &str = "Override renewal does not match any of expect
     item is not renewable, reached number of renewals limit,renewal date falls outside of the date ranges in the \
     loan policy, items cannot be renewed when there is an active recall request, item is Declared lost, item is \
     Aged to lost, renewal would not change the due date, loan has reminder fees";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::ItemAtDesk;
+    use crate::desk::override_blocks::{Empty, WithDueDate};
+    use carrel_circulation_rules::Rules;
+    use serde_json::json;
+
+    const NOW: &str = "2024-05-15T08:00:00Z";
+    const POLICY: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
+    const BOOK: Uuid = Uuid::from_u128(4);
+    const READER: Uuid = Uuid::from_u128(5);
+
+    /// A library with one loan policy; `differs` replaces parts of it.
+    fn library(differs: Value) -> Rulebook {
+        let mut policy = json!({
+            "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
+            "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"},
+                "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
+            "renewalsPolicy": {"unlimited": true, "renewFromId": "SYSTEM_DATE"},
+        });
+        policy.as_object_mut().expect("an object").extend(differs.as_object().expect("an object").clone());
+        let mut book = Rulebook::blank();
+        let rules = format!(
+            "priority: t, s, c, b, a, m, g\nfallback-policy: l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}"
+        );
+        book.rules = Rules::parse(&rules).expect("the rules can be read");
+        book.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
+        book
+    }
+
+    /// A loan due on 20 May; `differs` replaces parts of it.
+    fn lent(item_status: &str, differs: Value) -> Facts {
+        let mut loan = json!({"id": BOOK, "itemId": BOOK, "userId": READER, "status": {"name": "Open"},
+            "dueDate": "2024-05-20T10:00:00Z", "action": "checkedout", "actionComment": "old", "own": 1});
+        loan.as_object_mut().expect("an object").extend(differs.as_object().expect("an object").clone());
+        let mut item = ItemAtDesk { id: BOOK, status: item_status.into(), ..ItemAtDesk::default() };
+        item.record.barcode = Some("036".into());
+        let patron = Patron {
+            id: READER,
+            barcode: Some("card".into()),
+            active: Some(true),
+            patron_group: Some(READER),
+            ..Patron::default()
+        };
+        Facts {
+            item: Some(item.clone()),
+            loan: Some(LoanAtDesk {
+                document: loan.as_object().expect("an object").clone(),
+                item: Some(item),
+                patron: Some(patron),
+                ..LoanAtDesk::default()
+            }),
+            manual_blocks: Vec::new(),
+        }
+    }
+
+    fn waiting(mut facts: Facts, kind: &str, item: Value) -> Facts {
+        let request = json!({"id": READER, "requestType": kind, "status": "Open - Not yet filled",
+            "requestLevel": if item.is_null() { "Title" } else { "Item" }, "itemId": item});
+        facts.loan.as_mut().expect("a loan").queue.push(QueuedRequest {
+            id: READER,
+            document: request.as_object().expect("an object").clone(),
+            requester: None,
+        });
+        facts
+    }
+
+    fn by_barcode() -> Order {
+        Order { item_barcode: Some("036".into()), user_barcode: Some("card".into()), ..Order::default() }
+    }
+
+    fn insisting(due_date: Option<&str>, comment: Option<&str>) -> Order {
+        let mut order = by_barcode();
+        order.override_blocks.renewal_block = Some(Empty {});
+        order.override_blocks.renewal_due_date_required_block =
+            Some(WithDueDate { due_date: due_date.map(str::to_owned) });
+        order.override_blocks.comment = comment.map(str::to_owned);
+        order
+    }
+
+    fn decided(facts: &Facts, order: &Order, book: &Rulebook) -> Result<Renewed, Failure> {
+        let now = time::parse(NOW).expect("a time");
+        decide(facts, order, &Asking { by: None, may: MayOverride::all(), now }, book)
+    }
+
+    fn codes(facts: &Facts, order: &Order, book: &Rulebook) -> Vec<&'static str> {
+        match decided(facts, order, book) {
+            Err(Failure::Refused(refusals)) => {
+                refusals.iter().map(|refusal| refusal.code.unwrap_or("")).collect()
+            }
+            other => unreachable!("a refusal was expected: {other:?}"),
+        }
+    }
+
+    fn usual() -> Rulebook {
+        library(json!({}))
+    }
+
+    #[test]
+    fn a_renewed_loan_counts_its_renewals_and_starts_its_reminders_again() {
+        let facts = lent(
+            "Checked out",
+            json!({"renewalCount": 1, "dueDateChangedByRecall": true, "reminders": {"lastFeeBilled": {}}}),
+        );
+        let renewed = decided(&facts, &by_barcode(), &usual()).expect("renewed");
+        assert_eq!(
+            Value::Object(renewed.loan),
+            json!({"id": BOOK, "itemId": BOOK, "userId": READER, "status": {"name": "Open"},
+                "dueDate": "2024-06-05T08:00:00.000+00:00", "action": "renewed", "own": 1, "renewalCount": 2,
+                "loanPolicyId": POLICY, "itemStatus": "Checked out", "dueDateChangedByRecall": false})
+        );
+        assert_eq!(renewed.item_status, None);
+    }
+
+    #[test]
+    fn all_that_stands_against_a_renewal_is_told_at_once_and_in_order() {
+        let recalled = || waiting(lent("Checked out", json!({})), "Recall", json!(BOOK));
+        let held = || waiting(lent("Checked out", json!({})), "Hold", json!(null));
+        let limited = || json!({"renewalsPolicy": {"numberAllowed": 0, "renewFromId": "SYSTEM_DATE"}});
+        let table = [
+            (lent("Checked out", json!({})), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE"]),
+            (recalled(), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE", "RENEWAL_BLOCKED_BY_RECALL"]),
+            (recalled(), limited(), vec!["RENEWAL_BLOCKED_BY_RECALL", "LOAN_RENEWAL_LIMIT_REACHED"]),
+            (held(), json!({}), vec!["RENEWAL_BLOCKED_BY_HOLD_REQUEST"]),
+            (lent("Aged to lost", json!({})), json!({}), vec!["ITEM_AGED_TO_LOST_NOT_RENEWABLE"]),
+            (lent("Claimed returned", json!({})), json!({}), vec!["ITEM_CLAIMED_RETURNED_NOT_RENEWABLE"]),
+            (
+                lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"})),
+                json!({"renewable": false}),
+                vec!["LOAN_NOT_RENEWABLE", "RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"],
+            ),
+            (
+                lent("Checked out", json!({"reminders": {"lastFeeBilled": {"number": 1}}})),
+                json!({}),
+                vec!["RENEWAL_BLOCKED_BY_REMINDER_FEES"],
+            ),
+        ];
+        for (facts, differs, expected) in table {
+            assert_eq!(codes(&facts, &by_barcode(), &library(differs.clone())), expected, "{differs}");
+        }
+    }
+
+    #[test]
+    fn an_item_on_loan_to_somebody_else_is_refused_and_by_id_with_all_the_rest() {
+        let book = library(json!({"loanable": false}));
+        let facts = lent("Checked out", json!({}));
+        let by_card = Order { user_barcode: Some("other".into()), ..by_barcode() };
+        assert_eq!(codes(&facts, &by_card, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER"]);
+        let by_id = Order {
+            by: By::Id,
+            item_id: Some(BOOK.to_string()),
+            user_id: Some(BOOK.to_string()),
+            ..Order::default()
+        };
+        assert_eq!(codes(&facts, &by_id, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER", "ITEM_NOT_LOANABLE"]);
+    }
+
+    #[test]
+    fn staff_who_insist_say_why_and_where_the_policy_gives_no_date_until_when() {
+        let facts = lent("Checked out", json!({}));
+        let not_loanable = library(json!({"loanable": false}));
+        assert_eq!(
+            codes(&facts, &insisting(None, Some(" ")), &usual()),
+            ["OVERRIDE_RENEWAL_COMMENT_REQUIRED"]
+        );
+        assert_eq!(
+            codes(&facts, &insisting(None, Some("why")), &not_loanable),
+            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED"]
+        );
+        assert_eq!(
+            codes(&facts, &insisting(None, Some("why")), &usual()),
+            ["OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"]
+        );
+        let far = lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"}));
+        assert_eq!(
+            codes(&far, &insisting(None, Some("why")), &usual()),
+            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED"]
+        );
+        assert_eq!(
+            codes(&far, &insisting(Some("2024-07-01T00:00:00Z"), Some("why")), &usual()),
+            ["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]
+        );
+        let renewed = decided(&facts, &insisting(Some("2024-05-16T00:00:00Z"), Some("why")), &not_loanable)
+            .expect("renewed");
+        assert_eq!(renewed.loan["dueDate"], "2024-05-16T00:00:00.000+00:00");
+        assert_eq!(renewed.loan["actionComment"], "why");
+    }
+
+    #[test]
+    fn a_lost_item_that_is_renewed_by_override_is_on_loan_again() {
+        let facts = lent(
+            "Aged to lost",
+            json!({"agedToLostDelayedBilling": {"lostItemHasBeenBilled": false, "agedToLostDate": "then"}}),
+        );
+        let renewed = decided(&facts, &insisting(None, Some("found")), &usual()).expect("renewed");
+        assert_eq!(renewed.item_status, Some("Checked out"));
+        assert_eq!(renewed.loan["action"], "renewedThroughOverride");
+        assert_eq!(renewed.loan["agedToLostDelayedBilling"], json!({"agedToLostDate": "then"}));
+    }
+
+    #[test]
+    fn without_the_permission_nobody_insists() {
+        let facts = lent("Checked out", json!({}));
+        let now = time::parse(NOW).expect("a time");
+        let asking = Asking { by: None, may: MayOverride::default(), now };
+        let refused = decide(&facts, &insisting(None, None), &asking, &usual());
+        let Err(Failure::Refused(refusals)) = refused else { unreachable!("a refusal was expected") };
+        let codes: Vec<_> = refusals.iter().filter_map(|refusal| refusal.code).collect();
+        assert_eq!(codes, ["INSUFFICIENT_OVERRIDE_PERMISSIONS", "OVERRIDE_RENEWAL_COMMENT_REQUIRED"]);
+    }
+
+    #[test]
+    fn an_order_names_item_and_patron() {
+        assert!(refuse_incomplete(&by_barcode()).is_ok());
+        assert!(refuse_incomplete(&Order::default()).is_err());
+        assert!(refuse_incomplete(&Order { by: By::Id, ..by_barcode() }).is_err());
+    }
+}
