@@ -81,7 +81,7 @@ pub fn figures(tenant: &str) -> Value {
         "waits": waits.waits,
         "rate": waits.waits as f64 / waits.scans.max(1) as f64,
         "longestMilliseconds": waits.longest.as_millis() as u64,
-        "meanMilliseconds": if waits.waits == 0 { 0 } else { waits.total.as_millis() as u64 / waits.waits },
+        "meanMilliseconds": (waits.total.as_millis() as u64).checked_div(waits.waits).unwrap_or(0),
         "last": last,
     })
 }

@@ -2,3 +2,5 @@
 
 mod check_in;
 mod check_out;
+mod loans;
+mod renewal;
