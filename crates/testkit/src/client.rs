@@ -118,7 +118,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The body as JSON, of an answer with this status.
+    /// The body of an answer with this status: JSON, or else its text.
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
         assert!(
@@ -128,7 +128,7 @@ impl Reply {
             self.status,
             self.text()
         );
-        if self.body.is_empty() { Value::Null } else { self.json() }
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| Value::String(self.text()))
     }
 
     /// The body as JSON.

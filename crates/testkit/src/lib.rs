@@ -12,6 +12,7 @@ mod client;
 mod cluster;
 mod desk;
 mod library;
+pub mod sample;
 
 pub use client::{Client, Reply};
 pub use cluster::Cluster;

@@ -113,6 +113,18 @@ pub async fn find(connection: &Connection, record: &RecordType, id: Uuid) -> Res
     Ok(rows.first().map(|row| row.get(0)))
 }
 
+/// The record of a type of which a tenant has one.
+pub async fn single(connection: &Connection, record: &RecordType) -> Result<Option<Json>, Failure> {
+    let sql = format!(
+        "SELECT {} FROM {} ORDER BY {}.id LIMIT 1",
+        document_sql(record),
+        from_sql(record),
+        record.table
+    );
+    let rows = connection.query(sql, vec![]).await?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
 /// A page of matches and their number, in one round trip.
 pub async fn list(
     connection: &Connection,

@@ -1,5 +1,5 @@
 //! The routes of plain records: whichever of the usual six the surface has for the collection and no room has
-//! taken over.
+//! taken over, or the two of a record that a tenant has one of.
 
 use crate::http::{Answer, Call, Router, handler};
 use crate::record_store::{read, write};
@@ -11,6 +11,8 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
     let declared = records.iter().copied();
     for record in declared.filter(|record| !record.path.is_empty() && record.routes != Routes::ByHand) {
         let collection = record.path;
+        let [read, write, remove] =
+            ["GET", "PUT", "DELETE"].map(|method| router.item_path(method, collection));
         let mut on = |method: &str, path: Option<&str>, handler| {
             if let Some(path) = path
                 && !router.answers(method, path)
@@ -18,14 +20,22 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
                 router.try_on(method, path, handler);
             }
         };
-        let item = |router: &Router, method| router.item_path(method, collection);
-        let reads = Router::default();
+        match record.routes {
+            Routes::Collection => {}
+            Routes::Single => {
+                on("GET", Some(collection), handler(move |call| find_single(record, call)));
+                on("PUT", Some(collection), handler(move |call| replace_single(record, call)));
+                continue;
+            }
+            // A room answers, or nothing does.
+            Routes::ByHand => continue,
+        }
         on("GET", Some(collection), handler(move |call| list(record, call)));
         on("POST", Some(collection), handler(move |call| create(record, call)));
         on("DELETE", Some(collection), handler(move |call| delete_many(record, call)));
-        on("GET", item(&reads, "GET"), handler(move |call| find(record, call)));
-        on("PUT", item(&reads, "PUT"), handler(move |call| replace(record, call)));
-        on("DELETE", item(&reads, "DELETE"), handler(move |call| delete(record, call)));
+        on("GET", read, handler(move |call| find(record, call)));
+        on("PUT", write, handler(move |call| replace(record, call)));
+        on("DELETE", remove, handler(move |call| delete(record, call)));
     }
 }
 
@@ -125,6 +135,40 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
         tenant.stamp_is_stale();
     }
     Ok(Answer::no_content().status(StatusCode::NO_CONTENT))
+}
+
+/// `GET path` of a record that a tenant has one of.
+pub async fn find_single(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    match read::single(&connection, record).await? {
+        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        None => Err(Failure::NotFound("Not found".into())),
+    }
+}
+
+/// `PUT path` of a record that a tenant has one of.
+pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
+    let document = call.object()?;
+    let tenant = call.tenant()?;
+    let stored = read::single(&tenant.writer().await?, record).await?;
+    let id = stored.and_then(|stored| uuid::Uuid::parse_str(stored.parse().get("id")?.as_str()?).ok());
+    let tx = tenant.begin().await?;
+    match id {
+        Some(id) => {
+            write::replace(tx, &tenant.id, record, id, document, &call.caller, call.now).await?;
+        }
+        None => {
+            // Always the same id, so that two first writers do not make two records.
+            let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, record.path.as_bytes());
+            let mut document = document;
+            document.insert("id".into(), id.to_string().into());
+            write::create(tx, &tenant.id, record, document, &call.caller, call.now).await?;
+        }
+    }
+    if record.shapes_decisions {
+        tenant.stamp_is_stale();
+    }
+    Ok(Answer::no_content())
 }
 
 /// The address's id; what is no UUID cannot be the id of anything, and FOLIO answers 404 or 400 by module.

@@ -76,19 +76,7 @@ async fn store(api: &mut Api, path: &str, record: &Value) -> Result<(), String> 
 
 async fn store_many(api: &mut Api, path: &str, key: &str, records: &[Value]) -> Result<(), String> {
     for batch in records.chunks(BATCH) {
-        let answer = api.call(Method::POST, &format!("{path}?upsert=true"), &json!({key: batch})).await?;
-        if answer.status.as_u16() == 501 {
-            let single = match key {
-                "instances" => "/instance-storage/instances",
-                "items" => "/item-storage/items",
-                _ => "/holdings-storage/holdings",
-            };
-            for record in batch {
-                store(api, single, record).await?;
-            }
-        } else if !answer.status.is_success() {
-            return Err(format!("POST {path} was answered with {}", answer.brief()));
-        }
+        api.send(Method::POST, &format!("{path}?upsert=true"), &json!({key: batch})).await?;
     }
     Ok(())
 }

@@ -1,3 +1,7 @@
-//! The house itself: what is seen from outside, tenants, routes.
+//! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
 
 mod health;
+mod indexes;
+mod nonsense;
+mod routes;
+mod tenants;

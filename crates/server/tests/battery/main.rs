@@ -1,0 +1,80 @@
+//! The battery: what a declaration promises, tried through the API for every declared record type. A new record
+//! type needs no line here.
+//!
+//! Each pair of record type and check is a test of its own: `item::a_stale_version_is_refused`.
+
+mod checks;
+mod exceptions;
+
+use carrel_records::{RecordType, Routes};
+use carrel_testkit::TestLibrary;
+use checks::{CHECKS, Check, Outcome};
+use exceptions::EXCEPTIONS;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+
+/// One library for all tests of a record type: its checks do not disturb each other.
+struct Subject {
+    record: &'static RecordType,
+    library: OnceCell<TestLibrary>,
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let runtime = Arc::new(
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be started"),
+    );
+    let router = carrel_server::wings::router();
+    let mut trials = Vec::new();
+    let mut known = Vec::new();
+    for wing in carrel_server::wings::wings() {
+        for record in wing.records.iter().copied().filter(|record| record.routes == Routes::Collection) {
+            known.push(record.name);
+            let subject = Arc::new(Subject { record, library: OnceCell::new() });
+            for check in CHECKS.iter().filter(|check| (check.concerns)(record, &router)) {
+                let (subject, runtime) = (Arc::clone(&subject), Arc::clone(&runtime));
+                let name = format!("{}::{}", record.name, check.name);
+                trials.push(Trial::test(name, move || run(&runtime, &subject, check)));
+            }
+        }
+    }
+    trials.push(Trial::test("every_exception_names_a_record_type_and_a_check", move || {
+        for (record, check, _) in EXCEPTIONS {
+            if !known.contains(record) || !CHECKS.iter().any(|known| known.name == *check) {
+                return Err(format!("exceptions.rs names {record}::{check}, which is not there").into());
+            }
+        }
+        Ok(())
+    }));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn run(runtime: &Runtime, subject: &Arc<Subject>, check: &'static Check) -> Result<(), Failed> {
+    let record = subject.record;
+    let subject = Arc::clone(subject);
+    // As a task of its own, so that a failed assertion in it is an error here.
+    let outcome = runtime.block_on(async move {
+        tokio::spawn(async move {
+            let library = subject.library.get_or_init(TestLibrary::start).await;
+            (check.run)(library, subject.record).await
+        })
+        .await
+    });
+    let outcome: Outcome = outcome.unwrap_or_else(|panic| {
+        let panic = panic.into_panic();
+        Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it panicked".into()))
+    });
+    let exception = EXCEPTIONS.iter().find(|(name, of, _)| *name == record.name && *of == check.name);
+    match (outcome, exception) {
+        (Ok(()), None) => Ok(()),
+        (Err(_), Some(_)) => Ok(()),
+        (Err(words), None) => Err(words.into()),
+        (Ok(()), Some(_)) => Err(format!(
+            "this passes now: take {}::{} out of tests/battery/exceptions.rs, a list that only shrinks",
+            record.name, check.name
+        )
+        .into()),
+    }
+}
