@@ -11,6 +11,7 @@
 mod client;
 mod cluster;
 mod desk;
+mod fitting;
 mod library;
 pub mod sample;
 

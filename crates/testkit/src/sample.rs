@@ -1,6 +1,6 @@
 //! Documents made from a record type's shape: enough to be stored, or with everything that the shape names.
 
-use crate::TestLibrary;
+use crate::{TestLibrary, fitting};
 use carrel_platform::record_store::shape_of;
 use carrel_records::RecordType;
 use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
@@ -34,6 +34,7 @@ pub fn document(record: &'static RecordType, extent: Extent) -> Map<String, Valu
             }
         }
     }
+    fitting::fit(record.name, &mut document);
     document
 }
 

@@ -22,5 +22,9 @@ pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
             return Failure::Unavailable("The database cannot be reached at the moment. Try again.".into());
         }
     }
+    // A NUL character, which no text of the database can hold.
+    if error.code().is_some_and(|code| code.code() == "22021") {
+        return Failure::Invalid("A text holds a character that cannot be stored".into());
+    }
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
 }

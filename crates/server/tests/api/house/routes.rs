@@ -127,6 +127,8 @@ const TOKEN_IS_ENOUGH: &[(&str, &str)] = &[
     ("POST", "/authn/logout-all"),
     ("POST", "/authn/update"),
     ("GET", "/bl-users/_self"),
+    ("POST", "/bl-users/settings/myprofile/password"),
+    ("DELETE", "/inventory/instances/{id}/mark-deleted"),
 ];
 
 #[test]
