@@ -3,3 +3,4 @@
 mod circulation;
 mod house;
 mod inventory;
+mod users;
