@@ -46,6 +46,16 @@ pub static PERMISSIONS: LazyLock<Vec<Permission>> = LazyLock::new(|| {
         .collect()
 });
 
+/// The release of each FOLIO module whose surface this is. Clients find the module's public schemas by it.
+pub static MODULES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    include_str!("../surface/modules.tsv").lines().skip(1).filter_map(|line| line.split_once('\t')).collect()
+});
+
+/// The id of a module, as gateways name it: `mod-users-19.6.0`.
+pub fn module_id(module: &str) -> String {
+    format!("{module}-{}", MODULES.get(module).unwrap_or(&env!("CARGO_PKG_VERSION")))
+}
+
 /// Permissions by name.
 pub static PERMISSION_BY_NAME: LazyLock<HashMap<&'static str, &'static Permission>> =
     LazyLock::new(|| PERMISSIONS.iter().map(|permission| (&*permission.name, permission)).collect());
@@ -115,6 +125,11 @@ mod tests {
             assert!(seen.insert((&route.method, &route.path)), "{} {}", route.method, route.path);
         }
         assert!(ROUTES.len() > 900);
+    }
+
+    #[test]
+    fn a_module_is_named_with_its_release() {
+        assert_eq!(module_id("mod-users"), "mod-users-19.6.0");
     }
 
     #[test]

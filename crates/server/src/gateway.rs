@@ -3,14 +3,14 @@
 //! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Modules cannot be enabled one by one here: every tenant has
 //! all of them.
 
-use carrel_platform::surface::ROUTES;
+use carrel_platform::surface::{MODULES, ROUTES, module_id};
 use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of Okapi whose interface this is.
-const OKAPI: &str = "6.2.3";
+const OKAPI: &str = "7.0.7";
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/_/version", |_| async { Ok(Answer::text(http::StatusCode::OK, OKAPI)) });
@@ -85,7 +85,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
 /// Module descriptors made from the surface: interfaces with their handlers.
 fn modules(full: bool) -> Vec<Value> {
     let mut by_module: BTreeMap<&str, BTreeMap<&str, (&str, Vec<Value>)>> = BTreeMap::new();
-    for route in ROUTES.iter().filter(|route| route.module != "carrel") {
+    for route in ROUTES.iter().filter(|route| MODULES.contains_key(&*route.module)) {
         let interfaces = by_module.entry(&route.module).or_default();
         let (_, handlers) = interfaces.entry(&route.interface).or_insert((&route.version, Vec::new()));
         handlers.push(json!({
@@ -95,7 +95,7 @@ fn modules(full: bool) -> Vec<Value> {
     by_module
         .into_iter()
         .map(|(module, interfaces)| {
-            let id = format!("{module}-{}", env!("CARGO_PKG_VERSION"));
+            let id = module_id(module);
             if !full {
                 return json!({"id": id, "name": module});
             }
@@ -148,13 +148,10 @@ async fn providers_of_interface(call: Call) -> Result<Answer, Failure> {
     let interface = call.parameter(1);
     let modules: BTreeSet<&str> = ROUTES
         .iter()
-        .filter(|route| route.interface == interface)
+        .filter(|route| route.interface == interface && MODULES.contains_key(&*route.module))
         .map(|route| route.module.as_str())
         .collect();
-    let modules: Vec<Value> = modules
-        .into_iter()
-        .map(|module| json!({"id": format!("{module}-{}", env!("CARGO_PKG_VERSION"))}))
-        .collect();
+    let modules: Vec<Value> = modules.into_iter().map(|module| json!({"id": module_id(module)})).collect();
     Ok(Answer::json(&modules))
 }
 

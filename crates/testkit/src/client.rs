@@ -131,6 +131,18 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| Value::String(self.text()))
     }
 
+    /// An answer with this status, whatever its body.
+    #[track_caller]
+    pub fn expect_status(&self, status: u16) {
+        assert!(
+            self.status == status,
+            "{} was answered with {} where {status} was expected. The answer says: {}",
+            self.asked,
+            self.status,
+            self.text()
+        );
+    }
+
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

@@ -1,3 +1,13 @@
 //! Users.
 
 mod settings;
+//! Users: who gets in, who may do what, and the records of people.
+
+mod added_fields;
+mod doors;
+mod gateway;
+mod lenient;
+mod login;
+mod notes;
+mod people;
+mod permissions;

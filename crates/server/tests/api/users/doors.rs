@@ -1,0 +1,108 @@
+//! Every route of the surface is closed to those who may not pass: no token, another tenant's token, no
+//! permission. The exceptions are listed here; the lists only shrink.
+
+use carrel_platform::surface::{ROUTES, Route};
+use carrel_testkit::{Client, OTHER_TENANT, TENANT, TestLibrary};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Open to everybody: they make a token, or say what may be known about the server.
+const OPEN: [&str; 16] = [
+    "GET /",
+    "GET /_/proxy/health",
+    "GET /_/version",
+    "GET /admin/health",
+    "GET /api-docs",
+    "GET /consortia",
+    "GET /metrics",
+    "GET /openapi.json",
+    "GET /saml/check",
+    "POST /authn/login",
+    "POST /authn/login-with-expiry",
+    "POST /authn/refresh",
+    "POST /bl-users/forgotten/password",
+    "POST /bl-users/forgotten/username",
+    "POST /bl-users/login",
+    "POST /bl-users/login-with-expiry",
+];
+
+/// Any token of the tenant will do: they concern the caller himself.
+const FOR_ALL_WITH_A_TOKEN: [&str; 10] = [
+    "GET /_/jsonSchemas",
+    "GET /_/ramls",
+    "GET /bl-users/_self",
+    "GET /data-import/testFileSplit",
+    "POST /authn/logout",
+    "POST /authn/logout-all",
+    "POST /authn/update",
+    "POST /bl-users/settings/myprofile/password",
+    "POST /token/invalidate",
+    "POST /token/invalidate-all",
+];
+
+/// Ends the session, and so would close the doors behind it.
+const ENDS_THE_SESSION: [&str; 2] = ["POST /authn/logout-all", "POST /token/invalidate-all"];
+
+fn name(route: &Route) -> String {
+    format!("{} {}", route.method, route.path)
+}
+
+/// Routes that can be called, with ids in place of parameters.
+fn callable() -> impl Iterator<Item = (&'static Route, String)> {
+    ROUTES.iter().filter(|route| route.method != "*" && !route.path.contains('*')).map(|route| {
+        let path = route
+            .path
+            .split('/')
+            .map(|level| match level.starts_with('{') {
+                true => "11111111-1111-4111-8111-111111111111",
+                false => level,
+            })
+            .collect::<Vec<_>>()
+            .join("/");
+        (route, path)
+    })
+}
+
+async fn status(client: &Client, route: &Route, path: &str) -> u16 {
+    let body = ["POST", "PUT", "PATCH"].contains(&&*route.method).then(|| "{}".into());
+    client.call(&route.method, path, body).await.status
+}
+
+#[tokio::test]
+async fn without_a_token_only_the_open_doors_open() {
+    let library = TestLibrary::start().await;
+    let stranger = library.stranger().with_header("x-okapi-tenant", TENANT);
+    let mut passed = BTreeSet::new();
+    for (route, path) in callable() {
+        if status(&stranger, route, &path).await != 401 {
+            passed.insert(name(route));
+        }
+    }
+    let expected: BTreeSet<String> = OPEN.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(passed, expected, "routes that answer without a token are listed");
+}
+
+#[tokio::test]
+async fn the_token_of_another_tenant_opens_nothing() {
+    let library = TestLibrary::start().await;
+    library.library.create_tenant(OTHER_TENANT, "Other", "").await.expect("made");
+    let theirs = library.token_of(library.admin_id, "diku_admin", OTHER_TENANT);
+    let caller = library.client_with(&theirs);
+    for (route, path) in callable().filter(|(route, _)| !OPEN.contains(&&*name(route))) {
+        assert_eq!(status(&caller, route, &path).await, 403, "{}", name(route));
+    }
+}
+
+#[tokio::test]
+async fn without_a_permission_nothing_opens_that_asks_for_one() {
+    let library = TestLibrary::start().await;
+    let caller = library.client_of(Uuid::new_v4(), "nobody-in-particular");
+    let mut passed = BTreeSet::new();
+    for (route, path) in callable().filter(|(route, _)| !OPEN.contains(&&*name(route))) {
+        if ENDS_THE_SESSION.contains(&&*name(route)) || status(&caller, route, &path).await != 403 {
+            passed.insert(name(route));
+        }
+    }
+    let expected: BTreeSet<String> = FOR_ALL_WITH_A_TOKEN.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(passed, expected, "routes that any token opens are listed");
+}

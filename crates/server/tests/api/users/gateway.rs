@@ -1,0 +1,77 @@
+//! The habits of the gateway that clients rely on without saying so.
+
+use carrel_testkit::TestLibrary;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_preflight_is_answered_to_anybody_with_credentials_allowed() {
+    let library = TestLibrary::start().await;
+    let page = library
+        .stranger()
+        .with_header("origin", "http://desk.example.org")
+        .with_header("access-control-request-method", "GET")
+        .with_header("access-control-request-headers", "content-type,x-okapi-tenant,x-okapi-token");
+    let reply = page.call("OPTIONS", "/users", None).await;
+    assert!(reply.status < 300 && reply.body.is_empty(), "{reply:?}");
+    assert_eq!(reply.header("access-control-allow-origin"), Some("http://desk.example.org"));
+    assert_eq!(reply.header("access-control-allow-credentials"), Some("true"));
+    assert_eq!(
+        reply.header("access-control-allow-headers"),
+        Some("content-type,x-okapi-tenant,x-okapi-token")
+    );
+}
+
+#[tokio::test]
+async fn json_is_read_under_any_content_type() {
+    let library = TestLibrary::start().await;
+    let caller = library.admin.with_header("content-type", "text/plain; charset=UTF-8");
+    caller.post("/groups", &json!({"group": "plain"})).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_with_400_and_what_is_too_large_with_413() {
+    let manner = carrel_platform::tenant::Manner { largest_body: 1000, ..Default::default() };
+    let library = TestLibrary::start_in(manner).await;
+    for body in ["{\"group\":", "[]", "", "\u{0}"] {
+        library.admin.call("POST", "/groups", Some(body.into())).await.expect_status(400);
+    }
+    library.admin.call("POST", "/groups", Some(vec![b' '; 1001].into())).await.expect_status(413);
+}
+
+#[tokio::test]
+async fn an_unknown_path_and_a_wrong_method_are_404_in_okapi_s_words() {
+    let library = TestLibrary::start().await;
+    let unknown = library.get("/no/such/path").await;
+    assert_eq!(
+        (unknown.status, unknown.text()),
+        (404, "No suitable module found for path /no/such/path for tenant diku".to_owned())
+    );
+    library.put("/users", &json!({})).await.expect_status(404);
+    library.stranger().get("/consortia").await.expect_status(404);
+}
+
+#[tokio::test]
+async fn a_tenant_s_modules_are_listed_with_versions() {
+    let library = TestLibrary::start().await;
+    let modules = library.get("/_/proxy/tenants/diku/modules").await.expect(200);
+    let ids: Vec<&str> =
+        modules.as_array().expect("an array").iter().filter_map(|module| module["id"].as_str()).collect();
+    let users = ids.iter().find(|id| id.starts_with("mod-users-1")).expect("clients look for mod-users");
+    assert!(users["mod-users-".len()..].split('.').count() == 3, "{users}");
+    let interfaces = library.get("/_/proxy/tenants/diku/interfaces").await.expect(200);
+    assert!(interfaces.as_array().expect("an array").iter().any(|one| one["id"] == "circulation"));
+}
+
+#[tokio::test]
+async fn a_stranger_s_user_id_in_a_header_is_not_believed() {
+    let library = TestLibrary::start().await;
+    let other = library.admin.with_header("x-okapi-user-id", "11111111-1111-4111-8111-111111111111");
+    other.get("/users").await.expect_status(403);
+}
+
+#[tokio::test]
+async fn head_is_get_without_a_body() {
+    let library = TestLibrary::start().await;
+    let reply = library.admin.call("HEAD", "/users", None).await;
+    assert!(reply.status == 200 && reply.body.is_empty() && reply.header("content-length").is_some());
+}

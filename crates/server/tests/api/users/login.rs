@@ -1,0 +1,188 @@
+//! Logging in, staying logged in, and logging out.
+
+use carrel_testkit::{ADMIN, Client, PASSWORD, Reply, TENANT, TestLibrary};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+fn stranger(library: &TestLibrary) -> Client {
+    library.stranger().with_header("x-okapi-tenant", TENANT)
+}
+
+async fn log_in(library: &TestLibrary, path: &str, name: &str, password: &str) -> Reply {
+    stranger(library).post(path, &json!({"username": name, "password": password})).await
+}
+
+fn cookies(reply: &Reply) -> Vec<String> {
+    let lines = reply.headers.get_all("set-cookie").iter();
+    lines.map(|line| line.to_str().expect("a cookie is text").to_owned()).collect()
+}
+
+/// The cookie as a browser sends it back.
+fn sent(reply: &Reply, name: &str) -> String {
+    let lines = cookies(reply);
+    let line = lines.iter().find(|line| line.starts_with(name)).expect("the cookie was set");
+    line.split(';').next().expect("a cookie has a value").to_owned()
+}
+
+async fn user_with_password(library: &TestLibrary, name: &str, password: &str) -> Uuid {
+    let id = Uuid::new_v4();
+    let user = json!({"id": id, "username": name, "active": true, "personal": {"lastName": name}});
+    library.post("/users", &user).await.expect(201);
+    library.post("/authn/credentials", &json!({"userId": id, "password": password})).await.expect(201);
+    id
+}
+
+#[tokio::test]
+async fn every_login_gives_both_cookies_with_their_life() {
+    let library = TestLibrary::start().await;
+    for path in ["/authn/login", "/authn/login-with-expiry", "/bl-users/login-with-expiry"] {
+        let reply = log_in(&library, path, ADMIN, PASSWORD).await;
+        reply.expect(201);
+        let lines = cookies(&reply);
+        assert_eq!(lines.len(), 2, "{path}");
+        for (line, (name, age, scope)) in lines.iter().zip([
+            ("folioAccessToken=", "Max-Age=600", "Path=/;"),
+            ("folioRefreshToken=", "Max-Age=604800", "Path=/authn;"),
+        ]) {
+            assert!(line.starts_with(name) && line.contains(age) && line.contains(scope), "{line}");
+            assert!(line.contains("Expires=") && line.contains("HttpOnly"), "{line}");
+            assert!(!line.contains("Secure") && !line.contains("Domain"), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_older_login_gives_its_token_in_header_and_body() {
+    let library = TestLibrary::start().await;
+    let reply = log_in(&library, "/authn/login", ADMIN, PASSWORD).await;
+    let token = reply.expect(201)["okapiToken"].as_str().expect("a token").to_owned();
+    assert_eq!(reply.header("x-okapi-token"), Some(&*token));
+    library.client_with(&token).get("/users?limit=0").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_token_is_taken_as_header_bearer_or_cookie() {
+    let library = TestLibrary::start().await;
+    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let cookie = sent(&reply, "folioAccessToken");
+    let token = cookie.strip_prefix("folioAccessToken=").expect("named so");
+    let stranger = library.stranger();
+    stranger.with_header("x-okapi-token", token).get("/users?limit=0").await.expect(200);
+    stranger.with_header("cookie", &cookie).get("/users?limit=0").await.expect(200);
+    stranger.with_header("authorization", &format!("Bearer {token}")).get("/users?limit=0").await.expect(200);
+    let no_good = stranger.with_header("x-okapi-token", "x").get("/users?limit=0").await;
+    assert_eq!((no_good.status, no_good.text()), (401, "Invalid token".to_owned()));
+}
+
+#[tokio::test]
+async fn an_unknown_name_a_wrong_password_and_a_closed_account_are_refused_in_the_same_words() {
+    let library = TestLibrary::start().await;
+    user_with_password(&library, "idle", "right").await;
+    let unknown = log_in(&library, "/authn/login", "nobody", "x").await;
+    let wrong = log_in(&library, "/authn/login", "idle", "wrong").await;
+    assert_eq!(unknown.refusals(), ["Wrong username or wrong password or account blocked"]);
+    assert_eq!(unknown.text(), wrong.text());
+    assert_eq!(wrong.json()["errors"][0]["code"], "wrong.username.or.wrong.password.or.account.blocked");
+}
+
+#[tokio::test]
+async fn five_wrong_passwords_close_the_account_to_the_right_one() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "victim", "right").await;
+    for _ in 0..5 {
+        log_in(&library, "/authn/login", "victim", "wrong").await.expect(422);
+    }
+    log_in(&library, "/authn/login", "victim", "right").await.expect(422);
+    let attempts = library.get(&format!("/authn/loginAttempts/{id}")).await.expect(200);
+    assert_eq!(attempts["attemptCount"], 5);
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_session() {
+    let library = TestLibrary::start().await;
+    let first = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let refresh = |reply: &Reply| stranger(&library).with_header("cookie", &sent(reply, "folioRefreshToken"));
+    let second = refresh(&first).call("POST", "/authn/refresh", None).await;
+    second.expect(201);
+    let again = refresh(&first).call("POST", "/authn/refresh", None).await;
+    assert_eq!(again.expect(422)["errors"][0]["code"], "token.refresh.unprocessable");
+    refresh(&second).call("POST", "/authn/refresh", None).await.expect(422);
+}
+
+#[tokio::test]
+async fn a_refresh_token_opens_no_door() {
+    let library = TestLibrary::start().await;
+    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let cookie = sent(&reply, "folioRefreshToken");
+    let token = cookie.strip_prefix("folioRefreshToken=").expect("named so");
+    library.client_with(token).get("/users").await.expect_status(401);
+}
+
+#[tokio::test]
+async fn logging_out_clears_the_cookies_and_takes_the_refresh_token_back() {
+    let library = TestLibrary::start().await;
+    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let both = format!("{}; {}", sent(&reply, "folioAccessToken"), sent(&reply, "folioRefreshToken"));
+    let session = stranger(&library).with_header("cookie", &both);
+    let out = session.call("POST", "/authn/logout", None).await;
+    out.expect(204);
+    assert!(cookies(&out).iter().all(|line| line.contains("=;") && line.contains("01 Jan 1970")), "{out:?}");
+    session.call("POST", "/authn/refresh", None).await.expect(422);
+}
+
+#[tokio::test]
+async fn logging_out_everywhere_ends_every_token_made_before() {
+    let library = TestLibrary::start().await;
+    let token = |reply: Reply| reply.header("x-okapi-token").expect("a token").to_owned();
+    let desk = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
+    let home = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
+    desk.call("POST", "/authn/logout-all", None).await.expect(204);
+    home.get("/users").await.expect_status(401);
+    let anew = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
+    anew.get("/users?limit=0").await.expect(200);
+}
+
+#[tokio::test]
+async fn who_is_no_longer_active_is_out_at_once() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "leaver", "pw").await;
+    let reply = log_in(&library, "/authn/login", "leaver", "pw").await;
+    let leaver = library.client_with(reply.header("x-okapi-token").expect("a token"));
+    leaver.get("/bl-users/_self").await.expect(200);
+    let mut user = library.get(&format!("/users/{id}")).await.expect(200);
+    user["active"] = false.into();
+    library.put(&format!("/users/{id}"), &user).await.expect(204);
+    leaver.get("/bl-users/_self").await.expect_status(401);
+    log_in(&library, "/authn/login", "leaver", "pw").await.expect(422);
+}
+
+#[tokio::test]
+async fn a_password_is_changed_by_the_old_one_and_not_repeated() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "careful", "old").await;
+    let change = |old: &str| json!({"username": "careful", "password": old, "newPassword": "new"});
+    let wrong = library.post("/authn/update", &change("guess")).await;
+    assert_eq!((wrong.status, wrong.text()), (401, "Invalid credentials".to_owned()));
+    library.post("/authn/update", &change("old")).await.expect(204);
+    let result = async |password: &str| {
+        let asked = json!({"userId": id, "password": password});
+        library.post("/authn/password/repeatable", &asked).await.expect(200)["result"].clone()
+    };
+    assert_eq!((result("old").await, result("fresh").await), (json!("invalid"), json!("valid")));
+}
+
+#[tokio::test]
+async fn a_link_sets_a_password_once() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "forgetful", "lost").await;
+    let link: Value = library.post("/bl-users/password-reset/link", &json!({"userId": id})).await.expect(200);
+    let link = link["link"].as_str().expect("a link").to_owned();
+    let token = link.split("/reset-password/").nth(1).and_then(|rest| rest.split('?').next());
+    let bearer = library.client_with(token.expect("the link carries a token"));
+    bearer.call("POST", "/bl-users/password-reset/validate", None).await.expect(204);
+    bearer.get("/users").await.expect_status(403);
+    bearer.post("/bl-users/password-reset/reset", &json!({"newPassword": "found"})).await.expect(204);
+    log_in(&library, "/authn/login", "forgetful", "found").await.expect(201);
+    let again = bearer.call("POST", "/bl-users/password-reset/validate", None).await;
+    assert_eq!(again.expect(422)["errors"][0]["code"], "link.used");
+}

@@ -1,0 +1,92 @@
+//! Permissions: sets inside sets, and who may give them.
+
+use carrel_testkit::TestLibrary;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+async fn set(library: &TestLibrary, name: &str, inner: &[&str]) -> Value {
+    let set = json!({"permissionName": name, "subPermissions": inner});
+    library.post("/perms/permissions", &set).await.expect(201)
+}
+
+#[tokio::test]
+async fn a_permission_in_a_set_in_a_set_opens_its_door() {
+    let library = TestLibrary::start().await;
+    set(&library, "desk.readers", &["users.collection.get"]).await;
+    set(&library, "desk.all", &["desk.readers"]).await;
+    let clerk = library.staff_with(&["desk.all"]).await;
+    clerk.get("/users?limit=0").await.expect(200);
+    let refused = clerk.get("/groups").await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().ends_with("requires permission: usergroups.collection.get"), "{}", refused.text());
+}
+
+#[tokio::test]
+async fn a_set_that_changes_changes_what_its_holders_may_do() {
+    let library = TestLibrary::start().await;
+    let mut readers = set(&library, "desk.readers", &["users.collection.get"]).await;
+    let clerk = library.staff_with(&["desk.readers"]).await;
+    clerk.get("/users?limit=0").await.expect(200);
+    readers["subPermissions"] = json!([]);
+    readers.as_object_mut().expect("an object").remove("metadata");
+    let path = format!("/perms/permissions/{}", readers["id"].as_str().expect("an id"));
+    library.put(&path, &readers).await.expect(200);
+    clerk.get("/users?limit=0").await.expect_status(403);
+    library.delete(&path).await.expect(204);
+    let held = library.get("/perms/users?query=permissions=desk.readers").await.expect(200);
+    assert_eq!(held["totalRecords"], 0);
+}
+
+#[tokio::test]
+async fn a_module_s_permission_is_not_changed() {
+    let library = TestLibrary::start().await;
+    let found = library.get("/perms/permissions?query=permissionName==users.item.get").await.expect(200);
+    let path = format!("/perms/permissions/{}", found["permissions"][0]["id"].as_str().expect("an id"));
+    assert_eq!(library.delete(&path).await.text(), "cannot delete an immutable permission");
+    assert_eq!(
+        library.put(&path, &found["permissions"][0]).await.text(),
+        "cannot change an immutable permission"
+    );
+}
+
+#[tokio::test]
+async fn nobody_gives_what_he_does_not_hold_unless_he_may_assign_all_of_the_kind() {
+    let library = TestLibrary::start().await;
+    set(&library, "house.set", &["users.collection.get"]).await;
+    let user = Uuid::new_v4();
+    library.post("/perms/users", &json!({"userId": user, "permissions": []})).await.expect(201);
+    let path = format!("/perms/users/{user}/permissions?indexField=userId");
+    let give = |name: &str| json!({"permissionName": name});
+    let clerk = library.staff_with(&["perms.users.item.post", "users.item.get"]).await;
+    clerk.post(&path, &give("users.item.get")).await.expect(200);
+    let refused = clerk.post(&path, &give("users.item.post")).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().starts_with("Cannot add immutable permission users.item.post"));
+    clerk.post(&path, &give("house.set")).await.expect_status(403);
+    let chief = library.staff_with(&["perms.users.item.post", "perms.users.assign.mutable"]).await;
+    chief.post(&path, &give("house.set")).await.expect(200);
+    let grand = library.staff_with(&["perms.users.item.post", "perms.users.assign.immutable"]).await;
+    grand.post(&path, &give("carrel.all")).await.expect_status(403);
+}
+
+#[tokio::test]
+async fn what_is_no_permission_is_not_given() {
+    let library = TestLibrary::start().await;
+    let user = Uuid::new_v4();
+    let refused = library.post("/perms/users", &json!({"userId": user, "permissions": ["no.such"]})).await;
+    assert!(refused.refusals()[0].contains("Attempting to add non-existent permissions no.such"));
+}
+
+#[tokio::test]
+async fn sets_are_shown_by_name_expanded_or_in_full() {
+    let library = TestLibrary::start().await;
+    set(&library, "a.inner", &["users.item.get"]).await;
+    set(&library, "a.outer", &["a.inner"]).await;
+    let shown = async |more: &str| {
+        let path = format!("/perms/permissions?query=permissionName==a.outer{more}");
+        library.get(&path).await.expect(200)["permissions"][0]["subPermissions"].clone()
+    };
+    assert_eq!(shown("").await, json!(["a.inner"]));
+    assert_eq!(shown("&expanded=true").await, json!(["a.inner", "users.item.get"]));
+    assert_eq!(shown("&expandSubs=true").await[0]["permissionName"], "a.inner");
+}
