@@ -19,6 +19,7 @@ pub mod print_events;
 pub mod records;
 pub mod renewal;
 pub mod request_preferences;
+pub mod requests;
 pub mod rulebook;
 pub mod rules;
 pub mod staff_slips;
@@ -51,6 +52,7 @@ pub fn wing() -> Wing {
             print_events::connect(router);
             check_out_lock_storage::connect(router);
             check_out_lock::connect(router);
+            requests::connect(router);
         },
     }
 }

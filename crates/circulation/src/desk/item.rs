@@ -11,15 +11,29 @@ use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+macro_rules! title_of {
+    () => {
+        "CASE WHEN instance.id IS NULL THEN NULL ELSE jsonb_build_object('title', instance.doc->'title', \
+        'hrid', instance.doc->'hrid', 'contributors', instance.doc->'contributors', \
+        'editions', instance.doc->'editions', 'series', instance.doc->'series', \
+        'publication', instance.doc->'publication', \
+        'physicalDescriptions', instance.doc->'physicalDescriptions', \
+        'identifiers', instance.doc->'identifiers') END"
+    };
+}
+macro_rules! state_of {
+    () => {
+        "item.id, item.doc, item_state.status, item_state.in_transit_destination, item_state.version, \
+        item_state.last_check_in, holdings_record.id, holdings_record.instance_id"
+    };
+}
+
+/// What a [`Title`] is read from: a column over the table `instance`.
+pub const TITLE: &str = title_of!();
 /// Columns that [`ItemAtDesk::read`] takes from a row.
-pub const COLUMNS: &str = "item.id, item.doc, item_state.status, item_state.in_transit_destination, \
-    item_state.version, item_state.last_check_in, holdings_record.id, holdings_record.instance_id, \
-    CASE WHEN instance.id IS NULL THEN NULL ELSE jsonb_build_object('title', instance.doc->'title', \
-    'hrid', instance.doc->'hrid', 'contributors', instance.doc->'contributors', \
-    'editions', instance.doc->'editions', 'series', instance.doc->'series', \
-    'publication', instance.doc->'publication', 'physicalDescriptions', instance.doc->'physicalDescriptions', \
-    'identifiers', instance.doc->'identifiers') END, item_state.status_date, \
-    holdings_record.doc->>'copyNumber'";
+pub const COLUMNS: &str = concat!(state_of!(), ", ", title_of!(), ", item_state.status_date, holdings_record.doc->>'copyNumber'");
+/// The same without the title, for the many items of one.
+pub const COLUMNS_WITHOUT_TITLE: &str = concat!(state_of!(), ", NULL::jsonb, item_state.status_date, holdings_record.doc->>'copyNumber'");
 /// Number of those columns.
 pub const WIDTH: usize = 11;
 
@@ -113,7 +127,10 @@ pub struct Contributor {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Publication {
+    pub publisher: Option<String>,
+    pub place: Option<String>,
     pub date_of_publication: Option<String>,
+    pub role: Option<String>,
 }
 
 fn null_is_empty<'de, D, T>(reader: D) -> Result<Vec<T>, D::Error>

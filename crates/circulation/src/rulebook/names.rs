@@ -12,6 +12,8 @@ pub struct Named {
     pub code: Option<String>,
     /// Of cancellation reasons: what patrons are told.
     pub public_description: Option<String>,
+    #[serde(rename = "desc")]
+    pub description: Option<String>,
 }
 
 /// Where items stand.

@@ -1,0 +1,160 @@
+//! Editing and cancelling: a new version of a request. A request that is closed leaves its queue; nobody who
+//! waits for a paged item any more lets it be available again.
+//!
+//! Routes: `PUT /circulation/requests/{id}` (places a request where there is none with the id).
+
+use super::change::{self, Change};
+use super::hold::{Held, Named, Wanted, hold};
+use super::place::decide::{
+    expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, status_after,
+    without_related,
+};
+use super::place::{Asking, Order, place};
+use super::queue::left_by;
+use super::snapshot::{self, Around};
+use super::words::{self, CANCELLED, Kind, is_closed};
+use crate::check_out::is_valid_relation;
+use crate::rulebook::Rulebook;
+use carrel_platform::{Answer, Flight, Router};
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("PUT", "/circulation/requests/{id}", |call| async move {
+        let tenant = call.tenant()?;
+        let id = call.id(0)?;
+        let mut document = call.object()?;
+        document.insert("id".into(), id.to_string().into());
+        let wanted = Wanted {
+            request: id,
+            item: words::id(&document, "itemId"),
+            named: Some(Named {
+                instance: words::id(&document, "instanceId"),
+                requester: words::id(&document, "requesterId"),
+                proxy: words::id(&document, "proxyUserId"),
+            }),
+        };
+        let Some((tx, held, book)) = hold(tenant, &wanted).await? else {
+            let placed = place(tenant, Order::read(document)?, &Asking::of(&call)).await;
+            // FOLIO quirk: here the first refusal is told alone.
+            return match placed {
+                Ok(_) => Ok(Answer::no_content()),
+                Err(Failure::Refused(refusals)) => {
+                    Err(Failure::Refused(refusals.into_iter().take(1).collect()))
+                }
+                Err(failure) => Err(failure),
+            };
+        };
+        let change = decide(&held, document, id, call.now, &book)?;
+        let mut flight = Flight::new();
+        let written = change::write(&mut flight, tenant, change, &call.caller, call.now)?;
+        tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &written))?;
+        Ok(Answer::no_content())
+    });
+}
+
+/// The first refusal, or the new version with what follows from it.
+pub fn decide(
+    held: &Held,
+    mut document: Map<String, Value>,
+    id: Uuid,
+    now: Timestamp,
+    book: &Rulebook,
+) -> Result<Change, Failure> {
+    let status = status(&document)?;
+    refuse_level(&document, book.title_level_requests.enabled())?;
+    refuse_fulfillment(&document)?;
+    refuse_missing(&document)?;
+    refuse_proxy(held, &document, now)?;
+    refuse_pickup(&document, book)?;
+    let comments = |document: &Map<String, Value>| document.get("patronComments").cloned();
+    if comments(&document) != comments(&held.stored) {
+        let refusal = Refusal::new("Patron comments are not allowed to change");
+        return Err(match words::text(&held.stored, "patronComments") {
+            Some(comments) => refusal.with("existingPatronComments", comments),
+            None => refusal.with_null("existingPatronComments"),
+        }
+        .into());
+    }
+    if words::text(&held.stored, "status").is_some_and(is_closed) {
+        return Err(Refusal::new("The Request has already been closed")
+            .with("id", id.to_string())
+            .code("REQUEST_ALREADY_CLOSED")
+            .into());
+    }
+
+    without_related(&mut document);
+    document.insert("status".into(), status.into());
+    expiration_at_end_of_day(&mut document, &book.zone);
+    let target = held.item(words::id(&document, "itemId"));
+    let around = Around {
+        item: target.map(|target| &target.item),
+        title: held.title.as_ref(),
+        requester: held.requester.as_ref(),
+        proxy: held.proxy.as_ref(),
+    };
+    snapshot::write(&mut document, &around, book);
+    // The queue decides on positions, not the client.
+    document.remove("position");
+    let moves = if is_closed(status) {
+        left_by(&held.queue, id)
+    } else {
+        if let Some(position) = held.stored.get("position") {
+            document.insert("position".into(), position.clone());
+        }
+        Vec::new()
+    };
+    let kind = words::text(&document, "requestType").and_then(Kind::named);
+    let still_requested = |item: Uuid| {
+        held.queue
+            .iter()
+            .any(|waiting| waiting.item_id == Some(item) && (waiting.id != id || status != CANCELLED))
+    };
+    let becomes = target.and_then(|target| {
+        status_after(kind, &target.item.status, still_requested(target.item.id))
+            .map(|status| (target.item.id, status))
+    });
+    Ok(Change {
+        id,
+        before: held.stored.clone(),
+        after: document,
+        queue: None,
+        moves,
+        items: becomes.into_iter().collect(),
+    })
+}
+
+fn refuse_missing(document: &Map<String, Value>) -> Result<(), Refusal> {
+    let item = words::text(document, "itemId");
+    let is_item_level =
+        words::text(document, "requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Item"));
+    if words::text(document, "instanceId").is_none() {
+        return Err(Refusal::new("Cannot create a request with no instance ID").with_null("instanceId"));
+    }
+    if is_item_level && item.is_none() {
+        return Err(Refusal::new("Cannot create an item level request with no item ID").with_null("itemId"));
+    }
+    if item.is_some() && words::text(document, "holdingsRecordId").is_none() {
+        return Err(Refusal::new("Cannot create a request with item ID but no holdings record ID")
+            .with_null("holdingsRecordId"));
+    }
+    if words::text(document, "requestDate").and_then(time::parse).is_none() {
+        return Err(Refusal::new("Cannot create a request with no requestDate").with_null("requestDate"));
+    }
+    Ok(())
+}
+
+fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+    let Some(proxy) = words::text(document, "proxyUserId") else { return Ok(()) };
+    if Some(proxy) == words::text(document, "requesterId") {
+        return Err(Refusal::new("User cannot be proxy for themselves")
+            .with("proxyUserId", proxy)
+            .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
+    }
+    if !held.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
+        return Err(Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Requests: what patrons ask for, and who gets an item next.
+//!
+//! `place` a request, `edit` or cancel it, move it to another item, put a queue into another order, let requests
+//! expire. `queue` says what positions become, `policy` what a patron may ask for, `snapshot` what a stored
+//! request keeps of the records around it, `view` how clients see it. Whoever changes a queue holds it
+//! (`desk::queue`).
+
+mod change;
+mod edit;
+mod hold;
+mod move_to;
+pub mod place;
+pub mod policy;
+pub mod queue;
+pub mod read;
+mod remove;
+mod reorder;
+pub mod snapshot;
+mod storage;
+pub mod view;
+pub mod words;
+
+use carrel_platform::Router;
+
+pub fn connect(router: &mut Router) {
+    place::connect(router);
+    read::connect(router);
+    edit::connect(router);
+    remove::connect(router);
+    move_to::connect(router);
+    reorder::connect(router);
+    storage::connect(router);
+}

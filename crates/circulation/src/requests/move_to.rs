@@ -1,0 +1,220 @@
+//! Moving a request to another item of the same title. It goes to the end of that item's queue; an item left
+//! behind that nobody waits for goes back to the shelf.
+//!
+//! Routes: `POST /circulation/requests/{id}/move`.
+
+use super::change::{self, Change};
+use super::hold::{Held, Wanted, hold};
+use super::place::Asking;
+use super::place::apply::change_loan;
+use super::place::decide::{
+    recall, refusal_of_kind, refusal_of_own_loan, refuse_kind_by_policy, refuse_unknown_requester,
+    status_after,
+};
+use super::place::facts::{Candidate, OpenLoan};
+use super::policy::RequestPolicy;
+use super::queue::{last, left_by, to_the_end};
+use super::read;
+use super::snapshot::{self, Around};
+use super::words::{self, AWAITING_DELIVERY, Kind};
+use crate::rulebook::Rulebook;
+use carrel_platform::{Flight, Router};
+use carrel_records::{Failure, Refusal};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wish {
+    destination_item_id: Uuid,
+    request_type: Option<String>,
+}
+
+/// A request in another place, and the loan that it recalls there.
+pub struct Moved {
+    pub change: Change,
+    pub recalled: Option<(OpenLoan, Map<String, Value>)>,
+}
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/requests/{id}/move", |call| async move {
+        let tenant = call.tenant()?;
+        let id = call.id(0).map_err(|_| read::unknown(call.parameter(0)))?;
+        let wish: Wish = call.read_json()?;
+        let wanted = Wanted { request: id, item: Some(wish.destination_item_id), named: None };
+        let (tx, held, book) =
+            hold(tenant, &wanted).await?.ok_or_else(|| read::unknown(call.parameter(0)))?;
+        let moved = decide(&held, id, &wish, &Asking::of(&call), &book)?;
+        let mut flight = Flight::new();
+        let written = change::write(&mut flight, tenant, moved.change, &call.caller, call.now)?;
+        if let Some((loan, after)) = &moved.recalled {
+            change_loan(&mut flight, tenant, loan.id, &loan.document, after, call.now);
+        }
+        tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &written))?;
+        // The answer shows the request with its new position and surroundings.
+        read::answer(tenant, id, &book).await
+    });
+}
+
+fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) -> Result<Moved, Failure> {
+    let titles = book.title_level_requests.enabled();
+    let mut document = held.stored.clone();
+    let is_title_level = words::text(&document, "requestLevel") == Some("Title");
+    let mut kind = words::text(&document, "requestType").and_then(Kind::named);
+    let was_hold = kind == Some(Kind::Hold);
+    if let Some(wished) = &wish.request_type {
+        kind = Kind::named(wished);
+    }
+    let of_request = |text: &str| Refusal::new(text).with("requestId", id.to_string());
+    if !titles && is_title_level {
+        return Err(of_request("Can not process TLR - TLR feature is disabled").into());
+    }
+    if is_title_level && (was_hold || kind == Some(Kind::Hold)) {
+        return Err(of_request("Not allowed to move from/to Hold TLR").into());
+    }
+    let destination = held.item(Some(wish.destination_item_id));
+    let instance = destination.and_then(|destination| destination.item.instance_id);
+    let Some(destination) = destination.filter(|_| instance == words::id(&document, "instanceId")) else {
+        let refusal = Refusal::new("Request can only be moved to an item with the same instance ID")
+            .with("itemId", wish.destination_item_id.to_string());
+        return Err(match instance {
+            Some(instance) => refusal.with("instanceId", instance.to_string()),
+            None => refusal.with_null("instanceId"),
+        }
+        .into());
+    };
+    document.insert("itemId".into(), destination.item.id.to_string().into());
+    if let Some(holdings) = destination.item.holdings_id {
+        document.insert("holdingsRecordId".into(), holdings.to_string().into());
+    }
+    if destination.item.status == "Available" {
+        kind = Some(Kind::Page);
+    }
+    document.insert("requestType".into(), kind.map_or("", Kind::text).into());
+    refuse(held, &document, id, destination, kind, book)?;
+
+    let around = Around {
+        item: Some(&destination.item),
+        title: held.title.as_ref(),
+        requester: held.requester.as_ref(),
+        proxy: held.proxy.as_ref(),
+    };
+    snapshot::write(&mut document, &around, book);
+    document.remove("position");
+    let source = held.stored_item().filter(|source| *source != destination.item.id);
+    let moves = if titles || source.is_none() {
+        // All of them, as the request's own position is written with the others.
+        let mut moves = to_the_end(&held.queue, id);
+        if !moves.iter().any(|(moved, _)| *moved == id) {
+            moves.push((id, held.queue.len() as i64));
+        }
+        moves
+    } else {
+        let mut moves = left_by(&held.queue, id);
+        moves.push((id, last(&held.other_queue)));
+        moves
+    };
+    let mut items = Vec::new();
+    if let Some(becomes) = status_after(kind, &destination.item.status, true) {
+        items.push((destination.item.id, becomes));
+    }
+    if let Some(source) = held.item(source) {
+        let requested =
+            held.queue.iter().any(|other| other.id != id && other.item_id == Some(source.item.id));
+        if let Some(becomes) = status_after(None, &source.item.status, requested) {
+            items.push((source.item.id, becomes));
+        }
+    }
+    let recalled = match &destination.loan {
+        Some(loan) if kind == Some(Kind::Recall) => {
+            recall(loan, &destination.item, asking, book)?.map(|after| (loan.clone(), after))
+        }
+        _ => None,
+    };
+    let change = Change {
+        id,
+        before: held.stored.clone(),
+        after: document,
+        queue: if titles { words::id(&held.stored, "instanceId") } else { Some(destination.item.id) },
+        moves,
+        items,
+    };
+    Ok(Moved { change, recalled })
+}
+
+/// The first refusal of the request at its destination.
+fn refuse(
+    held: &Held,
+    document: &Map<String, Value>,
+    id: Uuid,
+    destination: &Candidate,
+    kind: Option<Kind>,
+    book: &Rulebook,
+) -> Result<(), Failure> {
+    if let Some(refusal) = refuse_unknown_requester(held.requester.as_ref(), document) {
+        return Err(refusal.into());
+    }
+    if !kind.is_some_and(|kind| kind.fits(&destination.item.status)) {
+        return Err(refusal_of_kind(kind).into());
+    }
+    refuse_if_already_requested(held, document, id, destination, book)?;
+    let requester = words::id(document, "requesterId");
+    if let Some(loan) = &destination.loan
+        && loan.id_at("userId") == requester
+    {
+        return Err(refusal_of_own_loan(document, loan.id).into());
+    }
+    let group = held.requester.as_ref().and_then(|requester| requester.patron_group);
+    let policy = RequestPolicy::of_item(book, &destination.item, group)?;
+    refuse_kind_by_policy(document, kind, &policy)?;
+    Ok(())
+}
+
+fn refuse_if_already_requested(
+    held: &Held,
+    document: &Map<String, Value>,
+    id: Uuid,
+    destination: &Candidate,
+    book: &Rulebook,
+) -> Result<(), Refusal> {
+    let titles = book.title_level_requests.enabled();
+    let is_title_level = words::text(document, "requestLevel") == Some("Title");
+    let requester = words::id(document, "requesterId");
+    let same_item = held.stored_item() == Some(destination.item.id);
+    let queue = if titles || same_item { &held.queue } else { &held.other_queue };
+    let own =
+        queue.iter().filter(|other| other.requester_id == requester && other.status != AWAITING_DELIVERY);
+    let existing = own.clone().find(|other| {
+        if is_title_level || !(titles && other.is_title_level) {
+            other.item_id == Some(destination.item.id)
+        } else {
+            true
+        }
+    });
+    let Some(existing) = existing else { return Ok(()) };
+    let sent = |key: &str| words::text(document, key).unwrap_or_default().to_owned();
+    Err(if !is_title_level {
+        Refusal::new("This requester already has an open request for this item")
+            .with("itemId", sent("itemId"))
+            .with("requesterId", sent("requesterId"))
+            .with("requestId", id.to_string())
+            .code("ITEM_ALREADY_REQUESTED")
+    } else {
+        let (text, code) = if existing.is_title_level {
+            (
+                "Not allowed to move title level page request to the same item",
+                "MOVING_REQUEST_TO_THE_SAME_ITEM",
+            )
+        } else {
+            (
+                "This requester already has an open request for one of the instance's items",
+                "ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED",
+            )
+        };
+        Refusal::new(text)
+            .with("requesterId", sent("requesterId"))
+            .with("instanceId", sent("instanceId"))
+            .code(code)
+    })
+}

@@ -1,0 +1,81 @@
+//! The changes of placing a request, with the commit, in one flight.
+
+use super::{Asking, Placed};
+use crate::records::requests::REQUEST;
+use carrel_inventory::item_state::{self, StateChange};
+use carrel_platform::record_store::write as records;
+use carrel_platform::{Bind, Flight, Tenant, Tx, outbox};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Writes the request, the item's new status and the recalled loan.
+pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking) -> Result<(), Failure> {
+    let document = std::mem::take(&mut placed.document);
+    let ready = records::prepare_new(&REQUEST, document, &asking.caller, asking.now)?;
+    let text = Value::Object(ready.document.clone()).to_string();
+    let mut flight = Flight::new();
+    flight.add(
+        "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)",
+        vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
+    );
+    let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{text}}}", tenant.id);
+    outbox::announce_text(&mut flight, "circulation.request", ready.id.to_string(), payload, asking.now);
+    change_status(&mut flight, placed.item.as_ref().map(|item| item.id), placed.item_becomes, asking.now);
+    if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
+        change_loan(&mut flight, tenant, loan.id, &loan.document, after, asking.now);
+    }
+    placed.id = ready.id;
+    placed.document = ready.document;
+    tx.fly_and_commit(flight).await.map_err(|error| {
+        let of_the_queue =
+            error.constraint.as_deref().is_some_and(|name| name.starts_with("request_queue_id"));
+        if error.is_unique_violation() && of_the_queue {
+            return same_position(&placed.document).into();
+        }
+        records::told(&REQUEST, error, &placed.document)
+    })?;
+    Ok(())
+}
+
+/// Two requests of a queue with one position.
+pub fn same_position(document: &Map<String, Value>) -> Refusal {
+    let at = |key: &str| match document.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    Refusal::new("Cannot have more than one request with the same position in the queue")
+        .with("itemId", at("itemId"))
+        .with("position", at("position"))
+}
+
+/// Adds the change of an item's status, where it has one.
+pub fn change_status(
+    flight: &mut Flight,
+    item: Option<Uuid>,
+    becomes: Option<&'static str>,
+    now: jiff::Timestamp,
+) {
+    if let (Some(item), Some(status)) = (item, becomes) {
+        let change = StateChange { status, in_transit_destination: None, last_check_in: None };
+        item_state::change(flight, item, &change, now);
+    }
+}
+
+/// Adds the change of a loan with its history row and event.
+pub fn change_loan(
+    flight: &mut Flight,
+    tenant: &Tenant,
+    id: Uuid,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    now: jiff::Timestamp,
+) {
+    let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
+    flight.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
+    crate::loans::history::write(flight, "U", &after, now);
+    let payload =
+        format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{before},\"new\":{after}}}", tenant.id);
+    outbox::announce_text(flight, "circulation.loan", id.to_string(), payload, now);
+}

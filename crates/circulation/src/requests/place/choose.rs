@@ -1,0 +1,127 @@
+//! Which item of a title a title-level request gets: the nearest available one to page, or the one whose loan
+//! ends first to recall.
+
+use super::facts::Candidate;
+use crate::requests::policy::RequestPolicy;
+use crate::requests::words::Kind;
+use crate::rulebook::{Location, Rulebook};
+use carrel_records::{Failure, Refusal};
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// An item of the title with the requester's policy for it.
+pub struct Choice<'a> {
+    pub candidate: &'a Candidate,
+    pub policy: RequestPolicy,
+}
+
+/// The choices that a patron of the group has.
+pub fn choices<'a>(
+    candidates: &'a [Candidate],
+    group: Option<Uuid>,
+    book: &Rulebook,
+) -> Result<Vec<Choice<'a>>, Failure> {
+    candidates
+        .iter()
+        .map(|candidate| {
+            let policy = RequestPolicy::of_item(book, &candidate.item, group)?;
+            Ok(Choice { candidate, policy })
+        })
+        .collect()
+}
+
+/// The choices that could be fetched from the shelf now.
+pub fn pageable<'a>(choices: &'a [Choice<'a>]) -> impl Iterator<Item = &'a Candidate> {
+    choices
+        .iter()
+        .filter(|choice| choice.candidate.item.status == "Available" && choice.policy.allows(Kind::Page))
+        .map(|choice| choice.candidate)
+}
+
+/// The available item nearest to where it will be picked up.
+pub fn to_page<'a>(
+    choices: &'a [Choice<'a>],
+    instance: Option<&str>,
+    location_code: Option<&str>,
+    pickup: Option<Uuid>,
+    book: &Rulebook,
+) -> Result<&'a Candidate, Refusal> {
+    const NONE: &str = "Cannot create page TLR for this instance ID - no pageable available items found";
+    let mut available: Vec<&Candidate> = pageable(choices).collect();
+    if available.is_empty() {
+        let refusal = Refusal::new(NONE);
+        return Err(match instance {
+            Some(instance) => refusal.with("instanceId", instance),
+            None => refusal.with_null("instanceId"),
+        });
+    }
+    if let Some(code) = location_code {
+        available.retain(|candidate| is_at(candidate, code, book));
+        if available.is_empty() {
+            return Err(Refusal::new(format!("{NONE} in requested location")).with("itemLocationCode", code));
+        }
+    }
+    Ok(nearest(&available, pickup, book).unwrap_or(available[0]))
+}
+
+/// The code names the item's location or something that it is part of.
+fn is_at(candidate: &Candidate, code: &str, book: &Rulebook) -> bool {
+    let Some(location) = location(candidate, book) else { return false };
+    let part_of = |id: Option<Uuid>, named: &std::collections::HashMap<Uuid, crate::rulebook::Named>| {
+        id.and_then(|id| named.get(&id)).is_some_and(|named| named.code.as_deref() == Some(code))
+    };
+    location.code.as_deref() == Some(code)
+        || part_of(location.library_id, &book.libraries)
+        || part_of(location.campus_id, &book.campuses)
+        || part_of(location.institution_id, &book.institutions)
+}
+
+fn location<'a>(candidate: &Candidate, book: &'a Rulebook) -> Option<&'a Location> {
+    candidate.item.record.effective_location_id.and_then(|id| book.locations.get(&id))
+}
+
+/// In a location that the pickup service point serves, else in the library, campus or institution of one.
+fn nearest<'a>(available: &[&'a Candidate], pickup: Option<Uuid>, book: &Rulebook) -> Option<&'a Candidate> {
+    let pickup = pickup?;
+    let served: Vec<(&Uuid, &Location)> =
+        book.locations.iter().filter(|(id, _)| book.serves(pickup, **id)).collect();
+    let parts: [fn(&Location) -> Option<Uuid>; 3] =
+        [|location| location.library_id, |location| location.campus_id, |location| location.institution_id];
+    let same_location = available.iter().find(|candidate| {
+        let here = candidate.item.record.effective_location_id;
+        served.iter().any(|(id, _)| here == Some(**id))
+    });
+    same_location.copied().or_else(|| {
+        parts.iter().find_map(|part| {
+            let near: HashSet<Uuid> = served.iter().filter_map(|(_, location)| part(location)).collect();
+            available
+                .iter()
+                .find(|candidate| {
+                    location(candidate, book).and_then(part).is_some_and(|id| near.contains(&id))
+                })
+                .copied()
+        })
+    })
+}
+
+/// The item to recall: of the loans not recalled yet the one that ends first, else the one recalled least
+/// often, else an item without loan.
+pub fn to_recall<'a>(choices: &'a [Choice<'a>]) -> Result<&'a Candidate, Refusal> {
+    let due = |candidate: &Candidate| candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate"));
+    let fitting = || choices.iter().filter(|choice| Kind::Recall.fits(&choice.candidate.item.status));
+    let not_recalled = fitting()
+        .filter(|choice| choice.policy.allows(Kind::Recall))
+        .map(|choice| choice.candidate)
+        .filter(|candidate| candidate.loan.is_some() && candidate.recalls == 0)
+        .min_by_key(|candidate| due(candidate));
+    let least_recalled = || {
+        fitting()
+            .map(|choice| choice.candidate)
+            .filter(|candidate| candidate.loan.is_some() && candidate.recalls > 0)
+            .min_by_key(|candidate| (candidate.recalls, due(candidate)))
+    };
+    not_recalled
+        .or_else(least_recalled)
+        .or_else(|| fitting().map(|choice| choice.candidate).next())
+        .ok_or_else(|| Refusal::new("Request has no loan or recallable item").with_null("loan"))
+}

@@ -1,0 +1,259 @@
+//! Everything that the decision wants to know, in one flight. Patron, queue and items are locked first, in this
+//! order, so that what is read after them holds until the end of the transaction.
+
+use super::Order;
+use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use crate::requests::words::{self, Kind};
+use crate::rulebook::Rulebook;
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_records::{Failure, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use std::sync::{Arc, LazyLock};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// What is known when the decision is made.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The title asked for, or that of the item asked for as the client names it.
+    pub title: Option<Title>,
+    pub requester: Option<Patron>,
+    pub proxy: Option<Patron>,
+    /// The proxy relations between the two, as stored.
+    pub proxy_relations: Vec<Value>,
+    pub manual_blocks: Vec<Value>,
+    /// The requester's open requests in the queue.
+    pub own: Vec<QueuedRequest>,
+    /// Position of the last request in the queue.
+    pub last_position: i64,
+    /// The item asked for, or all items of the title.
+    pub candidates: Vec<Candidate>,
+}
+
+/// An item that may be given, with its loan.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub item: ItemAtDesk,
+    pub loan: Option<OpenLoan>,
+    /// Open requests for the item, and how many of them are recalls.
+    pub requests: i64,
+    pub recalls: i64,
+}
+
+/// The open loan of an item.
+#[derive(Debug, Clone)]
+pub struct OpenLoan {
+    pub id: Uuid,
+    pub document: Map<String, Value>,
+    pub borrower_group: Option<Uuid>,
+    pub borrower_expires: Option<Timestamp>,
+}
+
+impl OpenLoan {
+    pub fn id_at(&self, key: &str) -> Option<Uuid> {
+        words::id(&self.document, key)
+    }
+    pub fn instant_at(&self, key: &str) -> Option<Timestamp> {
+        words::text(&self.document, key).and_then(time::parse)
+    }
+}
+
+/// Locks what may change, reads all facts, and sees to a rulebook that is at least as new as they are.
+pub async fn gather(tenant: &Arc<Tenant>, order: &mut Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+    complete_old_request(tenant, order).await?;
+    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    loop {
+        let title_level = book.title_level_requests.enabled();
+        let of_the_title = title_level && order.is_title_level();
+        let (instance, item) = (order.id("instanceId"), order.id("itemId"));
+        let requester: Bind = order.id("requesterId").into();
+        let wanted: Bind = if of_the_title { instance.into() } else { item.into() };
+
+        let mut tx = tenant.begin().await?;
+        let mut flight = Flight::new();
+        flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
+        let queue = queue::id_of(title_level, instance, item);
+        if let Some(queue) = queue {
+            queue::hold(&mut flight, queue);
+        }
+        flight.add(lock_items(of_the_title), vec![wanted.clone()]);
+        if order.kind() == Some(Kind::Recall) {
+            flight.add(lock_loans(of_the_title), vec![wanted.clone()]);
+        }
+        let facts = flight.add(
+            around(title_level),
+            vec![requester, order.id("proxyUserId").into(), instance.into(), queue.into()],
+        );
+        let candidates = flight.add(candidates(of_the_title), vec![wanted]);
+        let landed = tx.fly(flight).await?;
+        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        let stamp: i64 = row.get(0);
+        tenant.saw_stamp(stamp);
+        if stamp > known {
+            let newer = Rulebook::at_least(tenant, stamp).await?;
+            let same_way = newer.title_level_requests.enabled() == title_level;
+            book = newer;
+            known = stamp;
+            // The facts were gathered in the way that the older settings ask for: then once more.
+            if !same_way {
+                continue;
+            }
+        }
+        return Ok((tx, read(row, landed.rows(candidates))?, book));
+    }
+}
+
+/// Clients from before title-level requests name the item only; what they cannot know is filled in, by a flight
+/// of its own that nobody else pays for.
+async fn complete_old_request(tenant: &Tenant, order: &mut Order) -> Result<(), Failure> {
+    if ["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| order.document.contains_key(*key))
+    {
+        return Ok(());
+    }
+    order.document.insert("requestLevel".into(), "Item".into());
+    let Some(item) = order.id("itemId") else { return Ok(()) };
+    let rows = tenant
+        .reader()
+        .await?
+        .query(
+            "SELECT holdings_record.id, holdings_record.instance_id FROM item
+             JOIN holdings_record ON holdings_record.id = item.holdings_record_id WHERE item.id = $1",
+            vec![item.into()],
+        )
+        .await?;
+    if let Some(row) = rows.first() {
+        let (holdings, instance): (Uuid, Option<Uuid>) = (row.get(0), row.get(1));
+        order.document.insert("holdingsRecordId".into(), holdings.to_string().into());
+        if let Some(instance) = instance {
+            order.document.insert("instanceId".into(), instance.to_string().into());
+        }
+    }
+    Ok(())
+}
+
+const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
+     ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
+
+fn lock_items(of_the_title: bool) -> &'static str {
+    static OF_THE_TITLE: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT 1 FROM item_state WHERE item_id IN ({ITEMS_OF_THE_TITLE}) ORDER BY item_id FOR NO KEY UPDATE"
+        )
+    });
+    if of_the_title { &OF_THE_TITLE } else { "SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE" }
+}
+
+fn lock_loans(of_the_title: bool) -> &'static str {
+    static OF_THE_TITLE: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT 1 FROM loan WHERE item_id IN ({ITEMS_OF_THE_TITLE}) AND is_open ORDER BY id FOR NO KEY UPDATE"
+        )
+    });
+    if of_the_title {
+        &OF_THE_TITLE
+    } else {
+        "SELECT 1 FROM loan WHERE item_id = $1 AND is_open FOR NO KEY UPDATE"
+    }
+}
+
+fn around(title_level: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
+        ["r.item_id = $4 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", "r.instance_id = $4"].map(
+            |queue| {
+                format!(
+                    "SELECT (SELECT value FROM stamp WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
+                    (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $1 AND p.proxy_user_id = $2),
+                    (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = $1),
+                    (SELECT jsonb_agg(jsonb_build_object('request', r.doc) ORDER BY r.position) FROM request r
+                      WHERE r.requester_id = $1 AND r.is_open AND {queue}),
+                    (SELECT max(r.position) FROM request r WHERE r.is_open AND {queue})
+                 FROM (SELECT 1) one
+                 LEFT JOIN users requester ON requester.id = $1
+                 LEFT JOIN users proxy ON proxy.id = $2
+                 LEFT JOIN instance ON instance.id = $3"
+                )
+            },
+        )
+    });
+    &WAYS[usize::from(title_level)]
+}
+
+/// Items with their loans, before the condition.
+pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT loan.id, loan.doc, borrower.doc->>'patronGroup', borrower.doc->>'expirationDate',
+            asked.requests, asked.recalls, {COLUMNS_WITHOUT_TITLE}
+         FROM item JOIN item_state ON item_state.item_id = item.id
+         LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
+         LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+         LEFT JOIN users borrower ON borrower.id = loan.user_id
+         CROSS JOIN LATERAL (
+             SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls
+             FROM request r WHERE r.item_id = item.id AND r.is_open) asked"
+    )
+});
+
+/// Items in the order in which they were made.
+fn candidates(of_the_title: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
+        ["item.id = $1", "holdings_record.instance_id = $1"].map(|which| {
+            let candidates = CANDIDATES.as_str();
+            format!("{candidates} WHERE {which} ORDER BY item.doc->'metadata'->>'createdDate', item.id")
+        })
+    });
+    &WAYS[usize::from(of_the_title)]
+}
+
+/// Columns of a candidate before those of its item.
+const BEFORE_ITEM: usize = 6;
+
+fn read(row: &Row, candidates: &[Row]) -> Result<Facts, Failure> {
+    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
+    let many = |place: usize| match row.get::<_, Option<Json>>(place).map(|json| json.parse()) {
+        Some(Value::Array(values)) => values,
+        _ => Vec::new(),
+    };
+    let title =
+        row.get::<_, Option<Json>>(1).map(|json| json.read::<Title>()).transpose().map_err(|error| {
+            Failure::Internal { context: "reading a title".into(), cause: Some(error.into()) }
+        })?;
+    Ok(Facts {
+        requester: user(2)?,
+        proxy: user(3)?,
+        proxy_relations: many(4),
+        manual_blocks: many(5),
+        own: queue::read(row.get(6))?,
+        last_position: row.get::<_, Option<i32>>(7).unwrap_or(0).into(),
+        candidates: candidates
+            .iter()
+            .filter_map(|row| candidate(row, title.as_ref()).transpose())
+            .collect::<Result<_, Failure>>()?,
+        title,
+    })
+}
+
+/// Reads a row of [`CANDIDATES`].
+pub fn candidate(row: &Row, title: Option<&Title>) -> Result<Option<Candidate>, Failure> {
+    let Some(mut item) = ItemAtDesk::read(row, BEFORE_ITEM)? else { return Ok(None) };
+    if let Some(title) = title {
+        item.title = title.clone();
+    }
+    Ok(Some(Candidate { item, loan: open_loan(row), requests: row.get(4), recalls: row.get(5) }))
+}
+
+fn open_loan(row: &Row) -> Option<OpenLoan> {
+    let id: Option<Uuid> = row.get(0);
+    let document: Option<Json> = row.get(1);
+    let text = |place: usize| row.get::<_, Option<String>>(place);
+    match document?.parse() {
+        Value::Object(document) => Some(OpenLoan {
+            id: id?,
+            document,
+            borrower_group: text(2).and_then(|id| Uuid::parse_str(&id).ok()),
+            borrower_expires: text(3).and_then(|at| time::parse(&at)),
+        }),
+        _ => None,
+    }
+}

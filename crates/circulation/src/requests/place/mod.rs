@@ -1,0 +1,131 @@
+//! Placing a request: a patron asks for an item, or for any item of a title.
+//!
+//! Routes: `POST /circulation/requests`. Reads patron, proxy, blocks, title, items with their loans, the end of
+//! the queue; creates the request at the end of its queue, pages an item or recalls a loan, announces
+//! `circulation.request` and `circulation.loan`. Two flights: facts, changes.
+
+pub(super) mod apply;
+mod choose;
+pub(super) mod decide;
+pub(super) mod facts;
+
+use super::snapshot::Around;
+use super::view::{Beside, extended};
+use super::words;
+use crate::desk::OverrideBlocks;
+use crate::desk::override_blocks::MayOverride;
+use crate::rulebook::Rulebook;
+use carrel_platform::http::{Caller, pretty};
+use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Answer, Call, Router, Tenant};
+use carrel_records::Failure;
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use uuid::Uuid;
+
+pub use decide::Placed;
+pub use facts::Facts;
+
+/// What is asked for: the request as sent, and the blocks that staff override.
+#[derive(Debug, Clone, Default)]
+pub struct Order {
+    pub document: Map<String, Value>,
+    pub overrides: OverrideBlocks,
+}
+
+/// Who asks, and when.
+#[derive(Clone)]
+pub struct Asking {
+    pub caller: Caller,
+    pub may: MayOverride,
+    pub now: Timestamp,
+    /// Id of the request, should the client give none.
+    pub request_id: Uuid,
+}
+
+impl Asking {
+    pub fn of(call: &Call) -> Asking {
+        Asking {
+            caller: call.caller.clone(),
+            may: MayOverride::of(&call.caller),
+            now: call.now,
+            request_id: Uuid::new_v7(uuid_time(call.now)),
+        }
+    }
+}
+
+impl Order {
+    /// Takes the overrides out of a request as sent.
+    pub fn read(mut document: Map<String, Value>) -> Result<Order, Failure> {
+        let parameters = document.remove("requestProcessingParameters");
+        let overrides = match parameters.as_ref().and_then(|parameters| parameters.get("overrideBlocks")) {
+            None | Some(Value::Null) => OverrideBlocks::default(),
+            Some(blocks) => serde_json::from_value(blocks.clone())
+                .map_err(|error| Failure::Invalid(format!("overrideBlocks cannot be read: {error}")))?,
+        };
+        Ok(Order { document, overrides })
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        words::text(&self.document, key)
+    }
+    pub fn id(&self, key: &str) -> Option<Uuid> {
+        words::id(&self.document, key)
+    }
+    /// The value as it was sent, for a refusal; `None` where there was none.
+    pub fn sent(&self, key: &str) -> Option<String> {
+        self.document.get(key).and_then(Value::as_str).map(str::to_owned)
+    }
+    pub fn kind(&self) -> Option<words::Kind> {
+        self.text("requestType").and_then(words::Kind::named)
+    }
+    pub fn is_title_level(&self) -> bool {
+        self.text("requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Title"))
+    }
+}
+
+/// A request that was placed, with what is shown beside it.
+pub struct Receipt {
+    pub placed: Placed,
+    pub facts: Facts,
+    pub book: Arc<Rulebook>,
+}
+
+/// Places a request, durably.
+pub async fn place(tenant: &Arc<Tenant>, mut order: Order, asking: &Asking) -> Result<Receipt, Failure> {
+    let (tx, facts, book) = facts::gather(tenant, &mut order).await?;
+    let mut placed = decide::decide(&facts, &order, asking, &book)?;
+    apply::apply(tx, tenant, &mut placed, asking).await?;
+    Ok(Receipt { placed, facts, book })
+}
+
+impl Receipt {
+    /// The request as clients see it.
+    pub fn extended(&self) -> Value {
+        let Receipt { placed, facts, book } = self;
+        let beside = Beside {
+            around: Around {
+                item: placed.item.as_ref(),
+                title: facts.title.as_ref(),
+                requester: facts.requester.as_ref(),
+                proxy: facts.proxy.as_ref(),
+            },
+            item_status: placed.item_becomes,
+            due_date: placed.due_date(),
+            printed_by: None,
+        };
+        extended(&placed.document, &beside, book)
+    }
+}
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/requests", |call| async move {
+        let order = Order::read(call.object()?)?;
+        let receipt = place(call.tenant()?, order, &Asking::of(&call)).await?;
+        Ok(Answer::json_bytes(pretty(&receipt.extended()))
+            .status(StatusCode::CREATED)
+            .location(format!("/circulation/requests/{}", receipt.placed.id)))
+    });
+}

@@ -1,0 +1,78 @@
+//! What the circulation rules let a patron ask for: the request policy for an item, its types and the service
+//! points where requests of a type may be picked up.
+
+use super::words::Kind;
+use crate::desk::ItemAtDesk;
+use crate::rulebook::{Circumstance, Rulebook};
+use carrel_circulation_rules::PolicyKind;
+use carrel_records::Failure;
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A request policy in force.
+#[derive(Debug, Clone)]
+pub struct RequestPolicy {
+    pub id: Uuid,
+    record: Arc<Value>,
+}
+
+impl RequestPolicy {
+    /// The policy for an item and a patron's group.
+    pub fn of_item(
+        book: &Rulebook,
+        item: &ItemAtDesk,
+        group: Option<Uuid>,
+    ) -> Result<RequestPolicy, Failure> {
+        RequestPolicy::matching(book, &item.circumstance(group))
+    }
+
+    pub fn matching(book: &Rulebook, what: &Circumstance) -> Result<RequestPolicy, Failure> {
+        let id = book.matching(what, PolicyKind::Request)?.id;
+        let record = book.request_policies.get(&id).ok_or_else(|| {
+            Failure::internal(format!(
+                "Request policy {id} could not be found, please check circulation rules"
+            ))
+        })?;
+        Ok(RequestPolicy { id, record: Arc::clone(record) })
+    }
+
+    pub fn allows(&self, kind: Kind) -> bool {
+        let kinds = self.record.get("requestTypes").and_then(Value::as_array);
+        kinds.is_some_and(|kinds| {
+            kinds.iter().filter_map(Value::as_str).any(|text| text.eq_ignore_ascii_case(kind.text()))
+        })
+    }
+
+    /// The service points that the policy names for a type; `None` where it names none and so allows all.
+    pub fn service_points(&self, kind: Kind) -> Option<Vec<&str>> {
+        let points = self.record.get("allowedServicePoints")?.get(kind.text())?.as_array()?;
+        Some(points.iter().filter_map(Value::as_str).collect())
+    }
+
+    pub fn allows_service_point(&self, kind: Kind, service_point: &str) -> bool {
+        self.service_points(kind).is_none_or(|points| points.contains(&service_point))
+    }
+
+    #[cfg(test)]
+    pub fn for_test(record: Value) -> RequestPolicy {
+        RequestPolicy { id: Uuid::nil(), record: Arc::new(record) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_policy_without_named_service_points_allows_all() {
+        let policy = RequestPolicy::for_test(json!({
+            "requestTypes": ["Page", "Hold"], "allowedServicePoints": {"Hold": ["desk"]}
+        }));
+        assert!(policy.allows(Kind::Page) && !policy.allows(Kind::Recall));
+        assert!(policy.allows_service_point(Kind::Page, "elsewhere"));
+        assert!(policy.allows_service_point(Kind::Hold, "desk"));
+        assert!(!policy.allows_service_point(Kind::Hold, "elsewhere"));
+    }
+}

@@ -1,0 +1,178 @@
+//! Reading requests: one, many by CQL, a queue; each with the records around it, in one round trip a page.
+
+use super::snapshot::Around;
+use super::view::{Beside, extended};
+use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
+use crate::desk::{ItemAtDesk, Patron};
+use crate::records::requests::REQUEST;
+use crate::rulebook::Rulebook;
+use carrel_platform::http::pretty;
+use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant};
+use carrel_records::Failure;
+use serde_json::{Map, Value, json};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// Most requests that a queue is shown with.
+const LONGEST_QUEUE: i64 = 1_000;
+
+/// A request with the records around it.
+pub struct Found {
+    pub document: Map<String, Value>,
+    pub item: Option<ItemAtDesk>,
+    pub title: Option<Title>,
+    pub requester: Option<Patron>,
+    pub proxy: Option<Patron>,
+    pub due_date: Option<String>,
+    pub printed_by: Option<Value>,
+}
+
+impl Found {
+    /// The request as clients see it.
+    pub fn extended(&self, book: &Rulebook) -> Value {
+        let beside = Beside {
+            around: Around {
+                item: self.item.as_ref(),
+                title: self.title.as_ref(),
+                requester: self.requester.as_ref(),
+                proxy: self.proxy.as_ref(),
+            },
+            item_status: None,
+            due_date: self.due_date.as_deref(),
+            printed_by: self.printed_by.as_ref(),
+        };
+        extended(&self.document, &beside, book)
+    }
+}
+
+/// The requests that a statement finds; it selects `request.*` and their order as `place`.
+pub async fn found(connection: &Connection, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
+    let sql = format!(
+        "SELECT page.doc, requester.doc, proxy.doc, {TITLE}, loan.doc->>'dueDate', printed.doc->'personal',
+            {COLUMNS_WITHOUT_TITLE}
+         FROM ({page}) page
+         LEFT JOIN item ON item.id = page.item_id
+         LEFT JOIN item_state ON item_state.item_id = item.id
+         LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
+         LEFT JOIN instance ON instance.id = page.instance_id
+         LEFT JOIN users requester ON requester.id = page.requester_id
+         LEFT JOIN users proxy ON proxy.id = (page.doc->>'proxyUserId')::uuid
+         LEFT JOIN users printed ON printed.id = (page.doc->'printDetails'->>'requesterId')::uuid
+         LEFT JOIN loan ON loan.item_id = page.item_id AND loan.is_open
+         ORDER BY page.place"
+    );
+    connection.query(sql, binds).await?.iter().map(read_row).collect()
+}
+
+fn read_row(row: &Row) -> Result<Found, Failure> {
+    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
+    let Value::Object(document) = row.get::<_, Json>(0).parse() else {
+        return Err(Failure::internal("a stored request is an object"));
+    };
+    let title: Option<Json> = row.get(3);
+    Ok(Found {
+        document,
+        requester: user(1)?,
+        proxy: user(2)?,
+        title: title.map(|json| json.read()).transpose().map_err(|error| Failure::Internal {
+            context: "reading a title".into(),
+            cause: Some(error.into()),
+        })?,
+        due_date: row.get(4),
+        printed_by: row.get::<_, Option<Json>>(5).map(|json| json.parse()),
+        item: ItemAtDesk::read(row, 6)?,
+    })
+}
+
+/// One request.
+pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Found>, Failure> {
+    Ok(found(connection, "SELECT request.*, 1 AS place FROM request WHERE request.id = $1", vec![id.into()])
+        .await?
+        .pop())
+}
+
+/// The open requests of an item or of a title, first one first.
+pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> Result<Vec<Found>, Failure> {
+    let which = match of {
+        super::queue::Of::Item => {
+            "request.item_id = $1 AND coalesce(request.doc->>'requestLevel', 'Item') = 'Item'"
+        }
+        super::queue::Of::Instance => "request.instance_id = $1",
+    };
+    let page = format!(
+        "SELECT request.*, row_number() OVER (ORDER BY request.position) AS place FROM request
+         WHERE {which} AND request.is_open ORDER BY request.position LIMIT $2"
+    );
+    found(connection, &page, vec![id.into(), LONGEST_QUEUE.into()]).await
+}
+
+/// The requests that a query of a client finds, and the number of all of them.
+pub async fn many(
+    connection: &Connection,
+    all: &[&'static carrel_records::RecordType],
+    asked: &Asked,
+) -> Result<(Vec<Found>, i64), Failure> {
+    let condition = read::condition(asked.query.as_ref(), &REQUEST, all)?;
+    let mut binds = read::binds(&condition.arguments);
+    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
+    binds.push(asked.limit.into());
+    binds.push(asked.offset.into());
+    let order = &condition.order_by;
+    let page = format!(
+        "SELECT request.*, row_number() OVER (ORDER BY {order}) AS place FROM {} WHERE {}
+         ORDER BY {order} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+        read::from_sql(&REQUEST),
+        condition.conditions,
+    );
+    let requests = found(connection, &page, binds).await?;
+    let counted = Asked { limit: 0, offset: 0, ..asked.clone() };
+    let total = read::list(connection, &REQUEST, all, &counted).await?.total;
+    Ok((requests, total))
+}
+
+/// A collection as clients see it.
+pub fn collection(requests: &[Found], total: i64, book: &Rulebook) -> Answer {
+    let shown: Vec<Value> = requests.iter().map(|request| request.extended(book)).collect();
+    Answer::json_bytes(pretty(&json!({"requests": shown, "totalRecords": total})))
+}
+
+/// There is no request with the id.
+pub fn unknown(id: &str) -> Failure {
+    Failure::NotFound(format!("requests record with ID \"{id}\" cannot be found"))
+}
+
+/// The extended request after a change of it.
+pub async fn answer(tenant: &Tenant, id: Uuid, book: &Rulebook) -> Result<Answer, Failure> {
+    let request = one(&tenant.writer().await?, id).await?.ok_or_else(|| unknown(&id.to_string()))?;
+    Ok(Answer::json_bytes(pretty(&request.extended(book))))
+}
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/circulation/requests", |call| async move {
+        let asked = Asked::read(&call.query)?;
+        let tenant = call.tenant()?;
+        let book = Rulebook::of(tenant).await?;
+        let (requests, total) = many(&tenant.reader().await?, &call.library.records, &asked).await?;
+        Ok(collection(&requests, total, &book))
+    });
+    router.on("GET", "/circulation/requests/{id}", |call| async move {
+        let tenant = call.tenant()?;
+        let book = Rulebook::of(tenant).await?;
+        let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
+        let request = one(&tenant.reader().await?, id).await?.ok_or_else(|| unknown(call.parameter(0)))?;
+        Ok(Answer::json_bytes(pretty(&request.extended(&book))))
+    });
+    router
+        .on("GET", "/circulation/requests/queue/item/{id}", |call| shown_queue(call, super::queue::Of::Item));
+    router.on("GET", "/circulation/requests/queue/instance/{id}", |call| {
+        shown_queue(call, super::queue::Of::Instance)
+    });
+}
+
+async fn shown_queue(call: Call, of: super::queue::Of) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let book = Rulebook::of(tenant).await?;
+    let requests = queue(&tenant.reader().await?, of, call.id(0)?).await?;
+    Ok(collection(&requests, requests.len() as i64, &book))
+}

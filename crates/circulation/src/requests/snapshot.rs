@@ -1,0 +1,99 @@
+//! What a stored request keeps of the records around it, so that lists of requests can be searched and sorted
+//! by them.
+
+use crate::desk::item::Title;
+use crate::desk::{ItemAtDesk, Patron};
+use crate::rulebook::{Rulebook, ServicePoint};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// The records around a request.
+#[derive(Clone, Copy, Default)]
+pub struct Around<'a> {
+    pub item: Option<&'a ItemAtDesk>,
+    pub title: Option<&'a Title>,
+    pub requester: Option<&'a Patron>,
+    pub proxy: Option<&'a Patron>,
+}
+
+/// Writes the snapshots into a request about to be stored.
+pub fn write(request: &mut Map<String, Value>, around: &Around, book: &Rulebook) {
+    request.remove("deliveryAddress");
+    if let Some(item) = around.item {
+        request.insert("item".into(), item_snapshot(item, book));
+    }
+    if let Some(title) = around.title {
+        request.insert("instance".into(), json!({"title": title.title, "identifiers": identifiers(title)}));
+    }
+    if let Some(requester) = around.requester {
+        request.insert("requester".into(), person(requester));
+    }
+    if let Some(proxy) = around.proxy {
+        request.insert("proxy".into(), person(proxy));
+    }
+    let mut index = Map::new();
+    if let Some(item) = around.item {
+        if let Some(components) = item.call_number_components() {
+            index.insert("callNumberComponents".into(), components);
+        }
+        put(&mut index, "shelvingOrder", item.record.effective_shelving_order.as_deref());
+    }
+    let pickup = pickup_service_point(request, book);
+    put(&mut index, "pickupServicePointName", pickup.map(|point| &*point.name));
+    request.insert("searchIndex".into(), index.into());
+}
+
+/// The pickup service point of a request, as the rulebook knows it.
+pub fn pickup_service_point<'a>(
+    request: &Map<String, Value>,
+    book: &'a Rulebook,
+) -> Option<&'a ServicePoint> {
+    book.service_points.get(&super::words::id(request, "pickupServicePointId")?)
+}
+
+pub(super) fn put(into: &mut Map<String, Value>, key: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        into.insert(key.to_owned(), value.into());
+    }
+}
+
+/// `identifierTypeId` and `value` of a title's identifiers.
+pub(super) fn identifiers(title: &Title) -> Vec<Value> {
+    let identifiers = title.identifiers.iter().filter_map(Value::as_object);
+    identifiers
+        .map(|identifier| {
+            let mut shown = Map::new();
+            for key in ["identifierTypeId", "value"] {
+                put(&mut shown, key, identifier.get(key).and_then(Value::as_str));
+            }
+            Value::Object(shown)
+        })
+        .collect()
+}
+
+/// Where the item stands, and the service point that fetches it from there.
+pub(super) fn item_snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
+    let mut shown = Map::new();
+    put(&mut shown, "barcode", item.record.barcode.as_deref());
+    let known = |id: Uuid| book.locations.get(&id).map(|location| (id, location));
+    if let Some((id, location)) = item.record.effective_location_id.and_then(known) {
+        shown.insert("itemEffectiveLocationId".into(), id.to_string().into());
+        shown.insert("itemEffectiveLocationName".into(), location.name.as_str().into());
+        if let Some(primary) = location.primary_service_point
+            && let Some(point) = book.service_points.get(&primary)
+        {
+            shown.insert("retrievalServicePointId".into(), primary.to_string().into());
+            shown.insert("retrievalServicePointName".into(), point.name.as_str().into());
+        }
+    }
+    Value::Object(shown)
+}
+
+fn person(patron: &Patron) -> Value {
+    let mut shown = Map::new();
+    put(&mut shown, "lastName", patron.personal.last_name.as_deref());
+    put(&mut shown, "firstName", patron.personal.first_name.as_deref());
+    put(&mut shown, "middleName", patron.personal.middle_name.as_deref());
+    put(&mut shown, "barcode", patron.barcode.as_deref());
+    Value::Object(shown)
+}

@@ -1,0 +1,126 @@
+//! Stored requests for clients that write storage directly: they set positions themselves, and the database
+//! refuses two requests with one position.
+//!
+//! Routes: `POST /request-storage/requests`, `PUT /request-storage/requests/{id}`,
+//! `POST /request-storage-batch/requests`; the others are those of a plain record.
+
+use super::change::{self, note_end_of_pickup};
+use super::words;
+use crate::desk::queue;
+use crate::records::requests::REQUEST;
+use crate::rulebook::Rulebook;
+use carrel_platform::record_store::{routes, write as records};
+use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, outbox};
+use carrel_records::{Failure, Refusal};
+use http::StatusCode;
+use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/request-storage/requests", |call| async move {
+        let document = call.object()?;
+        let written = write(&call, vec![document], Known::No).await?;
+        let ready = written.into_iter().next().ok_or_else(|| Failure::internal("one request was written"))?;
+        Ok(routes::created(&REQUEST, &ready))
+    });
+    router.on("PUT", "/request-storage/requests/{id}", |call| async move {
+        let mut document = call.object()?;
+        document.insert("id".into(), call.id(0)?.to_string().into());
+        write(&call, vec![document], Known::Perhaps).await?;
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/request-storage-batch/requests", |call| async move {
+        let mut body = call.object()?;
+        let Some(Value::Array(requests)) = body.remove("requests") else {
+            return Err(Refusal::new("must not be null").with_null("requests").into());
+        };
+        let requests = requests.into_iter().map(|request| match request {
+            Value::Object(request) => Ok(request),
+            _ => Err(Failure::Invalid("A request must be a JSON object".into())),
+        });
+        write(&call, requests.collect::<Result<_, _>>()?, Known::Perhaps).await?;
+        Ok(Answer::text(StatusCode::CREATED, ""))
+    });
+}
+
+/// Whether a request of the same id may be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    No,
+    Perhaps,
+}
+
+/// Writes requests as they are, all in one statement, so that they may exchange positions.
+async fn write(
+    call: &Call,
+    documents: Vec<Map<String, Value>>,
+    known: Known,
+) -> Result<Vec<records::Ready>, Failure> {
+    let tenant = call.tenant()?;
+    let book = Rulebook::of(tenant).await?;
+    let titles = book.title_level_requests.enabled();
+    let queue_of = |document: &Map<String, Value>| {
+        queue::id_of(titles, words::id(document, "instanceId"), words::id(document, "itemId"))
+    };
+    let mut tx = tenant.begin().await?;
+    let mut flight = Flight::new();
+    let queues: BTreeSet<Uuid> = documents.iter().filter_map(queue_of).collect();
+    for queue in queues {
+        queue::hold(&mut flight, queue);
+    }
+    let ids: Vec<Uuid> = documents.iter().filter_map(|document| words::id(document, "id")).collect();
+    let stored = flight.add(
+        "SELECT doc, id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE",
+        vec![ids.into()],
+    );
+    let landed = tx.fly(flight).await?;
+    let mut stored: HashMap<Uuid, Json> =
+        landed.rows(stored).iter().map(|row| (row.get(1), row.get(0))).collect();
+
+    let mut flight = Flight::new();
+    let mut written = Vec::with_capacity(documents.len());
+    let (mut ids, mut texts, mut of_queues) = (Vec::new(), Vec::new(), Vec::new());
+    for mut document in documents {
+        let before = words::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
+        let (ready, old) = match before.filter(|_| known == Known::Perhaps || call.caller.lenient) {
+            None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
+            Some((id, before)) => {
+                let old = before.parse();
+                if let Value::Object(before) = &old {
+                    note_end_of_pickup(before, &mut document, call.now);
+                }
+                let ready =
+                    records::prepare_replacement(&REQUEST, id, document, &old, &call.caller, call.now)?;
+                (ready, Some(before.0))
+            }
+        };
+        let text = Value::Object(ready.document.clone()).to_string();
+        let payload = match old {
+            None => format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{text}}}", tenant.id),
+            Some(old) => {
+                format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{old},\"new\":{text}}}", tenant.id)
+            }
+        };
+        outbox::announce_text(&mut flight, "circulation.request", ready.id.to_string(), payload, call.now);
+        ids.push(ready.id);
+        of_queues.push(queue_of(&ready.document).map(|queue| queue.to_string()).unwrap_or_default());
+        texts.push(text);
+        written.push(ready);
+    }
+    flight.add(
+        if known == Known::No && !call.caller.lenient { INSERT } else { INSERT_OR_REPLACE },
+        vec![ids.into(), Bind::Jsons(texts), of_queues.into()],
+    );
+    let first = written.first().map(|ready| ready.document.clone()).unwrap_or_default();
+    tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &first))?;
+    Ok(written)
+}
+
+const INSERT: &str = "INSERT INTO request (id, doc, queue_id)
+     SELECT id, doc::jsonb, nullif(queue, '')::uuid
+     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS sent (id, doc, queue)";
+const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id)
+     SELECT id, doc::jsonb, nullif(queue, '')::uuid
+     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS sent (id, doc, queue)
+     ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, queue_id = excluded.queue_id";
