@@ -31,9 +31,11 @@ macro_rules! state_of {
 /// What a [`Title`] is read from: a column over the table `instance`.
 pub const TITLE: &str = title_of!();
 /// Columns that [`ItemAtDesk::read`] takes from a row.
-pub const COLUMNS: &str = concat!(state_of!(), ", ", title_of!(), ", item_state.status_date, holdings_record.doc->>'copyNumber'");
+pub const COLUMNS: &str =
+    concat!(state_of!(), ", ", title_of!(), ", item_state.status_date, holdings_record.doc->>'copyNumber'");
 /// The same without the title, for the many items of one.
-pub const COLUMNS_WITHOUT_TITLE: &str = concat!(state_of!(), ", NULL::jsonb, item_state.status_date, holdings_record.doc->>'copyNumber'");
+pub const COLUMNS_WITHOUT_TITLE: &str =
+    concat!(state_of!(), ", NULL::jsonb, item_state.status_date, holdings_record.doc->>'copyNumber'");
 /// Number of those columns.
 pub const WIDTH: usize = 11;
 
