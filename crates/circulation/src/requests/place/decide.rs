@@ -572,7 +572,9 @@ pub fn expiration_at_end_of_day(document: &mut Map<String, Value>, zone: &TimeZo
     let Some(expires) = words::text(document, "requestExpirationDate").and_then(time::parse) else { return };
     let last = expires.to_zoned(zone.clone()).date().at(23, 59, 59, 0).to_zoned(zone.clone());
     if let Ok(last) = last {
-        document.insert("requestExpirationDate".into(), time::format(last.timestamp()).into());
+        // FOLIO quirk: this date alone is written with a Z.
+        let text = time::format(last.timestamp()).replace("+00:00", "Z");
+        document.insert("requestExpirationDate".into(), text.into());
     }
 }
 
