@@ -5,9 +5,11 @@
 //! request keeps of the records around it, `view` how clients see it. Whoever changes a queue holds it
 //! (`desk::queue`).
 
+pub mod allowed_service_points;
 mod change;
 mod edit;
 mod hold;
+mod instances;
 mod move_to;
 pub mod place;
 pub mod policy;
@@ -30,4 +32,6 @@ pub fn connect(router: &mut Router) {
     move_to::connect(router);
     reorder::connect(router);
     storage::connect(router);
+    instances::connect(router);
+    allowed_service_points::connect(router);
 }

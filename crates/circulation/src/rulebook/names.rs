@@ -41,6 +41,8 @@ pub struct ServicePoint {
     pub description: Option<String>,
     pub shelving_lag_time: Option<i64>,
     pub pickup_location: Option<bool>,
+    /// It routes requests between libraries.
+    pub ecs_request_routing: Option<bool>,
     pub hold_shelf_expiry_period: Option<crate::loan_policy::Period>,
     pub hold_shelf_closed_library_date_management: Option<String>,
 }

@@ -4,7 +4,7 @@
 use super::Order;
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
-use crate::requests::words::{self, Kind};
+use crate::requests::words;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::{Failure, time};
@@ -61,7 +61,11 @@ impl OpenLoan {
 }
 
 /// Locks what may change, reads all facts, and sees to a rulebook that is at least as new as they are.
-pub async fn gather(tenant: &Arc<Tenant>, order: &mut Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    order: &mut Order,
+    may_recall: bool,
+) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
     complete_old_request(tenant, order).await?;
     let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
     loop {
@@ -79,7 +83,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &mut Order) -> Result<(Tx, Fact
             queue::hold(&mut flight, queue);
         }
         flight.add(lock_items(of_the_title), vec![wanted.clone()]);
-        if order.kind() == Some(Kind::Recall) {
+        if may_recall {
             flight.add(lock_loans(of_the_title), vec![wanted.clone()]);
         }
         let facts = flight.add(

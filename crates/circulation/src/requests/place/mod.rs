@@ -11,14 +11,14 @@ pub(super) mod facts;
 
 use super::snapshot::Around;
 use super::view::{Beside, extended};
-use super::words;
+use super::words::{self, Kind};
 use crate::desk::OverrideBlocks;
 use crate::desk::override_blocks::MayOverride;
 use crate::rulebook::Rulebook;
 use carrel_platform::http::{Caller, pretty};
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Router, Tenant};
-use carrel_records::Failure;
+use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -78,8 +78,8 @@ impl Order {
     pub fn sent(&self, key: &str) -> Option<String> {
         self.document.get(key).and_then(Value::as_str).map(str::to_owned)
     }
-    pub fn kind(&self) -> Option<words::Kind> {
-        self.text("requestType").and_then(words::Kind::named)
+    pub fn kind(&self) -> Option<Kind> {
+        self.text("requestType").and_then(Kind::named)
     }
     pub fn is_title_level(&self) -> bool {
         self.text("requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Title"))
@@ -95,10 +95,43 @@ pub struct Receipt {
 
 /// Places a request, durably.
 pub async fn place(tenant: &Arc<Tenant>, mut order: Order, asking: &Asking) -> Result<Receipt, Failure> {
-    let (tx, facts, book) = facts::gather(tenant, &mut order).await?;
+    let recall = order.kind() == Some(Kind::Recall);
+    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await?;
     let mut placed = decide::decide(&facts, &order, asking, &book)?;
     apply::apply(tx, tenant, &mut placed, asking).await?;
     Ok(Receipt { placed, facts, book })
+}
+
+/// Places a request as the first of these types that is not refused, from one look at the facts; else gives the
+/// first refusal of each type.
+pub async fn place_first_of(
+    tenant: &Arc<Tenant>,
+    mut order: Order,
+    kinds: &[Kind],
+    asking: &Asking,
+) -> Result<Receipt, Vec<Refusal>> {
+    let recall = kinds.contains(&Kind::Recall);
+    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await.map_err(first_refusal)?;
+    let mut refusals = Vec::new();
+    for kind in kinds {
+        order.document.insert("requestType".into(), kind.text().into());
+        match decide::decide(&facts, &order, asking, &book) {
+            Err(failure) => refusals.extend(first_refusal(failure)),
+            Ok(mut placed) => {
+                apply::apply(tx, tenant, &mut placed, asking).await.map_err(first_refusal)?;
+                return Ok(Receipt { placed, facts, book });
+            }
+        }
+    }
+    Err(refusals)
+}
+
+/// One way that did not succeed, as one of several is told.
+fn first_refusal(failure: Failure) -> Vec<Refusal> {
+    match failure {
+        Failure::Refused(refusals) => refusals.into_iter().take(1).collect(),
+        other => vec![Refusal::new(other.to_string())],
+    }
 }
 
 impl Receipt {
