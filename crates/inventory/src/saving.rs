@@ -30,6 +30,13 @@ pub enum How {
     Replace,
 }
 
+impl How {
+    /// How one new record is stored: a lenient tenant takes it also where there is one with its id.
+    pub fn create_in(tenant: &carrel_platform::Tenant) -> How {
+        if tenant.lenient { How::UpsertUnchecked } else { How::Create }
+    }
+}
+
 /// A record as it came, checked against its shape.
 #[derive(Debug)]
 pub struct Incoming {

@@ -20,7 +20,8 @@ pub fn routes(router: &mut Router) {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     // FOLIO quirk: one new instance hears of a violated constraint in plain text, a batch in JSON.
-    let stored = save(&call, vec![call.object()?], How::Create, saving::in_plain_text, |_| ()).await?;
+    let how = How::create_in(call.tenant()?);
+    let stored = save(&call, vec![call.object()?], how, saving::in_plain_text, |_| ()).await?;
     batch::created(&INSTANCE, stored)
 }
 

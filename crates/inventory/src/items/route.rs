@@ -25,7 +25,8 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let stored = save(&call, vec![call.object()?], How::Create).await?;
+    let how = How::create_in(call.tenant()?);
+    let stored = save(&call, vec![call.object()?], how).await?;
     batch::created(&ITEM, stored)
 }
 
