@@ -155,6 +155,7 @@ fn roomy_memory() -> Option<PathBuf> {
 }
 
 /// Starts the guard of a folder; it acts when the returned end of its pipe closes.
+#[allow(clippy::zombie_processes, reason = "the guard outlives this process: that is its use")]
 fn guard(folder: &Path) -> ChildStdin {
     let script = r#"
         cat >/dev/null

@@ -1,6 +1,3 @@
-//! Users.
-
-mod settings;
 //! Users: who gets in, who may do what, and the records of people.
 
 mod added_fields;
@@ -11,3 +8,4 @@ mod login;
 mod notes;
 mod people;
 mod permissions;
+mod settings;
