@@ -4,6 +4,11 @@ use crate::sample::{remove, set};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+/// Whether a room asks for a reference that the shape leaves open.
+pub fn needs(record: &str, field: &str) -> bool {
+    matches!((record, field), ("instancePrecedingSucceedingTitle", "precedingInstanceId"))
+}
+
 /// Mends a made-up document of the record type.
 pub fn fit(record: &str, document: &mut Map<String, Value>) {
     let mut put = |path: &str, value: Value| set(document, path, value);
@@ -12,11 +17,18 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
             put("type", "TEXTBOX_SHORT".into());
             put("entityType", "user".into());
             // The reference id is made of the name's letters, and two at once may find the same one.
-            let letters = Uuid::new_v4().simple().to_string().replace(|c: char| c.is_ascii_digit(), "x");
-            put("name", format!("{letters} {}", Uuid::new_v4()).into());
+            let letter = |hex: char| hex.to_digit(16).map_or(hex, |digit| char::from(b'a' + digit as u8));
+            let name: String = Uuid::new_v4().simple().to_string().chars().map(letter).collect();
+            put("name", name.into());
             for path in ["selectField", "checkboxField", "displayInAccordion"] {
                 remove(document, path);
             }
+        }
+        // The primary service point is one of the location's.
+        "location" => {
+            let primary = Uuid::new_v4().to_string();
+            put("primaryServicePoint", primary.as_str().into());
+            put("servicePointIds", json!([primary]));
         }
         // An open loan has a borrower.
         "loan" => put("userId", Uuid::new_v4().to_string().into()),

@@ -134,7 +134,8 @@ pub fn storable<'a>(library: &'a TestLibrary, record: &'static RecordType, exten
     Box::pin(async move {
         let mut document = document(record, extent);
         let shape = shape_of(record);
-        for key in record.belongs_to.iter().filter(|key| !key.loose && is_required(&shape, key.field)) {
+        let wanted = |field| is_required(&shape, field) || fitting::needs(record.name, field);
+        for key in record.belongs_to.iter().filter(|key| !key.loose && wanted(key.field)) {
             // Where the reference must be unique, each document needs one of its own.
             let own = record.unique.iter().any(|unique| unique.fields.contains(&key.field));
             let id = referred(library, key.to, own).await?;
