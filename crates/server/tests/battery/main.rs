@@ -13,12 +13,14 @@ use exceptions::EXCEPTIONS;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 
-/// One library for all tests of a record type: its checks do not disturb each other.
+/// One library for all tests of a record type. They take turns, because a record may change with its neighbors:
+/// the custom fields after a deleted one move up.
 struct Subject {
     record: &'static RecordType,
     library: OnceCell<TestLibrary>,
+    turn: Mutex<()>,
 }
 
 fn main() {
@@ -32,7 +34,7 @@ fn main() {
     for wing in carrel_server::wings::wings() {
         for record in wing.records.iter().copied().filter(|record| record.routes == Routes::Collection) {
             known.push(record.name);
-            let subject = Arc::new(Subject { record, library: OnceCell::new() });
+            let subject = Arc::new(Subject { record, library: OnceCell::new(), turn: Mutex::new(()) });
             for check in CHECKS.iter().filter(|check| (check.concerns)(record, &router)) {
                 let (subject, runtime) = (Arc::clone(&subject), Arc::clone(&runtime));
                 let name = format!("{}::{}", record.name, check.name);
@@ -57,6 +59,7 @@ fn run(runtime: &Runtime, subject: &Arc<Subject>, check: &'static Check) -> Resu
     // As a task of its own, so that a failed assertion in it is an error here.
     let outcome = runtime.block_on(async move {
         tokio::spawn(async move {
+            let _turn = subject.turn.lock().await;
             let library = subject.library.get_or_init(TestLibrary::start).await;
             (check.run)(library, subject.record).await
         })
