@@ -13,6 +13,7 @@ mod cluster;
 mod desk;
 mod fitting;
 mod library;
+mod requests;
 pub mod sample;
 
 pub use client::{Client, Reply};

@@ -9,7 +9,7 @@ use crate::desk::patron::Standing;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, blocks, queue};
 use crate::due_date::{self, Circumstances, NewLoan};
 use crate::loan_policy::LoanTerms;
-use crate::patron_blocks::{Conditions, automated_blocks};
+use crate::patron_blocks::Action;
 use crate::rulebook::{Matched, Rulebook};
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
@@ -184,13 +184,8 @@ fn refuse_for_patron_blocks(
             .code("USER_IS_BLOCKED_MANUALLY");
         refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
     }
-    let Some(counted) = &facts.counted else { return };
     let group = facts.patron.as_ref().and_then(|patron| patron.patron_group);
-    let automated = automated_blocks(counted, &Conditions::of(book), group);
-    refusals.extend(automated.into_iter().filter(|block| block.borrowing).map(|block| {
-        let refusal = Refusal::new(block.message).code("USER_IS_BLOCKED_AUTOMATICALLY");
-        PATRON_BLOCK.mark(refusal, &asking.may)
-    }));
+    refusals.extend(Action::Borrowing.refusals(facts.counted.as_ref(), group, book, &asking.may));
 }
 
 /// An override needs the permission and a comment.

@@ -3,7 +3,7 @@
 
 use super::Order;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
-use crate::patron_blocks;
+use crate::patron_blocks::{self, Action};
 use crate::rulebook::Rulebook;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Flight, Json, Tenant, Tx};
@@ -55,7 +55,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         }
         flight.add(LOCK_ITEM.as_str(), vec![item.as_str().into()]);
         let title_level = book.title_level_requests.enabled();
-        let counts = counts_for_blocks(&book);
+        let counts = Action::Borrowing.is_limited(&book);
         let facts = flight.add(
             select(title_level, book.limits_items, counts),
             vec![
@@ -75,7 +75,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
             // The facts were gathered in the way that the older settings ask for: then once more.
             let same_way = newer.title_level_requests.enabled() == title_level
                 && newer.limits_items == book.limits_items
-                && counts_for_blocks(&newer) == counts;
+                && Action::Borrowing.is_limited(&newer) == counts;
             book = newer;
             known = stamp;
             if !same_way {
@@ -116,12 +116,6 @@ fn select(title_level: bool, limits: bool, counts: bool) -> &'static str {
     static WAYS: LazyLock<Vec<String>> =
         LazyLock::new(|| (0..8).map(|way| statement(way & 1 != 0, way & 2 != 0, way & 4 != 0)).collect());
     &WAYS[usize::from(title_level) | usize::from(limits) << 1 | usize::from(counts) << 2]
-}
-
-/// Automated blocks are counted where some patron group has a limit that blocks borrowing.
-fn counts_for_blocks(book: &Rulebook) -> bool {
-    !book.patron_block_limits.is_empty()
-        && book.patron_block_conditions.iter().any(|condition| condition["blockBorrowing"] == true)
 }
 
 fn statement(title_level: bool, limits: bool, counts: bool) -> String {

@@ -2,6 +2,7 @@
 
 use super::view::{Beside, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::patron_blocks::Action;
 use crate::rulebook::Rulebook;
 use carrel_platform::database::{Connection, Landed};
 use carrel_platform::record_store::read::{self, Asked, Count};
@@ -241,7 +242,8 @@ pub async fn gather(
         tenant.saw_stamp(stamp);
         if stamp > known {
             let newer = Rulebook::at_least(tenant, stamp).await?;
-            let same_way = newer.title_level_requests.enabled() == book.title_level_requests.enabled();
+            let same_way = newer.title_level_requests.enabled() == book.title_level_requests.enabled()
+                && Action::Renewing.is_limited(&newer) == Action::Renewing.is_limited(&book);
             book = newer;
             known = stamp;
             if !same_way {

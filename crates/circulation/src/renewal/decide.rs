@@ -10,6 +10,7 @@ use crate::desk::{Patron, QueuedRequest, blocks};
 use crate::due_date::{self, Circumstances, Renewal};
 use crate::loan_policy::LoanTerms;
 use crate::loans::find::{LoanAtDesk, text_at};
+use crate::patron_blocks::Action;
 use crate::rulebook::Rulebook;
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
@@ -58,7 +59,7 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     let found = find(facts, order, &mut refusals)?;
     if let Some((_, patron)) = found {
         refusals.extend(refuse_for_standing(patron, asking.now));
-        refuse_for_patron_blocks(facts, order, asking, &mut refusals);
+        refuse_for_patron_blocks(facts, patron, order, asking, book, &mut refusals);
     }
     if insists {
         refusals.extend(RENEWAL_BLOCK.refuse_override(&asking.may));
@@ -167,7 +168,14 @@ fn refuse_for_standing(patron: &Patron, now: Timestamp) -> Option<Refusal> {
     }
 }
 
-fn refuse_for_patron_blocks(facts: &Facts, order: &Order, asking: &Asking, refusals: &mut Vec<Refusal>) {
+fn refuse_for_patron_blocks(
+    facts: &Facts,
+    patron: &Patron,
+    order: &Order,
+    asking: &Asking,
+    book: &Rulebook,
+    refusals: &mut Vec<Refusal>,
+) {
     if order.override_blocks.patron_block.is_some() {
         refusals.extend(PATRON_BLOCK.refuse_override(&asking.may));
         return;
@@ -179,6 +187,8 @@ fn refuse_for_patron_blocks(facts: &Facts, order: &Order, asking: &Asking, refus
             .code("USER_IS_BLOCKED_MANUALLY");
         refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
     }
+    let counted = facts.counted.as_ref();
+    refusals.extend(Action::Renewing.refusals(counted, patron.patron_group, book, &asking.may));
 }
 
 fn has_billed_reminders(loan: &LoanAtDesk) -> bool {
@@ -501,6 +511,7 @@ mod tests {
                 ..LoanAtDesk::default()
             }),
             manual_blocks: Vec::new(),
+            counted: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{By, Order};
 use crate::desk::{ItemAtDesk, item};
 use crate::loans::find::{self, LoanAtDesk};
+use crate::patron_blocks::{self, Action};
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
@@ -16,6 +17,8 @@ pub struct Facts {
     /// The item's open loan, with borrower and queue.
     pub loan: Option<LoanAtDesk>,
     pub manual_blocks: Vec<Value>,
+    /// What the borrower has and owes, where some limit is held against it.
+    pub counted: Option<patron_blocks::Facts>,
 }
 
 pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
@@ -24,7 +27,8 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         By::Id => find::id_bind(order.item_id.as_deref().unwrap_or_default()),
     };
     let (tx, landed, step, book) = find::gather(tenant, |book| {
-        let way = &WAYS[usize::from(order.by == By::Id)][usize::from(book.title_level_requests.enabled())];
+        let way = &WAYS[usize::from(order.by == By::Id)][usize::from(book.title_level_requests.enabled())]
+            [usize::from(Action::Renewing.is_limited(book))];
         let mut flight = Flight::new();
         flight.add(way.lock_item.as_str(), vec![item.clone()]);
         flight.add(way.lock_loan.as_str(), vec![item.clone()]);
@@ -39,8 +43,11 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     };
     let facts = Facts {
         manual_blocks,
-        loan: find::open_loan(row, 2)?,
-        item: ItemAtDesk::read(row, 2 + find::BEFORE_ITEM)?,
+        counted: Action::Renewing
+            .is_limited(&book)
+            .then(|| patron_blocks::read(row.get(2), row.get(3), &book, jiff::Timestamp::now())),
+        loan: find::open_loan(row, 4)?,
+        item: ItemAtDesk::read(row, 4 + find::BEFORE_ITEM)?,
     };
     Ok((tx, facts, book))
 }
@@ -52,29 +59,39 @@ struct Way {
     facts: String,
 }
 
-static WAYS: LazyLock<[[Way; 2]; 2]> = LazyLock::new(|| {
+/// By id or barcode, by the kind of queue, with or without what blocks are counted from.
+static WAYS: LazyLock<[[[Way; 2]; 2]; 2]> = LazyLock::new(|| {
     [item::barcode_is(1), "item.id = $1".to_owned()].map(|item| {
-        [false, true].map(|title_level| Way {
-            lock_item: format!(
-                "SELECT 1 FROM item_state WHERE item_id IN (SELECT item.id FROM item WHERE {item})
-                 ORDER BY item_id FOR NO KEY UPDATE"
-            ),
-            lock_loan: format!(
-                "SELECT 1 FROM loan WHERE is_open AND item_id IN (SELECT item.id FROM item WHERE {item})
-                 ORDER BY id FOR NO KEY UPDATE"
-            ),
-            facts: format!(
-                "SELECT (SELECT value FROM stamp WHERE id = 1),
-                     (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = loan.user_id),
-                     {columns}
-                 FROM (SELECT 1) one
-                 LEFT JOIN ({tables}) ON {item}
-                 LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
-                 LEFT JOIN users patron ON patron.id = loan.user_id
-                 ORDER BY loan.id NULLS LAST LIMIT 1",
-                columns = find::open_loan_columns(title_level),
-                tables = item::TABLES,
-            ),
-        })
+        [false, true].map(|title_level| [false, true].map(|counts| way(&item, title_level, counts)))
     })
 });
+
+fn way(item: &str, title_level: bool, counts: bool) -> Way {
+    let (loans, fees) = if counts {
+        (patron_blocks::open_loans_sql("loan.user_id"), patron_blocks::open_fees_sql("loan.user_id"))
+    } else {
+        ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
+    };
+    Way {
+        lock_item: format!(
+            "SELECT 1 FROM item_state WHERE item_id IN (SELECT item.id FROM item WHERE {item})
+             ORDER BY item_id FOR NO KEY UPDATE"
+        ),
+        lock_loan: format!(
+            "SELECT 1 FROM loan WHERE is_open AND item_id IN (SELECT item.id FROM item WHERE {item})
+             ORDER BY id FOR NO KEY UPDATE"
+        ),
+        facts: format!(
+            "SELECT (SELECT value FROM stamp WHERE id = 1),
+                 (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = loan.user_id),
+                 {loans}, {fees}, {columns}
+             FROM (SELECT 1) one
+             LEFT JOIN ({tables}) ON {item}
+             LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+             LEFT JOIN users patron ON patron.id = loan.user_id
+             ORDER BY loan.id NULLS LAST LIMIT 1",
+            columns = find::open_loan_columns(title_level),
+            tables = item::TABLES,
+        ),
+    }
+}

@@ -8,6 +8,7 @@ use crate::desk::override_blocks::PATRON_BLOCK;
 use crate::desk::patron::Standing;
 use crate::desk::{ItemAtDesk, Patron, blocks, queue};
 use crate::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
+use crate::patron_blocks::Action;
 use crate::requests::policy::RequestPolicy;
 use crate::requests::snapshot::{self, Around};
 use crate::requests::words::{self, Kind, NOT_YET_FILLED, STATUSES, status_named};
@@ -94,7 +95,7 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     refuse_for_pickup(order, book, &mut found);
     refuse_for_requester(facts, order, asking.now, &mut found);
     refuse_if_already_requested(facts, order, title_level, book, &mut found);
-    refuse_for_blocks(facts, order, asking, &mut found);
+    refuse_for_blocks(facts, order, asking, book, &mut found);
     refuse_for_item(facts, order, title_level, target, &mut found);
     refuse_by_policy(order, title_level, target, &choices, group, book, &mut found)?;
     refuse_title_that_can_be_paged(order, title_level, &choices, &mut found);
@@ -357,12 +358,16 @@ fn refuse_if_already_requested(
     found.add(Fault::Other, refusal);
 }
 
-fn refuse_for_blocks(facts: &Facts, order: &Order, asking: &Asking, found: &mut Found) {
+fn refuse_for_blocks(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook, found: &mut Found) {
     if order.overrides.patron_block.is_some() {
         if let Some(refusal) = PATRON_BLOCK.refuse_override(&asking.may) {
             found.add(Fault::Other, refusal);
         }
         return;
+    }
+    let group = facts.requester.as_ref().and_then(|requester| requester.patron_group);
+    for refusal in Action::Requesting.refusals(facts.counted.as_ref(), group, book, &asking.may) {
+        found.add(Fault::Other, refusal);
     }
     let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", asking.now);
     if !reasons.is_empty() {

@@ -4,6 +4,7 @@
 use super::Order;
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use crate::patron_blocks::{self, Action};
 use crate::requests::words;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
@@ -24,6 +25,8 @@ pub struct Facts {
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
+    /// What the requester has and owes, where some limit is held against it.
+    pub counted: Option<patron_blocks::Facts>,
     /// The requester's open requests in the queue.
     pub own: Vec<QueuedRequest>,
     /// Position of the last request in the queue.
@@ -60,17 +63,17 @@ impl OpenLoan {
     }
 }
 
-/// Locks what may change, reads all facts, and sees to a rulebook that is at least as new as they are.
+/// Locks what may change, reads all facts, and sees to a rulebook that is at least as new as they are. An order
+/// that names an item only gets its holdings record and title written in.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     order: &mut Order,
     may_recall: bool,
 ) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    complete_old_request(tenant, order).await?;
     let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
     loop {
-        let title_level = book.title_level_requests.enabled();
-        let of_the_title = title_level && order.is_title_level();
+        let way = Way::of(order, &book);
+        let of_the_title = way.title_level && order.is_title_level();
         let (instance, item) = (order.id("instanceId"), order.id("itemId"));
         let requester: Bind = order.id("requesterId").into();
         let wanted: Bind = if of_the_title { instance.into() } else { item.into() };
@@ -78,64 +81,102 @@ pub async fn gather(
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
         flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
-        let queue = queue::id_of(title_level, instance, item);
-        if let Some(queue) = queue {
+        let queue = queue::id_of(way.title_level, instance, item);
+        let mut held = None;
+        if way.title_level && way.by_item {
+            flight.add(MAKE_QUEUE_OF_TITLE.as_str(), vec![item.into()]);
+            held = Some(flight.add(HOLD_QUEUE_OF_TITLE.as_str(), vec![item.into()]));
+        } else if let Some(queue) = queue {
             queue::hold(&mut flight, queue);
         }
         flight.add(lock_items(of_the_title), vec![wanted.clone()]);
         if may_recall {
             flight.add(lock_loans(of_the_title), vec![wanted.clone()]);
         }
-        let facts = flight.add(
-            around(title_level),
-            vec![requester, order.id("proxyUserId").into(), instance.into(), queue.into()],
-        );
+        let (titled, queued) = if way.by_item { (item, item) } else { (instance, queue) };
+        let facts = flight
+            .add(way.around(), vec![requester, order.id("proxyUserId").into(), titled.into(), queued.into()]);
         let candidates = flight.add(candidates(of_the_title), vec![wanted]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         let stamp: i64 = row.get(0);
         tenant.saw_stamp(stamp);
         if stamp > known {
-            let newer = Rulebook::at_least(tenant, stamp).await?;
-            let same_way = newer.title_level_requests.enabled() == title_level;
-            book = newer;
+            book = Rulebook::at_least(tenant, stamp).await?;
             known = stamp;
             // The facts were gathered in the way that the older settings ask for: then once more.
-            if !same_way {
+            if Way::of(order, &book) != way {
                 continue;
             }
         }
-        return Ok((tx, read(row, landed.rows(candidates))?, book));
+        let facts = read(row, landed.rows(candidates), way.counts.then_some(&*book))?;
+        if way.by_item {
+            let item = facts.candidates.first().map(|candidate| &candidate.item);
+            let title = item.and_then(|item| item.instance_id);
+            let held = held.map(|step| landed.first(step).map(|row| row.get::<_, Uuid>(0)));
+            // Somebody moved the item to another title while its queue was waited for.
+            if held.is_some_and(|held| held != title) {
+                continue;
+            }
+            for (key, id) in
+                [("holdingsRecordId", item.and_then(|item| item.holdings_id)), ("instanceId", title)]
+            {
+                if let Some(id) = id {
+                    order.document.insert(key.into(), id.to_string().into());
+                }
+            }
+        }
+        return Ok((tx, facts, book));
     }
 }
 
-/// Clients from before title-level requests name the item only; what they cannot know is filled in, by a flight
-/// of its own that nobody else pays for.
-async fn complete_old_request(tenant: &Tenant, order: &mut Order) -> Result<(), Failure> {
-    if ["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| order.document.contains_key(*key))
-    {
-        return Ok(());
-    }
-    order.document.insert("requestLevel".into(), "Item".into());
-    let Some(item) = order.id("itemId") else { return Ok(()) };
-    let rows = tenant
-        .reader()
-        .await?
-        .query(
-            "SELECT holdings_record.id, holdings_record.instance_id FROM item
-             JOIN holdings_record ON holdings_record.id = item.holdings_record_id WHERE item.id = $1",
-            vec![item.into()],
-        )
-        .await?;
-    if let Some(row) = rows.first() {
-        let (holdings, instance): (Uuid, Option<Uuid>) = (row.get(0), row.get(1));
-        order.document.insert("holdingsRecordId".into(), holdings.to_string().into());
-        if let Some(instance) = instance {
-            order.document.insert("instanceId".into(), instance.to_string().into());
+/// What the statements of a flight depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    title_level: bool,
+    /// The client names the item; its title is what the item says.
+    by_item: bool,
+    /// What automated blocks are counted from is wanted.
+    counts: bool,
+}
+
+impl Way {
+    fn of(order: &Order, book: &Rulebook) -> Way {
+        Way {
+            title_level: book.title_level_requests.enabled(),
+            by_item: order.by_item,
+            counts: Action::Requesting.is_limited(book),
         }
     }
-    Ok(())
+
+    fn around(self) -> &'static str {
+        static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+            (0..8)
+                .map(|way| {
+                    around(Way { title_level: way & 1 != 0, by_item: way & 2 != 0, counts: way & 4 != 0 })
+                })
+                .collect()
+        });
+        &WAYS[usize::from(self.title_level) | usize::from(self.by_item) << 1 | usize::from(self.counts) << 2]
+    }
 }
+
+/// SQL of the title of the item given as an SQL expression.
+fn title_of(item: &str) -> String {
+    format!(
+        "(SELECT own.instance_id FROM item JOIN holdings_record own ON own.id = item.holdings_record_id
+          WHERE item.id = {item} AND own.instance_id IS NOT NULL)"
+    )
+}
+
+static MAKE_QUEUE_OF_TITLE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO request_queue (id) SELECT title.id FROM {} title (id) ON CONFLICT DO NOTHING",
+        title_of("$1")
+    )
+});
+static HOLD_QUEUE_OF_TITLE: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT id FROM request_queue WHERE id = {} FOR UPDATE", title_of("$1")));
 
 const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
@@ -162,26 +203,32 @@ fn lock_loans(of_the_title: bool) -> &'static str {
     }
 }
 
-fn around(title_level: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
-        ["r.item_id = $4 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", "r.instance_id = $4"].map(
-            |queue| {
-                format!(
-                    "SELECT (SELECT value FROM stamp WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
-                    (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $1 AND p.proxy_user_id = $2),
-                    (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = $1),
-                    (SELECT jsonb_agg(jsonb_build_object('request', r.doc) ORDER BY r.position) FROM request r
-                      WHERE r.requester_id = $1 AND r.is_open AND {queue}),
-                    (SELECT max(r.position) FROM request r WHERE r.is_open AND {queue})
-                 FROM (SELECT 1) one
-                 LEFT JOIN users requester ON requester.id = $1
-                 LEFT JOIN users proxy ON proxy.id = $2
-                 LEFT JOIN instance ON instance.id = $3"
-                )
-            },
-        )
-    });
-    &WAYS[usize::from(title_level)]
+/// `$1` is the requester, `$2` the proxy, `$3` the title and `$4` the queue, or both times the item.
+fn around(way: Way) -> String {
+    let title = if way.by_item { title_of("$3") } else { "$3".to_owned() };
+    let queue = match (way.title_level, way.by_item) {
+        (true, true) => format!("r.instance_id = {}", title_of("$4")),
+        (true, false) => "r.instance_id = $4".to_owned(),
+        (false, _) => "r.item_id = $4 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'".to_owned(),
+    };
+    let (counted_loans, counted_fees) = if way.counts {
+        (patron_blocks::open_loans_sql("$1"), patron_blocks::open_fees_sql("$1"))
+    } else {
+        ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
+    };
+    format!(
+        "SELECT (SELECT value FROM stamp WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
+            (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $1 AND p.proxy_user_id = $2),
+            (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = $1),
+            (SELECT jsonb_agg(jsonb_build_object('request', r.doc) ORDER BY r.position) FROM request r
+              WHERE r.requester_id = $1 AND r.is_open AND {queue}),
+            (SELECT max(r.position) FROM request r WHERE r.is_open AND {queue}),
+            {counted_loans}, {counted_fees}
+         FROM (SELECT 1) one
+         LEFT JOIN users requester ON requester.id = $1
+         LEFT JOIN users proxy ON proxy.id = $2
+         LEFT JOIN instance ON instance.id = {title}"
+    )
 }
 
 /// Items with their loans, before the condition.
@@ -213,7 +260,8 @@ fn candidates(of_the_title: bool) -> &'static str {
 /// Columns of a candidate before those of its item.
 const BEFORE_ITEM: usize = 6;
 
-fn read(row: &Row, candidates: &[Row]) -> Result<Facts, Failure> {
+/// Reads the rows; `limits` is given where blocks are to be counted.
+fn read(row: &Row, candidates: &[Row], limits: Option<&Rulebook>) -> Result<Facts, Failure> {
     let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
     let many = |place: usize| match row.get::<_, Option<Json>>(place).map(|json| json.parse()) {
         Some(Value::Array(values)) => values,
@@ -228,6 +276,7 @@ fn read(row: &Row, candidates: &[Row]) -> Result<Facts, Failure> {
         proxy: user(3)?,
         proxy_relations: many(4),
         manual_blocks: many(5),
+        counted: limits.map(|book| patron_blocks::read(row.get(8), row.get(9), book, Timestamp::now())),
         own: queue::read(row.get(6))?,
         last_position: row.get::<_, Option<i32>>(7).unwrap_or(0).into(),
         candidates: candidates

@@ -33,6 +33,8 @@ pub use facts::Facts;
 pub struct Order {
     pub document: Map<String, Value>,
     pub overrides: OverrideBlocks,
+    /// Only the item is named: its holdings record and title are looked up with the facts.
+    pub by_item: bool,
 }
 
 /// Who asks, and when.
@@ -65,7 +67,13 @@ impl Order {
             Some(blocks) => serde_json::from_value(blocks.clone())
                 .map_err(|error| Failure::Invalid(format!("overrideBlocks cannot be read: {error}")))?,
         };
-        Ok(Order { document, overrides })
+        // Clients from before title-level requests name the item only.
+        let by_item =
+            !["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| document.contains_key(*key));
+        if by_item {
+            document.insert("requestLevel".into(), "Item".into());
+        }
+        Ok(Order { document, overrides, by_item })
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {

@@ -1,0 +1,55 @@
+//! What automated blocks keep a patron from, and how they are told where he tries it.
+
+use super::{Block, Conditions, Facts, automated_blocks};
+use crate::desk::override_blocks::{MayOverride, PATRON_BLOCK};
+use crate::rulebook::Rulebook;
+use carrel_records::Refusal;
+use uuid::Uuid;
+
+/// What a patron may be kept from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Borrowing,
+    Renewing,
+    Requesting,
+}
+
+impl Action {
+    fn is_kept_by(self, block: &Block) -> bool {
+        match self {
+            Action::Borrowing => block.borrowing,
+            Action::Renewing => block.renewals,
+            Action::Requesting => block.requests,
+        }
+    }
+
+    /// Whether some limit can keep a patron from it, so that his loans and fees/fines are worth counting.
+    pub fn is_limited(self, book: &Rulebook) -> bool {
+        let flag = match self {
+            Action::Borrowing => "blockBorrowing",
+            Action::Renewing => "blockRenewals",
+            Action::Requesting => "blockRequests",
+        };
+        !book.patron_block_limits.is_empty()
+            && book.patron_block_conditions.iter().any(|condition| condition[flag] == true)
+    }
+
+    /// One refusal for each limit that the patron has passed.
+    pub fn refusals(
+        self,
+        counted: Option<&Facts>,
+        group: Option<Uuid>,
+        book: &Rulebook,
+        may: &MayOverride,
+    ) -> Vec<Refusal> {
+        let Some(counted) = counted else { return Vec::new() };
+        automated_blocks(counted, &Conditions::of(book), group)
+            .into_iter()
+            .filter(|block| self.is_kept_by(block))
+            .map(|block| {
+                let refusal = Refusal::new(block.message).code("USER_IS_BLOCKED_AUTOMATICALLY");
+                PATRON_BLOCK.mark(refusal, may)
+            })
+            .collect()
+    }
+}
