@@ -3,6 +3,8 @@
 //! Routes: `/check-out-lock-storage…`. Changes the table `check_out_lock`, one row a patron. Carrel's own
 //! check-outs lock the patron in their transaction and only look whether somebody else holds one of these.
 
+use crate::records::loans::CHECK_OUT_LOCK;
+use carrel_platform::record_store::routes::delete_many;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
 use carrel_records::{Failure, time};
@@ -17,6 +19,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/check-out-lock-storage", list);
     router.on("GET", "/check-out-lock-storage/{lockId}", find);
     router.on("DELETE", "/check-out-lock-storage/{lockId}", release);
+    router.on_stand_in("DELETE", "/check-out-lock-storage", |call| delete_many(&CHECK_OUT_LOCK, call));
 }
 
 #[derive(Deserialize)]

@@ -2,13 +2,26 @@
 //!
 //! Routes: `/patron-action-session-storage/expired-session-patron-ids`; the sessions themselves are plain records.
 
-use carrel_platform::{Answer, Bind, Call, Router};
+use carrel_platform::{Answer, Bind, Call, Router, stand_in};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/patron-action-session-storage/expired-session-patron-ids", expired);
+    router.on_stand_in(
+        "POST",
+        "/patron-action-session-storage/expired-session-patron-ids",
+        |call| async move { stand_in::keep(&call, EXPIRED_SESSION).await },
+    );
+    router.on_stand_in(
+        "DELETE",
+        "/patron-action-session-storage/expired-session-patron-ids",
+        |call| async move { stand_in::forget(&call, EXPIRED_SESSION).await },
+    );
 }
+
+/// What a test suite says to be expired.
+const EXPIRED_SESSION: &str = "expired session";
 
 /// Patrons whose last action of a kind lies before a moment, the longest ago first.
 async fn expired(call: Call) -> Result<Answer, Failure> {

@@ -3,9 +3,15 @@
 use crate::expression::{Expression, Folding};
 use carrel_records::{Field, Index, Kind, RecordType, Source, Unique, column_name};
 
+/// The indexes of a record type in a tenant of the usual kind; see [`index_ddl_of`].
+pub fn index_ddl(record: &RecordType) -> Vec<String> {
+    index_ddl_of(record, false)
+}
+
 /// The indexes of a record type: unique sets, reference columns, and the fields declared as indexed. Where a
 /// composed record's field is an SQL expression beyond a plain `table.column`, its index is the table's own DDL.
-pub fn index_ddl(record: &RecordType) -> Vec<String> {
+/// In a lenient tenant some values may repeat.
+pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
     let mut ddl = Vec::new();
     for unique in record.unique {
         let name = index_name(record.table, &unique.fields.join("."), "key");
@@ -15,7 +21,8 @@ pub fn index_ddl(record: &RecordType) -> Vec<String> {
             .map(|path| format!("({})", unique_expression(record, unique, path)))
             .collect();
         ddl.push(format!(
-            "CREATE UNIQUE INDEX IF NOT EXISTS {name} ON {} ({}){}{}",
+            "CREATE {}INDEX IF NOT EXISTS {name} ON {} ({}){}{}",
+            if lenient && unique.may_repeat_in_lenient { "" } else { "UNIQUE " },
             record.table,
             columns.join(", "),
             if unique.absent_counts { " NULLS NOT DISTINCT" } else { "" },

@@ -25,5 +25,5 @@ pub use tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Place, Query, R
 pub mod sql {
     pub use crate::expression::{expression, words_expression};
     pub use crate::functions::HELPERS_DDL;
-    pub use crate::index::{index_ddl, index_name};
+    pub use crate::index::{index_ddl, index_ddl_of, index_name};
 }

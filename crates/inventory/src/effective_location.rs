@@ -8,7 +8,11 @@ pub fn of_item<'d>(
     item: &'d Map<String, Value>,
     holdings: Option<&'d Map<String, Value>>,
 ) -> Option<&'d str> {
-    filled(item, "temporaryLocationId")
+    // An item of another library names the place itself that stands for it here.
+    let of_another_library = item.get("dcbItem") == Some(&Value::Bool(true));
+    let named = if of_another_library { filled(item, "effectiveLocationId") } else { None };
+    named
+        .or_else(|| filled(item, "temporaryLocationId"))
         .or_else(|| filled(item, "permanentLocationId"))
         .or_else(|| holdings.and_then(of_holdings))
 }

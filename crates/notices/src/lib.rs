@@ -2,9 +2,17 @@
 
 pub mod records;
 
+use carrel_platform::record_store::routes::delete_many;
 use carrel_platform::{Router, Wing};
 
 /// This wing.
 pub fn wing() -> Wing {
-    Wing { name: "notices", records: records::RECORD_TYPES, tables: "", routes: |_: &mut Router| {} }
+    Wing {
+        name: "notices",
+        records: records::RECORD_TYPES,
+        tables: "",
+        routes: |router: &mut Router| {
+            router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
+        },
+    }
 }

@@ -8,6 +8,7 @@ pub mod meter;
 pub mod outbox;
 pub mod private_postgres;
 pub mod record_store;
+pub mod stand_in;
 pub mod surface;
 pub mod tenant;
 pub mod token;

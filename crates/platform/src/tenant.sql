@@ -11,3 +11,10 @@ CREATE TABLE IF NOT EXISTS outbox (
     payload jsonb NOT NULL,
     created timestamptz NOT NULL
 );
+-- What a public test suite has written to the stand-in of a module; only lenient tenants have rows.
+CREATE TABLE IF NOT EXISTS stand_in (
+    kind text NOT NULL,
+    id uuid NOT NULL,
+    doc jsonb NOT NULL,
+    PRIMARY KEY (kind, id)
+);

@@ -259,11 +259,20 @@ pub struct Unique {
     pub absent_counts: bool,
     /// SQL condition over `doc`; only records that meet it are compared.
     pub when: Option<&'static str>,
+    /// A lenient tenant takes the same value again.
+    pub may_repeat_in_lenient: bool,
 }
 
 /// One field, compared without case and accents.
 pub const fn unique(fields: &'static [&'static str]) -> Unique {
-    Unique { fields, keeps_case: false, keeps_accents: false, absent_counts: false, when: None }
+    Unique {
+        fields,
+        keeps_case: false,
+        keeps_accents: false,
+        absent_counts: false,
+        when: None,
+        may_repeat_in_lenient: false,
+    }
 }
 impl Unique {
     pub const fn absent_too(mut self) -> Self {
@@ -281,6 +290,10 @@ impl Unique {
     }
     pub const fn keep_accents(mut self) -> Self {
         self.keeps_accents = true;
+        self
+    }
+    pub const fn unless_lenient(mut self) -> Self {
+        self.may_repeat_in_lenient = true;
         self
     }
 }

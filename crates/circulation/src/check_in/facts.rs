@@ -61,7 +61,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
 
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT 1 FROM item_state WHERE item_id = (SELECT item.id FROM item WHERE {}) FOR NO KEY UPDATE",
+        "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
         item::barcode_is(1)
     )
 });

@@ -170,9 +170,7 @@ fn refuse_for_patron_blocks(
     book: &Rulebook,
     refusals: &mut Vec<Refusal>,
 ) {
-    if facts.patron.is_none() {
-        return;
-    }
+    let Some(patron) = &facts.patron else { return };
     if order.override_blocks.patron_block.is_some() {
         refusals.extend(refuse_bad_override(PATRON_BLOCK, order, &asking.may));
         return;
@@ -184,8 +182,7 @@ fn refuse_for_patron_blocks(
             .code("USER_IS_BLOCKED_MANUALLY");
         refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
     }
-    let group = facts.patron.as_ref().and_then(|patron| patron.patron_group);
-    refusals.extend(Action::Borrowing.refusals(facts.counted.as_ref(), group, book, &asking.may));
+    refusals.extend(Action::Borrowing.refusals(facts.counted.as_ref(), patron, book, &asking.may));
 }
 
 /// An override needs the permission and a comment.
@@ -543,7 +540,7 @@ fn loan(
     if due.by_expiration {
         put("dueDateChangedByNearExpireUser", true.into());
     }
-    put("isDcb", false.into());
+    put("isDcb", (item.is_of_another_library() || patron.is_of_another_library()).into());
     let mut metadata = json!({"createdDate": now, "updatedDate": now});
     if let Some(by) = asking.by {
         metadata["createdByUserId"] = by.to_string().into();

@@ -106,7 +106,7 @@ static LOCK_PATRON: LazyLock<String> = LazyLock::new(|| {
 });
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT 1 FROM item_state WHERE item_id = (SELECT item.id FROM item WHERE {}) FOR NO KEY UPDATE",
+        "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
         item::barcode_is(1)
     )
 });

@@ -97,6 +97,10 @@ pub struct ItemRecord {
     pub administrative_notes: Vec<String>,
     pub discovery_suppress: Option<bool>,
     pub tags: Option<Value>,
+    /// An item of another library, lent here for it: it names its own title and library.
+    pub dcb_item: Option<bool>,
+    pub instance_title: Option<String>,
+    pub lending_library_code: Option<String>,
 }
 
 /// What decisions and answers need of an instance.
@@ -175,7 +179,17 @@ impl ItemAtDesk {
     }
 
     pub fn title(&self) -> &str {
-        self.title.title.as_deref().unwrap_or("")
+        self.own_title().unwrap_or("")
+    }
+
+    /// The title of the instance; an item of another library knows its own.
+    pub fn own_title(&self) -> Option<&str> {
+        if self.is_of_another_library() { &self.record.instance_title } else { &self.title.title }.as_deref()
+    }
+
+    /// The item is borrowed from another library by direct consortial borrowing.
+    pub fn is_of_another_library(&self) -> bool {
+        self.record.dcb_item == Some(true)
     }
 
     /// The temporary loan type goes before the permanent one.
@@ -272,7 +286,7 @@ impl ItemAtDesk {
         put("holdingsRecordId", self.holdings_id.map(|id| id.to_string().into()));
         put("instanceId", self.instance_id.map(|id| id.to_string().into()));
         put("instanceHrid", text(&self.title.hrid));
-        put("title", text(&self.title.title));
+        put("title", self.own_title().filter(|title| !title.trim().is_empty()).map(Value::from));
         put("barcode", text(&self.record.barcode));
         let contributors: Vec<Value> = self.contributor_names().map(|name| json!({"name": name})).collect();
         put("contributors", (!contributors.is_empty()).then(|| contributors.into()));

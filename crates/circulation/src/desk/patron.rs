@@ -30,6 +30,9 @@ pub struct Patron {
     pub expiration_date: Option<String>,
     pub patron_group: Option<Uuid>,
     pub departments: Vec<String>,
+    /// `patron`, `staff`, `dcb` and so on.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
     pub personal: Personal,
 }
 
@@ -53,6 +56,11 @@ pub enum Standing {
 }
 
 impl Patron {
+    /// The account stands for patrons of other libraries in direct consortial borrowing.
+    pub fn is_of_another_library(&self) -> bool {
+        self.kind.as_deref() == Some("dcb")
+    }
+
     pub fn read(document: &Json) -> Result<Patron, Failure> {
         document.read().map_err(|error| Failure::Internal {
             context: "reading a user".into(),

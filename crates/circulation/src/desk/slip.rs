@@ -33,7 +33,7 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
     let record = &item.record;
     let joined = |values: Vec<&str>| values.join("; ");
     let mut context = json!({
-        "title": title.title,
+        "title": item.own_title(),
         "instanceHrid": title.hrid,
         "primaryContributor": item.primary_contributor(),
         "allContributors": joined(item.contributor_names().collect()),
@@ -66,6 +66,9 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
         if let Some(primary) = location.primary_service_point.and_then(|id| book.service_points.get(&id)) {
             context["effectiveLocationPrimaryServicePointName"] = primary.name.as_str().into();
         }
+    }
+    if item.is_of_another_library() {
+        context["effectiveLocationInstitution"] = record.lending_library_code.clone().into();
     }
     if let Some(components) = item.record.effective_call_number_components.as_ref().filter(|c| c.is_object())
     {

@@ -181,7 +181,8 @@ pub fn decide_new(
     let is_open = text_at(sent, "status/name") == "Open";
     let mut loan = store::stored(sent);
     loan.insert("loanPolicyId".into(), matched.id.to_string().into());
-    loan.insert("isDcb".into(), false.into());
+    let is_dcb = item.is_of_another_library() || patron.is_of_another_library();
+    loan.insert("isDcb".into(), is_dcb.into());
     let recalled = facts
         .queue
         .iter()

@@ -1,10 +1,10 @@
 //! What automated blocks keep a patron from, and how they are told where he tries it.
 
-use super::{Block, Conditions, Facts, automated_blocks};
+use super::{Block, Facts, blocks_of};
+use crate::desk::Patron;
 use crate::desk::override_blocks::{MayOverride, PATRON_BLOCK};
 use crate::rulebook::Rulebook;
 use carrel_records::Refusal;
-use uuid::Uuid;
 
 /// What a patron may be kept from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,11 @@ impl Action {
     pub fn refusals(
         self,
         counted: Option<&Facts>,
-        group: Option<Uuid>,
+        patron: &Patron,
         book: &Rulebook,
         may: &MayOverride,
     ) -> Vec<Refusal> {
-        let Some(counted) = counted else { return Vec::new() };
-        automated_blocks(counted, &Conditions::of(book), group)
+        blocks_of(book, patron.id, patron.patron_group, counted)
             .into_iter()
             .filter(|block| self.is_kept_by(block))
             .map(|block| {

@@ -4,6 +4,7 @@ use super::rules::{Condition, Conditions, Counted};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
+use serde::Deserialize;
 use uuid::Uuid;
 
 /// What a patron has and owes at a moment.
@@ -51,11 +52,15 @@ pub struct Counts {
 }
 
 /// A limit that the patron has passed, and what it keeps him from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Block {
+    #[serde(rename = "patronBlockConditionId")]
     pub condition_id: Uuid,
+    #[serde(rename = "blockBorrowing")]
     pub borrowing: bool,
+    #[serde(rename = "blockRenewals")]
     pub renewals: bool,
+    #[serde(rename = "blockRequests")]
     pub requests: bool,
     pub message: String,
 }

@@ -18,7 +18,21 @@ pub use decide::{Block, Counts, Facts, OpenFee, OpenLoan, automated_blocks};
 pub use facts::{open_fees_sql, open_loans_sql, read};
 pub use rules::Conditions;
 
+use crate::rulebook::Rulebook;
 use carrel_platform::Router;
+use uuid::Uuid;
+
+/// The kind under which a test suite's blocks are kept: those of a lenient tenant's rulebook.
+pub const GIVEN_BLOCKS: &str = "automated patron blocks";
+
+/// The blocks that a patron is under: those counted, where something was, and in a lenient tenant those that a
+/// test suite has given him.
+pub fn blocks_of(book: &Rulebook, patron: Uuid, group: Option<Uuid>, counted: Option<&Facts>) -> Vec<Block> {
+    let mut blocks =
+        counted.map(|facts| automated_blocks(facts, &Conditions::of(book), group)).unwrap_or_default();
+    blocks.extend(book.given_blocks.get(&patron).into_iter().flatten().cloned());
+    blocks
+}
 
 pub fn connect(router: &mut Router) {
     saving::connect(router);

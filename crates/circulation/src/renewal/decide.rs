@@ -188,7 +188,7 @@ fn refuse_for_patron_blocks(
         refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
     }
     let counted = facts.counted.as_ref();
-    refusals.extend(Action::Renewing.refusals(counted, patron.patron_group, book, &asking.may));
+    refusals.extend(Action::Renewing.refusals(counted, patron, book, &asking.may));
 }
 
 fn has_billed_reminders(loan: &LoanAtDesk) -> bool {

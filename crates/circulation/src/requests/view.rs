@@ -31,7 +31,11 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
         request.insert("item".into(), item_summary(item, status, kept.as_ref(), book));
     }
     if let Some(title) = around.title {
-        request.insert("instance".into(), title_summary(title));
+        let mut shown = title_summary(title);
+        if let Some(item) = around.item.filter(|item| item.is_of_another_library()) {
+            shown["title"] = item.own_title().into();
+        }
+        request.insert("instance".into(), shown);
     }
     if request.get("requesterId").is_none_or(Value::is_null) {
         request.remove("requester");

@@ -2,6 +2,7 @@
 
 use super::{CheckOutLock, Features, Rulebook, TitleLevelRequests};
 use crate::calendar::{Calendar, ServicePointHours};
+use crate::patron_blocks::{Block, GIVEN_BLOCKS};
 use carrel_circulation_rules::Rules;
 use carrel_platform::database::Landed;
 use carrel_platform::{Flight, Json, Tenant};
@@ -52,6 +53,9 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
            AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL",
         vec![],
     );
+    let given = tenant
+        .lenient
+        .then(|| flight.add("SELECT doc FROM stand_in WHERE kind = $1", vec![GIVEN_BLOCKS.into()]));
     let landed = connection
         .fly(flight)
         .await
@@ -116,8 +120,17 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
         features: Features::read(|name| settings_by_name.get(name).map(|value| &**value)),
         settings: settings_by_name,
         open_without_calendar: tenant.lenient,
+        given_blocks: given.map(|step| given_blocks(values(&landed, step))).unwrap_or_default(),
     };
     Ok((stamp, book))
+}
+
+fn given_blocks(patrons: Vec<Value>) -> HashMap<Uuid, Vec<Block>> {
+    let of_patron = |mut patron: Value| {
+        let id = patron["id"].as_str().and_then(|id| Uuid::parse_str(id).ok())?;
+        Some((id, serde_json::from_value(patron["automatedPatronBlocks"].take()).ok()?))
+    };
+    patrons.into_iter().filter_map(of_patron).collect()
 }
 
 fn values(landed: &Landed, step: usize) -> Vec<Value> {

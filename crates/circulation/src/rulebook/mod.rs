@@ -14,6 +14,7 @@ pub use settings::{CheckOutLock, Features, TitleLevelRequests};
 
 use crate::calendar::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
 use crate::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
+use crate::patron_blocks::Block;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
 use carrel_platform::Tenant;
 use carrel_records::Failure;
@@ -58,6 +59,8 @@ pub struct Rulebook {
     pub limits_items: bool,
     /// A service point without a calendar is open always: so it is in tenants made for public test suites.
     pub open_without_calendar: bool,
+    /// Blocks that a test suite has given patrons of a lenient tenant.
+    pub given_blocks: HashMap<Uuid, Vec<Block>>,
 }
 
 /// What the circulation rules look at.
@@ -232,6 +235,7 @@ impl Rulebook {
             settings: HashMap::new(),
             limits_items: false,
             open_without_calendar: true,
+            given_blocks: HashMap::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! number an item takes over; changes `item` and `item_state`; announces `inventory.item`.
 
 pub mod apply;
+mod circulation_items;
 pub mod complete;
 pub mod facts;
 mod route;

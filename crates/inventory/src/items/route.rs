@@ -22,6 +22,7 @@ pub fn routes(router: &mut Router) {
     router.on("POST", "/item-storage/items/retrieve", |call| batch::retrieve(&ITEM, call));
     router.on("POST", "/item-storage/batch/synchronous", |call| store_many(call, true));
     router.on("POST", "/item-storage/batch/synchronous-unsafe", |call| store_many(call, false));
+    super::circulation_items::connect(router);
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {

@@ -1,7 +1,7 @@
 //! Handlers by method and path; the paths are those of the surface.
 
 use crate::http::{Answer, Call};
-use crate::surface::{ROUTES, Route};
+use crate::surface::{ROUTES, Route, STAND_INS};
 use carrel_records::Failure;
 use std::collections::HashMap;
 use std::future::Future;
@@ -30,25 +30,52 @@ pub struct Place {
 
 /// All routes.
 pub struct Router {
+    surface: Table,
+    /// Routes of lenient tenants alone.
+    stand_ins: Table,
+}
+
+/// Routes by name and by path.
+#[derive(Default)]
+struct Table {
     places: Vec<Place>,
     by_name: HashMap<(&'static str, &'static str), usize>,
     by_method: HashMap<&'static str, matchit::Router<usize>>,
 }
 
-impl Default for Router {
-    fn default() -> Router {
-        let mut router = Router { places: Vec::new(), by_name: HashMap::new(), by_method: HashMap::new() };
-        for (place, route) in ROUTES.iter().enumerate() {
-            router.places.push(Place { route, handler: None });
-            router.by_name.insert((&route.method, &route.path), place);
-            router
+impl Table {
+    fn of(routes: &'static [Route]) -> Table {
+        let mut table = Table::default();
+        for (place, route) in routes.iter().enumerate() {
+            table.places.push(Place { route, handler: None });
+            table.by_name.insert((&route.method, &route.path), place);
+            table
                 .by_method
                 .entry(&route.method)
                 .or_default()
                 .insert(route.path.clone(), place)
                 .unwrap_or_else(|error| panic!("{} {}: {error}", route.method, route.path));
         }
-        router
+        table
+    }
+
+    fn connect(&mut self, method: &str, path: &str, handler: Handler) -> bool {
+        let Some(place) = self.by_name.get(&(method, path)) else { return false };
+        self.places[*place].handler = Some(handler);
+        true
+    }
+
+    fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
+        let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+        let matched = self.by_method.get(method)?.at(path).ok()?;
+        let parameters = matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
+        Some((&self.places[*matched.value], parameters))
+    }
+}
+
+impl Default for Router {
+    fn default() -> Router {
+        Router { surface: Table::of(&ROUTES), stand_ins: Table::of(&STAND_INS) }
     }
 }
 
@@ -67,19 +94,42 @@ impl Router {
 
     /// Connects a handler where the surface has such a route and nothing answers it yet.
     pub fn try_on(&mut self, method: &str, path: &str, handler: Handler) -> bool {
-        let Some(place) = self.by_name.get(&(method, path)) else { return false };
-        self.places[*place].handler = Some(handler);
-        true
+        self.surface.connect(method, path, handler)
+    }
+
+    /// Connects a handler to a stand-in's route; only lenient tenants have it.
+    ///
+    /// # Panics
+    /// Where the table of stand-ins has no such route: a spelling mistake in a wing.
+    pub fn on_stand_in<F, W>(&mut self, method: &str, path: &str, function: F)
+    where
+        F: Fn(Call) -> W + Clone + Send + Sync + 'static,
+        W: Future<Output = Result<Answer, Failure>> + Send + 'static,
+    {
+        let of_the_lenient = move |call: Call| {
+            let function = function.clone();
+            async move {
+                if !call.caller.lenient {
+                    return Err(Failure::NotFound(format!("Only lenient tenants have {}", call.route.path)));
+                }
+                function(call).await
+            }
+        };
+        let connected = self.stand_ins.connect(method, path, handler(of_the_lenient));
+        assert!(connected, "there is no stand-in {method} {path}");
     }
 
     /// Whether the surface has the route.
     pub fn knows(&self, method: &str, path: &str) -> bool {
-        self.by_name.contains_key(&(method, path))
+        self.surface.by_name.contains_key(&(method, path))
     }
 
     /// Whether something answers the route.
     pub fn answers(&self, method: &str, path: &str) -> bool {
-        self.by_name.get(&(method, path)).is_some_and(|place| self.places[*place].handler.is_some())
+        self.surface
+            .by_name
+            .get(&(method, path))
+            .is_some_and(|place| self.surface.places[*place].handler.is_some())
     }
 
     /// The surface's paths with a method that are the collection or one level of parameter below it.
@@ -96,15 +146,17 @@ impl Router {
     }
 
     pub fn places(&self) -> &[Place] {
-        &self.places
+        &self.surface.places
     }
 
     /// The route for a request, with the values of its parameters.
     pub fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
-        let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
-        let matched = self.by_method.get(method)?.at(path).ok()?;
-        let parameters = matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
-        Some((&self.places[*matched.value], parameters))
+        self.surface.find(method, path)
+    }
+
+    /// A stand-in's route, where the surface has none or what it has does not fit.
+    pub fn find_stand_in(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
+        self.stand_ins.find(method, path).filter(|(place, _)| place.handler.is_some())
     }
 }
 

@@ -171,7 +171,9 @@ async fn route(
         .filter(|id| id.len() <= 200)
         .map_or_else(|| format!("{number:06}/{}", first_level(head.uri.path())), str::to_owned);
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
-    let Some((place, parameters)) = app.router.find(method, head.uri.path()) else {
+    let path = head.uri.path();
+    let stand_in = || app.router.find_stand_in(method, path).filter(|_| app.library.manner.makes_tenants);
+    let Some((place, parameters)) = app.router.find(method, path).or_else(stand_in) else {
         let tenant =
             head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
         let words = format!("No suitable module found for path {} for tenant {tenant}", head.uri.path());

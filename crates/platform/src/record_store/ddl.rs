@@ -16,7 +16,7 @@ pub fn tables(records: &[&'static RecordType], lenient: bool) -> String {
         }
     }
     for record in records {
-        for statement in carrel_cql::sql::index_ddl(record) {
+        for statement in carrel_cql::sql::index_ddl_of(record, lenient) {
             let _ = writeln!(script, "{};", statement.trim_end_matches(';'));
         }
     }

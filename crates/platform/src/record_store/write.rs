@@ -19,6 +19,8 @@ pub type Document = Map<String, Value>;
 pub struct Ready {
     pub id: Uuid,
     pub document: Document,
+    /// A lenient tenant takes a new record also where there is one with its id.
+    overwrites: bool,
 }
 
 /// Checks a new document and gives it id, version and metadata.
@@ -47,7 +49,7 @@ pub fn complete_new(
     if record.metadata {
         stamp_new(&mut document, caller, now);
     }
-    Ok(Ready { id, document })
+    Ok(Ready { id, document, overwrites: caller.lenient })
 }
 
 /// Checks a replacement of a stored document: version, id, metadata.
@@ -95,13 +97,23 @@ pub fn complete_replacement(
     if record.metadata {
         stamp_changed(&mut document, stored, caller, now);
     }
-    Ok(Ready { id, document })
+    Ok(Ready { id, document, overwrites: false })
 }
 
 /// Adds the statements that store a new record.
 pub fn insert(flight: &mut Flight, tenant: &str, record: &'static RecordType, ready: &Ready, now: Timestamp) {
     let text = Value::Object(ready.document.clone()).to_string();
-    insert_text(flight, record, ready.id, text.clone());
+    if ready.overwrites {
+        flight.add(
+            format!(
+                "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = $2",
+                record.table
+            ),
+            vec![ready.id.into(), Bind::Json(text.clone())],
+        );
+    } else {
+        insert_text(flight, record, ready.id, text.clone());
+    }
     if let Some(topic) = record.events {
         let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{tenant}\",\"new\":{text}}}");
         outbox::announce_text(flight, topic, ready.id.to_string(), payload, now);

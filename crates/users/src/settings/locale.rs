@@ -2,6 +2,7 @@
 
 use super::single;
 use crate::records::settings::LOCALE;
+use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
@@ -19,6 +20,12 @@ pub(super) fn connect(router: &mut Router) {
         Ok(Answer::json(&locale))
     });
     router.on("PUT", "/locale", replace);
+    router.on_stand_in("POST", "/locale", |call| async move {
+        let locale = call.object()?;
+        single::store(&call, &LOCALE, LOCALE_ID, locale.clone()).await?;
+        Ok(Answer::created(&locale))
+    });
+    router.on_stand_in("DELETE", "/locale", |call| routes::delete_many(&LOCALE, call));
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {

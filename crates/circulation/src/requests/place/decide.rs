@@ -365,9 +365,10 @@ fn refuse_for_blocks(facts: &Facts, order: &Order, asking: &Asking, book: &Ruleb
         }
         return;
     }
-    let group = facts.requester.as_ref().and_then(|requester| requester.patron_group);
-    for refusal in Action::Requesting.refusals(facts.counted.as_ref(), group, book, &asking.may) {
-        found.add(Fault::Other, refusal);
+    if let Some(requester) = &facts.requester {
+        for refusal in Action::Requesting.refusals(facts.counted.as_ref(), requester, book, &asking.may) {
+            found.add(Fault::Other, refusal);
+        }
     }
     let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", asking.now);
     if !reasons.is_empty() {

@@ -41,6 +41,58 @@ async fn a_lenient_tenant_creates_what_is_put_and_compares_no_versions() {
 }
 
 #[tokio::test]
+async fn a_lenient_tenant_replaces_what_is_posted_again() {
+    let (_library, caller) = suite().await;
+    for name in ["old", "new"] {
+        caller.post("/groups", &json!({"id": SOME_ID, "group": name})).await.expect(201);
+    }
+    assert_eq!(caller.get("/groups").await.expect(200)["totalRecords"], 1);
+    assert_eq!(caller.get(&format!("/groups/{SOME_ID}")).await.expect(200)["group"], "new");
+}
+
+#[tokio::test]
+async fn a_lenient_tenant_lends_of_two_items_with_one_barcode_either() {
+    let (_library, caller) = suite().await;
+    for _ in 0..2 {
+        let item = json!({"barcode": "1", "status": {"name": "Available"}});
+        caller.post("/item-storage/items", &item).await.expect(201);
+    }
+    let scan = json!({"itemBarcode": "1", "checkInDate": "2026-01-01T00:00:00Z", "servicePointId": SOME_ID});
+    caller.post("/circulation/check-in-by-barcode", &scan).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_suite_is_told_of_the_blocks_that_it_gave() {
+    let (_library, caller) = suite().await;
+    let block = json!({"patronBlockConditionId": SOME_ID, "blockBorrowing": true, "blockRenewals": false,
+        "blockRequests": false, "message": "Too many"});
+    let given = json!({"id": SOME_ID, "automatedPatronBlocks": [block]});
+    caller.post("/automated-patron-blocks", &given).await.expect(201);
+    let told = caller.get(&format!("/automated-patron-blocks/{SOME_ID}")).await.expect(200);
+    assert_eq!(told["automatedPatronBlocks"], json!([block]));
+}
+
+#[tokio::test]
+async fn an_item_of_another_library_names_itself() {
+    let (_library, caller) = suite().await;
+    let item =
+        json!({"barcode": "1", "dcbItem": true, "instanceTitle": "Theirs", "effectiveLocationId": SOME_ID});
+    caller.post("/circulation-item", &item).await.expect(201);
+    let scan = json!({"itemBarcode": "1", "checkInDate": "2026-01-01T00:00:00Z", "servicePointId": SOME_ID});
+    let scanned = caller.post("/circulation/check-in-by-barcode", &scan).await.expect(200);
+    assert_eq!(scanned["item"]["title"], "Theirs");
+}
+
+#[tokio::test]
+async fn a_strict_tenant_has_no_stand_ins() {
+    let manner = Manner { behind_gateway: true, makes_tenants: true, ..Manner::default() };
+    let library = TestLibrary::start_in(manner).await;
+    library.library.create_tenant("strict", "Strict", "").await.expect("made");
+    let caller = library.stranger().with_header("x-okapi-tenant", "strict");
+    caller.post("/automated-patron-blocks", &json!({"id": SOME_ID})).await.expect(404);
+}
+
+#[tokio::test]
 async fn unique_values_stay_unique_and_types_are_checked() {
     let (_library, caller) = suite().await;
     caller.post("/groups", &json!({"group": "a"})).await.expect(201);

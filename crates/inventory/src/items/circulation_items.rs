@@ -1,0 +1,40 @@
+//! Circulation items: items of other libraries, lent here for them (mod-circulation-item). They stand among the
+//! items, marked by `dcbItem`.
+//!
+//! Routes, for lenient tenants: `/circulation-item…`.
+
+use super::save;
+use crate::batch;
+use crate::records::items::ITEM;
+use crate::saving::How;
+use carrel_platform::record_store::{read, routes};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+use serde_json::json;
+
+pub fn connect(router: &mut Router) {
+    router.on_stand_in("GET", "/circulation-item", list);
+    router.on_stand_in("GET", "/circulation-item/{id}", |call| routes::find(&ITEM, call));
+    router.on_stand_in("POST", "/circulation-item", create);
+    router.on_stand_in("PUT", "/circulation-item/{id}", replace);
+    router.on_stand_in("DELETE", "/circulation-item/{id}", super::delete);
+}
+
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let asked = read::Asked::read(&call.query)?;
+    let connection = call.tenant()?.reader().await?;
+    let page = read::list(&connection, &ITEM, &call.library.records, &asked).await?;
+    Ok(Answer::json_bytes(page.to_bytes(&ITEM)))
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    document.entry("status").or_insert_with(|| json!({"name": "Available"}));
+    let stored = save(&call, vec![document], How::create_in(call.tenant()?)).await?;
+    batch::created(&ITEM, stored)
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    save(&call, vec![batch::addressed(&call)?], How::Replace).await?;
+    Ok(Answer::no_content())
+}

@@ -1,0 +1,52 @@
+//! What a public test suite writes to the stand-in of a module, so as to be told it later: documents by kind and
+//! id. Only lenient tenants have any.
+
+use crate::http::{Answer, Call};
+use crate::record_store::write::uuid_time;
+use crate::tenant::{Tenant, move_stamp};
+use crate::{Bind, Flight, Json};
+use carrel_records::Failure;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Keeps the body under its own id, or a new one; 201 with the document. The stamp moves, as decisions may be
+/// made from it.
+pub async fn keep(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
+    let mut document = call.object()?;
+    let id = match document.get("id").and_then(Value::as_str) {
+        Some(text) => {
+            Uuid::parse_str(text).map_err(|_| Failure::Invalid(format!("'{text}' is not a UUID")))?
+        }
+        None => Uuid::new_v7(uuid_time(call.now)),
+    };
+    document.insert("id".into(), id.to_string().into());
+    let mut flight = Flight::new();
+    flight.add(
+        "INSERT INTO stand_in (kind, id, doc) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET doc = $3",
+        vec![kind.into(), id.into(), Bind::Json(Value::Object(document.clone()).to_string())],
+    );
+    move_stamp(&mut flight);
+    let tenant = call.tenant()?;
+    tenant.begin().await?.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::created(&document))
+}
+
+/// All documents of a kind, in the order of their ids.
+pub async fn kept(tenant: &Tenant, kind: &'static str) -> Result<Vec<Value>, Failure> {
+    let connection = tenant.writer().await?;
+    let rows =
+        connection.query("SELECT doc FROM stand_in WHERE kind = $1 ORDER BY id", vec![kind.into()]).await?;
+    Ok(rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect())
+}
+
+/// Forgets all documents of a kind.
+pub async fn forget(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM stand_in WHERE kind = $1", vec![kind.into()]);
+    move_stamp(&mut flight);
+    let tenant = call.tenant()?;
+    tenant.begin().await?.fly_and_commit(flight).await?;
+    tenant.stamp_is_stale();
+    Ok(Answer::no_content())
+}
