@@ -74,13 +74,7 @@ pub fn complete_replacement(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ready, Failure> {
-    if let Some(other) = take_id(&mut document)?
-        && other != id
-    {
-        return Err(Failure::Invalid(format!(
-            "The id of the body, {other}, is not that of the address, {id}"
-        )));
-    }
+    // FOLIO quirk: the address says which record is meant, whatever id the body has.
     document.insert("id".into(), id.to_string().into());
     if record.optimistic_locking {
         let current = stored.get("_version").and_then(Value::as_i64).unwrap_or(0);
