@@ -18,6 +18,7 @@ pub mod policies;
 pub mod print_events;
 pub mod records;
 pub mod renewal;
+pub mod reports;
 pub mod request_preferences;
 pub mod requests;
 pub mod rulebook;
@@ -25,7 +26,11 @@ pub mod rules;
 pub mod staff_slips;
 pub mod use_at_location;
 
+use carrel_platform::jobs::Job;
 use carrel_platform::{Router, Wing};
+
+/// What is done in the background.
+static JOBS: &[&Job] = &[&requests::EXPIRY, &requests::QUEUE_LEVEL];
 
 /// This wing.
 pub fn wing() -> Wing {
@@ -53,7 +58,9 @@ pub fn wing() -> Wing {
             check_out_lock_storage::connect(router);
             check_out_lock::connect(router);
             requests::connect(router);
+            reports::connect(router);
         },
+        jobs: JOBS,
     }
 }
 

@@ -17,6 +17,12 @@ EXCEPTION WHEN duplicate_table OR duplicate_object THEN NULL; END $$;
 -- One row per queue that ever was; who changes the queue holds it.
 CREATE TABLE IF NOT EXISTS request_queue (id uuid PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS request_queue_of_instance ON request (instance_id, position) WHERE is_open;
+-- When an open request ends by itself; the text of the expression is that of requests/expiry.rs.
+CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
+    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END))) WHERE is_open;
+-- Pick and search slips; the conditions are those of reports/slips.rs.
+CREATE INDEX IF NOT EXISTS request_slips ON request ((doc->'item'->>'itemEffectiveLocationId'), (doc->>'requestType'))
+    WHERE doc->>'status' = 'Open - Not yet filled';
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;

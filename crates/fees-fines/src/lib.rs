@@ -14,6 +14,7 @@ pub fn wing() -> Wing {
         routes: |router: &mut Router| {
             policies::connect(router);
         },
+        jobs: &[],
     }
 }
 

@@ -24,7 +24,7 @@ use carrel_platform::{Router, Wing};
 
 /// This wing.
 pub fn wing() -> Wing {
-    Wing { name: "inventory", records: records::RECORD_TYPES, tables: TABLES, routes }
+    Wing { name: "inventory", records: records::RECORD_TYPES, tables: TABLES, routes, jobs: &[] }
 }
 
 const TABLES: &str = concat!(include_str!("item_state.sql"), include_str!("hrid/hrid.sql"));

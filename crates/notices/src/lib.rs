@@ -14,5 +14,6 @@ pub fn wing() -> Wing {
         routes: |router: &mut Router| {
             router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
         },
+        jobs: &[],
     }
 }

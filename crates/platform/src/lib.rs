@@ -4,6 +4,7 @@
 pub mod cache;
 pub mod database;
 pub mod http;
+pub mod jobs;
 pub mod meter;
 pub mod outbox;
 pub mod private_postgres;

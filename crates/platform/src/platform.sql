@@ -14,3 +14,24 @@ CREATE TABLE IF NOT EXISTS platform.signing_key (
     id integer PRIMARY KEY CHECK (id = 1),
     secret text NOT NULL
 );
+-- Work that comes due again and again, a row per tenant and job. Whoever takes a row owns it until the lease ends.
+-- The database's clock says what is due, so that nodes need not agree on the time.
+CREATE TABLE IF NOT EXISTS platform.job (
+    tenant text NOT NULL,
+    name text NOT NULL,
+    due timestamptz NOT NULL,
+    -- The node at work, and until when its word holds; both absent while nobody works.
+    owner uuid,
+    lease_ends timestamptz,
+    started timestamptz,
+    ended timestamptz,
+    -- Somebody wants the run at hand to stop.
+    cancelled boolean NOT NULL DEFAULT false,
+    runs bigint NOT NULL DEFAULT 0,
+    failures bigint NOT NULL DEFAULT 0,
+    -- What the last run said of itself, and whether it failed.
+    outcome text,
+    failed boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (tenant, name)
+);
+CREATE INDEX IF NOT EXISTS job_due ON platform.job (due);

@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
+use crate::jobs::{self, Job};
 use crate::record_store::ddl;
 use crate::token::Keys;
 use crate::wing::Wing;
@@ -119,6 +120,11 @@ impl Library {
         });
         library.read_tenants().await?;
         Ok(library)
+    }
+
+    /// What the wings have done in the background.
+    pub fn jobs(&self) -> Vec<&'static Job> {
+        self.wings.iter().flat_map(|wing| wing.jobs.iter().copied()).collect()
     }
 
     pub fn uptime(&self) -> Duration {
@@ -301,6 +307,7 @@ impl Library {
             .await
             .map_err(|error| failure(error, "dropping the tenant's schema"))?;
         connection.query("DELETE FROM platform.tenant WHERE id = $1", vec![id.into()]).await?;
+        jobs::forget(&connection, id).await?;
         // The role may own things in other databases of the same server; then it stays.
         if let Err(error) = connection
             .client()

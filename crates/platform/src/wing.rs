@@ -1,6 +1,7 @@
 //! What a wing brings to the house.
 
 use crate::http::Router;
+use crate::jobs::Job;
 use carrel_records::RecordType;
 
 /// One area of the library: its records, its tables beyond the declared ones, its routes.
@@ -11,4 +12,6 @@ pub struct Wing {
     pub tables: &'static str,
     /// Connects handlers to routes of the surface.
     pub routes: fn(&mut Router),
+    /// What it has done in the background for each tenant.
+    pub jobs: &'static [&'static Job],
 }

@@ -2,6 +2,7 @@
 //! SQL of the library stands here.
 
 pub mod administrator;
+mod background;
 pub mod config;
 pub mod demo;
 pub mod first_records;

@@ -82,9 +82,10 @@ pub async fn listen(
     }
     tracing::info!("listening on http://{address}");
     ready(address);
-    carrel_platform::http::serve(app, listener, asked_to_stop())
-        .await
-        .map_err(|error| format!("serving ended: {error}"))
+    let jobs = carrel_platform::jobs::start(&house.library);
+    let served = carrel_platform::http::serve(app, listener, asked_to_stop()).await;
+    jobs.stop().await;
+    served.map_err(|error| format!("serving ended: {error}"))
 }
 
 /// Ends what the house has started.

@@ -13,6 +13,7 @@ mod cluster;
 mod desk;
 mod fitting;
 mod library;
+pub mod queues;
 mod requests;
 pub mod sample;
 

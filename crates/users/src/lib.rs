@@ -45,6 +45,7 @@ pub fn wing() -> Wing {
             users_bl::connect(router);
             settings::connect(router);
         },
+        jobs: &[],
     }
 }
 

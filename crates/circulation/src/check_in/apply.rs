@@ -59,6 +59,6 @@ pub async fn apply(
 /// Adds the statements that move a request on.
 pub fn move_on(flight: &mut Flight, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
     request.change.apply(flight, "UPDATE request SET doc = (doc - $2::text[]) || $3 WHERE id = $1");
-    crate::desk::queue::renumber(flight, &request.positions);
+    crate::desk::queue::write(flight, &request.positions);
     request.change.announce(flight, "circulation.request", &tenant.id, now);
 }

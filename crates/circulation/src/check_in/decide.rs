@@ -42,7 +42,7 @@ pub struct ClosedLoan {
 pub struct MovedRequest {
     pub change: RecordChange,
     /// New positions in its queue.
-    pub positions: Vec<(Uuid, i64)>,
+    pub positions: queue::Moves,
     /// The request as it stands afterwards.
     pub request: QueuedRequest,
 }
@@ -230,7 +230,7 @@ pub fn moved(
     }
     change.signed(taken_in.by, taken_in.now);
     let positions = queue::ahead_of_those_waiting(queue, request.id);
-    if let Some((_, position)) = positions.iter().find(|(id, _)| *id == request.id) {
+    if let Some((_, position)) = positions.positions.iter().find(|(id, _)| *id == request.id) {
         change.told("position", *position);
     }
     let request = QueuedRequest { document: change.document().clone(), ..request.clone() };
@@ -399,6 +399,7 @@ mod tests {
             id: Uuid::from_u128(100 + position),
             document: document.as_object().expect("an object").clone(),
             requester: None,
+            queue: None,
         }
     }
 
@@ -510,7 +511,7 @@ mod tests {
         ];
         let check_in = done(Facts { queue, ..facts("Checked out") }, MAIN_DESK);
         let moved = check_in.request.expect("it moved");
-        assert_eq!(moved.positions, [(Uuid::from_u128(103), 2), (Uuid::from_u128(102), 3)]);
+        assert_eq!(moved.positions.positions, [(Uuid::from_u128(103), 2), (Uuid::from_u128(102), 3)]);
         assert_eq!(moved.request.position(), 2);
     }
 

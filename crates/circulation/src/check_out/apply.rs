@@ -21,7 +21,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, decision: &CheckOut, now: Timestamp)
     item_state::change(&mut flight, decision.item_id, &checked_out, now);
     if let Some(filled) = decision.fills {
         crate::desk::queue::close(&mut flight, filled, "Closed - Filled", now);
-        crate::desk::queue::renumber(&mut flight, &decision.moves_up);
+        crate::desk::queue::write(&mut flight, &decision.moves_up);
     }
     crate::loans::session::record(
         &mut flight,

@@ -26,7 +26,7 @@ pub struct CheckOut {
     pub patron_id: Uuid,
     /// The request that this fills, and the new positions of those behind it.
     pub fills: Option<Uuid>,
-    pub moves_up: Vec<(Uuid, i64)>,
+    pub moves_up: queue::Moves,
 }
 
 /// The policies in force for the loan.
@@ -70,7 +70,7 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
         item_id: item.id,
         patron_id: patron.id,
         fills: request.map(|request| request.id),
-        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
+        moves_up: request.map_or_else(Default::default, |filled| queue::without(&facts.queue, filled.id)),
     })
 }
 

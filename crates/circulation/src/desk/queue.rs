@@ -14,16 +14,19 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// SQL of the open requests behind an item, first one first, as a JSON array of `{request, requester}`.
+/// SQL of the open requests behind an item, first one first, as a JSON array of
+/// `{request, requester, queue}`.
 ///
 /// With title-level requests on, the queue is the title's; else the item's own.
 pub fn sql(title_level: bool) -> &'static str {
     if title_level {
-        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc) ORDER BY r.position)
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.instance_id)
+              ORDER BY r.position)
           FROM request r LEFT JOIN users u ON u.id = r.requester_id
           WHERE r.instance_id = holdings_record.instance_id AND r.is_open)"
     } else {
-        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc) ORDER BY r.position)
+        "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.item_id)
+              ORDER BY r.position)
           FROM request r LEFT JOIN users u ON u.id = r.requester_id
           WHERE r.item_id = item.id AND r.is_open AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item')"
     }
@@ -36,6 +39,15 @@ pub struct QueuedRequest {
     /// The stored record, whole.
     pub document: Map<String, Value>,
     pub requester: Option<Patron>,
+    /// The queue that it was read in.
+    pub queue: Option<Uuid>,
+}
+
+/// Requests that get new positions in their queue.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moves {
+    pub queue: Option<Uuid>,
+    pub positions: Vec<(Uuid, i64)>,
 }
 
 impl QueuedRequest {
@@ -105,7 +117,8 @@ pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
             };
             let id = document.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
             let id = id.ok_or_else(|| Failure::internal("a stored request has an id"))?;
-            Ok(QueuedRequest { id, document, requester })
+            let queue = entry["queue"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+            Ok(QueuedRequest { id, document, requester, queue })
         })
         .collect()
 }
@@ -191,10 +204,10 @@ pub fn close(flight: &mut Flight, request: Uuid, status: &'static str, now: Time
 }
 
 /// New positions, from one on, when a request goes ahead of all others that are not yet filled.
-pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Vec<(Uuid, i64)> {
-    let Some(place) = queue.iter().position(|queued| queued.id == request) else { return Vec::new() };
+pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Moves {
+    let Some(place) = queue.iter().position(|queued| queued.id == request) else { return Moves::default() };
     let Some(first) = queue[..place].iter().position(QueuedRequest::is_not_yet_filled) else {
-        return Vec::new();
+        return Moves::default();
     };
     let mut order: Vec<&QueuedRequest> = queue.iter().collect();
     let moved = order.remove(place);
@@ -203,29 +216,40 @@ pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Vec<(Uu
 }
 
 /// New positions, from one on, when a request leaves the queue.
-pub fn without(queue: &[QueuedRequest], request: Uuid) -> Vec<(Uuid, i64)> {
+pub fn without(queue: &[QueuedRequest], request: Uuid) -> Moves {
     changed_positions(queue.iter().filter(|queued| queued.id != request).collect())
 }
 
-fn changed_positions(order: Vec<&QueuedRequest>) -> Vec<(Uuid, i64)> {
-    order
+fn changed_positions(order: Vec<&QueuedRequest>) -> Moves {
+    let queue = order.first().and_then(|request| request.queue);
+    let positions = order
         .into_iter()
         .zip(1..)
         .filter(|(request, position)| request.position() != *position)
         .map(|(request, position)| (request.id, position))
-        .collect()
+        .collect();
+    Moves { queue, positions }
 }
 
-/// Adds the statement that gives requests new positions, all at once.
-pub fn renumber(flight: &mut Flight, positions: &[(Uuid, i64)]) {
+/// Adds the statement that gives requests of a queue new positions, all at once.
+///
+/// It says whose queue it is, as one that was placed in a queue of items stands in that of its title once titles
+/// are asked for.
+pub fn renumber(flight: &mut Flight, queue: Option<Uuid>, positions: &[(Uuid, i64)]) {
     if positions.is_empty() {
         return;
     }
     let ids: Vec<Uuid> = positions.iter().map(|(id, _)| *id).collect();
     let numbers: Vec<String> = positions.iter().map(|(_, position)| position.to_string()).collect();
     flight.add(
-        "UPDATE request SET doc = jsonb_set(doc, '{position}', moved.position::jsonb)
+        "UPDATE request SET doc = jsonb_set(doc, '{position}', moved.position::jsonb),
+             queue_id = coalesce($3, queue_id)
          FROM unnest($1::uuid[], $2::text[]) AS moved (id, position) WHERE request.id = moved.id",
-        vec![ids.into(), numbers.into()],
+        vec![ids.into(), numbers.into(), queue.into()],
     );
+}
+
+/// The same for moves in the queue behind a scanned item.
+pub fn write(flight: &mut Flight, moves: &Moves) {
+    renumber(flight, moves.queue, &moves.positions);
 }

@@ -1,5 +1,6 @@
 //! What staff slips are printed from: hold, transit and delivery slips at check-in, pick and search slips.
 
+use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::rulebook::Rulebook;
 use carrel_records::time;
@@ -79,6 +80,23 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
         }
     }
     context
+}
+
+/// A title that no item is known of yet.
+pub fn title(title: &Title) -> Value {
+    let item = ItemAtDesk { title: title.clone(), ..ItemAtDesk::default() };
+    let joined = |values: Vec<&str>| values.join("; ");
+    json!({
+        "title": title.title,
+        "instanceHrid": title.hrid,
+        "primaryContributor": item.primary_contributor(),
+        "allContributors": joined(item.contributor_names().collect()),
+        "datesOfPublication": joined(item.dates_of_publication().collect()),
+        "editions": title.editions.join("; "),
+        // FOLIO quirk: without an item, a stray apostrophe stands between series.
+        "seriesStatements": item.series_statements().join("; '"),
+        "physicalDescriptions": title.physical_descriptions.join("; "),
+    })
 }
 
 /// A request, without its item and requester.

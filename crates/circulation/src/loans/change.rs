@@ -140,6 +140,7 @@ mod tests {
             id: uuid::Uuid::nil(),
             document: object(json!({"requestType": "Recall", "status": "Open - Not yet filled"})),
             requester: None,
+            queue: None,
         };
         let waiting = LoanAtDesk { queue: vec![recall], ..loan(stored.clone()) };
         let by_recall = |loan: &LoanAtDesk| {

@@ -57,7 +57,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     change_item(&mut flight, &decision, &call);
     if let Some(filled) = decision.fills {
         queue::close(&mut flight, filled, "Closed - Filled", call.now);
-        queue::renumber(&mut flight, &decision.moves_up);
+        queue::write(&mut flight, &decision.moves_up);
     }
     tx.fly_and_commit(flight).await.map_err(|error| {
         if error.is_unique_violation() && error.step == insert {

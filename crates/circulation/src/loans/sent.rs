@@ -117,7 +117,7 @@ pub struct Decision {
     pub item_status: Option<&'static str>,
     /// The request that the new loan fills, and the new positions of those behind it.
     pub fills: Option<Uuid>,
-    pub moves_up: Vec<(Uuid, i64)>,
+    pub moves_up: queue::Moves,
     /// The request that the item fulfills now that it is back.
     pub moved: Option<MovedRequest>,
 }
@@ -217,7 +217,7 @@ pub fn decide_new(
         item_id: item.id,
         item_status,
         fills: request.map(|request| request.id),
-        moves_up: request.map_or_else(Vec::new, |filled| queue::without(&facts.queue, filled.id)),
+        moves_up: request.map_or_else(Default::default, |filled| queue::without(&facts.queue, filled.id)),
         moved: None,
     })
 }
@@ -300,7 +300,7 @@ pub fn decide_replacement(
         item_id: item.id,
         item_status: (becomes != item.status).then_some(becomes),
         fills: None,
-        moves_up: Vec::new(),
+        moves_up: Default::default(),
         moved,
     })
 }
@@ -430,7 +430,7 @@ mod tests {
         let request =
             object(json!({"id": READER, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
             "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf", "position": 1}));
-        let waiting = QueuedRequest { id: READER, document: request, requester: None };
+        let waiting = QueuedRequest { id: READER, document: request, requester: None, queue: None };
         let facts = Facts { queue: vec![waiting], ..item("Checked out") };
         let closed = loan("Closed", json!({"checkinServicePointId": DESK}));
         let decision = replaced(&facts, closed).expect("allowed");

@@ -522,6 +522,7 @@ mod tests {
             id: READER,
             document: request.as_object().expect("an object").clone(),
             requester: None,
+            queue: None,
         });
         facts
     }

@@ -23,6 +23,8 @@ pub struct Change {
     /// The queue that the request stands in from now on; `None` leaves it in the one where it is.
     pub queue: Option<Uuid>,
     pub moves: Moves,
+    /// A queue of an item that the request has left, and the moves of those behind it there.
+    pub left: Option<(Uuid, Moves)>,
     /// Items and their new statuses.
     pub items: Vec<(Uuid, &'static str)>,
 }
@@ -35,7 +37,7 @@ pub fn write(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Map<String, Value>, Failure> {
-    let Change { id, before, mut after, queue, moves, items } = change;
+    let Change { id, before, mut after, queue, moves, left, items } = change;
     note_end_of_pickup(&before, &mut after, now);
     let before = Value::Object(before);
     let ready = records::prepare_replacement(&REQUEST, id, after, &before, caller, now)?;
@@ -47,7 +49,10 @@ pub fn write(
     let payload =
         format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{before},\"new\":{text}}}", tenant.id);
     outbox::announce_text(flight, "circulation.request", id.to_string(), payload, now);
-    crate::desk::queue::renumber(flight, &moves);
+    if let Some((queue, moves)) = left {
+        crate::desk::queue::renumber(flight, Some(queue), &moves);
+    }
+    crate::desk::queue::renumber(flight, queue, &moves);
     for (item, status) in items {
         change_status(flight, Some(item), Some(status), now);
     }

@@ -120,8 +120,9 @@ pub fn decide(
         id,
         before: held.stored.clone(),
         after: document,
-        queue: None,
+        queue: held.queue_id(book),
         moves,
+        left: None,
         items: becomes.into_iter().collect(),
     })
 }

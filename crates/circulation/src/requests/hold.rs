@@ -49,6 +49,14 @@ impl Held {
     pub fn item(&self, id: Option<Uuid>) -> Option<&Candidate> {
         self.items.iter().find(|candidate| Some(candidate.item.id) == id)
     }
+    /// The queue that the stored request stands in.
+    pub fn queue_id(&self, book: &Rulebook) -> Option<Uuid> {
+        queue::id_of(
+            book.title_level_requests.enabled(),
+            words::id(&self.stored, "instanceId"),
+            self.stored_item(),
+        )
+    }
     pub fn stored_item(&self) -> Option<Uuid> {
         words::id(&self.stored, "itemId")
     }

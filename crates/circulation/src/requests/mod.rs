@@ -6,14 +6,17 @@
 //! (`desk::queue`).
 
 pub mod allowed_service_points;
+mod anonymize;
 mod change;
 mod edit;
+mod expiry;
 mod hold;
 mod instances;
 mod move_to;
 pub mod place;
 pub mod policy;
 pub mod queue;
+mod queue_level;
 pub mod read;
 mod remove;
 mod reorder;
@@ -21,6 +24,9 @@ pub mod snapshot;
 mod storage;
 pub mod view;
 pub mod words;
+
+pub use expiry::EXPIRY;
+pub use queue_level::QUEUE_LEVEL;
 
 use carrel_platform::Router;
 
@@ -34,4 +40,7 @@ pub fn connect(router: &mut Router) {
     storage::connect(router);
     instances::connect(router);
     allowed_service_points::connect(router);
+    expiry::connect(router);
+    anonymize::connect(router);
+    queue_level::connect(router);
 }

@@ -103,6 +103,7 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
     snapshot::write(&mut document, &around, book);
     document.remove("position");
     let source = held.stored_item().filter(|source| *source != destination.item.id);
+    let mut moves_behind = Vec::new();
     let moves = if titles || source.is_none() {
         // All of them, as the request's own position is written with the others.
         let mut moves = to_the_end(&held.queue, id);
@@ -111,9 +112,8 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
         }
         moves
     } else {
-        let mut moves = left_by(&held.queue, id);
-        moves.push((id, last(&held.other_queue)));
-        moves
+        moves_behind = left_by(&held.queue, id);
+        vec![(id, last(&held.other_queue))]
     };
     let mut items = Vec::new();
     if let Some(becomes) = status_after(kind, &destination.item.status, true) {
@@ -138,6 +138,7 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
         after: document,
         queue: if titles { words::id(&held.stored, "instanceId") } else { Some(destination.item.id) },
         moves,
+        left: source.map(|source| (source, moves_behind)),
         items,
     };
     Ok(Moved { change, recalled })

@@ -18,12 +18,12 @@ pub fn connect(router: &mut Router) {
         let tenant = call.tenant()?;
         let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
         let wanted = Wanted { request: id, ..Wanted::default() };
-        let (tx, held, _) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
+        let (tx, held, book) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
         let mut flight = Flight::new();
         flight.add("DELETE FROM request WHERE id = $1", vec![id.into()]);
         let stored = Json(Value::Object(held.stored.clone()).to_string());
         records::announce_delete(&mut flight, &tenant.id, &REQUEST, id, &stored, call.now);
-        crate::desk::queue::renumber(&mut flight, &left_by(&held.queue, id));
+        crate::desk::queue::renumber(&mut flight, held.queue_id(&book), &left_by(&held.queue, id));
         let was_page = words::text(&held.stored, "requestType").and_then(Kind::named) == Some(Kind::Page);
         let item = held.item(held.stored_item()).map(|candidate| &candidate.item);
         if let Some(item) = item.filter(|item| was_page && item.status == "Paged") {

@@ -67,7 +67,7 @@ async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
     }
     let moves = reordered(&queue, &wishes, of)?;
     let mut flight = Flight::new();
-    queue::renumber(&mut flight, &moves);
+    queue::renumber(&mut flight, Some(id), &moves);
     tx.fly_and_commit(flight).await?;
     // The queue is shown with all that surrounds its requests, which the change needs not know.
     let requests = read::queue(&tenant.writer().await?, of, id).await?;

@@ -3,4 +3,5 @@
 mod circulation;
 mod house;
 mod inventory;
+mod requests;
 mod users;

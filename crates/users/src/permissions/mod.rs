@@ -66,7 +66,11 @@ pub fn id_of(name: &str) -> Uuid {
 
 /// The permissions of the surface as records of a new tenant.
 pub fn first_records() -> Vec<(String, Value)> {
-    let own = [(EVERYTHING, vec![], "Everything"), ("carrel.admin.read", vec![], "See how the server does")];
+    let own = [
+        (EVERYTHING, vec![], "Everything"),
+        ("carrel.admin.read", vec![], "See how the server does"),
+        ("carrel.admin.jobs", vec![], "Start and stop work in the background"),
+    ];
     let surface = PERMISSIONS.iter().map(|permission| {
         json!({
             "id": id_of(&permission.name),

@@ -1,0 +1,49 @@
+//! A title with all its items as circulation knows them, for clients that let staff choose a copy to ask for.
+//!
+//! Route: `GET /circulation/items-by-instance?query=…`, a query over titles; the first that is found is answered,
+//! and nothing (`{}`) where none is.
+
+use crate::desk::ItemAtDesk;
+use crate::desk::item::{COLUMNS, TABLES};
+use crate::rulebook::Rulebook;
+use carrel_inventory::records::instances::INSTANCE;
+use carrel_platform::http::pretty;
+use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::{Answer, Router};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/circulation/items-by-instance", |call| async move {
+        let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
+        let text = text.ok_or_else(|| Failure::Invalid("query is empty".into()))?;
+        let asked = Asked { query: Some(read::parse(text)?), limit: 1, offset: 0, count: Count::Unwanted };
+        let tenant = call.tenant()?;
+        let book = Rulebook::of(tenant).await?;
+        let connection = tenant.reader().await?;
+        let page = read::list(&connection, &INSTANCE, &call.library.records, &asked).await?;
+        let Some(title) = page.documents.first() else { return Ok(Answer::json_bytes(pretty(&json!({})))) };
+        let mut title = title.parse();
+        let id = title["id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+        let rows = connection.query(OF_TITLE.as_str(), vec![id.into()]).await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let Some(item) = ItemAtDesk::read(row, 0)? else { continue };
+            let mut shown = item.summary(&book, &item.status);
+            shown["tenantId"] = tenant.id.as_str().into();
+            items.push(shown);
+        }
+        title["tenantId"] = tenant.id.as_str().into();
+        title["items"] = Value::Array(items);
+        Ok(Answer::json_bytes(pretty(&title)))
+    });
+}
+
+static OF_TITLE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE holdings_record.instance_id = $1
+         ORDER BY item.doc->'metadata'->>'createdDate', item.id"
+    )
+});

@@ -1,0 +1,21 @@
+//! What staff print and walk with: slips for the shelves, what is to be taken off the hold shelf, what is on its way.
+//! Reading only.
+
+mod hold_shelf_clearance;
+mod items_by_instance;
+mod items_in_transit;
+mod slips;
+
+use carrel_platform::Router;
+
+pub fn connect(router: &mut Router) {
+    slips::connect(router);
+    hold_shelf_clearance::connect(router);
+    items_in_transit::connect(router);
+    items_by_instance::connect(router);
+}
+
+/// Condition that an item has a status, given in lower case, in the words of the index on it.
+fn status_is(status: &str) -> String {
+    format!("left(carrel.f_lower(item_state.status), 600) COLLATE \"C\" = '{status}'")
+}

@@ -1,0 +1,225 @@
+//! The rows of the job table: taken, kept, ended, looked at.
+
+use crate::database::Connection;
+use carrel_records::Failure;
+use jiff::Timestamp;
+use std::time::Duration;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// A row that this node has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub tenant: String,
+    pub name: String,
+}
+
+/// A job of a tenant as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub tenant: String,
+    pub name: String,
+    pub due: Timestamp,
+    /// The node at work.
+    pub owner: Option<Uuid>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    pub runs: i64,
+    pub failures: i64,
+    /// What the last run said.
+    pub outcome: Option<String>,
+    pub failed: bool,
+}
+
+/// Makes the rows that a tenant lacks, due within one interval from now at a place of their own, so that many
+/// tenants do not all come due at once.
+pub async fn enter(
+    connection: &Connection,
+    tenant: &str,
+    name: &str,
+    every: Duration,
+) -> Result<(), Failure> {
+    connection
+        .query(
+            "INSERT INTO platform.job (tenant, name, due) VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
+             ON CONFLICT (tenant, name) DO NOTHING",
+            vec![tenant.into(), name.into(), (every.as_secs_f64() * rand::random::<f64>()).into()],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Takes rows that are due, or whose owner has let its lease end; those that others are just taking are passed by.
+pub async fn take(
+    connection: &Connection,
+    owner: Uuid,
+    names: &[&str],
+    lease: Duration,
+    at_most: usize,
+) -> Result<Vec<Taken>, Failure> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let rows = connection
+        .query(
+            "UPDATE platform.job SET owner = $1, started = clock_timestamp(), cancelled = false,
+                 lease_ends = clock_timestamp() + make_interval(secs => $3)
+             WHERE (tenant, name) IN (
+                 SELECT tenant, name FROM platform.job
+                 WHERE due <= clock_timestamp() AND name = ANY($2)
+                   AND (owner IS NULL OR lease_ends < clock_timestamp())
+                 ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED)
+             RETURNING tenant, name",
+            vec![owner.into(), names.into(), lease.as_secs_f64().into(), (at_most as i64).into()],
+        )
+        .await?;
+    Ok(rows.iter().map(|row| Taken { tenant: row.get(0), name: row.get(1) }).collect())
+}
+
+/// Time until the next row is due, where there is one.
+pub async fn next_due(connection: &Connection, names: &[&str]) -> Result<Option<Duration>, Failure> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let rows = connection
+        .query(
+            "SELECT extract(epoch FROM greatest(due, coalesce(lease_ends, due)) - clock_timestamp())::float8
+             FROM platform.job WHERE name = ANY($1) ORDER BY greatest(due, coalesce(lease_ends, due)) LIMIT 1",
+            vec![names.into()],
+        )
+        .await?;
+    Ok(rows.first().map(|row| Duration::from_secs_f64(row.get::<_, f64>(0).clamp(0.0, 86_400.0))))
+}
+
+/// What a heartbeat finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beat {
+    Ours,
+    /// Somebody cancelled the run, or took it over after the lease had ended.
+    Stop,
+}
+
+/// Renews the lease.
+pub async fn beat(
+    connection: &Connection,
+    owner: Uuid,
+    taken: &Taken,
+    lease: Duration,
+) -> Result<Beat, Failure> {
+    let rows = connection
+        .query(
+            "UPDATE platform.job SET lease_ends = clock_timestamp() + make_interval(secs => $4)
+             WHERE tenant = $1 AND name = $2 AND owner = $3 AND NOT cancelled RETURNING 1",
+            vec![
+                taken.tenant.as_str().into(),
+                taken.name.as_str().into(),
+                owner.into(),
+                lease.as_secs_f64().into(),
+            ],
+        )
+        .await?;
+    Ok(if rows.is_empty() { Beat::Stop } else { Beat::Ours })
+}
+
+/// Ends a run; without effect where the row is not ours any more. A row that somebody wanted to run soon while it
+/// ran stays due.
+pub async fn end(
+    connection: &Connection,
+    owner: Uuid,
+    taken: &Taken,
+    every: Duration,
+    outcome: &Result<String, String>,
+) -> Result<(), Failure> {
+    let (words, failed) = match outcome {
+        Ok(words) => (words, false),
+        Err(words) => (words, true),
+    };
+    connection
+        .query(
+            "UPDATE platform.job SET owner = NULL, lease_ends = NULL, cancelled = false, ended = clock_timestamp(),
+                 due = CASE WHEN due > started THEN due
+                     ELSE greatest(started + make_interval(secs => $4), clock_timestamp()) END,
+                 runs = runs + 1, failures = failures + $5::bigint, outcome = $6, failed = $5::bigint = 1
+             WHERE tenant = $1 AND name = $2 AND owner = $3",
+            vec![
+                taken.tenant.as_str().into(),
+                taken.name.as_str().into(),
+                owner.into(),
+                every.as_secs_f64().into(),
+                i64::from(failed).into(),
+                words.as_str().into(),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Gives back what this node holds, due at once for another one.
+pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failure> {
+    connection
+        .query("UPDATE platform.job SET owner = NULL, lease_ends = NULL WHERE owner = $1", vec![owner.into()])
+        .await?;
+    Ok(())
+}
+
+/// Forgets the jobs of a tenant.
+pub async fn forget(connection: &Connection, tenant: &str) -> Result<(), Failure> {
+    connection.query("DELETE FROM platform.job WHERE tenant = $1", vec![tenant.into()]).await?;
+    Ok(())
+}
+
+/// A job is due now rather than later; where it is running, it will run once more.
+pub async fn soon(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
+    connection
+        .query(
+            "INSERT INTO platform.job (tenant, name, due) VALUES ($1, $2, clock_timestamp())
+             ON CONFLICT (tenant, name) DO UPDATE SET
+                 due = CASE WHEN job.owner IS NULL THEN least(job.due, excluded.due) ELSE excluded.due END",
+            vec![tenant.into(), name.into()],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Stops the run at hand; false where there is none. Its owner notices with its next heartbeat.
+pub async fn cancel(connection: &Connection, tenant: &str, name: &str) -> Result<bool, Failure> {
+    let rows = connection
+        .query(
+            "UPDATE platform.job SET cancelled = true
+             WHERE tenant = $1 AND name = $2 AND owner IS NOT NULL RETURNING 1",
+            vec![tenant.into(), name.into()],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
+const COLUMNS: &str = "tenant, name, due, owner, started, ended, runs, failures, outcome, failed";
+
+/// The jobs of a tenant, by name.
+pub async fn of_tenant(connection: &Connection, tenant: &str) -> Result<Vec<State>, Failure> {
+    let rows = connection
+        .query(
+            format!("SELECT {COLUMNS} FROM platform.job WHERE tenant = $1 ORDER BY name"),
+            vec![tenant.into()],
+        )
+        .await?;
+    Ok(rows.iter().map(state).collect())
+}
+
+/// The jobs of all tenants.
+pub async fn all(connection: &Connection) -> Result<Vec<State>, Failure> {
+    let rows =
+        connection.query(format!("SELECT {COLUMNS} FROM platform.job ORDER BY tenant, name"), vec![]).await?;
+    Ok(rows.iter().map(state).collect())
+}
+
+fn state(row: &Row) -> State {
+    State {
+        tenant: row.get(0),
+        name: row.get(1),
+        due: row.get(2),
+        owner: row.get(3),
+        started: row.get(4),
+        ended: row.get(5),
+        runs: row.get(6),
+        failures: row.get(7),
+        outcome: row.get(8),
+        failed: row.get(9),
+    }
+}

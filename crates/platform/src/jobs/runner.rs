@@ -1,0 +1,206 @@
+//! Who does the work: a node looks for rows that are due, takes a few, and keeps its word on them until they are done.
+
+use super::row::{self, Beat, Taken};
+use super::{Job, Run};
+use crate::tenant::Library;
+use carrel_records::Failure;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use uuid::Uuid;
+
+/// How a node goes about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// How long a node's word holds without being renewed: what it takes until another one steps in.
+    pub lease: Duration,
+    /// The longest time between two looks at the table; work that another node wants soon waits so long.
+    pub look: Duration,
+    /// Runs at once.
+    pub at_once: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { lease: Duration::from_secs(30), look: Duration::from_secs(5), at_once: 2 }
+    }
+}
+
+/// Waits this long at least between two looks.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// A node at work; it stops when told so, and when it is dropped.
+pub struct Runner {
+    /// Its name in the job table.
+    pub node: Uuid,
+    library: Arc<Library>,
+    stop: watch::Sender<bool>,
+    work: Option<JoinHandle<()>>,
+}
+
+/// Begins to do the jobs of all wings for all tenants.
+pub fn start(library: &Arc<Library>) -> Runner {
+    start_with(library, library.jobs(), Pace::default())
+}
+
+/// The same with other jobs, at another pace.
+pub fn start_with(library: &Arc<Library>, jobs: Vec<&'static Job>, pace: Pace) -> Runner {
+    let node = Uuid::new_v4();
+    let (stop, stopped) = watch::channel(false);
+    let work = tokio::spawn(work(Arc::clone(library), jobs, pace, node, stopped));
+    Runner { node, library: Arc::clone(library), stop, work: Some(work) }
+}
+
+impl Runner {
+    /// Gives up what is running and hands it back, so that another node does it at once.
+    pub async fn stop(mut self) {
+        let _ = self.stop.send(true);
+        if let Some(work) = self.work.take() {
+            let _ = work.await;
+        }
+        let given = match self.library.platform().await {
+            Ok(connection) => row::give_back(&connection, self.node).await,
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = given {
+            tracing::info!("jobs of this node wait for the end of their lease: {failure}");
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.abort();
+        }
+    }
+}
+
+async fn work(
+    library: Arc<Library>,
+    jobs: Vec<&'static Job>,
+    pace: Pace,
+    node: Uuid,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut entered = HashSet::new();
+    let mut running: JoinSet<()> = JoinSet::new();
+    loop {
+        while running.try_join_next().is_some() {}
+        let room = pace.at_once.saturating_sub(running.len());
+        let pause = match look(&library, &jobs, pace, node, room, &mut entered).await {
+            Ok((taken, pause)) => {
+                for one in taken {
+                    running.spawn(run(Arc::clone(&library), jobs.clone(), pace, node, one));
+                }
+                pause
+            }
+            Err(failure) => {
+                tracing::warn!("the job table cannot be read: {failure}");
+                pace.look
+            }
+        };
+        tokio::select! {
+            _ = stopped.changed() => break,
+            Some(_) = running.join_next(), if !running.is_empty() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    // Dropping the set ends the runs; their transactions are undone.
+}
+
+/// Takes what is due, and says how long nothing will be.
+async fn look(
+    library: &Arc<Library>,
+    jobs: &[&'static Job],
+    pace: Pace,
+    node: Uuid,
+    room: usize,
+    entered: &mut HashSet<String>,
+) -> Result<(Vec<Taken>, Duration), Failure> {
+    let connection = library.platform().await?;
+    for tenant in library.tenants() {
+        // A tenant made for a public test suite is left to the suite, which calls what it wants done.
+        if tenant.lenient || entered.contains(&tenant.id) {
+            continue;
+        }
+        for job in jobs {
+            row::enter(&connection, &tenant.id, job.name, job.every).await?;
+        }
+        entered.insert(tenant.id.clone());
+    }
+    let names: Vec<&str> = jobs.iter().map(|job| job.name).collect();
+    if room == 0 {
+        return Ok((Vec::new(), pace.look));
+    }
+    let taken = row::take(&connection, node, &names, pace.lease, room).await?;
+    let pause = match row::next_due(&connection, &names).await? {
+        Some(due) => due.clamp(BREATH.min(pace.look), pace.look),
+        None => pace.look,
+    };
+    Ok((taken, pause))
+}
+
+/// Does one job, and says in its row how it went.
+async fn run(library: Arc<Library>, jobs: Vec<&'static Job>, pace: Pace, node: Uuid, taken: Taken) {
+    let Some(job) = jobs.into_iter().find(|job| job.name == taken.name) else { return };
+    let tenant = match library.find_tenant(&taken.tenant).await {
+        Ok(Some(tenant)) => tenant,
+        Ok(None) => {
+            if let Ok(connection) = library.platform().await {
+                let _ = row::forget(&connection, &taken.tenant).await;
+            }
+            return;
+        }
+        Err(failure) => {
+            tracing::warn!(tenant = taken.tenant, "job {} waits: {failure}", taken.name);
+            return;
+        }
+    };
+    // In a task of its own, so that a panic in it is an outcome like any other; it ends with the set.
+    let mut work = JoinSet::new();
+    work.spawn((job.run)(Run { library: Arc::clone(&library), tenant }));
+    let outcome = tokio::select! {
+        Some(done) = work.join_next() => match done {
+            Ok(Ok(words)) => Ok(words),
+            Ok(Err(failure)) => Err(failure.to_string()),
+            Err(broken) => Err(format!("the run broke off: {broken}")),
+        },
+        () = tokio::time::sleep(job.deadline) => {
+            Err(format!("given up after {} seconds", job.deadline.as_secs()))
+        }
+        () = kept(&library, pace, node, &taken) => Err("cancelled, or taken over by another node".to_owned()),
+    };
+    work.shutdown().await;
+    if let Err(words) = &outcome {
+        tracing::warn!(tenant = taken.tenant, "job {} failed: {words}", taken.name);
+    }
+    let ended = match library.platform().await {
+        Ok(connection) => row::end(&connection, node, &taken, job.every, &outcome).await,
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = ended {
+        tracing::warn!(tenant = taken.tenant, "the end of job {} cannot be noted: {failure}", taken.name);
+    }
+}
+
+/// Renews the lease until the run is not ours any more.
+async fn kept(library: &Arc<Library>, pace: Pace, node: Uuid, taken: &Taken) {
+    let mut last = Instant::now();
+    loop {
+        tokio::time::sleep(pace.lease / 3).await;
+        let beat = match library.platform().await {
+            Ok(connection) => row::beat(&connection, node, taken, pace.lease).await,
+            Err(failure) => Err(failure),
+        };
+        match beat {
+            Ok(Beat::Ours) => last = Instant::now(),
+            Ok(Beat::Stop) => return,
+            // Cut off from the database for as long as our word holds, we must believe that another one works.
+            Err(_) if last.elapsed() >= pace.lease => return,
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Work in the background: each due run once, whichever node is there; taken over from a node that is gone.
+
+use carrel_platform::jobs::{self, Job, Pace};
+use carrel_testkit::queues::placed;
+use carrel_testkit::{LendingLibrary, TestLibrary};
+use serde_json::Value;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+const QUICK: Pace = Pace { lease: Duration::from_millis(900), look: Duration::from_millis(50), at_once: 2 };
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..400 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("waited ten seconds in vain: {what}");
+}
+
+async fn state(library: &TestLibrary, name: &str) -> Option<jobs::State> {
+    let platform = library.library.platform().await.expect("a connection");
+    let states = jobs::all(&platform).await.expect("jobs can be listed");
+    states.into_iter().find(|state| state.name == name && state.tenant == library.tenant.id)
+}
+
+async fn due_now(library: &TestLibrary, name: &str) {
+    let platform = library.library.platform().await.expect("a connection");
+    jobs::soon(&platform, &library.tenant.id, name).await.expect("a job can be wanted soon");
+}
+
+static COUNTED: AtomicUsize = AtomicUsize::new(0);
+static COUNT: Job = Job {
+    name: "count",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(5),
+    run: |_| {
+        Box::pin(async {
+            COUNTED.fetch_add(1, Relaxed);
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            Ok("counted".to_owned())
+        })
+    },
+};
+
+#[tokio::test]
+async fn two_nodes_do_a_job_once() {
+    let library = TestLibrary::start().await;
+    due_now(&library, "count").await;
+    let nodes = [0, 1].map(|_| jobs::start_with(&library.library, vec![&COUNT], QUICK));
+    until("the job is done", async || state(&library, "count").await.is_some_and(|state| state.runs == 1))
+        .await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(COUNTED.load(Relaxed), 1);
+    let state = state(&library, "count").await.expect("a row");
+    assert_eq!((state.outcome.as_deref(), state.failed, state.owner), (Some("counted"), false, None));
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+/// Hangs the first time.
+static HANGS_ONCE: Job = Job {
+    name: "hangs-once",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(60),
+    run: |_| {
+        Box::pin(async {
+            if STARTED.fetch_add(1, Relaxed) == 0 {
+                std::future::pending::<()>().await;
+            }
+            Ok("done by the other".to_owned())
+        })
+    },
+};
+
+#[tokio::test]
+async fn what_a_dead_node_was_doing_is_done_by_another() {
+    let library = TestLibrary::start().await;
+    due_now(&library, "hangs-once").await;
+    let first = jobs::start_with(&library.library, vec![&HANGS_ONCE], QUICK);
+    until("the first node is at it", async || STARTED.load(Relaxed) == 1).await;
+    let second = jobs::start_with(&library.library, vec![&HANGS_ONCE], QUICK);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(STARTED.load(Relaxed), 1, "a node that is alive keeps its job");
+    // Nothing is handed back by the dead.
+    drop(first);
+    until("the second node has done it", async || {
+        state(&library, "hangs-once").await.is_some_and(|state| state.runs == 1)
+    })
+    .await;
+    assert_eq!(STARTED.load(Relaxed), 2);
+    second.stop().await;
+}
+
+static CANCELLED: Job = Job {
+    name: "endless",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(60),
+    run: |_| Box::pin(std::future::pending()),
+};
+
+#[tokio::test]
+async fn a_run_can_be_cancelled() {
+    let library = TestLibrary::start().await;
+    due_now(&library, "endless").await;
+    let node = jobs::start_with(&library.library, vec![&CANCELLED], QUICK);
+    until("it runs", async || state(&library, "endless").await.is_some_and(|state| state.owner.is_some()))
+        .await;
+    let platform = library.library.platform().await.expect("a connection");
+    assert!(jobs::cancel(&platform, &library.tenant.id, "endless").await.expect("cancelled"));
+    until("it has ended", async || state(&library, "endless").await.is_some_and(|state| state.failed)).await;
+    node.stop().await;
+}
+
+static LATE: Job = Job {
+    name: "too-slow",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_millis(200),
+    run: |_| Box::pin(std::future::pending()),
+};
+
+#[tokio::test]
+async fn a_run_past_its_deadline_is_given_up_and_comes_again() {
+    let library = TestLibrary::start().await;
+    due_now(&library, "too-slow").await;
+    let node = jobs::start_with(&library.library, vec![&LATE], QUICK);
+    until("it is given up", async || state(&library, "too-slow").await.is_some_and(|state| state.failed))
+        .await;
+    let state = state(&library, "too-slow").await.expect("a row");
+    assert!(state.due > jiff::Timestamp::now(), "due again in an hour, not at once");
+    node.stop().await;
+}
+
+static BREAKS: Job = Job {
+    name: "breaks",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(5),
+    run: |_| Box::pin(async { panic!("a mistake of ours") }),
+};
+
+#[tokio::test]
+async fn a_job_that_panics_harms_nobody_else() {
+    let library = TestLibrary::start().await;
+    due_now(&library, "breaks").await;
+    let node = jobs::start_with(&library.library, vec![&BREAKS], QUICK);
+    until("it is noted", async || state(&library, "breaks").await.is_some_and(|state| state.failures == 1))
+        .await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn every_job_of_the_house_is_entered_for_the_tenant() {
+    let library = TestLibrary::start().await;
+    let node = jobs::start(&library.library);
+    until("all are entered", async || {
+        let shown = library.get("/admin/jobs").await.expect(200);
+        let names: Vec<&str> =
+            shown["jobs"].as_array().into_iter().flatten().filter_map(|job| job["name"].as_str()).collect();
+        library.library.jobs().iter().all(|job| names.contains(&job.name))
+    })
+    .await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn requests_expire_without_anybody_asking() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    library.check_out(&book, &library.patron().await).await.expect(201);
+    let hold = placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    library.time_passes_for(hold).await;
+    let node = jobs::start(&library.library.library);
+    library.admin().post("/admin/jobs/request-expiration/run", &Value::Null).await.expect(202);
+    until("the hold is closed", async || library.request_status(hold).await == "Closed - Unfilled").await;
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn only_known_jobs_can_be_run_or_cancelled() {
+    let library = TestLibrary::start().await;
+    library.post("/admin/jobs/wash-the-windows/run", &Value::Null).await.expect_status(404);
+    library.post("/admin/jobs/request-expiration/cancel", &Value::Null).await.expect_status(404);
+}

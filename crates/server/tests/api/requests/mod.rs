@@ -1,0 +1,7 @@
+//! Requests, their queues, and what is printed for them.
+
+mod expiry;
+mod jobs;
+mod print_events;
+mod queue_level;
+mod reports;
