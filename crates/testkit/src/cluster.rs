@@ -1,16 +1,10 @@
 //! One private PostgreSQL for a test program, with a template of a library that is copied for every test.
-//!
-//! A guard process holds the other end of a pipe from the test program. However the program ends (last test,
-//! panic, Ctrl-C, kill), the pipe closes, and the guard stops the server and removes its directory.
 
 use carrel_platform::Library;
 use carrel_platform::database::Address;
 use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
 use carrel_platform::tenant::Manner;
 use carrel_server::{administrator, first_records, wings};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::OnceCell;
@@ -18,6 +12,7 @@ use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
 use crate::library::{ADMIN, PASSWORD, TENANT};
+use crate::scratch::Scratch;
 
 const TEMPLATE: &str = "carrel_template";
 
@@ -28,8 +23,7 @@ static COPIES: AtomicU64 = AtomicU64::new(0);
 /// The private server of this test program.
 pub struct Cluster {
     postgres: PrivatePostgres,
-    /// Open as long as the program lives; its end tells the guard.
-    _lifeline: ChildStdin,
+    _scratch: Scratch,
 }
 
 impl Cluster {
@@ -44,15 +38,10 @@ impl Cluster {
     }
 
     fn start() -> Cluster {
-        let folder = roomy_memory()
-            .unwrap_or_else(std::env::temp_dir)
-            .join(format!("carrel-test-{}", std::process::id()));
-        // Left over from a program with the same number, long ago.
-        let _ = std::fs::remove_dir_all(&folder);
-        let lifeline = guard(&folder);
-        let postgres = PrivatePostgres::start(&folder, Purpose::Test)
+        let scratch = Scratch::new();
+        let postgres = PrivatePostgres::start(&scratch.folder, Purpose::Test)
             .unwrap_or_else(|words| panic!("PostgreSQL for the tests: {words}"));
-        Cluster { postgres, _lifeline: lifeline }
+        Cluster { postgres, _scratch: scratch }
     }
 
     /// How to reach a database of the server.
@@ -138,44 +127,4 @@ impl Cluster {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     }
-}
-
-/// The file system in memory, where it is big enough: copying a library there takes 60 ms, on a disk up to two
-/// seconds.
-fn roomy_memory() -> Option<PathBuf> {
-    const ENOUGH_KIB: u64 = 1_500_000;
-    let output = Command::new("df").args(["-Pk", "/dev/shm"]).stderr(Stdio::null()).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let free: u64 = text.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
-    let folder = PathBuf::from("/dev/shm");
-    let probe = folder.join(format!("carrel-probe-{}", std::process::id()));
-    let usable = free >= ENOUGH_KIB && std::fs::create_dir(&probe).is_ok();
-    let _ = std::fs::remove_dir(&probe);
-    usable.then_some(folder)
-}
-
-/// Starts the guard of a folder; it acts when the returned end of its pipe closes.
-#[allow(clippy::zombie_processes, reason = "the guard outlives this process: that is its use")]
-fn guard(folder: &Path) -> ChildStdin {
-    let script = r#"
-        cat >/dev/null
-        pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
-        if [ -n "$pid" ]; then
-            kill -QUIT "$pid" 2>/dev/null
-            for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-        fi
-        rm -rf "$1""#;
-    let folder: PathBuf = folder.to_owned();
-    let mut child = Command::new("sh")
-        .args(["-c", script, "guard-of-test-postgres"])
-        .arg(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .current_dir("/")
-        // Ctrl-C at the terminal must not end the guard before its work.
-        .process_group(0)
-        .spawn()
-        .expect("sh can be started");
-    child.stdin.take().expect("the pipe was asked for")
 }

@@ -16,8 +16,10 @@ mod library;
 pub mod queues;
 mod requests;
 pub mod sample;
+mod scratch;
 
 pub use client::{Client, Reply};
 pub use cluster::Cluster;
 pub use desk::{Book, Desk, LendingLibrary, TestPatron};
 pub use library::{ADMIN, OTHER_TENANT, PASSWORD, TENANT, TestLibrary};
+pub use scratch::Scratch;

@@ -61,6 +61,11 @@ impl From<DatabaseError> for Failure {
         if error.is_lock_timeout() {
             return Failure::Unavailable("Unable to acquire lock".into());
         }
+        if error.is_worth_another_try() {
+            return Failure::Unavailable(
+                "Others changed the same records at the same time. Try again.".into(),
+            );
+        }
         failure(error.error, "running a statement")
     }
 }
@@ -151,8 +156,9 @@ impl Tx {
         let before = (self.state == State::NotBegun).then_some("BEGIN");
         self.state = State::Open;
         let landed = fly(self.connection(), before, flight, Some("COMMIT")).await;
-        // Where a statement failed, the server has answered COMMIT with a rollback.
-        if landed.is_ok() || !self.connection().client.is_closed() {
+        // Where a statement failed, the server has answered COMMIT with a rollback; where it could not even be
+        // prepared, COMMIT was not sent. Then dropping rolls back, once too often at worst.
+        if landed.is_ok() {
             self.state = State::Done;
         }
         landed

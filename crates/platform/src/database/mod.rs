@@ -9,22 +9,72 @@ pub use flight::{DatabaseError, Flight, Landed, Tx};
 pub use pool::{Address, Connection, OpenPool, Pools, Work};
 
 use carrel_records::Failure;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Turns an error of the driver into a failure; a database that cannot be reached is told as unavailable.
 pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
-    if error.is_closed() || error.as_db_error().is_none() && error.to_string().contains("connect") {
-        tracing::warn!(error = %error, "the database cannot be reached while {doing}");
-        return Failure::Unavailable("The database cannot be reached at the moment. Try again.".into());
-    }
-    if let Some(code) = error.code() {
-        // Shutting down, starting up, too many connections: passing states of the server.
-        if ["57P01", "57P02", "57P03", "53300"].contains(&code.code()) {
-            return Failure::Unavailable("The database cannot be reached at the moment. Try again.".into());
-        }
+    if is_passing(&error) {
+        tell_of_outage(&error, doing);
+        return unreachable_now();
     }
     // A NUL character, which no text of the database can hold.
     if error.code().is_some_and(|code| code.code() == "22021") {
         return Failure::Invalid("A text holds a character that cannot be stored".into());
     }
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
+}
+
+pub(crate) fn unreachable_now() -> Failure {
+    Failure::Unavailable("The database cannot be reached at the moment. Try again.".into())
+}
+
+/// One line in five seconds: every call of every desk meets the same outage.
+fn tell_of_outage(error: &tokio_postgres::Error, doing: &str) {
+    static TOLD: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if told.is_none_or(|told| told.elapsed() > Duration::from_secs(5)) {
+        *told = Some(Instant::now());
+        let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        tracing::warn!(error = %error, cause, "the database cannot be reached while {doing}");
+    }
+}
+
+/// Whether the error tells of the server's or the network's state and nothing of the statement.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(code) => is_passing_state(code.code()),
+        // Neither an answer of the server nor a value of ours that does not fit: the connection broke or was
+        // never made. The driver tells the kind of an error by its source alone.
+        None => {
+            error.is_closed()
+                || std::error::Error::source(error)
+                    .is_some_and(|source| source.downcast_ref::<std::io::Error>().is_some())
+                || error.to_string().starts_with("timeout")
+        }
+    }
+}
+
+/// Connection lost (08), no room or too many connections (53), shutting down, starting up, ended by an operator or
+/// by a deadline of idleness (57P, 25P03), a primary that has become a replica (25006).
+fn is_passing_state(state: &str) -> bool {
+    state.starts_with("08")
+        || state.starts_with("53")
+        || state.starts_with("57P")
+        || matches!(state, "25P03" | "25006")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_passing_state;
+
+    #[test]
+    fn the_servers_state_is_told_from_mistakes_in_statements() {
+        for state in ["08006", "53300", "53100", "57P01", "57P02", "57P03", "25P03", "25006"] {
+            assert!(is_passing_state(state), "{state}");
+        }
+        for state in ["23505", "42601", "57014", "25P02", "22021"] {
+            assert!(!is_passing_state(state), "{state}");
+        }
+    }
 }

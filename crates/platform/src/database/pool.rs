@@ -1,8 +1,10 @@
 //! Where a tenant's data lives, and its few connections, born with role and search path.
 
-use crate::database::failure;
+use crate::database::{failure, unreachable_now};
 use carrel_records::Failure;
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,6 +17,13 @@ pub struct Address {
     pub replicas: Vec<Config>,
     /// Connections per tenant for writing; as many again for reading from each replica.
     pub per_tenant: usize,
+}
+
+/// Nobody waits longer than this for a connection.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+fn busy() -> Failure {
+    Failure::Unavailable("All connections to the database are busy. Try again in a moment.".into())
 }
 
 /// What a pool's connections are for.
@@ -52,11 +61,16 @@ impl Pools {
             Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
         options.push_str(" -c jit=off -c timezone=UTC");
+        // A statement whose node has died holds its locks no longer than this.
+        options.push_str(" -c client_connection_check_interval=2000");
         if let Some(schema) = schema {
             options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
         }
         config.options(&options);
         config.connect_timeout(Duration::from_secs(5));
+        // A server whose machine is gone says nothing; without this it would be waited for during two hours.
+        config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
+        config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
         // The tenant stands in the name, so that its waits can be told from others'.
         config.application_name(
             schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
@@ -66,7 +80,7 @@ impl Pools {
         let pool = Pool::builder(manager)
             .max_size(size)
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(Duration::from_secs(10)))
+            .wait_timeout(Some(LONGEST_WAIT))
             .create_timeout(Some(Duration::from_secs(5)))
             .build()
             .expect("a pool with a runtime and a size can be built");
@@ -84,16 +98,17 @@ pub struct OpenPool {
 impl OpenPool {
     /// Borrows a connection, waiting for one for ten seconds at most.
     pub async fn get(&self) -> Result<Connection, Failure> {
-        let permit = Arc::clone(&self.limit)
-            .acquire_owned()
+        let permit = tokio::time::timeout(LONGEST_WAIT, Arc::clone(&self.limit).acquire_owned())
             .await
+            .map_err(|_| busy())?
             .map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
-        // A connection that died while idle is noticed at its first use; a closed one is replaced here.
+        // A connection that died while idle is replaced here, one that dies in use by whoever comes next.
         let client = self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(cause) => failure(cause, "opening a connection to the database"),
-            PoolError::Timeout(_) => Failure::Unavailable(
-                "All connections to the database are busy. Try again in a moment.".into(),
-            ),
+            PoolError::Timeout(TimeoutType::Wait) => busy(),
+            PoolError::Timeout(_) => unreachable_now(),
+            // The tenant was dropped while somebody asked for it.
+            PoolError::Closed => Failure::Unavailable("The tenant is being closed.".into()),
             other => Failure::Internal {
                 context: "borrowing a database connection".into(),
                 cause: Some(other.into()),

@@ -1,0 +1,232 @@
+//! Desks that scan whatever comes to hand, without pause, and remember what was acknowledged.
+
+use crate::running::Running;
+use carrel_testkit::{ADMIN, Client, PASSWORD, TENANT};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+use uuid::{Uuid, uuid};
+
+/// The sample library's first desk.
+const CIRC_DESK_1: Uuid = uuid!("3a40852d-49fd-4df2-a1f9-6e2641a6e91f");
+/// The loan type of what may leave the house.
+const CAN_CIRCULATE: Uuid = uuid!("2b94c631-fca9-4892-a730-03ee529ffe27");
+/// An answer that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// So that the questions asked after each kill stay quick.
+const BETWEEN_SCANS: Duration = Duration::from_millis(4);
+
+/// What all desks were told.
+#[derive(Default)]
+pub struct Scans {
+    /// Loans of acknowledged check-outs.
+    pub lent: HashSet<Uuid>,
+    /// Loans that acknowledged check-ins have closed.
+    pub returned: HashSet<Uuid>,
+    /// Acknowledged check-ins by item, and all that were sent.
+    pub check_ins: HashMap<Uuid, (u64, u64)>,
+    /// The library said no: lent already, limit reached.
+    refused: u64,
+    /// 503.
+    unavailable: u64,
+    /// The connection broke or was not to be had.
+    unanswered: u64,
+    /// Answers that must not be.
+    wrong: Vec<String>,
+}
+
+impl Scans {
+    pub fn summary(&self) -> String {
+        let acknowledged: u64 = self.check_ins.values().map(|(acknowledged, _)| acknowledged).sum();
+        format!(
+            "acknowledged: {} check-outs, {acknowledged} check-ins, {} of them closed a loan; refused {}, 503 {}, unanswered {}",
+            self.lent.len(),
+            self.returned.len(),
+            self.refused,
+            self.unavailable,
+            self.unanswered
+        )
+    }
+}
+
+/// What all desks share.
+struct Room {
+    scans: Mutex<Scans>,
+    acknowledged: AtomicU64,
+    closed: AtomicBool,
+    client: Client,
+    items: Vec<(Uuid, String)>,
+    patrons: Vec<String>,
+}
+
+pub struct Desks {
+    room: Arc<Room>,
+    at_work: Vec<JoinHandle<()>>,
+}
+
+impl Desks {
+    /// Logs in once and sets that many desks to work.
+    pub async fn open(address: SocketAddr, number: usize) -> Desks {
+        let client = log_in(address).await;
+        let items = client
+            .get(&format!(
+                "/item-storage/items?limit=60&query=permanentLoanTypeId=={CAN_CIRCULATE} and status.name==Available sortBy barcode"
+            ))
+            .await
+            .expect(200);
+        let patrons = client
+            .get("/users?limit=40&query=active==true and barcode=2900000* sortBy barcode")
+            .await
+            .expect(200);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let room = Arc::new(Room {
+            scans: Mutex::default(),
+            acknowledged: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            client,
+            items: list(&items["items"])
+                .iter()
+                .filter_map(|item| Some((item["id"].as_str()?.parse().ok()?, text(&item["barcode"]))))
+                .collect(),
+            patrons: list(&patrons["users"]).iter().map(|user| text(&user["barcode"])).collect(),
+        });
+        assert!(
+            room.items.len() == 60 && room.patrons.len() == 40,
+            "the sample library has books and patrons"
+        );
+        let at_work = (0..number as u64).map(|desk| tokio::spawn(work(Arc::clone(&room), desk))).collect();
+        Desks { room, at_work }
+    }
+
+    pub fn acknowledged(&self) -> u64 {
+        self.room.acknowledged.load(SeqCst)
+    }
+
+    /// Waits until that many more scans are acknowledged.
+    pub async fn wait_for_scans(&self, more: u64, longest: Duration) -> Result<(), String> {
+        let (from, started) = (self.acknowledged(), Instant::now());
+        while self.acknowledged() < from + more {
+            if started.elapsed() > longest {
+                let scans = self.room.scans.lock().expect("no desk panics");
+                return Err(format!(
+                    "{} scans instead of {more} were acknowledged within {longest:?}; {}; {:?}",
+                    self.acknowledged() - from,
+                    scans.summary(),
+                    scans.wrong
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
+    /// A call that meets a dead database is answered with 503, never with 500.
+    pub fn refuse_any_answer_that_blames_us(&self, running: &Running) {
+        let scans = self.room.scans.lock().expect("no desk panics");
+        assert!(scans.wrong.is_empty(), "{:?}\n{}", scans.wrong, running.last_words());
+    }
+
+    /// The desks finish the scan in hand and go home.
+    pub async fn close(self) -> Scans {
+        self.room.closed.store(true, SeqCst);
+        for desk in self.at_work {
+            desk.await.expect("no desk panics");
+        }
+        std::mem::take(&mut *self.room.scans.lock().expect("no desk panics"))
+    }
+}
+
+async fn log_in(address: SocketAddr) -> Client {
+    let client = Client::new(address).with_header("x-okapi-tenant", TENANT);
+    let login = json!({"username": ADMIN, "password": PASSWORD}).to_string();
+    for _ in 0..400 {
+        if let Ok(reply) = client.try_call("POST", "/authn/login", Some(login.clone().into())).await
+            && reply.status == 201
+        {
+            return client.with_header("x-okapi-token", reply.header("x-okapi-token").unwrap_or_default());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nobody can log in");
+}
+
+async fn work(room: Arc<Room>, desk: u64) {
+    let mut dice = Dice(desk.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    while !room.closed.load(SeqCst) {
+        let (id, barcode) = &room.items[dice.below(room.items.len())];
+        let rest = if dice.below(2) == 0 {
+            let patron = &room.patrons[dice.below(room.patrons.len())];
+            let order = json!({"itemBarcode": barcode, "userBarcode": patron, "servicePointId": CIRC_DESK_1});
+            scan(&room, "/circulation/check-out-by-barcode", &order, 201, None).await
+        } else {
+            let order = json!({"itemBarcode": barcode, "servicePointId": CIRC_DESK_1,
+                "checkInDate": jiff::Timestamp::now().to_string()});
+            scan(&room, "/circulation/check-in-by-barcode", &order, 200, Some(*id)).await
+        };
+        tokio::time::sleep(rest).await;
+    }
+}
+
+/// One scan; answers how long to wait before the next one.
+async fn scan(room: &Room, path: &str, order: &Value, good: u16, checked_in: Option<Uuid>) -> Duration {
+    if let Some(item) = checked_in {
+        room.scans.lock().expect("no desk panics").check_ins.entry(item).or_default().1 += 1;
+    }
+    let call = room.client.try_call("POST", path, Some(order.to_string().into()));
+    let reply = tokio::time::timeout(PATIENCE, call).await;
+    let mut scans = room.scans.lock().expect("no desk panics");
+    let a_moment = Duration::from_millis(15);
+    match reply {
+        Ok(Ok(reply)) if reply.status == good => {
+            let answer = reply.json();
+            let loan = |value: &Value| value["id"].as_str().and_then(|id| id.parse::<Uuid>().ok());
+            match checked_in {
+                None => scans.lent.extend(loan(&answer)),
+                Some(item) => {
+                    scans.returned.extend(loan(&answer["loan"]));
+                    scans.check_ins.entry(item).or_default().0 += 1;
+                }
+            }
+            room.acknowledged.fetch_add(1, SeqCst);
+            BETWEEN_SCANS
+        }
+        Ok(Ok(reply)) if reply.status == 422 => {
+            scans.refused += 1;
+            BETWEEN_SCANS
+        }
+        Ok(Ok(reply)) if reply.status == 503 => {
+            scans.unavailable += 1;
+            a_moment
+        }
+        Ok(Ok(reply)) => {
+            scans.wrong.push(format!("{} was answered with {}: {}", reply.asked, reply.status, reply.text()));
+            a_moment
+        }
+        Ok(Err(_)) => {
+            scans.unanswered += 1;
+            a_moment
+        }
+        Err(_) => {
+            scans.wrong.push(format!("{path} was not answered within {PATIENCE:?}"));
+            a_moment
+        }
+    }
+}
+
+/// The same throws in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % bound
+    }
+}

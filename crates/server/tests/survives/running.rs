@@ -1,0 +1,185 @@
+//! The program as an operator runs it: `carrel demo` once, then `carrel serve`, as processes of their own.
+
+use carrel_testkit::Scratch;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tokio_postgres::NoTls;
+
+pub struct Running {
+    scratch: Scratch,
+    port: u16,
+    server: Child,
+}
+
+impl Running {
+    /// Loads the sample library, stops, and starts the server on what is there.
+    pub fn sample_library() -> Running {
+        let scratch = Scratch::new();
+        std::fs::create_dir_all(&scratch.folder).expect("the folder can be made");
+        // Nobody else takes a port that was just free, as a rule.
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+        let port = free.local_addr().expect("a listener has an address").port();
+        drop(free);
+        let server = spawn(&scratch, port, "demo");
+        let mut running = Running { scratch, port, server };
+        running.wait_until("the sample library is ready", Duration::from_secs(240), |running| {
+            running.said().contains("Ctrl-C stops it")
+        });
+        running.stops_when_asked();
+        running.start_server();
+        running
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    pub fn start_server(&mut self) {
+        self.server = spawn(&self.scratch, self.port, "serve");
+    }
+
+    pub fn kill_server(&mut self) {
+        self.server.kill().expect("the server was running");
+        let _ = self.server.wait();
+    }
+
+    /// Kills PostgreSQL's first process and waits for its successor: the others work on until they notice.
+    pub async fn kill_postmaster(&self) {
+        let killed = self.kill_postmaster_unseen();
+        for _ in 0..600 {
+            if self.postmaster().is_some_and(|postmaster| postmaster != killed) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("PostgreSQL was not started again within 30 seconds\n{}", self.last_words());
+    }
+
+    pub fn kill_postmaster_unseen(&self) -> String {
+        let postmaster = self.postmaster().expect("PostgreSQL has left its number");
+        signal("-KILL", &postmaster);
+        postmaster
+    }
+
+    fn postmaster(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.scratch.folder.join("postgres/postmaster.pid")).ok()?;
+        Some(text.lines().next()?.trim().to_owned())
+    }
+
+    /// A second program on the same data directory uses the server and leaves it running.
+    pub fn leaves_the_server_to_its_keeper(&self) {
+        let before = self.postmaster();
+        let output = Command::new(env!("CARGO_BIN_EXE_carrel"))
+            .args(["tenant", "list", "--data"])
+            .arg(&self.scratch.folder)
+            .output()
+            .expect("the program can be started");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.starts_with("diku\t"), "carrel tenant list: {output:?}");
+        assert_eq!(before, self.postmaster(), "PostgreSQL goes on after a guest has left");
+    }
+
+    /// Kills a backend that works for the tenant; PostgreSQL then ends all others and recovers.
+    pub async fn kill_backend(&self) {
+        let row = self
+            .database()
+            .await
+            .query_one(
+                "SELECT pid::text FROM pg_stat_activity WHERE application_name = 'carrel library_diku'
+                 ORDER BY state = 'active' DESC, query_start DESC LIMIT 1",
+                &[],
+            )
+            .await
+            .expect("the server has connections");
+        signal("-KILL", row.get(0));
+    }
+
+    /// A connection with all rights, in the tenant's schema; waits for a PostgreSQL that is coming up.
+    pub async fn database(&self) -> tokio_postgres::Client {
+        let mut config = tokio_postgres::Config::new();
+        config.host_path(self.scratch.folder.join("run")).user("carrel").dbname("postgres");
+        config.options("-c search_path=library_diku,carrel");
+        for _ in 0..600 {
+            if let Ok((client, connection)) = config.connect(NoTls).await {
+                tokio::spawn(connection);
+                return client;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("PostgreSQL did not come back within 30 seconds\n{}", self.last_words());
+    }
+
+    pub fn server_is_alive(&mut self) -> bool {
+        matches!(self.server.try_wait(), Ok(None))
+    }
+
+    /// What an operator does: the server ends, and PostgreSQL with it.
+    pub fn stops_when_asked(&mut self) {
+        signal("-INT", &self.server.id().to_string());
+        self.wait_until("the server stops", Duration::from_secs(40), |running| !running.server_is_alive());
+        let left = self.scratch.folder.join("postgres/postmaster.pid");
+        assert!(!left.exists(), "PostgreSQL stops with the server that keeps it");
+    }
+
+    /// The end of the server's log, for a message.
+    pub fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let database = std::fs::read_to_string(self.scratch.folder.join("postgres.log")).unwrap_or_default();
+        let tail = |text: &str| text.lines().rev().take(15).map(str::to_owned).collect::<Vec<_>>();
+        let turned = |mut lines: Vec<String>| {
+            lines.reverse();
+            lines.join("\n")
+        };
+        format!("server:\n{}\nPostgreSQL:\n{}", turned(tail(&log)), turned(tail(&database)))
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.scratch.folder.join("server.log")
+    }
+
+    fn wait_until(&mut self, what: &str, longest: Duration, holds: impl Fn(&mut Running) -> bool) {
+        let started = Instant::now();
+        while !holds(self) {
+            assert!(started.elapsed() < longest, "{what}: not within {longest:?}\n{}", self.last_words());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn spawn(scratch: &Scratch, port: u16, command: &str) -> Child {
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(scratch.folder.join("server.log"))
+        .expect("a log can be written");
+    let server = Command::new(env!("CARGO_BIN_EXE_carrel"))
+        .args([command, "--port", &port.to_string(), "--data"])
+        .arg(&scratch.folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a log can be shared"))
+        .stderr(log)
+        .spawn()
+        .expect("the program can be started");
+    // For the guard of the folder.
+    let _ = std::fs::write(scratch.folder.join("server.pid"), server.id().to_string());
+    server
+}
+
+fn signal(which: &str, process: &str) {
+    let sent = Command::new("kill").args([which, process]).stderr(Stdio::null()).status();
+    assert!(sent.is_ok(), "kill can be run");
+}

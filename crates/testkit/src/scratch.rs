@@ -1,0 +1,77 @@
+//! A folder for the servers of one test program, with a guard that cleans up after it.
+//!
+//! The guard process holds the other end of a pipe from the test program. However the program ends (last test,
+//! panic, Ctrl-C, kill), the pipe closes, and the guard stops what still runs there and removes the folder.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+
+/// A folder that goes when the program does.
+pub struct Scratch {
+    pub folder: PathBuf,
+    /// Open as long as the program lives; its end tells the guard.
+    _lifeline: ChildStdin,
+}
+
+impl Scratch {
+    /// A new folder, in memory where there is room. A private PostgreSQL below it and the program whose number
+    /// stands in `server.pid` are stopped in the end.
+    pub fn new() -> Scratch {
+        let folder = roomy_memory()
+            .unwrap_or_else(std::env::temp_dir)
+            .join(format!("carrel-test-{}", std::process::id()));
+        // Left over from a program with the same number, long ago.
+        let _ = std::fs::remove_dir_all(&folder);
+        let lifeline = guard(&folder);
+        Scratch { folder, _lifeline: lifeline }
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch::new()
+    }
+}
+
+/// The file system in memory, where it is big enough: copying a library there takes 60 ms, on a disk up to two
+/// seconds.
+fn roomy_memory() -> Option<PathBuf> {
+    const ENOUGH_KIB: u64 = 1_500_000;
+    let output = Command::new("df").args(["-Pk", "/dev/shm"]).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let free: u64 = text.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    let folder = PathBuf::from("/dev/shm");
+    let probe = folder.join(format!("carrel-probe-{}", std::process::id()));
+    let usable = free >= ENOUGH_KIB && std::fs::create_dir(&probe).is_ok();
+    let _ = std::fs::remove_dir(&probe);
+    usable.then_some(folder)
+}
+
+/// Starts the guard of a folder; it acts when the returned end of its pipe closes.
+#[allow(clippy::zombie_processes, reason = "the guard outlives this process: that is its use")]
+fn guard(folder: &Path) -> ChildStdin {
+    let script = r#"
+        cat >/dev/null
+        server=$(cat "$1/server.pid" 2>/dev/null)
+        [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
+        pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
+        if [ -n "$pid" ]; then
+            kill -QUIT "$pid" 2>/dev/null
+            for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        fi
+        rm -rf "$1""#;
+    let folder: PathBuf = folder.to_owned();
+    let mut child = Command::new("sh")
+        .args(["-c", script, "guard-of-test-postgres"])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/")
+        // Ctrl-C at the terminal must not end the guard before its work.
+        .process_group(0)
+        .spawn()
+        .expect("sh can be started");
+    child.stdin.take().expect("the pipe was asked for")
+}
