@@ -76,6 +76,16 @@ impl LendingLibrary {
         self.queue("instance", book.instance).await
     }
 
+    /// Number of requests behind a title, without reading them.
+    pub async fn queue_length(&self, book: &Book) -> usize {
+        let path = format!(
+            "/request-storage/requests?limit=0&query=instanceId=={} and status=\"Open*\"",
+            book.instance
+        );
+        let counted = self.admin().get(&path).await.expect(200);
+        counted["totalRecords"].as_u64().unwrap_or_default() as usize
+    }
+
     async fn queue(&self, of: &str, id: Uuid) -> Vec<Value> {
         let queue = self.admin().get(&format!("/circulation/requests/queue/{of}/{id}")).await.expect(200);
         queue["requests"].as_array().cloned().unwrap_or_default()

@@ -16,7 +16,7 @@ use super::policy::RequestPolicy;
 use super::queue::{last, left_by, to_the_end};
 use super::read;
 use super::snapshot::{self, Around};
-use super::words::{self, AWAITING_DELIVERY, Kind};
+use super::words::{self, AWAITING_DELIVERY, Kind, is_closed};
 use crate::rulebook::Rulebook;
 use carrel_platform::{Flight, Router};
 use carrel_records::{Failure, Refusal};
@@ -65,6 +65,12 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
     let was_hold = kind == Some(Kind::Hold);
     if let Some(wished) = &wish.request_type {
         kind = Kind::named(wished);
+    }
+    if words::text(&document, "status").is_some_and(is_closed) {
+        return Err(Refusal::new("The Request has already been closed")
+            .with("id", id.to_string())
+            .code("REQUEST_ALREADY_CLOSED")
+            .into());
     }
     let of_request = |text: &str| Refusal::new(text).with("requestId", id.to_string());
     if !titles && is_title_level {

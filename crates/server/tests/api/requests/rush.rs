@@ -1,0 +1,94 @@
+//! Everybody wants the new book on the same morning.
+
+use carrel_testkit::queues::{placed, positions, waiting};
+use carrel_testkit::{LendingLibrary, TestPatron};
+use futures_util::StreamExt;
+use futures_util::stream;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+const COPIES: usize = 20;
+/// Callers at once.
+const AT_ONCE: usize = 24;
+
+/// A thousand patrons; fewer by `CARREL_TEST_PATRONS` on a machine that has no time.
+fn patrons() -> usize {
+    std::env::var("CARREL_TEST_PATRONS").ok().and_then(|number| number.parse().ok()).unwrap_or(1_000)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_patrons_ask_for_one_title_at_once() {
+    let library = LendingLibrary::open().await;
+    library.takes_title_requests().await;
+    let first = library.book().await;
+    let mut copies = vec![first.clone()];
+    for _ in 1..COPIES {
+        copies.push(library.copy_of(&first).await);
+    }
+    // They are all out, and come back while the thousand ask.
+    for copy in &copies {
+        library.check_out(copy, &library.patron().await).await.expect(201);
+    }
+    let readers: Vec<TestPatron> =
+        stream::iter(0..patrons()).map(|_| library.patron()).buffer_unordered(AT_ONCE).collect().await;
+
+    let asking = async {
+        let answers: Vec<Uuid> = stream::iter(&readers)
+            .map(|reader| async {
+                placed(&library.asks_for_title(&first, reader, "Hold", library.main_desk).await)
+            })
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        answers
+    };
+    let coming_back = async {
+        let mut given = Vec::new();
+        for (number, copy) in copies.iter().enumerate() {
+            // Spread over the rush: a copy comes back for every thirtieth of the readers.
+            let asked = || async { library.queue_length(&first).await };
+            while asked().await < (number + 1) * readers.len() / 30 {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            let back = library.check_in(copy, library.main_desk).await.expect(200);
+            assert_eq!(back["item"]["status"]["name"], "Awaiting pickup");
+            given.push(copy.id);
+        }
+        given
+    };
+    let (answers, given) = futures_util::future::join(asking, coming_back).await;
+
+    assert_eq!(answers.iter().collect::<HashSet<_>>().len(), readers.len());
+    let queue = library.queue_of_title(&first).await;
+    assert_eq!(positions(&queue), (1..=readers.len() as i64).collect::<Vec<_>>());
+    let everybody: HashSet<Uuid> = readers.iter().map(|reader| reader.id).collect();
+    assert_eq!(waiting(&queue).into_iter().collect::<HashSet<_>>(), everybody);
+    let begun: Vec<&Value> =
+        queue.iter().filter(|request| request["status"] == "Open - Awaiting pickup").collect();
+    let mut of_copy: HashMap<String, usize> = HashMap::new();
+    for request in &begun {
+        *of_copy.entry(request["itemId"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    assert_eq!(begun.len(), COPIES, "each copy to one reader");
+    assert!(given.iter().all(|copy| of_copy.get(&copy.to_string()) == Some(&1)), "{of_copy:?}");
+    // Those who get a copy stand in front of those who wait.
+    assert!(queue[..COPIES].iter().all(|request| request["status"] == "Open - Awaiting pickup"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_desks_and_one_copy_make_one_promise() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    library.check_out(&book, &library.patron().await).await.expect(201);
+    for _ in 0..3 {
+        placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    }
+    let desks = (0..6).map(|_| library.check_in(&book, library.main_desk));
+    for reply in futures_util::future::join_all(desks).await {
+        reply.expect(200);
+    }
+    let queue = library.queue_of(&book).await;
+    let begun = queue.iter().filter(|request| request["status"] != "Open - Not yet filled").count();
+    assert_eq!((begun, positions(&queue)), (1, vec![1, 2, 3]));
+}
