@@ -12,6 +12,7 @@ pub mod desk;
 pub mod due_date;
 pub mod loan_policy;
 pub mod loans;
+pub mod patron_account;
 pub mod patron_action_sessions;
 pub mod patron_blocks;
 pub mod policies;
@@ -59,6 +60,7 @@ pub fn wing() -> Wing {
             check_out_lock::connect(router);
             requests::connect(router);
             reports::connect(router);
+            patron_account::connect(router);
         },
         jobs: JOBS,
     }

@@ -51,3 +51,50 @@ impl LendingLibrary {
         self.create("/manualblocks", &block).await;
     }
 }
+
+/// What readers do from a discovery system, without staff.
+impl LendingLibrary {
+    /// The patron's account; `asked` are the parameters behind the question mark.
+    pub async fn account_of(&self, patron: &TestPatron, asked: &str) -> Reply {
+        self.admin().get(&format!("/patron/account/{}?{asked}", patron.id)).await
+    }
+
+    /// The patron asks for just this copy.
+    pub async fn patron_asks_for(&self, book: &Book, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/item/{}/hold", patron.id, book.id);
+        self.admin().post(&path, &self.wish()).await
+    }
+
+    /// The patron asks for whichever copy of the title.
+    pub async fn patron_asks_for_title_of(&self, book: &Book, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/instance/{}/hold", patron.id, book.instance);
+        self.admin().post(&path, &self.wish()).await
+    }
+
+    /// The patron no longer wants what he asked for; `hold` is what he was answered then.
+    pub async fn patron_cancels(&self, hold: &Value, patron: &TestPatron) -> Reply {
+        self.patron_cancels_with(hold, patron, json!({})).await
+    }
+
+    /// Cancels with more in the body: a reason, a note.
+    pub async fn patron_cancels_with(&self, hold: &Value, patron: &TestPatron, more: Value) -> Reply {
+        let id = hold["requestId"].as_str().unwrap_or_default();
+        let mut wish = self.wish();
+        for (key, value) in more.as_object().expect("an object of additions") {
+            wish[key] = value.clone();
+        }
+        self.admin().post(&format!("/patron/account/{}/hold/{id}/cancel", patron.id), &wish).await
+    }
+
+    /// The patron keeps a book for longer.
+    pub async fn patron_renews(&self, book: &Book, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/item/{}/renew", patron.id, book.id);
+        self.admin().post(&path, &json!({})).await
+    }
+
+    /// What a patron sends with a wish: to be picked up at the main desk.
+    pub fn wish(&self) -> Value {
+        json!({"requestDate": "2024-05-01T10:00:00Z", "pickupLocationId": self.main_desk.0,
+            "expirationDate": "2099-01-01T10:00:00Z", "patronComments": "soon, please"})
+    }
+}

@@ -11,6 +11,7 @@ pub mod permissions;
 pub mod portraits;
 pub mod proxies;
 pub mod records;
+pub mod self_registration;
 pub mod settings;
 pub mod staging_users;
 pub mod user;
@@ -40,6 +41,7 @@ pub fn wing() -> Wing {
             patron_pin::connect(router);
             user_tenants::connect(router);
             staging_users::connect(router);
+            self_registration::connect(router);
             portraits::connect(router);
             notes::connect(router);
             users_bl::connect(router);

@@ -23,7 +23,8 @@ pub fn connect(router: &mut Router) {
     router.on("PUT", "/staging-users/{id}/mergeOrCreateUser", merge);
 }
 
-async fn create(call: Call) -> Result<Answer, Failure> {
+/// Takes a registration in.
+pub(crate) async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
     document.insert("externalSystemId".into(), Uuid::new_v4().to_string().into());
     document.entry("status").or_insert("TIER-1".into());
@@ -35,7 +36,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 }
 
 /// Adds what is sent to what is there; the address of mail, which was verified, stays.
-async fn amend(call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn amend(call: Call) -> Result<Answer, Failure> {
     let mut sent = Value::Object(call.object()?);
     for kept in ["id", "externalSystemId"] {
         sent[kept] = Value::Null;

@@ -7,11 +7,11 @@
 
 pub mod allowed_service_points;
 mod anonymize;
-mod change;
-mod edit;
+pub(crate) mod change;
+pub(crate) mod edit;
 mod expiry;
-mod hold;
-mod instances;
+pub(crate) mod hold;
+pub(crate) mod instances;
 mod move_to;
 pub mod place;
 pub mod policy;

@@ -37,6 +37,14 @@ impl RequestPolicy {
         Ok(RequestPolicy { id, record: Arc::clone(record) })
     }
 
+    /// The types that may be asked for, in the policy's order.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let kinds = self.record.get("requestTypes").and_then(Value::as_array);
+        kinds.map_or_else(Vec::new, |kinds| {
+            kinds.iter().filter_map(Value::as_str).filter_map(Kind::named).collect()
+        })
+    }
+
     pub fn allows(&self, kind: Kind) -> bool {
         let kinds = self.record.get("requestTypes").and_then(Value::as_array);
         kinds.is_some_and(|kinds| {

@@ -3,5 +3,6 @@
 mod circulation;
 mod house;
 mod inventory;
+mod patron;
 mod requests;
 mod users;

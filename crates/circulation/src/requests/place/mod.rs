@@ -110,6 +110,20 @@ pub async fn place(tenant: &Arc<Tenant>, mut order: Order, asking: &Asking) -> R
     Ok(Receipt { placed, facts, book })
 }
 
+/// Places a request of the type that is found once item, requester and rules are known.
+pub async fn place_as(
+    tenant: &Arc<Tenant>,
+    mut order: Order,
+    asking: &Asking,
+    kind: impl FnOnce(&Facts, &Rulebook) -> Result<Kind, Failure>,
+) -> Result<Receipt, Failure> {
+    let (tx, facts, book) = facts::gather(tenant, &mut order, true).await?;
+    order.document.insert("requestType".into(), kind(&facts, &book)?.text().into());
+    let mut placed = decide::decide(&facts, &order, asking, &book)?;
+    apply::apply(tx, tenant, &mut placed, asking).await?;
+    Ok(Receipt { placed, facts, book })
+}
+
 /// Places a request as the first of these types that is not refused, from one look at the facts; else gives the
 /// first refusal of each type.
 pub async fn place_first_of(

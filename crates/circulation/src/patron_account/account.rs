@@ -1,0 +1,259 @@
+//! The account as a whole: what a patron has on loan, asked for and owes, in one flight.
+
+use super::bad_request;
+use super::shown::{Thing, charge, hold, loan, money, names, text};
+use crate::records::loans::LOAN;
+use crate::records::requests::REQUEST;
+use carrel_fees_fines::records::accounts::ACCOUNT;
+use carrel_platform::database::Landed;
+use carrel_platform::http::Query;
+use carrel_platform::record_store::read;
+use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_records::{Failure, RecordType, Refusal};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub(super) fn connect(router: &mut Router) {
+    router.on("GET", "/patron/account/{accountId}", account);
+}
+
+/// What of the account is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Asked {
+    loans: bool,
+    holds: bool,
+    charges: bool,
+    batches: bool,
+    sort_by: String,
+    limit: i64,
+    offset: i64,
+}
+
+impl Asked {
+    fn read(url: &Query) -> Result<Asked, Failure> {
+        let flag = |name: &str| url.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let most = i64::from(i32::MAX);
+        Ok(Asked {
+            loans: flag("includeLoans"),
+            holds: flag("includeHolds"),
+            charges: flag("includeCharges"),
+            batches: flag("includeBatches"),
+            sort_by: url.get("sortBy").unwrap_or_default().trim().to_owned(),
+            limit: url.number("limit", most, 0, most)?,
+            offset: url.number("offset", 0, 0, most)?,
+        })
+    }
+
+    /// The CQL of the patron's open records.
+    fn query(&self, owner: &str, patron: Uuid, open: &str) -> String {
+        let sort = if self.sort_by.is_empty() { String::new() } else { format!(" sortBy {}", self.sort_by) };
+        format!("({owner}=={patron} and {open}){sort}")
+    }
+}
+
+async fn account(call: Call) -> Result<Answer, Failure> {
+    let patron = call.id(0)?;
+    let asked = Asked::read(&call.query)?;
+    let all = &call.library.records;
+    let mut flight = Flight::new();
+    let user = flight.add("SELECT 1 FROM users WHERE id = $1", vec![patron.into()]);
+    let locale = flight.add("SELECT doc->>'currency' FROM locale ORDER BY id LIMIT 1", vec![]);
+    let setting = flight.add(
+        "SELECT doc FROM patron_settings WHERE lower(doc->>'key') = lower($1) LIMIT 1",
+        vec![BATCHES.into()],
+    );
+    let loans = Part::add(
+        &mut flight,
+        &LOAN,
+        &asked.query("userId", patron, "status.name==Open"),
+        &asked,
+        asked.loans,
+        all,
+    )?;
+    let holds = Part::add(
+        &mut flight,
+        &REQUEST,
+        &asked.query("requesterId", patron, "status==Open*"),
+        &asked,
+        asked.holds,
+        all,
+    )?;
+    let charges = Part::add(
+        &mut flight,
+        &ACCOUNT,
+        &asked.query("userId", patron, "status.name==Open"),
+        &asked,
+        true,
+        all,
+    )?;
+    let landed = call.tenant()?.reader().await?.fly(flight).await?;
+    if landed.rows(user).is_empty() {
+        return Err(Failure::NotFound("Not found".into()));
+    }
+    if asked.batches {
+        refuse_batches(landed.document(setting).map(|setting| setting.parse()).as_ref())?;
+    }
+    let currency = landed.first(locale).and_then(|row| row.get::<_, Option<String>>(0));
+    let currency = currency.unwrap_or_else(|| "USD".to_owned());
+    let owed = charges.rows(&landed);
+    // FOLIO quirk: the sum is that of the page, the number that of all.
+    let sum: Decimal =
+        owed.iter().filter_map(|(account, _)| Decimal::from_f64(account["remaining"].as_f64()?)).sum();
+    let shown_loans: Vec<Value> =
+        loans.rows(&landed).iter().map(|(lent, thing)| loan(lent, thing, call.now)).collect();
+    let shown_holds: Vec<Value> =
+        holds.rows(&landed).iter().map(|(request, thing)| hold(request, thing)).collect();
+    let shown_charges: Vec<Value> = owed
+        .iter()
+        .filter(|_| asked.charges)
+        .map(|(account, thing)| charge(account, thing.instance_id.is_some().then_some(thing), &currency))
+        .collect();
+    Ok(Answer::json(&json!({
+        "totalCharges": money(sum.to_f64().unwrap_or(0.0), &currency),
+        "totalChargesCount": charges.total(&landed),
+        "totalLoans": loans.total(&landed),
+        "totalHolds": holds.total(&landed),
+        "charges": shown_charges,
+        "holds": shown_holds,
+        "batches": [],
+        "loans": shown_loans,
+    })))
+}
+
+/// The statements of one part of the account in a flight: the page and the number of all.
+struct Part {
+    page: Option<usize>,
+    count: usize,
+}
+
+impl Part {
+    fn add(
+        flight: &mut Flight,
+        record: &'static RecordType,
+        query: &str,
+        asked: &Asked,
+        wanted: bool,
+        all: &[&'static RecordType],
+    ) -> Result<Part, Failure> {
+        let understood = || {
+            let query = read::parse(query)?;
+            read::condition(Some(&query), record, all)
+        };
+        let condition = understood().map_err(|failure| match failure {
+            Failure::Invalid(words) => bad_request(words),
+            other => other,
+        })?;
+        let (table, from) = (record.table, read::from_sql(record));
+        let conditions = &condition.conditions;
+        let page = (wanted && asked.limit > 0).then(|| {
+            let mut binds: Vec<Bind> = read::binds(&condition.arguments);
+            let (limit, offset) = (binds.len() + 1, binds.len() + 2);
+            binds.push(asked.limit.into());
+            binds.push(asked.offset.into());
+            let order = &condition.order_by;
+            // Items that are gone leave their requests with the title that those name themselves.
+            flight.add(
+                format!(
+                    "SELECT page.doc, page.item_id, item.id, instance.id, instance.doc->>'title',
+                         instance.doc->'contributors'
+                     FROM (SELECT {table}.doc, {table}.item_id, row_number() OVER (ORDER BY {order}) AS place
+                           FROM {from} WHERE {conditions} ORDER BY {order}
+                           LIMIT ${limit}::bigint OFFSET ${offset}::bigint) page
+                     LEFT JOIN item ON item.id = page.item_id
+                     LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
+                     LEFT JOIN instance ON instance.id
+                         = coalesce(holdings_record.instance_id, (page.doc->>'instanceId')::uuid)
+                     ORDER BY page.place"
+                ),
+                binds,
+            )
+        });
+        let count = flight.add(
+            format!("SELECT count(*) FROM {from} WHERE {conditions}"),
+            read::binds(&condition.arguments),
+        );
+        Ok(Part { page, count })
+    }
+
+    fn total(&self, landed: &Landed) -> i64 {
+        landed.first(self.count).map_or(0, |row| row.get(0))
+    }
+
+    fn rows(&self, landed: &Landed) -> Vec<(Value, Thing)> {
+        let rows = self.page.map_or(&[][..], |page| landed.rows(page));
+        rows.iter()
+            .map(|row| {
+                let document = row.get::<_, Json>(0).parse();
+                let id = |place: usize| row.get::<_, Option<Uuid>>(place).map(|id| id.to_string());
+                let contributors = row.get::<_, Option<Json>>(5).map_or(Value::Null, |json| json.parse());
+                let thing = Thing {
+                    instance_id: id(3).or_else(|| text(&document["instanceId"])),
+                    item_id: id(1),
+                    title: row.get::<_, Option<String>>(4).or_else(|| text(&document["instance"]["title"])),
+                    authors: names(&contributors),
+                };
+                (document, thing)
+            })
+            .collect()
+    }
+}
+
+/// The setting that lets patrons ask for several copies at once.
+const BATCHES: &str = "isMultiItemRequestingFeatureEnabled";
+
+/// Batches are told only where the library has them.
+fn refuse_batches(setting: Option<&Value>) -> Result<(), Refusal> {
+    let Some(setting) = setting else {
+        return Err(Refusal::new(format!("Setting entity not found by key: {BATCHES}"))
+            .with("key", BATCHES)
+            .code("not_found_error"));
+    };
+    let value = &setting["value"];
+    let enabled = match &value["enabled"] {
+        Value::Bool(enabled) => Some(*enabled),
+        Value::String(text) => Some(text.eq_ignore_ascii_case("true")),
+        _ => None,
+    };
+    match enabled {
+        Some(true) => Ok(()),
+        Some(false) => {
+            Err(Refusal::new(format!("Patron setting {BATCHES} is not enabled")).with(BATCHES, "false"))
+        }
+        None => Err(Refusal::new(format!("Invalid setting value: {value} for key: {BATCHES}"))
+            .with("value", value.to_string())
+            .code("invalid_setting_value")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_limit_everything_is_told_and_by_default_only_totals() {
+        let asked = Asked::read(&Query::read("includeLoans=true&sortBy=item.title/sort.ascending"));
+        let asked = asked.expect("fits");
+        assert_eq!((asked.loans, asked.holds, asked.charges), (true, false, false));
+        assert_eq!((asked.limit, asked.offset), (i64::from(i32::MAX), 0));
+        let query = asked.query("userId", Uuid::nil(), "status.name==Open");
+        assert!(query.ends_with(" and status.name==Open) sortBy item.title/sort.ascending"), "{query}");
+        assert!(Asked::read(&Query::read("limit=-1")).is_err());
+    }
+
+    #[test]
+    fn batches_are_told_only_where_the_library_has_them() {
+        let told = |setting: Option<Value>| {
+            refuse_batches(setting.as_ref()).err().map(|refusal| (refusal.message, refusal.code))
+        };
+        assert_eq!(told(Some(json!({"value": {"enabled": true}}))), None);
+        assert_eq!(
+            told(None),
+            Some((format!("Setting entity not found by key: {BATCHES}"), Some("not_found_error")))
+        );
+        let off = told(Some(json!({"value": {"enabled": false}})));
+        assert_eq!(off, Some((format!("Patron setting {BATCHES} is not enabled"), None)));
+        assert_eq!(told(Some(json!({"value": 5}))).and_then(|(_, code)| code), Some("invalid_setting_value"));
+    }
+}
