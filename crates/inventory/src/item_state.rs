@@ -29,7 +29,7 @@ pub struct StateChange {
 
 /// Adds the statement that changes the state of one item.
 pub fn change(flight: &mut Flight, item: Uuid, change: &StateChange, now: Timestamp) -> usize {
-    flight.add(
+    flight.change(
         "UPDATE item_state SET
              status_date = CASE WHEN status = $2 THEN status_date ELSE $3 END, status = $2,
              in_transit_destination = $4, last_check_in = coalesce($5, last_check_in), version = version + 1

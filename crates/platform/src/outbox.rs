@@ -14,7 +14,7 @@ pub fn announce(flight: &mut Flight, topic: &'static str, key: String, payload: 
 
 /// The same for a payload that is JSON text already.
 pub fn announce_text(flight: &mut Flight, topic: &'static str, key: String, payload: String, now: Timestamp) {
-    flight.add(
+    flight.change(
         "INSERT INTO outbox (topic, key, payload, created) VALUES ($1, $2, $3, $4)",
         vec![topic.into(), key.into(), Bind::Json(payload), now.into()],
     );

@@ -41,7 +41,7 @@ pub async fn apply(
     }
     item_state::change(&mut flight, decision.item.id, &decision.state, now);
     let record = Value::Object(decision.record.clone());
-    flight.add(
+    flight.change(
         "INSERT INTO check_in (id, doc) VALUES ($1, $2)",
         vec![decision.record_id.into(), (&record).into()],
     );

@@ -34,7 +34,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         let barcode = order.item_barcode.as_str();
         flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
         let title_level = book.title_level_requests.enabled();
-        let facts = flight.add(select(title_level), vec![barcode.into()]);
+        let facts = flight.add(select(title_level, held.is_some()), vec![barcode.into()]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         let stamp: i64 = row.get(0);
@@ -47,8 +47,9 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
+        let has_queue: bool = row.get(3);
         let facts = read(row)?;
-        if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
+        if let (true, Some(item)) = (has_queue, &facts.item) {
             let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
             if queue != held {
                 held = queue;
@@ -66,20 +67,24 @@ static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The statement for each way of asking, made once.
-fn select(title_level: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| [statement(false), statement(true)]);
-    &WAYS[usize::from(title_level)]
+/// The statement for each way of asking, made once: with the queue, or only whether there is one.
+fn select(title_level: bool, queue: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 4]> = LazyLock::new(|| {
+        [(false, false), (false, true), (true, false), (true, true)]
+            .map(|(title_level, queue)| statement(title_level, queue))
+    });
+    &WAYS[usize::from(title_level) << 1 | usize::from(queue)]
 }
 
-fn statement(title_level: bool) -> String {
+fn statement(title_level: bool, queue: bool) -> String {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {queue}, {columns}
+        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, {columns}
          FROM (SELECT 1) one
          LEFT JOIN ({tables}) ON {item}
          LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
          LEFT JOIN users patron ON patron.id = loan.user_id",
-        queue = queue::sql(title_level),
+        has_queue = queue::exists_sql(title_level),
+        queue = if queue { queue::sql(title_level) } else { "NULL::jsonb" },
         columns = item::COLUMNS,
         tables = item::TABLES,
         item = item::barcode_is(1),
@@ -94,7 +99,7 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
     Ok(Facts {
         loan,
         patron: row.get::<_, Option<Json>>(2).map(|json| Patron::read(&json)).transpose()?,
-        queue: queue::read(row.get(3))?,
-        item: ItemAtDesk::read(row, 4)?,
+        queue: queue::read(row.get(4))?,
+        item: ItemAtDesk::read(row, 5)?,
     })
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub async fn apply(tx: Tx, tenant: &Tenant, decision: &CheckOut, now: Timestamp) -> Result<(), Failure> {
     let mut flight = Flight::new();
     let loan = Value::Object(crate::loans::store::stored(&decision.loan)).to_string();
-    let insert = flight.add(
+    let insert = flight.change(
         "INSERT INTO loan (id, doc) VALUES ($1, $2)",
         vec![decision.loan_id.into(), Bind::Json(loan.clone())],
     );

@@ -9,7 +9,7 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::{Flight, Json, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ pub struct Facts {
     pub queue: Vec<QueuedRequest>,
     /// Material type and loan type of the patron's open loans, those claimed returned left out.
     pub open_loans: Vec<(Option<Uuid>, Option<Uuid>)>,
-    /// Somebody holds the patron's check-out lock in the lock storage.
+    /// Somebody holds the patron's check-out lock in the lock storage; not looked for where the setting is off.
     pub locked_elsewhere: bool,
 }
 
@@ -37,11 +37,12 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
     // Most items have no queue; where one is found, the facts are gathered again with the queue held.
     let mut held = None;
+    let user = order.user_barcode.as_deref().unwrap_or_default();
+    let proxy = order.proxy_user_barcode.as_deref().unwrap_or_default();
+    let item = order.item_barcode.as_deref().unwrap_or_default();
     loop {
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
-        let user = order.user_barcode.clone().unwrap_or_default();
-        let item = order.item_barcode.clone().unwrap_or_default();
         let longest = book.check_out_lock.longest_wait;
         if longest != DEFAULT_WAIT {
             flight.add(
@@ -49,21 +50,20 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 vec![longest.as_millis().to_string().into()],
             );
         }
-        flight.add(LOCK_PATRON.as_str(), vec![user.as_str().into()]);
-        if let Some(queue) = held {
-            queue::hold(&mut flight, queue);
+        match held {
+            None => {
+                flight.add(LOCK_BOTH.as_str(), vec![user.into(), item.into()]);
+            }
+            Some(queue) => {
+                flight.add(LOCK_PATRON.as_str(), vec![user.into()]);
+                queue::hold(&mut flight, queue);
+                flight.add(LOCK_ITEM.as_str(), vec![item.into()]);
+            }
         }
-        flight.add(LOCK_ITEM.as_str(), vec![item.as_str().into()]);
-        let title_level = book.title_level_requests.enabled();
-        let counts = Action::Borrowing.is_limited(&book);
+        let way = Way::of(&book, !proxy.is_empty(), held.is_some());
         let facts = flight.add(
-            select(title_level, book.limits_items, counts),
-            vec![
-                user.into(),
-                order.proxy_user_barcode.clone().unwrap_or_default().into(),
-                item.into(),
-                jiff::Timestamp::now().into(),
-            ],
+            way.statement(),
+            vec![user.into(), proxy.into(), item.into(), jiff::Timestamp::now().into()],
         );
         let landed = tx.fly(flight).await.map_err(|error| busy(error, &book))?;
         crate::check_out_lock::waited(tenant, landed.arrived[facts]);
@@ -71,24 +71,21 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         let stamp: i64 = row.get(0);
         tenant.saw_stamp(stamp);
         if stamp > known {
-            let newer = Rulebook::at_least(tenant, stamp).await?;
-            // The facts were gathered in the way that the older settings ask for: then once more.
-            let same_way = newer.title_level_requests.enabled() == title_level
-                && newer.limits_items == book.limits_items
-                && Action::Borrowing.is_limited(&newer) == counts;
-            book = newer;
+            book = Rulebook::at_least(tenant, stamp).await?;
             known = stamp;
-            if !same_way {
+            // The facts were gathered in the way that the older settings ask for: then once more.
+            if Way::of(&book, way.proxy, way.queue) != way {
                 continue;
             }
         }
+        let has_queue: bool = row.get(6);
         let mut facts = read(row)?;
-        if counts {
-            let (loans, fees) = (row.get(9), row.get(10));
+        if way.counts {
+            let (loans, fees) = (row.get(10), row.get(11));
             facts.counted = Some(patron_blocks::read(loans, fees, &book, jiff::Timestamp::now()));
         }
-        if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
-            let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
+        if let (true, Some(item)) = (has_queue, &facts.item) {
+            let queue = queue::id_of(way.title_level, item.instance_id, Some(item.id));
             if queue != held {
                 held = queue;
                 continue;
@@ -104,53 +101,100 @@ const DEFAULT_WAIT: Duration = Duration::from_millis(7_500);
 static LOCK_PATRON: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT 1 FROM users WHERE {} FOR NO KEY UPDATE", patron::barcode_is("users", 1))
 });
-static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
+static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| lock_item(1));
+/// The patron first, then the item, in one statement.
+static LOCK_BOTH: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", *LOCK_PATRON, lock_item(2)));
+
+fn lock_item(barcode: usize) -> String {
     format!(
         "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is(1)
+        item::barcode_is(barcode)
     )
-});
-
-/// The statement for each way of asking, made once.
-fn select(title_level: bool, limits: bool, counts: bool) -> &'static str {
-    static WAYS: LazyLock<Vec<String>> =
-        LazyLock::new(|| (0..8).map(|way| statement(way & 1 != 0, way & 2 != 0, way & 4 != 0)).collect());
-    &WAYS[usize::from(title_level) | usize::from(limits) << 1 | usize::from(counts) << 2]
 }
 
-fn statement(title_level: bool, limits: bool, counts: bool) -> String {
-    let (counted_loans, counted_fees) = if counts {
-        (patron_blocks::open_loans_sql("patron.id"), patron_blocks::open_fees_sql("patron.id"))
-    } else {
-        ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
-    };
-    let open_loans = if limits {
-        "(SELECT jsonb_agg(jsonb_build_array(lent.doc->>'materialTypeId',
-                    coalesce(lent.doc->>'temporaryLoanTypeId', lent.doc->>'permanentLoanTypeId')))
-          FROM loan JOIN item lent ON lent.id = loan.item_id
-          JOIN item_state lent_state ON lent_state.item_id = lent.id
-          WHERE loan.user_id = patron.id AND loan.is_open AND lent_state.status <> 'Claimed returned')"
-    } else {
-        "NULL::jsonb"
-    };
+/// What is asked beside patron and item: each table that a statement names costs, also one without rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    title_level: bool,
+    /// The loans that count against a limit of the loan policy.
+    limits: bool,
+    /// What counts for automated blocks.
+    counts: bool,
+    /// A proxy stands at the desk.
+    proxy: bool,
+    /// Locks on the patron's check-outs that were taken from outside.
+    locks: bool,
+    /// The queue itself, not only whether there is one.
+    queue: bool,
+}
+
+impl Way {
+    fn of(book: &Rulebook, proxy: bool, queue: bool) -> Way {
+        Way {
+            title_level: book.title_level_requests.enabled(),
+            limits: book.limits_items,
+            counts: Action::Borrowing.is_limited(book),
+            proxy,
+            locks: book.check_out_lock.enabled,
+            queue,
+        }
+    }
+
+    /// The statement for this way of asking, made once.
+    fn statement(self) -> &'static str {
+        static WAYS: [OnceLock<String>; 64] = [const { OnceLock::new() }; 64];
+        let bits = [self.title_level, self.limits, self.counts, self.proxy, self.locks, self.queue];
+        let number = bits.into_iter().fold(0, |number, bit| number << 1 | usize::from(bit));
+        WAYS[number].get_or_init(|| statement(self))
+    }
+}
+
+fn statement(way: Way) -> String {
+    let when =
+        |asked: bool, sql: &str, else_: &'static str| if asked { sql.to_owned() } else { else_.to_owned() };
+    let nothing = "NULL::jsonb";
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, proxy.doc,
-            (SELECT jsonb_agg(p.doc) FROM proxyfor p
-              WHERE p.user_id = patron.id AND p.proxy_user_id = proxy.id),
+        "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, {proxy}, {relations},
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id),
             EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.is_open),
-            {queue}, {open_loans},
-            EXISTS (SELECT 1 FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > $4),
-            {counted_loans}, {counted_fees}, {columns}
-         FROM (SELECT 1) one
+            {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, {columns}
+         FROM (SELECT $2::text, $4::timestamptz) given (proxy, now)
          LEFT JOIN users patron ON {patron}
-         LEFT JOIN users proxy ON $2 <> '' AND {proxy}
+         {join_proxy}
          LEFT JOIN ({tables}) ON {item}",
-        queue = queue::sql(title_level),
+        proxy = when(way.proxy, "proxy.doc", nothing),
+        relations = when(
+            way.proxy,
+            "(SELECT jsonb_agg(p.doc) FROM proxyfor p
+              WHERE p.user_id = patron.id AND p.proxy_user_id = proxy.id)",
+            nothing
+        ),
+        join_proxy = match way.proxy {
+            true => format!("LEFT JOIN users proxy ON {}", patron::barcode_is("proxy", 2)),
+            false => String::new(),
+        },
+        has_queue = queue::exists_sql(way.title_level),
+        queue = when(way.queue, queue::sql(way.title_level), nothing),
+        open_loans = when(
+            way.limits,
+            "(SELECT jsonb_agg(jsonb_build_array(lent.doc->>'materialTypeId',
+                    coalesce(lent.doc->>'temporaryLoanTypeId', lent.doc->>'permanentLoanTypeId')))
+              FROM loan JOIN item lent ON lent.id = loan.item_id
+              JOIN item_state lent_state ON lent_state.item_id = lent.id
+              WHERE loan.user_id = patron.id AND loan.is_open AND lent_state.status <> 'Claimed returned')",
+            nothing
+        ),
+        locked = when(
+            way.locks,
+            "EXISTS (SELECT 1 FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > given.now)",
+            "false"
+        ),
+        counted_loans = when(way.counts, &patron_blocks::open_loans_sql("patron.id"), nothing),
+        counted_fees = when(way.counts, &patron_blocks::open_fees_sql("patron.id"), nothing),
         columns = item::COLUMNS,
         tables = item::TABLES,
         patron = patron::barcode_is("patron", 1),
-        proxy = patron::barcode_is("proxy", 2),
         item = item::barcode_is(3),
     )
 }
@@ -167,16 +211,16 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
         proxy_relations: many(3),
         manual_blocks: many(4),
         item_has_open_loan: row.get(5),
-        queue: queue::read(row.get(6))?,
-        open_loans: many(7)
+        queue: queue::read(row.get(7))?,
+        open_loans: many(8)
             .iter()
             .map(|pair| {
                 let id = |place: usize| pair[place].as_str().and_then(|id| Uuid::parse_str(id).ok());
                 (id(0), id(1))
             })
             .collect(),
-        locked_elsewhere: row.get(8),
-        item: ItemAtDesk::read(row, 11)?,
+        locked_elsewhere: row.get(9),
+        item: ItemAtDesk::read(row, 12)?,
         counted: None,
     })
 }

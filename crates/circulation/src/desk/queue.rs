@@ -32,6 +32,16 @@ pub fn sql(title_level: bool) -> &'static str {
     }
 }
 
+/// SQL that says whether there is such a queue, for the many items that have none.
+pub fn exists_sql(title_level: bool) -> &'static str {
+    if title_level {
+        "EXISTS (SELECT 1 FROM request r WHERE r.instance_id = holdings_record.instance_id AND r.is_open)"
+    } else {
+        "EXISTS (SELECT 1 FROM request r WHERE r.item_id = item.id AND r.is_open
+             AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item')"
+    }
+}
+
 /// A request that waits.
 #[derive(Debug, Clone)]
 pub struct QueuedRequest {

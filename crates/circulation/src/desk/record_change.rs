@@ -59,7 +59,7 @@ impl RecordChange {
     /// table's name in it.
     pub fn apply(&self, flight: &mut Flight, update: &'static str) {
         let removed: Vec<String> = self.removed.iter().map(|&key| key.to_owned()).collect();
-        flight.add(
+        flight.change(
             update,
             vec![self.id.into(), removed.into(), Bind::Json(Value::Object(self.set.clone()).to_string())],
         );

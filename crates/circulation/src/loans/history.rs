@@ -12,5 +12,5 @@ pub fn write(flight: &mut Flight, operation: &'static str, loan: &str, now: Time
         "{{\"id\":\"{id}\",\"operation\":\"{operation}\",\"createdDate\":\"{}\",\"loan\":{loan}}}",
         time::format(now)
     );
-    flight.add("INSERT INTO audit_loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(document)]);
+    flight.change("INSERT INTO audit_loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(document)]);
 }

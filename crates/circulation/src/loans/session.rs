@@ -40,7 +40,7 @@ pub fn record(
         metadata["updatedByUserId"] = json!(by);
     }
     document.insert("metadata".into(), metadata);
-    flight.add(
+    flight.change(
         "INSERT INTO patron_action_session (id, doc) VALUES ($1, $2)",
         vec![id.into(), (&json!(document)).into()],
     );

@@ -5,6 +5,7 @@ use crate::meter;
 use carrel_records::Failure;
 use futures_util::future::join_all;
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -18,6 +19,8 @@ pub struct Flight {
 struct Step {
     sql: Cow<'static, str>,
     binds: Vec<Bind>,
+    /// A change that may be one statement with the changes beside it.
+    joins: bool,
 }
 
 /// What came back, by the number that [`Flight::add`] gave.
@@ -77,7 +80,16 @@ impl Flight {
 
     /// Adds a statement and gives its number.
     pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
-        self.steps.push(Step { sql: sql.into(), binds });
+        self.steps.push(Step { sql: sql.into(), binds, joins: false });
+        self.steps.len() - 1
+    }
+
+    /// Adds a change that nobody reads rows of, and gives its number.
+    ///
+    /// What a scan pays for is the number of statements, so changes that follow each other are sent as one: none
+    /// sees what the others did, and no two of them may change the same row. An error is told of the first.
+    pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
+        self.steps.push(Step { sql: sql.into(), binds, joins: true });
         self.steps.len() - 1
     }
 
@@ -205,10 +217,12 @@ async fn fly(
 ) -> Result<Landed, DatabaseError> {
     let client = &connection.client;
     let started = Instant::now();
+    let flight_length = flight.steps.len();
+    let (steps, numbers) = joined(flight.steps);
     // Statements are prepared once a connection: not counted as flights, as they do not recur.
-    let mut statements = Vec::with_capacity(flight.steps.len());
-    for (step, Step { sql, .. }) in flight.steps.iter().enumerate() {
-        statements.push(client.prepare_cached(sql).await.map_err(|error| told(step, error))?);
+    let mut statements = Vec::with_capacity(steps.len());
+    for (step, number) in steps.iter().zip(&numbers) {
+        statements.push(client.prepare_cached(&step.sql).await.map_err(|error| told(*number, error))?);
     }
     let control = |sql: Option<&'static str>| async move {
         match sql {
@@ -216,7 +230,7 @@ async fn fly(
             None => Ok(()),
         }
     };
-    let queries = join_all(flight.steps.iter().zip(&statements).map(|(step, statement)| async move {
+    let queries = join_all(steps.iter().zip(&statements).map(|(step, statement)| async move {
         let binds: Vec<&(dyn ToSql + Sync)> = step.binds.iter().map(|bind| bind as _).collect();
         let rows = client.query(statement, &binds).await;
         (rows, started.elapsed())
@@ -229,14 +243,61 @@ async fn fly(
     };
     meter::flew(started.elapsed());
     begun.map_err(|error| told(0, error))?;
-    let mut rows = Vec::with_capacity(answers.len());
-    let mut arrived = Vec::with_capacity(answers.len());
-    for (step, (answer, when)) in answers.into_iter().enumerate() {
-        rows.push(answer.map_err(|error| told(step, error))?);
+    let mut rows = Vec::with_capacity(flight_length);
+    let mut arrived = Vec::with_capacity(flight_length);
+    for (number, (answer, when)) in numbers.into_iter().zip(answers) {
+        // The other changes of the same statement have no rows.
+        rows.resize_with(number, Vec::new);
+        arrived.resize(number, when);
+        rows.push(answer.map_err(|error| told(number, error))?);
         arrived.push(when);
     }
+    rows.resize_with(flight_length, Vec::new);
     ended.map_err(|error| told(rows.len(), error))?;
     Ok(Landed { rows, arrived })
+}
+
+/// So many changes are one statement at most: a batch of a thousand records is not one of a thousand parts.
+const LONGEST_JOIN: usize = 8;
+
+/// The statements to send, changes that follow each other as one, each with the number of its first step.
+fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
+    let mut sent: Vec<Step> = Vec::with_capacity(steps.len());
+    let mut numbers = Vec::with_capacity(steps.len());
+    let mut steps = steps.into_iter().enumerate().peekable();
+    while let Some((number, mut step)) = steps.next() {
+        numbers.push(number);
+        if step.joins && steps.peek().is_some_and(|(_, next)| next.joins) {
+            let mut sql = format!("WITH change_0 AS ({})", step.sql);
+            let last = number + LONGEST_JOIN - 1;
+            while let Some((place, next)) = steps.next_if(|(place, next)| next.joins && *place <= last) {
+                let _ = write!(sql, ", change_{place} AS (");
+                shift_parameters(&next.sql, step.binds.len(), &mut sql);
+                sql.push(')');
+                step.binds.extend(next.binds);
+            }
+            sql.push_str(" SELECT 1 WHERE false");
+            step.sql = sql.into();
+        }
+        sent.push(step);
+    }
+    (sent, numbers)
+}
+
+/// Appends a statement with its parameters numbered from `by` on.
+fn shift_parameters(sql: &str, by: usize, out: &mut String) {
+    let mut pieces = sql.split('$');
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        match piece[..digits].parse::<usize>() {
+            Ok(number) => {
+                let _ = write!(out, "${}", number + by);
+            }
+            Err(_) => out.push('$'),
+        }
+        out.push_str(&piece[digits..]);
+    }
 }
 
 fn told(step: usize, error: tokio_postgres::Error) -> DatabaseError {
@@ -245,4 +306,39 @@ fn told(step: usize, error: tokio_postgres::Error) -> DatabaseError {
         None => (None, None),
     };
     DatabaseError { step, state, constraint, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(flight: Flight) -> Vec<(usize, String, usize)> {
+        let (steps, numbers) = joined(flight.steps);
+        steps
+            .into_iter()
+            .zip(numbers)
+            .map(|(step, number)| (number, step.sql.into_owned(), step.binds.len()))
+            .collect()
+    }
+
+    #[test]
+    fn changes_that_follow_each_other_are_one_statement() {
+        let mut flight = Flight::new();
+        flight.add("SELECT $1", vec![1.into()]);
+        flight.change("INSERT INTO a VALUES ($1, $2)", vec![1.into(), 2.into()]);
+        flight.change("UPDATE b SET c = $2, d = '$' WHERE e = $1", vec![3.into(), 4.into()]);
+        flight.add("SELECT 2", vec![]);
+        flight.change("DELETE FROM f WHERE g = $1", vec![5.into()]);
+        let joined = "WITH change_0 AS (INSERT INTO a VALUES ($1, $2)), \
+            change_2 AS (UPDATE b SET c = $4, d = '$' WHERE e = $3) SELECT 1 WHERE false";
+        assert_eq!(
+            texts(flight),
+            [
+                (0, "SELECT $1".to_owned(), 1),
+                (1, joined.to_owned(), 4),
+                (3, "SELECT 2".to_owned(), 0),
+                (4, "DELETE FROM f WHERE g = $1".to_owned(), 1),
+            ]
+        );
+    }
 }
