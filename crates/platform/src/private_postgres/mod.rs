@@ -7,6 +7,7 @@
 
 mod place;
 mod programs;
+mod settings;
 
 pub use place::{socket_of, usual_data_directory};
 pub use programs::{HOW_TO_INSTALL, find_programs};
@@ -170,20 +171,21 @@ impl Server {
         if !output.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
         }
-        let mut settings = String::from(
-            "\n# Carrel's own settings\nlisten_addresses = ''\nmax_connections = 300\nshared_buffers = 256MB\n\
-             effective_cache_size = 1GB\nwork_mem = 8MB\nmaintenance_work_mem = 128MB\nmax_wal_size = 4GB\n\
-             checkpoint_timeout = 15min\nrandom_page_cost = 1.1\njit = off\nlog_min_messages = warning\n\
-             max_locks_per_transaction = 256\nautovacuum_naptime = 15s\nwal_compression = on\n",
-        );
-        if purpose == Purpose::Test {
-            settings.push_str(
-                "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 400\n",
-            );
-        }
+        let settings = settings::settings(purpose, settings::memory(), self.knows("wal_compression", "lz4"));
         let file = self.data.join("postgresql.conf");
         let before = std::fs::read_to_string(&file).map_err(|error| format!("postgresql.conf: {error}"))?;
         std::fs::write(&file, before + &settings).map_err(|error| format!("postgresql.conf: {error}"))
+    }
+
+    /// Whether this build of PostgreSQL takes a setting.
+    fn knows(&self, setting: &str, value: &str) -> bool {
+        self.command("postgres")
+            .arg("-D")
+            .arg(&self.data)
+            .args(["-C", setting, "-c"])
+            .arg(format!("{setting}={value}"))
+            .output()
+            .is_ok_and(|output| output.status.success())
     }
 
     fn spawn(&self) -> Result<Child, String> {
