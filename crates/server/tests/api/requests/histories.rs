@@ -26,6 +26,8 @@ struct Story {
     placed: Mutex<Vec<Uuid>>,
     /// Copies that staff moved a request to whose fulfillment had begun, which FOLIO lets them.
     promised_twice: Mutex<HashSet<String>>,
+    /// Staff who cancel read a request and send it back; sent after a deletion it would be placed anew.
+    deletes: tokio::sync::RwLock<()>,
     told: Mutex<Vec<String>>,
 }
 
@@ -49,6 +51,7 @@ impl Story {
             patrons,
             placed: Mutex::default(),
             promised_twice: Mutex::default(),
+            deletes: tokio::sync::RwLock::default(),
             told: Mutex::default(),
         }
     }
@@ -76,6 +79,10 @@ impl Story {
             }
             38..50 => {
                 let Some(id) = self.some_request(&mut dice) else { return };
+                let _no_deletion = self.deletes.read().await;
+                if !self.is_placed(id) {
+                    return;
+                }
                 let reply = library.cancel(id).await;
                 (format!("cancel {id}: {}", reply.text()), reply.status)
             }
@@ -100,6 +107,7 @@ impl Story {
             }
             _ => {
                 let Some(id) = self.some_request(&mut dice) else { return };
+                let _alone = self.deletes.write().await;
                 let reply = library.admin().delete(&format!("/circulation/requests/{id}")).await;
                 if reply.status == 204 {
                     self.placed.lock().expect("one writer at a time").retain(|placed| *placed != id);
@@ -107,9 +115,14 @@ impl Story {
                 (format!("delete {id}: {}", reply.text()), reply.status)
             }
         };
-        let words: String = words.chars().take(300).collect();
+        let words: String =
+            words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
         assert!(status < 500, "a deed broke with {status}: {words}");
         self.told.lock().expect("one writer at a time").push(format!("{status} {words}"));
+    }
+
+    fn is_placed(&self, id: Uuid) -> bool {
+        self.placed.lock().expect("one writer at a time").contains(&id)
     }
 
     fn some_request(&self, dice: &mut StdRng) -> Option<Uuid> {
