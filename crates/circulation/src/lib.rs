@@ -31,7 +31,7 @@ use carrel_platform::jobs::Job;
 use carrel_platform::{Router, Wing};
 
 /// What is done in the background.
-static JOBS: &[&Job] = &[&requests::EXPIRY, &requests::QUEUE_LEVEL];
+static JOBS: &[&Job] = &[&requests::EXPIRY, &requests::QUEUE_LEVEL, &requests::REFRESH];
 
 /// This wing.
 pub fn wing() -> Wing {
@@ -63,6 +63,7 @@ pub fn wing() -> Wing {
             patron_account::connect(router);
         },
         jobs: JOBS,
+        follows: requests::FOLLOWS,
     }
 }
 

@@ -17,6 +17,11 @@ EXCEPTION WHEN duplicate_table OR duplicate_object THEN NULL; END $$;
 -- One row per queue that ever was; who changes the queue holds it.
 CREATE TABLE IF NOT EXISTS request_queue (id uuid PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS request_queue_of_instance ON request (instance_id, position) WHERE is_open;
+-- Records whose open requests keep something of them that is no longer so; counted, so that what changes while a
+-- job is at it is not forgotten.
+CREATE TABLE IF NOT EXISTS request_snapshot_due (kind text, id uuid, marks bigint NOT NULL, PRIMARY KEY (kind, id));
+CREATE INDEX IF NOT EXISTS request_of_proxy ON request ((doc->>'proxyUserId'))
+    WHERE is_open AND doc->>'proxyUserId' IS NOT NULL;
 -- When an open request ends by itself; the text of the expression is that of requests/expiry.rs.
 CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
     THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END))) WHERE is_open;

@@ -15,6 +15,7 @@ pub fn wing() -> Wing {
             policies::connect(router);
         },
         jobs: &[],
+        follows: &[],
     }
 }
 

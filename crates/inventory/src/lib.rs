@@ -24,7 +24,14 @@ use carrel_platform::{Router, Wing};
 
 /// This wing.
 pub fn wing() -> Wing {
-    Wing { name: "inventory", records: records::RECORD_TYPES, tables: TABLES, routes, jobs: &[] }
+    Wing {
+        name: "inventory",
+        records: records::RECORD_TYPES,
+        tables: TABLES,
+        routes,
+        jobs: &[],
+        follows: &[],
+    }
 }
 
 const TABLES: &str = concat!(include_str!("item_state.sql"), include_str!("hrid/hrid.sql"));

@@ -5,6 +5,7 @@
 use crate::fields::{filled, id};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
+use carrel_platform::record_store::following;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Bind, Flight};
 use carrel_records::{Failure, RecordType, Refusal};
@@ -262,6 +263,12 @@ pub fn announce(
          SELECT $1, event.key, event.payload::jsonb, $4 FROM unnest($2::text[], $3::text[]) AS event (key, payload)",
         vec![topic.into(), keys.into(), Bind::Jsons(payloads), now.into()],
     );
+}
+
+/// Adds what those who keep something of the changed records want to remember.
+pub fn tell_followers(flight: &mut Flight, table: &str, tenant: &str, changes: &[Change]) {
+    let changed = changes.iter().filter_map(|change| Some((change.id, change.old.as_ref()?, &change.new)));
+    following::tell(flight, table, tenant, changed);
 }
 
 /// Adds the statement that stores new documents.

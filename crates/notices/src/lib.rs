@@ -15,5 +15,6 @@ pub fn wing() -> Wing {
             router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
         },
         jobs: &[],
+        follows: &[],
     }
 }

@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
 use crate::jobs::{self, Job};
-use crate::record_store::ddl;
+use crate::record_store::{ddl, following};
 use crate::token::Keys;
 use crate::wing::Wing;
 use carrel_records::{Failure, RecordType};
@@ -104,6 +104,7 @@ impl Library {
         let pools = Pools::new(connections);
         let platform = pools.open(&address.primary, None, 4, Work::Deeds);
         let secret = set_up_platform(&platform.get().await?).await?;
+        following::connect(wings.iter().flat_map(|wing| wing.follows));
         let records = wings.iter().flat_map(|wing| wing.records.iter().copied()).collect();
         let library = Arc::new(Library {
             wings,

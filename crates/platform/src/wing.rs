@@ -2,6 +2,7 @@
 
 use crate::http::Router;
 use crate::jobs::Job;
+use crate::record_store::following::Follower;
 use carrel_records::RecordType;
 
 /// One area of the library: its records, its tables beyond the declared ones, its routes.
@@ -14,4 +15,6 @@ pub struct Wing {
     pub routes: fn(&mut Router),
     /// What it has done in the background for each tenant.
     pub jobs: &'static [&'static Job],
+    /// Records of other wings that it keeps something of.
+    pub follows: &'static [Follower],
 }

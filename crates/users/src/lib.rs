@@ -48,6 +48,7 @@ pub fn wing() -> Wing {
             settings::connect(router);
         },
         jobs: &[],
+        follows: &[],
     }
 }
 

@@ -18,6 +18,7 @@ pub mod policy;
 pub mod queue;
 mod queue_level;
 pub mod read;
+mod refresh;
 mod remove;
 mod reorder;
 pub mod snapshot;
@@ -27,6 +28,7 @@ pub mod words;
 
 pub use expiry::EXPIRY;
 pub use queue_level::QUEUE_LEVEL;
+pub use refresh::{FOLLOWS, REFRESH};
 
 use carrel_platform::Router;
 

@@ -8,7 +8,7 @@ use crate::records::requests::REQUEST;
 use crate::rulebook::Rulebook;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked};
-use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant};
+use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value, json};
 use tokio_postgres::Row;
@@ -48,7 +48,16 @@ impl Found {
 
 /// The requests that a statement finds; it selects `request.*` and their order as `place`.
 pub async fn found(connection: &Connection, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
-    let sql = format!(
+    connection.query(found_sql(page), binds).await?.iter().map(read_row).collect()
+}
+
+/// The same within a transaction.
+pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
+    tx.query(found_sql(page), binds).await?.iter().map(read_row).collect()
+}
+
+fn found_sql(page: &str) -> String {
+    format!(
         "SELECT page.doc, requester.doc, proxy.doc, {TITLE}, loan.doc->>'dueDate', printed.doc->'personal',
             {COLUMNS_WITHOUT_TITLE}
          FROM ({page}) page
@@ -61,8 +70,7 @@ pub async fn found(connection: &Connection, page: &str, binds: Vec<Bind>) -> Res
          LEFT JOIN users printed ON printed.id = (page.doc->'printDetails'->>'requesterId')::uuid
          LEFT JOIN loan ON loan.item_id = page.item_id AND loan.is_open
          ORDER BY page.place"
-    );
-    connection.query(sql, binds).await?.iter().map(read_row).collect()
+    )
 }
 
 fn read_row(row: &Row) -> Result<Found, Failure> {

@@ -20,6 +20,7 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/request-storage/requests", |call| async move {
         let document = call.object()?;
+        refuse_half_an_item(&call, &document)?;
         let written = write(&call, vec![document], Known::No).await?;
         let ready = written.into_iter().next().ok_or_else(|| Failure::internal("one request was written"))?;
         Ok(routes::created(&REQUEST, &ready))
@@ -27,6 +28,7 @@ pub fn connect(router: &mut Router) {
     router.on("PUT", "/request-storage/requests/{id}", |call| async move {
         let mut document = call.object()?;
         document.insert("id".into(), call.id(0)?.to_string().into());
+        refuse_half_an_item(&call, &document)?;
         write(&call, vec![document], Known::Perhaps).await?;
         Ok(Answer::no_content())
     });
@@ -42,6 +44,31 @@ pub fn connect(router: &mut Router) {
         write(&call, requests.collect::<Result<_, _>>()?, Known::Perhaps).await?;
         Ok(Answer::text(StatusCode::CREATED, ""))
     });
+}
+
+/// A request names an item with its holdings record, and one of an item must.
+fn refuse_half_an_item(call: &Call, request: &Map<String, Value>) -> Result<(), Failure> {
+    // A lenient tenant takes what the suite leaves out.
+    let refusals = if call.caller.lenient { Vec::new() } else { half_an_item(request) };
+    if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
+}
+
+fn half_an_item(request: &Map<String, Value>) -> Vec<Refusal> {
+    let names = |key: &str| request.get(key).is_some_and(|value| !value.is_null());
+    let (item, holdings) = (names("itemId"), names("holdingsRecordId"));
+    let level = words::text(request, "requestLevel");
+    let mut refusals = Vec::new();
+    if level == Some("Item") {
+        if !item {
+            refusals.push("Item ID in item level request should not be absent");
+        }
+        if !holdings {
+            refusals.push("Holdings record ID in item level request should not be absent");
+        }
+    } else if level == Some("Title") && item != holdings {
+        refusals.push("Title level request must have both itemId and holdingsRecordId or neither");
+    }
+    refusals.into_iter().map(Refusal::new).collect()
 }
 
 /// Whether a request of the same id may be there.
@@ -124,3 +151,21 @@ const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id)
      SELECT id, doc::jsonb, nullif(queue, '')::uuid
      FROM unnest($1::uuid[], $2::text[], $3::text[]) AS sent (id, doc, queue)
      ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, queue_id = excluded.queue_id";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(request: Value) -> usize {
+        half_an_item(request.as_object().expect("an object")).len()
+    }
+
+    #[test]
+    fn an_item_is_named_with_its_holdings_record() {
+        assert_eq!(told(json!({"requestLevel": "Item"})), 2);
+        assert_eq!(told(json!({"requestLevel": "Item", "itemId": "i", "holdingsRecordId": "h"})), 0);
+        assert_eq!(told(json!({"requestLevel": "Title"})), 0);
+        assert_eq!(told(json!({"requestLevel": "Title", "itemId": "i"})), 1);
+    }
+}

@@ -57,6 +57,7 @@ pub async fn save(
     saving::insert(&mut flight, INSTANCE.table, inserted);
     saving::update(&mut flight, INSTANCE.table, updated);
     saving::announce(&mut flight, "inventory.instance", &tenant.id, happenings, call.now);
+    saving::tell_followers(&mut flight, INSTANCE.table, &tenant.id, &changes);
     also(&mut flight);
     tx.fly_and_commit(flight)
         .await

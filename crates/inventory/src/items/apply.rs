@@ -49,6 +49,7 @@ pub fn store(
     item_state::insert(flight, inserted_states);
     saving::update(flight, ITEM.table, updated);
     item_state::replace(flight, updated_states);
+    saving::tell_followers(flight, ITEM.table, tenant, changes);
     saving::announce(flight, "inventory.item", tenant, happenings, now);
 }
 

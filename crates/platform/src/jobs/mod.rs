@@ -18,7 +18,9 @@ use carrel_records::Failure;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::LazyLock;
 use std::time::Duration;
+use tokio::sync::broadcast;
 
 /// Something that each tenant wants done regularly.
 pub struct Job {
@@ -30,6 +32,16 @@ pub struct Job {
     pub deadline: Duration,
     pub run: fn(Run) -> Running,
 }
+
+/// Says on this node that a job has something to do. Only a hint, that may be lost: what is to be done stands in the
+/// database, and the job finds it when it is due.
+pub fn hint(tenant: &str, name: &'static str) {
+    // Nobody listens where no jobs are done.
+    let _ = HINTS.send((tenant.to_owned(), name));
+}
+
+static HINTS: LazyLock<broadcast::Sender<(String, &'static str)>> =
+    LazyLock::new(|| broadcast::Sender::new(64));
 
 /// For whom a job runs.
 pub struct Run {

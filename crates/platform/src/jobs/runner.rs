@@ -1,13 +1,13 @@
 //! Who does the work: a node looks for rows that are due, takes a few, and keeps its word on them until they are done.
 
 use super::row::{self, Beat, Taken};
-use super::{Job, Run};
+use super::{HINTS, Job, Run};
 use crate::tenant::Library;
 use carrel_records::Failure;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
@@ -87,6 +87,7 @@ async fn work(
 ) {
     let mut entered = HashSet::new();
     let mut running: JoinSet<()> = JoinSet::new();
+    let mut hints = HINTS.subscribe();
     loop {
         while running.try_join_next().is_some() {}
         let room = pace.at_once.saturating_sub(running.len());
@@ -105,10 +106,33 @@ async fn work(
         tokio::select! {
             _ = stopped.changed() => break,
             Some(_) = running.join_next(), if !running.is_empty() => {}
+            Ok(hint) = hints.recv() => heed(&library, &jobs, hint, &mut hints).await,
             () = tokio::time::sleep(pause) => {}
         }
     }
     // Dropping the set ends the runs; their transactions are undone.
+}
+
+/// Makes due what was hinted at, once those who hint have had time to commit.
+async fn heed(
+    library: &Arc<Library>,
+    jobs: &[&'static Job],
+    first: (String, &'static str),
+    hints: &mut broadcast::Receiver<(String, &'static str)>,
+) {
+    tokio::time::sleep(BREATH).await;
+    let mut wanted = HashSet::from([first]);
+    while let Ok(hint) = hints.try_recv() {
+        wanted.insert(hint);
+    }
+    let Ok(connection) = library.platform().await else { return };
+    for (tenant, name) in wanted {
+        let known = library.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
+        if known && jobs.iter().any(|job| job.name == name) {
+            // Not done soon, it is done when it is due.
+            let _ = row::soon(&connection, &tenant, name).await;
+        }
+    }
 }
 
 /// Takes what is due, and says how long nothing will be.

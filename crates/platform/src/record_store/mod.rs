@@ -2,6 +2,7 @@
 //! with constraints told as refusals, its events and its routes.
 
 pub mod ddl;
+pub mod following;
 pub mod missing_index;
 pub mod read;
 pub mod routes;

@@ -4,7 +4,7 @@
 use crate::database::{Bind, DatabaseError, Flight, Json, Tx};
 use crate::http::Caller;
 use crate::outbox;
-use crate::record_store::{ddl, read, shape_of};
+use crate::record_store::{ddl, following, read, shape_of};
 use crate::tenant::move_stamp;
 use carrel_records::shape::Strictness;
 use carrel_records::{Failure, RecordType, Refusal, time};
@@ -139,6 +139,7 @@ pub fn update(
         format!("UPDATE {} SET doc = $2 WHERE id = $1", record.table),
         vec![ready.id.into(), Bind::Json(text.clone())],
     );
+    following::tell(flight, record.table, tenant, std::iter::once((ready.id, stored, &ready.document)));
     if let Some(topic) = record.events {
         let payload =
             format!("{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"old\":{stored},\"new\":{text}}}");

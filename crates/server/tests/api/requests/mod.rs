@@ -8,3 +8,5 @@ mod print_events;
 mod queue_level;
 mod reports;
 mod rush;
+mod snapshots;
+mod storage;

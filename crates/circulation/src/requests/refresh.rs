@@ -1,0 +1,204 @@
+//! What open requests keep of item, title, people and places follows when those change: a renamed service point, a
+//! new call number, a patron who marries.
+//!
+//! The transaction that changes such a record only remembers that its requests are behind, and only where there are
+//! some; the job `request-snapshots` brings them up to date a moment later, so that neither cataloguers nor scans
+//! wait for each other. Requests that are closed keep what they had.
+
+use super::read::found_in;
+use super::snapshot::{self, Around};
+use super::words;
+use crate::rulebook::Rulebook;
+use carrel_platform::jobs::{self, Job};
+use carrel_platform::record_store::following::Follower;
+use carrel_platform::{Bind, Flight, Tenant};
+use carrel_records::Failure;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Brings what requests keep up to date.
+pub static REFRESH: Job = Job {
+    name: "request-snapshots",
+    every: Duration::from_secs(60),
+    deadline: Duration::from_secs(1800),
+    run: |run| {
+        Box::pin(async move {
+            let changed = refresh(&run.tenant).await?;
+            Ok(format!("{changed} requests brought up to date"))
+        })
+    },
+};
+
+/// The records that requests keep something of.
+pub static FOLLOWS: &[Follower] = &[
+    Follower {
+        table: "item",
+        keeps: &[
+            "/barcode",
+            "/effectiveLocationId",
+            "/effectiveCallNumberComponents",
+            "/effectiveShelvingOrder",
+        ],
+        changed: |flight, tenant, ids| mark(flight, tenant, "item", ids),
+    },
+    Follower {
+        table: "instance",
+        keeps: &["/title", "/identifiers"],
+        changed: |flight, tenant, ids| mark(flight, tenant, "instance", ids),
+    },
+    Follower {
+        table: "users",
+        keeps: &["/barcode", "/personal/lastName", "/personal/firstName", "/personal/middleName"],
+        changed: |flight, tenant, ids| mark(flight, tenant, "user", ids),
+    },
+    Follower {
+        table: "location",
+        keeps: &["/name", "/primaryServicePoint"],
+        changed: |flight, tenant, ids| mark(flight, tenant, "location", ids),
+    },
+    Follower {
+        table: "service_point",
+        keeps: &["/name"],
+        changed: |flight, tenant, ids| mark(flight, tenant, "service point", ids),
+    },
+];
+
+/// The open requests `r` of a record `$1`.
+fn requests_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "item" => "r.item_id = $1",
+        "instance" => "r.instance_id = $1",
+        "user" => "(r.requester_id = $1 OR r.doc->>'proxyUserId' = ($1::uuid)::text)",
+        "location" => "r.doc->'item'->>'itemEffectiveLocationId' = ($1::uuid)::text",
+        "service point" => {
+            "(r.pickup_service_point_id = $1 OR r.doc->'item'->>'retrievalServicePointId' = ($1::uuid)::text)"
+        }
+        _ => return None,
+    })
+}
+
+/// Remembers the records that somebody waits for.
+fn mark(flight: &mut Flight, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
+    let somebody_waits = match kind {
+        "item" => "EXISTS (SELECT 1 FROM request r WHERE r.item_id = one.id AND r.is_open)",
+        "instance" => "EXISTS (SELECT 1 FROM request r WHERE r.instance_id = one.id AND r.is_open)",
+        "user" => {
+            "(EXISTS (SELECT 1 FROM request r WHERE r.requester_id = one.id AND r.is_open)
+              OR EXISTS (SELECT 1 FROM request r WHERE r.doc->>'proxyUserId' = one.id::text AND r.is_open))"
+        }
+        // Places are few and change seldom.
+        _ => "true",
+    };
+    flight.add(
+        format!(
+            "INSERT INTO request_snapshot_due (kind, id, marks)
+             SELECT $1, one.id, 1 FROM unnest($2::uuid[]) AS one (id) WHERE {somebody_waits} ORDER BY one.id
+             ON CONFLICT (kind, id) DO UPDATE SET marks = request_snapshot_due.marks + 1"
+        ),
+        vec![kind.into(), ids.into()],
+    );
+    jobs::hint(tenant, REFRESH.name);
+}
+
+/// Requests are brought up to date this many at a time.
+const PAGE: i64 = 200;
+
+/// Brings the requests of all remembered records up to date; gives the number of those that were behind.
+async fn refresh(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
+    let mut changed = 0;
+    loop {
+        let rows = tenant
+            .writer()
+            .await?
+            .query("SELECT kind, id, marks FROM request_snapshot_due ORDER BY kind, id LIMIT 100", vec![])
+            .await?;
+        if rows.is_empty() {
+            return Ok(changed);
+        }
+        for row in &rows {
+            let (kind, id, marks): (String, Uuid, i64) = (row.get(0), row.get(1), row.get(2));
+            if let Some(which) = requests_of(&kind) {
+                let mut last = Uuid::nil();
+                while let Some(page) = refresh_page(tenant, which, id, last).await? {
+                    changed += page.changed;
+                    last = page.last;
+                }
+            }
+            tenant
+                .writer()
+                .await?
+                .query(
+                    "DELETE FROM request_snapshot_due WHERE kind = $1 AND id = $2 AND marks = $3",
+                    vec![kind.into(), id.into(), marks.into()],
+                )
+                .await?;
+        }
+    }
+}
+
+struct Page {
+    last: Uuid,
+    changed: usize,
+}
+
+/// The next requests of a record, their queues held: who changes a request elsewhere holds its queue too.
+async fn refresh_page(
+    tenant: &Arc<Tenant>,
+    which: &str,
+    id: Uuid,
+    after: Uuid,
+) -> Result<Option<Page>, Failure> {
+    let mut tx = tenant.begin().await?;
+    let page = format!(
+        "SELECT r.id FROM request r WHERE r.is_open AND {which} AND r.id > $2 ORDER BY r.id LIMIT {PAGE}"
+    );
+    let binds: Vec<Bind> = vec![id.into(), after.into()];
+    let mut flight = Flight::new();
+    flight.add(
+        format!(
+            "SELECT id FROM request_queue WHERE id IN (SELECT queue_id FROM request WHERE id IN ({page}))
+             ORDER BY id FOR UPDATE"
+        ),
+        binds.clone(),
+    );
+    let stamp = flight.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let landed = tx.fly(flight).await?;
+    // At least as new as the change that is followed.
+    let stamp: i64 = landed.first(stamp).map_or(0, |row| row.get(0));
+    let book = Rulebook::at_least(tenant, stamp).await?;
+    let page = format!("SELECT request.*, request.id AS place FROM request WHERE id IN ({page})");
+    let found = found_in(&mut tx, &page, binds).await?;
+    let Some(last) = found.last().and_then(|found| words::id(&found.document, "id")) else {
+        return Ok(None);
+    };
+    let (mut ids, mut patches) = (Vec::new(), Vec::new());
+    for found in &found {
+        let around = Around {
+            item: found.item.as_ref(),
+            title: found.title.as_ref(),
+            requester: found.requester.as_ref(),
+            proxy: found.proxy.as_ref(),
+        };
+        let mut fresh = found.document.clone();
+        snapshot::write(&mut fresh, &around, &book);
+        let patch: Map<String, Value> =
+            fresh.into_iter().filter(|(key, value)| found.document.get(key) != Some(value)).collect();
+        if let (Some(id), false) = (words::id(&found.document, "id"), patch.is_empty()) {
+            ids.push(id);
+            patches.push(Value::Object(patch).to_string());
+        }
+    }
+    let changed = ids.len();
+    let mut flight = Flight::new();
+    if changed > 0 {
+        flight.add(
+            "UPDATE request SET doc = request.doc || fresh.patch::jsonb
+             FROM unnest($1::uuid[], $2::text[]) AS fresh (id, patch) WHERE request.id = fresh.id",
+            vec![ids.into(), Bind::Jsons(patches)],
+        );
+    }
+    tx.fly_and_commit(flight).await?;
+    Ok(Some(Page { last, changed }))
+}

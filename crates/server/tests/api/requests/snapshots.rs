@@ -1,0 +1,121 @@
+//! What requests keep of the records around them stays true.
+
+use carrel_platform::jobs::{self, Pace, Runner};
+use carrel_testkit::queues::placed;
+use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use serde_json::{Value, json};
+use std::time::Duration;
+use uuid::Uuid;
+
+struct Asked {
+    library: LendingLibrary,
+    book: Book,
+    patron: TestPatron,
+    hold: Uuid,
+    node: Runner,
+}
+
+/// A hold, and a node that does the work in the background.
+async fn asked() -> Asked {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    library.check_out(&book, &library.patron().await).await.expect(201);
+    let hold = placed(&library.asks_for(&book, &patron, "Hold", library.main_desk).await);
+    let house = &library.library.library;
+    let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
+    let node = jobs::start_with(house, house.jobs(), pace);
+    Asked { library, book, patron, hold, node }
+}
+
+impl Asked {
+    /// Changes a record whose path and document are known.
+    async fn changes(&self, path: &str, differs: Value) {
+        let mut record = self.library.admin().get(path).await.expect(200);
+        for (key, value) in differs.as_object().expect("an object of differences") {
+            record[key] = value.clone();
+        }
+        self.library.admin().put(path, &record).await.expect(204);
+    }
+
+    /// Waits until the stored request says so.
+    async fn comes_to_say(self, pointer: &str, expected: &str) {
+        for _ in 0..200 {
+            let request = self.library.stored_request(self.hold).await;
+            if request.pointer(pointer).and_then(Value::as_str) == Some(expected) {
+                self.node.stop().await;
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let request = self.library.stored_request(self.hold).await;
+        panic!("{pointer} never came to be {expected}: {request:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_barcode_of_the_item() {
+    let asked = asked().await;
+    let path = format!("/item-storage/items/{}", asked.book.id);
+    asked.changes(&path, json!({"barcode": "renewed-label"})).await;
+    asked.comes_to_say("/item/barcode", "renewed-label").await;
+}
+
+#[tokio::test]
+async fn a_new_call_number_of_the_holdings() {
+    let asked = asked().await;
+    let path = format!("/holdings-storage/holdings/{}", asked.book.holdings);
+    asked.changes(&path, json!({"callNumber": "QA 76.9"})).await;
+    asked.comes_to_say("/searchIndex/callNumberComponents/callNumber", "QA 76.9").await;
+}
+
+#[tokio::test]
+async fn a_corrected_title() {
+    let asked = asked().await;
+    let path = format!("/instance-storage/instances/{}", asked.book.instance);
+    asked.changes(&path, json!({"title": "Corrected"})).await;
+    asked.comes_to_say("/instance/title", "Corrected").await;
+}
+
+#[tokio::test]
+async fn a_patron_who_takes_another_name() {
+    let asked = asked().await;
+    let path = format!("/users/{}", asked.patron.id);
+    asked.changes(&path, json!({"personal": {"lastName": "Married", "preferredContactTypeId": "002"}})).await;
+    asked.comes_to_say("/requester/lastName", "Married").await;
+}
+
+#[tokio::test]
+async fn a_renamed_location() {
+    let asked = asked().await;
+    let path = format!("/locations/{}", asked.library.location);
+    asked.changes(&path, json!({"name": "Annex"})).await;
+    asked.comes_to_say("/item/itemEffectiveLocationName", "Annex").await;
+}
+
+#[tokio::test]
+async fn a_renamed_pickup_service_point() {
+    let asked = asked().await;
+    let path = format!("/service-points/{}", asked.library.main_desk.0);
+    asked.changes(&path, json!({"name": "Front desk"})).await;
+    asked.comes_to_say("/searchIndex/pickupServicePointName", "Front desk").await;
+}
+
+#[tokio::test]
+async fn what_nobody_asks_for_leaves_no_work() {
+    let asked = asked().await;
+    asked.node.stop().await;
+    let other = asked.library.book().await;
+    let library = &asked.library;
+    let path = format!("/item-storage/items/{}", other.id);
+    let mut record = library.admin().get(&path).await.expect(200);
+    record["barcode"] = "unwanted".into();
+    library.admin().put(&path, &record).await.expect(204);
+    // Neither does a change of what no request keeps.
+    let path = format!("/item-storage/items/{}", asked.book.id);
+    let mut record = library.admin().get(&path).await.expect(200);
+    record["accessionNumber"] = "2".into();
+    library.admin().put(&path, &record).await.expect(204);
+    let database = library.library.database().await;
+    let row = database.query_one("SELECT count(*) FROM request_snapshot_due", &[]).await.expect("counted");
+    assert_eq!(row.get::<_, i64>(0), 0);
+}
