@@ -39,6 +39,7 @@ pub fn wing() -> Wing {
         name: "circulation",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
+        steps: &[],
         routes: |router: &mut Router| {
             check_in::connect(router);
             check_out::connect(router);

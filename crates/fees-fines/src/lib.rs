@@ -11,6 +11,7 @@ pub fn wing() -> Wing {
         name: "fees-fines",
         records: records::RECORD_TYPES,
         tables: "",
+        steps: &[],
         routes: |router: &mut Router| {
             policies::connect(router);
         },

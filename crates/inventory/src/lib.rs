@@ -28,6 +28,7 @@ pub fn wing() -> Wing {
         name: "inventory",
         records: records::RECORD_TYPES,
         tables: TABLES,
+        steps: &[],
         routes,
         jobs: &[],
         follows: &[],

@@ -11,6 +11,7 @@ pub fn wing() -> Wing {
         name: "notices",
         records: records::RECORD_TYPES,
         tables: "",
+        steps: &[],
         routes: |router: &mut Router| {
             router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
         },

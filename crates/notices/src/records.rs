@@ -1,9 +1,10 @@
-//! Texts of notices.
+//! Texts of notices, how mail is sent, and what is told on which occasion.
 
-use carrel_records::{PLAIN, RecordType};
+use carrel_records::{PLAIN, RecordType, text, unique};
 
 /// Every record type of this wing.
-pub static RECORD_TYPES: &[&RecordType] = &[&TEMPLATE];
+pub static RECORD_TYPES: &[&RecordType] =
+    &[&TEMPLATE, &SMTP_CONFIGURATION, &EMAIL_SETTING, &EVENT_CONFIGURATION];
 
 /// A text of notices in its languages and formats.
 pub static TEMPLATE: RecordType = RecordType {
@@ -21,6 +22,80 @@ pub static TEMPLATE: RecordType = RecordType {
         scope:string
     ",
     closed: false,
+    ..PLAIN
+};
+
+/// The mail server of the library.
+pub static SMTP_CONFIGURATION: RecordType = RecordType {
+    name: "smtpConfiguration",
+    module: "mod-email",
+    table: "smtp_configuration",
+    path: "/smtp-configuration",
+    collection: "smtpConfigurations",
+    shape: "
+        id:string(uuid)
+        host:string*
+        port:integer*
+        username:string*
+        password:string*
+        ssl:boolean
+        trustAll:boolean
+        loginOption:string(enum=DISABLED|NONE|REQUIRED|XOAUTH2)
+        startTlsOptions:string(enum=DISABLED|OPTIONAL|REQUIRED)
+        expirationHours:integer
+        authMethods:string
+        from:string
+        identities:array<object>
+        identities[].address:string*
+        identities[].name:string
+        emailHeaders:array<object>
+        emailHeaders[].name:string*
+        emailHeaders[].value:string*
+        idleTimeout:integer
+        connectTimeout:integer
+    ",
+    ..PLAIN
+};
+
+/// Other settings of sending mail.
+pub static EMAIL_SETTING: RecordType = RecordType {
+    name: "setting",
+    module: "mod-email",
+    // FOLIO's module calls it settings, as another module does in a schema of its own.
+    table: "email_settings",
+    path: "/email/settings",
+    collection: "settings",
+    shape: "
+        id:string(uuid)*
+        scope:string(enum=mod-email)*
+        key:string*
+        value:any*
+        userId:string(uuid)
+    ",
+    fields: &[text("key")],
+    unique: &[unique(&["key"])],
+    optimistic_locking: true,
+    ..PLAIN
+};
+
+/// Which texts go out on an occasion.
+pub static EVENT_CONFIGURATION: RecordType = RecordType {
+    name: "eventConfigEntity",
+    module: "mod-event-config",
+    table: "event_configurations",
+    path: "/eventConfig",
+    collection: "eventEntity",
+    shape: "
+        id:string
+        name:string*
+        active:boolean*
+        templates:array<object>
+        templates[].templateId:string*
+        templates[].outputFormat:string*
+        templates[].deliveryChannel:string*
+    ",
+    fields: &[text("name")],
+    unique: &[unique(&["name"]).keep_accents()],
     ..PLAIN
 };
 

@@ -10,6 +10,8 @@ CREATE TABLE IF NOT EXISTS platform.tenant (
     lenient boolean NOT NULL DEFAULT false
 );
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS lenient boolean NOT NULL DEFAULT false;
+-- The newest release that has brought the schema up to date: an older one leaves it alone.
+ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS release text NOT NULL DEFAULT '';
 CREATE TABLE IF NOT EXISTS platform.signing_key (
     id integer PRIMARY KEY CHECK (id = 1),
     secret text NOT NULL

@@ -1,15 +1,18 @@
 //! A tenant is a schema and a role; the library is all tenants that this node serves.
 
+mod tables;
+
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
 use crate::jobs::{self, Job};
-use crate::record_store::{ddl, following};
+use crate::record_store::{following, upgrade};
+use crate::replicas::Replicas;
 use crate::token::Keys;
 use crate::wing::Wing;
 use carrel_records::{Failure, RecordType};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -36,7 +39,15 @@ struct TenantPools {
     writer: OpenPool,
     /// The primary, for clients' queries.
     reader: OpenPool,
-    replicas: Vec<OpenPool>,
+    replicas: Replicas,
+}
+
+impl TenantPools {
+    fn close(&self) {
+        self.writer.close();
+        self.reader.close();
+        self.replicas.close();
+    }
 }
 
 /// How the server behaves, from its configuration.
@@ -86,8 +97,8 @@ pub struct Library {
     started: Instant,
 }
 
-/// A replica gets this many chances, four milliseconds apart, before the primary answers.
-const TRIES_TO_CATCH_UP: usize = 4;
+/// This program's release.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// The stamp is asked for again after this time, should a notification have been missed.
 const STAMP_GOOD_FOR: Duration = Duration::from_secs(2);
@@ -160,11 +171,28 @@ impl Library {
         Ok(self.tenant(id))
     }
 
+    /// Lets go of tenants that another node has dropped, and takes in what it has made or renamed.
+    pub async fn look_for_changes(&self) -> Result<(), Failure> {
+        let _one_at_a_time = self.making.lock().await;
+        let connection = self.platform.get().await?;
+        let rows = connection.query("SELECT id FROM platform.tenant", vec![]).await?;
+        drop(connection);
+        let there: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
+        self.tenants.write().expect("no holder of this lock panics").retain(|id, tenant| {
+            if !there.contains(id) {
+                tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
+                tenant.pools.close();
+            }
+            there.contains(id)
+        });
+        self.read_tenants().await
+    }
+
     async fn read_tenants(&self) -> Result<(), Failure> {
         let connection = self.platform.get().await?;
         let rows = connection
             .query(
-                "SELECT id, name, description, declarations, lenient FROM platform.tenant ORDER BY id",
+                "SELECT id, name, description, declarations, lenient, release FROM platform.tenant ORDER BY id",
                 vec![],
             )
             .await?;
@@ -173,7 +201,10 @@ impl Library {
             let (id, name, description, declared): (String, String, String, String) =
                 (row.get(0), row.get(1), row.get(2), row.get(3));
             let lenient = row.get(4);
-            if declared != current {
+            let release: String = row.get(5);
+            if upgrade::is_newer(&release, RELEASE) {
+                tracing::debug!(tenant = id, "tenant {id} was brought up to date by release {release}");
+            } else if declared != current {
                 self.bring_up_to_date(&id, lenient).await?;
             }
             self.keep_tenant(id, name, description, lenient);
@@ -196,7 +227,9 @@ impl Library {
             pools: TenantPools {
                 writer: open(&self.address.primary, Work::Deeds),
                 reader: open(&self.address.primary, Work::Queries),
-                replicas: self.address.replicas.iter().map(|config| open(config, Work::Queries)).collect(),
+                replicas: Replicas::new(
+                    self.address.replicas.iter().map(|config| open(config, Work::Queries)).collect(),
+                ),
             },
             id: id.clone(),
             name,
@@ -264,9 +297,16 @@ impl Library {
         let connection = self.platform.get().await?;
         connection
             .query(
-                "INSERT INTO platform.tenant (id, name, description, declarations, lenient)
-                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING",
-                vec![id.into(), name.into(), description.into(), self.declarations().into(), lenient.into()],
+                "INSERT INTO platform.tenant (id, name, description, declarations, lenient, release)
+                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING",
+                vec![
+                    id.into(),
+                    name.into(),
+                    description.into(),
+                    self.declarations().into(),
+                    lenient.into(),
+                    RELEASE.into(),
+                ],
             )
             .await?;
         tracing::info!(tenant = id, "tenant {id} is ready");
@@ -297,9 +337,7 @@ impl Library {
         let _one_at_a_time = self.making.lock().await;
         let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
         self.tenants.write().expect("no holder of this lock panics").remove(id);
-        tenant.pools.writer.close();
-        tenant.pools.reader.close();
-        tenant.pools.replicas.iter().for_each(|pool| pool.close());
+        tenant.pools.close();
         let schema = &tenant.schema;
         let connection = self.platform.get().await?;
         connection
@@ -334,50 +372,6 @@ impl Library {
         tenant.cache.clear();
         tenant.stamp_is_stale();
         Ok(())
-    }
-
-    /// Creates what the declarations name and the tenant lacks; safe to repeat.
-    async fn bring_up_to_date(&self, id: &str, lenient: bool) -> Result<(), Failure> {
-        let schema = schema_of(id);
-        let connection = self.platform.get().await?;
-        let mut script = format!(
-            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('{schema}'));\nSET LOCAL ROLE {schema};\nSET LOCAL search_path TO {schema}, carrel;\nSET LOCAL lock_timeout = 0;\n"
-        );
-        script.push_str(&self.tables(lenient));
-        if lenient {
-            script.push_str(ddl::WITHOUT_REFERENCES);
-        }
-        script.push_str("COMMIT;");
-        if let Err(error) = connection.client().batch_execute(&script).await {
-            let _ = connection.client().batch_execute("ROLLBACK").await;
-            return Err(failure(error, "making the tenant's tables"));
-        }
-        connection
-            .query(
-                "UPDATE platform.tenant SET declarations = $2 WHERE id = $1",
-                vec![id.into(), self.declarations().into()],
-            )
-            .await?;
-        Ok(())
-    }
-
-    fn tables(&self, lenient: bool) -> String {
-        let mut script = String::from(include_str!("tenant.sql"));
-        script.push_str(&ddl::tables(&self.records, lenient));
-        for wing in &self.wings {
-            script.push_str(wing.tables);
-            script.push('\n');
-        }
-        script
-    }
-
-    /// A fingerprint of all that a tenant's schema holds.
-    fn declarations(&self) -> String {
-        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        for byte in self.tables(false).bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        format!("{hash:016x}")
     }
 
     async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
@@ -417,42 +411,15 @@ impl Tenant {
     /// A connection for plain reading: a replica that has replayed every commit acknowledged so far, by
     /// whichever node, else the primary. So everybody reads his own writes.
     pub async fn reader(&self) -> Result<Connection, Failure> {
-        if !self.pools.replicas.is_empty()
-            && let Some(connection) = self.caught_up_replica().await
-        {
-            return Ok(connection);
+        match self.pools.replicas.caught_up(&self.pools.reader).await {
+            Some(connection) => Ok(connection),
+            None => self.pools.reader.get().await,
         }
-        self.pools.reader.get().await
     }
 
-    async fn caught_up_replica(&self) -> Option<Connection> {
-        let primary = self.pools.reader.get().await.ok()?;
-        let rows = primary.query("SELECT pg_current_wal_flush_lsn()::text", vec![]).await.ok()?;
-        let written: String = rows.first()?.get(0);
-        drop(primary);
-        for replica in &self.pools.replicas {
-            let connection = match replica.get().await {
-                Ok(connection) => connection,
-                Err(error) => {
-                    tracing::warn!(tenant = self.id, error = %error, "a replica cannot be reached");
-                    continue;
-                }
-            };
-            for _ in 0..TRIES_TO_CATCH_UP {
-                let asked = connection
-                    .query(
-                        "SELECT coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)",
-                        vec![written.as_str().into()],
-                    )
-                    .await;
-                match asked {
-                    Ok(rows) if rows.first().is_some_and(|row| row.get(0)) => return Some(connection),
-                    Ok(_) => tokio::time::sleep(Duration::from_millis(4)).await,
-                    Err(_) => break,
-                }
-            }
-        }
-        None
+    /// For each replica whether it is in use, and how many bytes it was behind when last asked.
+    pub fn replicas(&self) -> Vec<(bool, i64)> {
+        self.pools.replicas.state()
     }
 
     /// (open, idle, waiting) connections to the primary.

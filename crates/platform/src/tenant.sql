@@ -18,3 +18,11 @@ CREATE TABLE IF NOT EXISTS stand_in (
     doc jsonb NOT NULL,
     PRIMARY KEY (kind, id)
 );
+-- What was made from declarations, by which definition, and which steps of upgrades this tenant has behind it.
+CREATE TABLE IF NOT EXISTS made (
+    kind text NOT NULL,
+    on_table text NOT NULL,
+    name text NOT NULL,
+    definition text NOT NULL,
+    PRIMARY KEY (kind, on_table, name)
+);

@@ -3,6 +3,7 @@
 use crate::http::Router;
 use crate::jobs::Job;
 use crate::record_store::following::Follower;
+use crate::record_store::upgrade::Step;
 use carrel_records::RecordType;
 
 /// One area of the library: its records, its tables beyond the declared ones, its routes.
@@ -11,6 +12,8 @@ pub struct Wing {
     pub records: &'static [&'static RecordType],
     /// SQL run in a new tenant's schema after the declared tables exist; may be run again.
     pub tables: &'static str,
+    /// Changes to what stood before, in the order in which they came; new tenants have them behind them.
+    pub steps: &'static [Step],
     /// Connects handlers to routes of the surface.
     pub routes: fn(&mut Router),
     /// What it has done in the background for each tenant.

@@ -41,3 +41,9 @@ pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<
     tenant.stamp_is_stale();
     Ok(Appointed::Now)
 }
+
+/// Whether anybody can log in to the tenant.
+pub async fn has_staff(tenant: &Tenant) -> Result<bool, Failure> {
+    let rows = tenant.writer().await?.query("SELECT 1 FROM auth_credentials LIMIT 1", vec![]).await?;
+    Ok(!rows.is_empty())
+}

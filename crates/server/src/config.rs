@@ -1,10 +1,16 @@
 //! Configuration: flags first, then the environment, then one TOML file, then what is usual.
 
+use carrel_platform::private_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use clap::Args;
 use serde::Deserialize;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+/// The private PostgreSQL has 300; tests, the lab and people who look in need some.
+const MOST_OF_PRIVATE: usize = 250;
+/// The shortest secret between a gateway and this server.
+const SHORTEST_SECRET: usize = 16;
 
 /// What can be set, each by a flag, an environment variable, or a line of the file.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
@@ -62,6 +68,8 @@ pub struct Settings {
 pub struct Resolved {
     pub listen: SocketAddr,
     pub data: PathBuf,
+    /// What to tell the operator about the data directory.
+    pub about_data: Option<String>,
     pub database: Option<String>,
     pub replicas: Vec<String>,
     pub connections: usize,
@@ -84,8 +92,7 @@ impl Settings {
         let database = self.database.or(file.database);
         let replicas = if self.replica.is_empty() { file.replica } else { self.replica };
         for text in database.iter().chain(&replicas) {
-            text.parse::<tokio_postgres::Config>()
-                .map_err(|error| format!("the database address '{}': {error}", without_password(text)))?;
+            crate::database::refuse(text)?;
         }
         if database.is_none() && !replicas.is_empty() {
             return Err("--replica needs --database: a private PostgreSQL has no replicas".into());
@@ -102,22 +109,59 @@ impl Settings {
         if connections == 0 || tenant_connections == 0 {
             return Err("at least one database connection is needed".into());
         }
+        if database.is_none() && connections > MOST_OF_PRIVATE {
+            return Err(format!(
+                "{connections} connections are more than the private PostgreSQL gives: at most {MOST_OF_PRIVATE}"
+            ));
+        }
+        let largest_body = self.largest_body.or(file.largest_body).unwrap_or(64);
+        if !(1..=4096).contains(&largest_body) {
+            return Err(format!("--largest-body is in MiB, from 1 to 4096, and not {largest_body}"));
+        }
+        match &gateway_secret {
+            Some(secret) if secret.len() < SHORTEST_SECRET => {
+                return Err(format!("--gateway-secret needs at least {SHORTEST_SECRET} characters"));
+            }
+            None if behind_gateway && !ip.is_loopback() => {
+                return Err(format!(
+                    "--behind-gateway on {ip} trusts whoever can reach it: listen on loopback or give a --gateway-secret"
+                ));
+            }
+            _ => {}
+        }
+        let (data, about_data) = match self.data.or(file.data) {
+            Some(data) => (data, None),
+            None => usual_data_directory(&PathBuf::from(
+                std::env::var_os("CARREL_USUAL_DATA").unwrap_or_else(|| "data".into()),
+            )),
+        };
         Ok(Resolved {
             listen: SocketAddr::new(ip, self.port.or(file.port).unwrap_or(9130)),
-            data: self.data.or(file.data).unwrap_or_else(|| PathBuf::from("data")),
-            database,
+            data,
+            about_data: about_data.filter(|_| database.is_none()),
             replicas,
             connections,
             tenant_connections,
+            database,
             manner: carrel_platform::tenant::Manner {
                 behind_gateway,
                 gateway_secret,
                 makes_tenants,
-                largest_body: self.largest_body.or(file.largest_body).unwrap_or(64) * 1024 * 1024,
+                largest_body: largest_body * 1024 * 1024,
                 secure_cookies: self.secure_cookies || file.secure_cookies,
                 counts_flights: self.count_flights || file.count_flights,
             },
         })
+    }
+}
+
+impl Resolved {
+    /// The private PostgreSQL needs its programs on this machine.
+    pub fn refuse_if_there_is_no_postgres(&self) -> Result<(), String> {
+        match self.database.is_none() && find_programs().is_none() {
+            true => Err(HOW_TO_INSTALL.into()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -144,7 +188,7 @@ impl fmt::Display for Resolved {
     }
 }
 
-fn without_password(address: &str) -> String {
+pub fn without_password(address: &str) -> String {
     let mut shown: Vec<String> = Vec::new();
     for word in address.split(' ') {
         if word.starts_with("password=") {
@@ -173,9 +217,28 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_told() {
-        let settings = Settings { make_tenants: true, ..Settings::default() };
-        assert!(settings.resolve().is_err());
-        let settings = Settings { replica: vec!["host=db".into()], ..Settings::default() };
-        assert!(settings.resolve().is_err());
+        let usual = Settings::default;
+        let open: IpAddr = Ipv4Addr::UNSPECIFIED.into();
+        let database = Some("host=db user=carrel".to_owned());
+        let table = [
+            (Settings { make_tenants: true, ..usual() }, "belong to --behind-gateway"),
+            (Settings { replica: vec!["host=db".into()], ..usual() }, "--replica needs --database"),
+            (Settings { behind_gateway: true, listen: Some(open), ..usual() }, "trusts whoever can reach it"),
+            (
+                Settings { behind_gateway: true, gateway_secret: Some("short".into()), ..usual() },
+                "at least 16 characters",
+            ),
+            (Settings { connections: Some(0), ..usual() }, "at least one database connection"),
+            (Settings { connections: Some(1000), ..usual() }, "more than the private PostgreSQL gives"),
+            (Settings { largest_body: Some(0), ..usual() }, "in MiB, from 1 to 4096"),
+            (Settings { config: Some("/nowhere.toml".into()), ..usual() }, "the configuration /nowhere.toml"),
+            (Settings { database: Some("host=db sslmode=require".into()), ..usual() }, "asks for TLS"),
+        ];
+        for (settings, words) in table {
+            let told = settings.resolve().expect_err(words);
+            assert!(told.contains(words), "{told}");
+        }
+        let good = Settings { database, connections: Some(1000), ..usual() };
+        assert!(good.resolve().is_ok());
     }
 }

@@ -4,10 +4,12 @@
 pub mod administrator;
 mod background;
 pub mod config;
+mod database;
 pub mod demo;
 pub mod first_records;
 pub mod gateway;
 pub mod laboratory;
+pub mod openapi;
 pub mod outside;
 pub mod serve;
 pub mod tenants;

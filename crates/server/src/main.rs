@@ -59,9 +59,13 @@ fn main() -> ExitCode {
         Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
         Command::Tenant { command } => run(tenants::run(command)),
         Command::Lab { command } => run(laboratory::run(command)),
-        Command::Config { command: ConfigCommand::Check(settings) } => settings.resolve().map(|settings| {
-            println!("{settings}");
-        }),
+        Command::Config { command: ConfigCommand::Check(settings) } => {
+            settings.resolve().and_then(|settings| {
+                settings.refuse_if_there_is_no_postgres()?;
+                println!("{settings}");
+                Ok(())
+            })
+        }
         Command::Routes { missing } => {
             outside::print_routes(missing);
             Ok(())

@@ -4,7 +4,7 @@ use carrel_platform::http::{App, BOUNDS};
 use carrel_platform::record_store::missing_index;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, RwLock, Weak};
@@ -32,11 +32,9 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/", start_page);
     router.on("GET", "/admin/health", health);
     router.on("GET", "/metrics", metrics);
-    router.on(
-        "GET",
-        "/openapi.json",
-        |call| async move { Ok(Answer::json(&openapi(&house_of(&call)?.router))) },
-    );
+    router.on("GET", "/openapi.json", |call| async move {
+        Ok(Answer::json(&crate::openapi::document(&house_of(&call)?.router, &call.library.records)))
+    });
     router.on("GET", "/api-docs", api_page);
     router.on("GET", "/admin/missing-indexes", missing_indexes);
     // No consortium here; clients ask for one and take 404 for no.
@@ -149,52 +147,6 @@ fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * 4096)
-}
-
-/// The API document, from the table of routes.
-pub fn openapi(router: &Router) -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for place in router.places() {
-        let route = place.route;
-        if !["GET", "POST", "PUT", "DELETE", "PATCH"].contains(&route.method.as_str()) {
-            continue;
-        }
-        let parameters: Vec<Value> = route
-            .path
-            .split('/')
-            .filter_map(|level| level.strip_prefix('{')?.strip_suffix('}'))
-            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-            .collect();
-        let built = place.handler.is_some();
-        let mut responses = json!({
-            "401": {"description": "No token, or one that is no good"},
-            "403": {"description": "A permission is lacking"},
-        });
-        let good = match route.method.as_str() {
-            "POST" => "201",
-            "PUT" | "DELETE" => "204",
-            _ => "200",
-        };
-        responses[if built { good } else { "501" }] =
-            json!({"description": if built { "Done" } else { "Known, and not built yet" }});
-        let operation = json!({
-            "tags": [route.module],
-            "operationId": format!("{} {}", route.method, route.path),
-            "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
-            "parameters": parameters,
-            "responses": responses,
-            "x-permissions": route.permissions,
-            "x-built": built,
-        });
-        let entry = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
-        entry[route.method.to_lowercase()] = operation;
-    }
-    json!({
-        "openapi": "3.0.3",
-        "info": {"title": "Carrel", "version": env!("CARGO_PKG_VERSION"),
-                 "description": "FOLIO's public API, answered by one program."},
-        "paths": paths,
-    })
 }
 
 async fn api_page(call: Call) -> Result<Answer, Failure> {

@@ -1,12 +1,14 @@
 //! Starting and stopping: database, tenants, listener.
 
 use crate::config::Resolved;
+use crate::database;
 use crate::wings;
 use carrel_platform::Library;
 use carrel_platform::database::Address;
 use carrel_platform::http::App;
 use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// A running house, before it listens.
@@ -20,8 +22,15 @@ pub struct House {
 pub async fn open(settings: &Resolved) -> Result<House, String> {
     let parse = |text: &String| text.parse().map_err(|error| format!("the database address: {error}"));
     let (primary, postgres) = match &settings.database {
-        Some(text) => (parse(text)?, None),
+        Some(text) => {
+            let primary: tokio_postgres::Config = parse(text)?;
+            database::wait_for(&primary).await?;
+            (primary, None)
+        }
         None => {
+            if let Some(sentence) = &settings.about_data {
+                eprintln!("carrel: {sentence}");
+            }
             let data = settings.data.clone();
             let postgres =
                 tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
@@ -57,7 +66,7 @@ pub fn app(library: &Arc<Library>) -> Arc<App> {
 
 /// `carrel serve`.
 pub async fn serve(settings: Resolved) -> Result<(), String> {
-    let house = open(&settings).await?;
+    let house = unless_stopped(open(&settings)).await?;
     listen(&settings, &house, |_| {}).await?;
     stop(house).await;
     Ok(())
@@ -83,7 +92,15 @@ pub async fn listen(
     tracing::info!("listening on http://{address}");
     ready(address);
     let jobs = carrel_platform::jobs::start(&house.library);
-    let served = carrel_platform::http::serve(app, listener, asked_to_stop()).await;
+    let looking = tokio::spawn(look_for_changes(Arc::downgrade(&house.library)));
+    let served = tokio::select! {
+        served = carrel_platform::http::serve(app, listener, asked_to_stop()) => served,
+        () = waited_long_enough() => {
+            tracing::warn!("stopping without waiting longer for the calls under way");
+            Ok(())
+        }
+    };
+    looking.abort();
     jobs.stop().await;
     served.map_err(|error| format!("serving ended: {error}"))
 }
@@ -95,6 +112,33 @@ pub async fn stop(house: House) {
     drop(library);
     if let Some(postgres) = postgres {
         let _ = tokio::task::spawn_blocking(move || postgres.stop()).await;
+    }
+}
+
+/// Does the work, or gives it up when the operator says so; what the work has started is stopped with it.
+pub async fn unless_stopped<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    tokio::select! {
+        done = work => done,
+        () = asked_to_stop() => Err("stopped before it was done".into()),
+    }
+}
+
+/// After the wish to stop, calls under way have ten seconds; a second wish ends their time.
+async fn waited_long_enough() {
+    asked_to_stop().await;
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs(10)) => {}
+        () = asked_to_stop() => {}
+    }
+}
+
+/// Other nodes make and drop tenants, too.
+async fn look_for_changes(library: Weak<Library>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let Some(library) = library.upgrade() else { return };
+        // A database that cannot be reached is told by the calls that need it.
+        let _ = library.look_for_changes().await;
     }
 }
 

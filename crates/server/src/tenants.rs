@@ -1,4 +1,4 @@
-//! `carrel tenant create | list | drop`: tenants from the command line, without a running server.
+//! `carrel tenant create | list | upgrade | drop`: tenants from the command line, without a running server.
 //!
 //! A tenant's first administrator comes to be here, with a password of the operator's choice; there is no
 //! default one.
@@ -30,6 +30,14 @@ pub enum TenantCommand {
         #[command(flatten)]
         settings: Box<Settings>,
     },
+    /// Bring tenants up to date ahead of the start of a new release, and take away what no release needs any more.
+    /// To be run when no older program uses the database.
+    Upgrade {
+        /// One tenant; all where none is named.
+        id: Option<String>,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
     /// Delete a tenant with all its data.
     Drop {
         id: String,
@@ -49,25 +57,33 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
     match command {
         TenantCommand::Create { id, admin, name, settings } => {
             let password = password()?;
-            let house = serve::open(&settings.resolve()?).await?;
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             let done = create(&house, &id, &admin, name.as_deref().unwrap_or(&id), &password).await;
             serve::stop(house).await;
             println!("{}", done?);
             Ok(())
         }
         TenantCommand::List { settings } => {
-            let house = serve::open(&settings.resolve()?).await?;
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             for tenant in house.library.tenants() {
                 println!("{}\t{}", tenant.id, tenant.name);
             }
             serve::stop(house).await;
             Ok(())
         }
+        TenantCommand::Upgrade { id, settings } => {
+            // Opening brings every tenant up to date.
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = tidy(&house, id.as_deref()).await;
+            serve::stop(house).await;
+            done?.iter().for_each(|line| println!("{line}"));
+            Ok(())
+        }
         TenantCommand::Drop { id, yes, settings } => {
             if !yes {
                 return Err(format!("this deletes all data of tenant '{id}': say --yes if that is meant"));
             }
-            let house = serve::open(&settings.resolve()?).await?;
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             let done = house.library.drop_tenant(&id).await;
             serve::stop(house).await;
             match done.map_err(|failure| failure.to_string())? {
@@ -79,6 +95,21 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
     }
 }
 
+async fn tidy(house: &serve::House, id: Option<&str>) -> Result<Vec<String>, String> {
+    let mut lines = Vec::new();
+    for tenant in house.library.tenants() {
+        if id.is_none_or(|id| id == tenant.id) {
+            lines.push(format!("tenant '{}' is up to date", tenant.id));
+            let told = house.library.tidy_tenant(&tenant).await.map_err(|failure| failure.to_string())?;
+            lines.extend(told.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    match (id, lines.is_empty()) {
+        (Some(id), true) => Err(format!("there is no tenant '{id}'")),
+        _ => Ok(lines),
+    }
+}
+
 async fn create(
     house: &serve::House,
     id: &str,
@@ -87,6 +118,12 @@ async fn create(
     password: &str,
 ) -> Result<String, String> {
     let told = |failure: carrel_records::Failure| failure.to_string();
+    // One that was made and has nobody yet may get his administrator now.
+    if let Some(tenant) = house.library.find_tenant(id).await.map_err(told)?
+        && administrator::has_staff(&tenant).await.map_err(told)?
+    {
+        return Err(format!("tenant '{id}' is there already; nothing was changed"));
+    }
     let tenant = house.library.create_tenant(id, name, "").await.map_err(told)?;
     match administrator::appoint(&tenant, admin, password).await.map_err(told)? {
         Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),

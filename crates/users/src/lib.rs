@@ -30,6 +30,7 @@ pub fn wing() -> Wing {
         name: "users",
         records: records::RECORD_TYPES,
         tables: TABLES,
+        steps: &[],
         routes: |router: &mut Router| {
             login::connect(router);
             permissions::connect(router);

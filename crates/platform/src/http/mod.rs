@@ -11,5 +11,5 @@ pub use answer::Answer;
 pub use call::{Call, Caller, Query};
 pub use doorkeeper::{Doorkeeper, Permissions};
 pub use pretty::pretty;
-pub use router::{Handler, Router, handler};
+pub use router::{Handler, Place, Router, handler};
 pub use serve::{App, BOUNDS, ModuleFigures, cookie, serve, token_of};

@@ -3,24 +3,62 @@
 use carrel_records::{ForeignKey, RecordType, column_name};
 use std::fmt::Write;
 
-/// Statements for all declared records: tables first, so that references may point anywhere; in a lenient
-/// tenant nothing watches over them.
-pub fn tables(records: &[&'static RecordType], lenient: bool) -> String {
-    let mut script = String::new();
+/// One thing that a declaration makes in a tenant's schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub kind: PartKind,
+    pub table: &'static str,
+    /// Its name; a column's and a reference's own, without the table.
+    pub name: String,
+    /// Makes it where it is not there.
+    pub make: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    Table,
+    /// A generated column: what it holds stands in the documents, too.
+    Column,
+    Reference,
+    Index,
+}
+
+impl PartKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            PartKind::Table => "table",
+            PartKind::Column => "column",
+            PartKind::Reference => "reference",
+            PartKind::Index => "index",
+        }
+    }
+}
+
+/// The parts of all declared records: tables first, so that references may point anywhere; in a lenient tenant
+/// nothing watches over them.
+pub fn parts(records: &[&'static RecordType], lenient: bool) -> Vec<Part> {
+    let mut parts = Vec::new();
     for record in records {
-        table(record, &mut script);
+        parts.extend(table(record));
     }
     for record in records.iter().filter(|_| !lenient) {
         for reference in record.belongs_to.iter().filter(|reference| !reference.loose) {
-            foreign_key(record, reference, &mut script);
+            parts.push(Part {
+                kind: PartKind::Reference,
+                table: record.table,
+                name: foreign_key_name(record, reference),
+                make: foreign_key(record, reference),
+            });
         }
     }
     for record in records {
-        for statement in carrel_cql::sql::index_ddl_of(record, lenient) {
-            let _ = writeln!(script, "{};", statement.trim_end_matches(';'));
+        for make in carrel_cql::sql::index_ddl_of(record, lenient) {
+            let name = make.split_once("IF NOT EXISTS ").and_then(|(_, rest)| rest.split(' ').next());
+            let name = name.expect("an index is made where it does not exist").to_owned();
+            parts.push(Part { kind: PartKind::Index, table: record.table, name, make });
         }
     }
-    script
+    parts
 }
 
 /// Takes out of a schema the foreign keys that hand-written tables have. Rows that belong to others
@@ -46,17 +84,29 @@ fn shortened(name: String) -> String {
     name.chars().take(63).collect()
 }
 
-fn table(record: &RecordType, script: &mut String) {
+/// The table with its columns, and each column by itself for tables that were made without it.
+fn table(record: &RecordType) -> Vec<Part> {
     let table = record.table;
-    let _ = write!(script, "CREATE TABLE IF NOT EXISTS {table} (id uuid PRIMARY KEY, doc jsonb NOT NULL");
+    let mut columns: Vec<(String, String)> = Vec::new();
     for reference in record.belongs_to {
-        let _ = write!(script, ", {}", generated_column(reference));
+        let name = column_name(reference.field);
+        if !columns.iter().any(|(known, _)| *known == name) {
+            columns.push((name, generated_column(reference)));
+        }
     }
-    script.push_str(");\n");
-    for reference in record.belongs_to {
-        let _ =
-            writeln!(script, "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {};", generated_column(reference));
+    let mut make = format!("CREATE TABLE IF NOT EXISTS {table} (id uuid PRIMARY KEY, doc jsonb NOT NULL");
+    for (_, column) in &columns {
+        let _ = write!(make, ", {column}");
     }
+    make.push(')');
+    let mut parts = vec![Part { kind: PartKind::Table, table, name: table.to_owned(), make }];
+    parts.extend(columns.into_iter().map(|(name, column)| Part {
+        kind: PartKind::Column,
+        table,
+        name,
+        make: format!("ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}"),
+    }));
+    parts
 }
 
 fn generated_column(reference: &ForeignKey) -> String {
@@ -70,11 +120,10 @@ fn generated_column(reference: &ForeignKey) -> String {
     format!("{column} uuid GENERATED ALWAYS AS (({expression}->>'{last}')::uuid) STORED")
 }
 
-fn foreign_key(record: &RecordType, reference: &ForeignKey, script: &mut String) {
+fn foreign_key(record: &RecordType, reference: &ForeignKey) -> String {
     let (table, name, column, to) =
         (record.table, foreign_key_name(record, reference), column_name(reference.field), reference.to);
-    let _ = writeln!(
-        script,
-        "DO $$ BEGIN ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({column}) REFERENCES {to} (id); EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
-    );
+    format!(
+        "DO $$ BEGIN ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({column}) REFERENCES {to} (id); EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+    )
 }

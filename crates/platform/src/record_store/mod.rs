@@ -6,6 +6,7 @@ pub mod following;
 pub mod missing_index;
 pub mod read;
 pub mod routes;
+pub mod upgrade;
 pub mod write;
 
 use carrel_records::RecordType;

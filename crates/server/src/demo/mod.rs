@@ -25,7 +25,7 @@ pub async fn demo(settings: Resolved) -> Result<(), String> {
     if settings.manner.behind_gateway {
         return Err("the sample library logs in, which a server behind a gateway does not offer".into());
     }
-    let house = serve::open(&settings).await?;
+    let house = serve::unless_stopped(serve::open(&settings)).await?;
     let outcome = serve_sample(&settings, &house).await;
     serve::stop(house).await;
     outcome
@@ -33,12 +33,15 @@ pub async fn demo(settings: Resolved) -> Result<(), String> {
 
 async fn serve_sample(settings: &Resolved, house: &serve::House) -> Result<(), String> {
     let told = |failure: Failure| failure.to_string();
-    let tenant = house
-        .library
-        .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
-        .await
-        .map_err(told)?;
-    administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(told)?;
+    serve::unless_stopped(async {
+        let tenant = house
+            .library
+            .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
+            .await
+            .map_err(told)?;
+        administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(told)
+    })
+    .await?;
     let (failed, mut failure) = tokio::sync::mpsc::channel(1);
     let serving = serve::listen(settings, house, |address| {
         tokio::spawn(async move {

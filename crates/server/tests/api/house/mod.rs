@@ -5,3 +5,4 @@ mod indexes;
 mod nonsense;
 mod routes;
 mod tenants;
+mod upgrade;

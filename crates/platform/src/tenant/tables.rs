@@ -1,0 +1,126 @@
+//! Making a tenant's tables, and bringing them up to date.
+
+use super::{Library, RELEASE, Tenant, schema_of};
+use crate::database::failure;
+use crate::record_store::{ddl, upgrade};
+use carrel_records::Failure;
+
+impl Library {
+    /// Takes the steps that the tenant has not behind it, and makes what the declarations name and it lacks; safe
+    /// to repeat. All or nothing: who comes second waits for the first.
+    pub(super) async fn bring_up_to_date(&self, id: &str, lenient: bool) -> Result<(), Failure> {
+        let connection = self.platform.get().await?;
+        let client = connection.client();
+        let done = async {
+            client.batch_execute(&self.opening(id)).await?;
+            let made = read_made(client).await?;
+            let parts = ddl::parts(&self.records, lenient);
+            let mut plan = upgrade::plan(&parts, &made);
+            let mut script = String::new();
+            for step in self.wings.iter().flat_map(|wing| wing.steps) {
+                let key = (upgrade::STEP.to_owned(), String::new(), step.name.to_owned());
+                if made.contains_key(&key) {
+                    continue;
+                }
+                // A tenant in which nothing was made yet is new.
+                if !made.is_empty() {
+                    tracing::info!(tenant = id, "tenant {id}: {}", step.name);
+                    script.push_str(step.sql);
+                    script.push_str(";\n");
+                }
+                plan.made.push([key.0, key.1, key.2, upgrade::fingerprint(step.sql)]);
+            }
+            script.push_str(&plan.script);
+            for wing in &self.wings {
+                script.push_str(wing.tables);
+                script.push('\n');
+            }
+            if lenient {
+                script.push_str(ddl::WITHOUT_REFERENCES);
+            }
+            client.batch_execute(&script).await?;
+            let column = |place: usize| plan.made.iter().map(|made| made[place].as_str()).collect::<Vec<_>>();
+            client
+                .execute(
+                    "INSERT INTO made (kind, on_table, name, definition)
+                     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+                     ON CONFLICT (kind, on_table, name) DO UPDATE SET definition = EXCLUDED.definition",
+                    &[&column(0), &column(1), &column(2), &column(3)],
+                )
+                .await?;
+            client.batch_execute("COMMIT").await
+        };
+        if let Err(error) = done.await {
+            let _ = client.batch_execute("ROLLBACK").await;
+            return Err(failure(error, "making the tenant's tables"));
+        }
+        connection
+            .query(
+                "UPDATE platform.tenant SET declarations = $2, release = $3 WHERE id = $1",
+                vec![id.into(), self.declarations().into(), RELEASE.into()],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Takes away what is no longer declared and holds no data of its own, once no older program runs; tells what
+    /// went and what stays.
+    pub async fn tidy_tenant(&self, tenant: &Tenant) -> Result<Vec<String>, Failure> {
+        let connection = self.platform.get().await?;
+        let client = connection.client();
+        let done = async {
+            client.batch_execute(&self.opening(&tenant.id)).await?;
+            let made = read_made(client).await?;
+            let (go, mut told) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
+            for (leftover, statement) in &go {
+                client.batch_execute(statement).await?;
+                client
+                    .execute(
+                        "DELETE FROM made WHERE kind = $1 AND on_table = $2 AND name = $3",
+                        &[&leftover.kind, &leftover.table, &leftover.name],
+                    )
+                    .await?;
+                told.push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
+            }
+            client.batch_execute("COMMIT").await?;
+            Ok(told)
+        };
+        match done.await {
+            Ok(told) => Ok(told),
+            Err(error) => {
+                let _ = client.batch_execute("ROLLBACK").await;
+                Err(failure(error, "tidying the tenant's tables"))
+            }
+        }
+    }
+
+    /// Begins a transaction in the tenant's schema that no other of its kind runs beside.
+    fn opening(&self, id: &str) -> String {
+        let schema = schema_of(id);
+        format!(
+            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('{schema}'));
+             SET LOCAL ROLE {schema}; SET LOCAL search_path TO {schema}, carrel; SET LOCAL lock_timeout = 0;
+             {}",
+            include_str!("../tenant.sql")
+        )
+    }
+
+    /// A fingerprint of all that a tenant's schema holds.
+    pub(super) fn declarations(&self) -> String {
+        let mut all = String::from(include_str!("../tenant.sql"));
+        for part in ddl::parts(&self.records, false) {
+            all.push_str(&part.make);
+            all.push('\n');
+        }
+        for wing in &self.wings {
+            all.push_str(wing.tables);
+            wing.steps.iter().for_each(|step| all.push_str(step.sql));
+        }
+        upgrade::fingerprint(&all)
+    }
+}
+
+async fn read_made(client: &tokio_postgres::Client) -> Result<upgrade::Made, tokio_postgres::Error> {
+    let rows = client.query("SELECT kind, on_table, name, definition FROM made", &[]).await?;
+    Ok(rows.iter().map(|row| ((row.get(0), row.get(1), row.get(2)), row.get(3))).collect())
+}

@@ -1,0 +1,319 @@
+//! The API document: routes from the surface, schemas from the declarations of records.
+
+use carrel_platform::Router;
+use carrel_platform::http::Place;
+use carrel_platform::record_store::shape_of;
+use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
+use carrel_records::{RecordType, Routes};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// The whole document.
+pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
+    let names = names(records);
+    let by_path: HashMap<&str, &'static RecordType> = records
+        .iter()
+        .filter(|record| !record.path.is_empty() && record.routes != Routes::ByHand)
+        .map(|record| (record.path, *record))
+        .collect();
+    let mut paths: Map<String, Value> = Map::new();
+    for place in router.places() {
+        let method = place.route.method.as_str();
+        if ["GET", "POST", "PUT", "DELETE", "PATCH"].contains(&method) {
+            let entry = paths.entry(place.route.path.clone()).or_insert_with(|| json!({}));
+            entry[method.to_lowercase()] = operation(place, &by_path, &names);
+        }
+    }
+    let mut schemas: Map<String, Value> = Map::new();
+    for record in records {
+        let name = &names[&std::ptr::from_ref::<RecordType>(record)];
+        let mut schema = object(&shape_of(record));
+        schema["x-module"] = record.module.into();
+        schemas.insert(name.clone(), schema);
+    }
+    schemas.insert("errors".into(), errors());
+    json!({
+        "openapi": "3.0.3",
+        "info": {"title": "Carrel", "version": env!("CARGO_PKG_VERSION"),
+                 "description": "FOLIO's public API, answered by one program."},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {"type": "apiKey", "in": "header", "name": "X-Okapi-Token"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "folioAccessToken"},
+            },
+        },
+    })
+}
+
+type Names = HashMap<*const RecordType, String>;
+
+/// A record's own name, and with its module where two modules use the same.
+fn names(records: &[&'static RecordType]) -> Names {
+    let count = |name: &str| records.iter().filter(|record| record.name == name).count();
+    records
+        .iter()
+        .map(|record| {
+            let name = match count(record.name) {
+                1 => record.name.to_owned(),
+                _ => format!("{}.{}", record.module, record.name),
+            };
+            (std::ptr::from_ref::<RecordType>(record), name)
+        })
+        .collect()
+}
+
+fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names: &Names) -> Value {
+    let route = place.route;
+    let built = place.handler.is_some();
+    let mut parameters: Vec<Value> = vec![json!({
+        "name": "X-Okapi-Tenant", "in": "header", "schema": {"type": "string"},
+        "description": "The tenant; needed only where no token tells it",
+    })];
+    parameters.extend(
+        route
+            .path
+            .split('/')
+            .filter_map(|level| level.strip_prefix('{')?.strip_suffix('}'))
+            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})),
+    );
+    let collection = by_path.get(route.path.as_str()).copied();
+    let one = route
+        .path
+        .rsplit_once('/')
+        .filter(|(_, last)| last.starts_with('{'))
+        .and_then(|(above, _)| by_path.get(above))
+        .copied();
+    let refers = |record: &'static RecordType| json!({"$ref": format!("#/components/schemas/{}", names[&std::ptr::from_ref(record)])});
+    let single = collection.filter(|record| record.routes == Routes::Single);
+    let (sent, answered) = match (route.method.as_str(), collection, one) {
+        ("GET", Some(record), _) if single.is_none() => {
+            parameters.extend(query_parameters());
+            (None, Some(list_of(record, refers(record))))
+        }
+        ("GET", record @ Some(_), _) | ("GET", _, record @ Some(_)) => (None, record.map(refers)),
+        ("POST", Some(record), _) => (Some(refers(record)), Some(refers(record))),
+        ("PUT", Some(record), _) | ("PUT", _, Some(record)) => (Some(refers(record)), None),
+        ("DELETE", Some(_), _) => {
+            parameters.push(json!({"name": "query", "in": "query", "required": true,
+                "schema": {"type": "string"}, "description": "CQL; which records to delete"}));
+            (None, None)
+        }
+        ("POST" | "PUT" | "PATCH", _, _) => {
+            (Some(json!({"type": "object"})), Some(json!({"type": "object"})))
+        }
+        ("GET", _, _) => (None, Some(json!({}))),
+        _ => (None, None),
+    };
+    let mut operation = json!({
+        "tags": [route.module],
+        "operationId": format!("{} {}", route.method, route.path),
+        "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
+        "parameters": parameters,
+        "responses": responses(place, answered, collection.or(one)),
+        "security": [{"token": []}, {"cookie": []}],
+        "x-permissions": route.permissions,
+        "x-built": built,
+    });
+    if let Some(sent) = sent {
+        operation["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": sent}}});
+    }
+    operation
+}
+
+fn responses(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
+    let text = |description: &str| json!({"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}});
+    let mut responses = json!({
+        "400": text("What was sent cannot be understood; the text says where"),
+        "401": text("No token, or one that is no good"),
+        "403": text("A permission is lacking"),
+        "503": text("The database or a lock cannot be had at the moment; trying again is safe"),
+    });
+    if place.handler.is_none() {
+        responses["501"] = text("Known, and not built yet");
+        return responses;
+    }
+    let method = place.route.method.as_str();
+    let (status, body) = match (method, answered) {
+        ("POST", body) => ("201", body),
+        ("PUT" | "DELETE", _) => ("204", None),
+        (_, body) => ("200", body),
+    };
+    responses[status] = match body {
+        Some(schema) => json!({"description": "Done", "content": {"application/json": {"schema": schema}}}),
+        None => json!({"description": "Done"}),
+    };
+    if place.route.path.contains('{') {
+        responses["404"] = text("There is no such record");
+    }
+    if matches!(method, "POST" | "PUT" | "PATCH") {
+        responses["422"] = json!({"description": "Refused; with all reasons found",
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/errors"}}}});
+    }
+    if method == "PUT" && record.is_some_and(|record| record.optimistic_locking) {
+        responses["409"] = text("Somebody else has changed the record since it was read");
+    }
+    responses
+}
+
+fn query_parameters() -> Vec<Value> {
+    vec![
+        json!({"name": "query", "in": "query", "schema": {"type": "string"}, "description": "CQL"}),
+        json!({"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": i32::MAX, "default": 10}}),
+        json!({"name": "offset", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": i32::MAX, "default": 0}}),
+        json!({"name": "totalRecords", "in": "query", "schema": {"type": "string", "enum": ["exact", "estimated", "none", "auto"], "default": "auto"}}),
+    ]
+}
+
+fn list_of(record: &RecordType, one: Value) -> Value {
+    let mut schema = json!({"type": "object", "required": [record.collection, "totalRecords"], "properties": {
+        record.collection: {"type": "array", "items": one},
+        "totalRecords": {"type": "integer", "minimum": 0},
+    }});
+    if record.result_info {
+        schema["properties"]["resultInfo"] = json!({"type": "object"});
+    }
+    schema
+}
+
+fn object(shape: &Shape) -> Value {
+    let mut schema = json!({"type": "object"});
+    if shape.properties.is_empty() {
+        return schema;
+    }
+    let properties: Map<String, Value> =
+        shape.properties.iter().map(|(name, property)| (name.clone(), value(property))).collect();
+    let required: Vec<&String> = shape
+        .properties
+        .iter()
+        .filter(|(_, property)| property.required && !property.read_only)
+        .map(|(name, _)| name)
+        .collect();
+    schema["properties"] = Value::Object(properties);
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    if shape.closed {
+        schema["additionalProperties"] = false.into();
+    }
+    schema
+}
+
+fn value(property: &Property) -> Value {
+    let mut schema = match property.kind {
+        JsonKind::Text => text(property),
+        JsonKind::Integer => json!({"type": "integer"}),
+        JsonKind::Number => json!({"type": "number"}),
+        JsonKind::Boolean => json!({"type": "boolean"}),
+        JsonKind::Object => object(&property.inner),
+        JsonKind::Array(Element::Text) => json!({"type": "array", "items": text(property)}),
+        JsonKind::Array(Element::Object) => json!({"type": "array", "items": object(&property.inner)}),
+        JsonKind::Array(Element::Any) => json!({"type": "array", "items": {}}),
+        JsonKind::Any => json!({}),
+    };
+    if property.nullable {
+        schema["nullable"] = true.into();
+    }
+    if property.read_only {
+        schema["readOnly"] = true.into();
+    }
+    if let Some(default) = &property.default {
+        schema["default"] = default.clone();
+    }
+    schema
+}
+
+fn text(property: &Property) -> Value {
+    let mut schema = json!({"type": "string"});
+    let format = match property.format {
+        Some(Format::Uuid) => "uuid",
+        Some(Format::DateTime) => "date-time",
+        Some(Format::Date) => "date",
+        Some(Format::Time) => "time",
+        None => "",
+    };
+    if !format.is_empty() {
+        schema["format"] = format.into();
+    }
+    if !property.allowed.is_empty() {
+        schema["enum"] = json!(property.allowed);
+    }
+    schema
+}
+
+/// FOLIO's shape of a refusal.
+fn errors() -> Value {
+    let parameter = json!({"type": "object", "properties": {"key": {"type": "string"}, "value": {"type": "string", "nullable": true}}});
+    let error = json!({"type": "object", "required": ["message"], "properties": {
+        "message": {"type": "string"},
+        "type": {"type": "string"},
+        "code": {"type": "string"},
+        "parameters": {"type": "array", "items": parameter},
+    }});
+    json!({"type": "object", "properties": {
+        "errors": {"type": "array", "items": error},
+        "total_records": {"type": "integer"},
+    }})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> Value {
+        let records: Vec<_> =
+            crate::wings::wings().iter().flat_map(|wing| wing.records.iter().copied()).collect();
+        document(&crate::wings::router(), &records)
+    }
+
+    #[test]
+    fn every_schema_that_is_referred_to_is_there() {
+        fn walk(value: &Value, schemas: &Value, missing: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => map.iter().for_each(|(key, value)| match (key.as_str(), value) {
+                    ("$ref", Value::String(text)) => {
+                        let name = text.trim_start_matches("#/components/schemas/");
+                        if schemas.get(name).is_none() {
+                            missing.push(text.clone());
+                        }
+                    }
+                    _ => walk(value, schemas, missing),
+                }),
+                Value::Array(values) => values.iter().for_each(|value| walk(value, schemas, missing)),
+                _ => {}
+            }
+        }
+        let document = whole();
+        let mut missing = Vec::new();
+        walk(&document, &document["components"]["schemas"], &mut missing);
+        assert_eq!(missing, [""; 0]);
+    }
+
+    #[test]
+    fn a_loan_is_told_with_its_required_properties_and_formats() {
+        let document = whole();
+        let loan = &document["components"]["schemas"]["loan"];
+        assert!(
+            loan["required"].as_array().is_some_and(|all| all.iter().any(|name| name == "action")),
+            "{loan}"
+        );
+        assert_eq!(loan["properties"]["itemId"]["format"], "uuid");
+        let list = &document["paths"]["/loan-storage/loans"]["get"]["responses"]["200"];
+        let of = &list["content"]["application/json"]["schema"]["properties"]["loans"]["items"]["$ref"];
+        assert_eq!(of, "#/components/schemas/loan");
+    }
+
+    #[test]
+    fn every_record_type_has_a_schema_of_its_own_name() {
+        let records: Vec<_> =
+            crate::wings::wings().iter().flat_map(|wing| wing.records.iter().copied()).collect();
+        let document = whole();
+        let schemas = document["components"]["schemas"].as_object().expect("schemas by name");
+        assert_eq!(schemas.len(), records.len() + 1);
+        assert!(
+            schemas.keys().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)))
+        );
+    }
+}
