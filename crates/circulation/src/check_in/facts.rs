@@ -47,10 +47,14 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
-        let has_queue: bool = row.get(3);
-        let facts = read(row)?;
+        let mut has_queue: bool = row.get(3);
+        let mut facts = read(row)?;
+        if let Some(item) = facts.item.as_ref().filter(|item| title_level && item.is_of_another_library()) {
+            queue::add_promised(&mut tx, item, &mut facts.queue).await?;
+            has_queue |= !facts.queue.is_empty();
+        }
         if let (true, Some(item)) = (has_queue, &facts.item) {
-            let queue = queue::id_of(title_level, item.instance_id, Some(item.id));
+            let queue = queue::of_item(title_level, item, &facts.queue);
             if queue != held {
                 held = queue;
                 continue;

@@ -78,14 +78,18 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
-        let has_queue: bool = row.get(6);
+        let mut has_queue: bool = row.get(6);
         let mut facts = read(row)?;
         if way.counts {
             let (loans, fees) = (row.get(10), row.get(11));
             facts.counted = Some(patron_blocks::read(loans, fees, &book, jiff::Timestamp::now()));
         }
+        if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library()) {
+            queue::add_promised(&mut tx, item, &mut facts.queue).await?;
+            has_queue |= !facts.queue.is_empty();
+        }
         if let (true, Some(item)) = (has_queue, &facts.item) {
-            let queue = queue::id_of(way.title_level, item.instance_id, Some(item.id));
+            let queue = queue::of_item(way.title_level, item, &facts.queue);
             if queue != held {
                 held = queue;
                 continue;

@@ -8,7 +8,7 @@
 use crate::desk::{ItemAtDesk, Patron};
 use crate::rulebook::Rulebook;
 use carrel_circulation_rules::PolicyKind;
-use carrel_platform::{Flight, Json};
+use carrel_platform::{Flight, Json, Tx};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -196,6 +196,31 @@ fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> b
 /// The queue that a request stands in: the title's with title-level requests on, else the item's own.
 pub fn id_of(title_level: bool, instance: Option<Uuid>, item: Option<Uuid>) -> Option<Uuid> {
     if title_level { instance } else { item }
+}
+
+/// The queue that an item's scan changes. Who was promised an item of another library asked for it under another
+/// title than the one under which it stands here.
+pub fn of_item(title_level: bool, item: &ItemAtDesk, queue: &[QueuedRequest]) -> Option<Uuid> {
+    let promised = queue.first().filter(|_| item.is_of_another_library());
+    let instance = promised.and_then(|request| request.id_at("instanceId")).or(item.instance_id);
+    id_of(title_level, instance, Some(item.id))
+}
+
+/// Adds to the queue of an item of another library those who were promised it under other titles.
+pub async fn add_promised(tx: &mut Tx, item: &ItemAtDesk, queue: &mut Vec<QueuedRequest>) -> Result<(), Failure> {
+    let rows = tx
+        .query(
+            "SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.instance_id)
+                 ORDER BY r.position)
+             FROM request r LEFT JOIN users u ON u.id = r.requester_id
+             WHERE r.item_id = $1 AND r.is_open AND r.instance_id IS DISTINCT FROM $2",
+            vec![item.id.into(), item.instance_id.into()],
+        )
+        .await?;
+    let mut promised = read(rows.first().and_then(|row| row.get(0)))?;
+    promised.append(queue);
+    *queue = promised;
+    Ok(())
 }
 
 /// Adds the statements that hold a queue until the end of the transaction.

@@ -65,7 +65,8 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
         context["effectiveLocationInstitution"] = named(location.institution_id, &book.institutions);
         context["effectiveLocationDiscoveryDisplayName"] = location.discovery_display_name.clone().into();
         if let Some(primary) = location.primary_service_point.and_then(|id| book.service_points.get(&id)) {
-            context["effectiveLocationPrimaryServicePointName"] = primary.name.as_str().into();
+            let elsewhere = location.effective_location_primary_service_point_name.as_deref();
+            context["effectiveLocationPrimaryServicePointName"] = elsewhere.unwrap_or(&primary.name).into();
         }
     }
     if item.is_of_another_library() {

@@ -30,7 +30,7 @@ impl RequestPolicy {
     pub fn matching(book: &Rulebook, what: &Circumstance) -> Result<RequestPolicy, Failure> {
         let id = book.matching(what, PolicyKind::Request)?.id;
         let record = book.request_policies.get(&id).ok_or_else(|| {
-            Failure::internal(format!(
+            Failure::Misconfigured(format!(
                 "Request policy {id} could not be found, please check circulation rules"
             ))
         })?;

@@ -83,7 +83,8 @@ pub(super) fn item_snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
             && let Some(point) = book.service_points.get(&primary)
         {
             shown.insert("retrievalServicePointId".into(), primary.to_string().into());
-            shown.insert("retrievalServicePointName".into(), point.name.as_str().into());
+            let elsewhere = location.effective_location_primary_service_point_name.as_deref();
+            shown.insert("retrievalServicePointName".into(), elsewhere.unwrap_or(&point.name).into());
         }
     }
     Value::Object(shown)

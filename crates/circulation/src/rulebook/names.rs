@@ -29,6 +29,8 @@ pub struct Location {
     pub primary_service_point: Option<Uuid>,
     pub service_point_ids: Vec<Uuid>,
     pub is_floating_collection: Option<bool>,
+    /// Where the items of another library's location are really fetched from.
+    pub effective_location_primary_service_point_name: Option<String>,
 }
 
 /// A desk.

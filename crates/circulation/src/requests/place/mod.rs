@@ -73,6 +73,12 @@ impl Order {
         if by_item {
             document.insert("requestLevel".into(), "Item".into());
         }
+        // Clients write the level in any case; it is kept as FOLIO spells it.
+        if let Some(Value::String(level)) = document.get_mut("requestLevel")
+            && let Some(known) = ["Item", "Title"].into_iter().find(|known| known.eq_ignore_ascii_case(level))
+        {
+            *level = known.to_owned();
+        }
         Ok(Order { document, overrides, by_item })
     }
 
