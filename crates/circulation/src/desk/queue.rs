@@ -207,7 +207,11 @@ pub fn of_item(title_level: bool, item: &ItemAtDesk, queue: &[QueuedRequest]) ->
 }
 
 /// Adds to the queue of an item of another library those who were promised it under other titles.
-pub async fn add_promised(tx: &mut Tx, item: &ItemAtDesk, queue: &mut Vec<QueuedRequest>) -> Result<(), Failure> {
+pub async fn add_promised(
+    tx: &mut Tx,
+    item: &ItemAtDesk,
+    queue: &mut Vec<QueuedRequest>,
+) -> Result<(), Failure> {
     let rows = tx
         .query(
             "SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.instance_id)

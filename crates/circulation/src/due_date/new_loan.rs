@@ -25,7 +25,9 @@ pub fn due_date_of_new_loan(
 ) -> Result<DueDate, Refusal> {
     let proposed = proposed_for_new_loan(terms, loan)?;
     let limit = limit_at(terms, loan.loan_date);
-    let due = adjusted(terms.policy, proposed, limit, circumstances)?;
+    // The hours that count as current are those in which the loan began, also where it is entered later.
+    let as_it_began = Circumstances { now: loan.loan_date, ..*circumstances };
+    let due = adjusted(terms.policy, proposed, limit, &as_it_began)?;
     let changed_by_hold =
         terms.policy.profile() == Profile::Rolling && alternate_period(terms, loan).is_some();
     Ok(DueDate { changed_by_hold, ..due })
@@ -107,6 +109,20 @@ mod tests {
         let terms = LoanTerms { policy: &policy, schedule, alternate_renewal_schedule: None };
         let loan = NewLoan { loan_date: at("2024-05-06T10:00:00Z"), hold_is_pending };
         proposed_for_new_loan(&terms, &loan).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn a_loan_that_is_entered_days_later_ends_with_the_hours_in_which_it_began() {
+        let policy = policy(json!({"loansPolicy": {
+            "profileId": "Rolling", "period": {"duration": 2, "intervalId": "Hours"},
+            "closedLibraryDueDateManagementId": "END_OF_THE_CURRENT_SERVICE_POINT_HOURS"
+        }}));
+        let terms = LoanTerms { policy: &policy, schedule: None, alternate_renewal_schedule: None };
+        // 2024-05-10 is a Friday; the library closes at 17.
+        let loan = NewLoan { loan_date: at("2024-05-10T16:00:00Z"), hold_is_pending: false };
+        let hours = weekdays();
+        let due = due_date_of_new_loan(&terms, &loan, &circumstances("2024-05-15T10:00:00Z", &hours));
+        assert_eq!(due.map(|due| due.at), Ok(at("2024-05-10T17:00:00Z")));
     }
 
     #[test]

@@ -37,6 +37,12 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
         return Err(Refusal::new(words).with("requestId", sent).into());
     }
     if let Some(mut after) = without_people(&before) {
+        if call.caller.lenient {
+            // The module writes null; its own storage leaves that out, a test suite's stand-in shows it.
+            for key in ["requesterId", "proxyUserId"] {
+                after.insert(key.into(), Value::Null);
+            }
+        }
         if let Some(Value::Object(metadata)) = after.get_mut("metadata") {
             metadata.insert("updatedDate".into(), time::format(call.now).into());
         }
