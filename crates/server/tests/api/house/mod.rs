@@ -1,5 +1,6 @@
 //! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
 
+mod habits;
 mod health;
 mod indexes;
 mod nonsense;

@@ -1,0 +1,102 @@
+//! What load plans and old clients rely on without saying so (workloads, end of section 1). Preflights, content
+//! types and cookies are tried in `users`, the blanks around the colon with check-out.
+
+use carrel_testkit::TestLibrary;
+use serde_json::json;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A call as bytes and the answer as bytes, up to the end of its head.
+async fn exchange(stream: &mut TcpStream, call: &str) -> String {
+    stream.write_all(call.as_bytes()).await.expect("the call goes out");
+    let mut answer = Vec::new();
+    let mut piece = [0; 4096];
+    while !answer.windows(4).any(|end| end == b"\r\n\r\n") {
+        let length = stream.read(&mut piece).await.expect("an answer comes in");
+        assert!(length > 0, "the answer broke off: {}", String::from_utf8_lossy(&answer));
+        answer.extend_from_slice(&piece[..length]);
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn the_token_comes_in_a_header_of_small_letters() {
+    let library = TestLibrary::start().await;
+    let body = json!({"username": "diku_admin", "password": "admin"}).to_string();
+    let call = format!(
+        "POST /authn/login HTTP/1.1\r\nhost: carrel\r\nx-okapi-tenant: diku\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(library.address).await.expect("a connection");
+    let answer = exchange(&mut stream, &call).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(answer.contains("\r\nx-okapi-token: "), "a case-sensitive pattern reads it: {answer}");
+}
+
+#[tokio::test]
+async fn a_refresh_needs_no_body() {
+    let library = TestLibrary::start().await;
+    let caller = library.stranger().with_header("x-okapi-tenant", "diku");
+    let login = caller
+        .post("/authn/login-with-expiry", &json!({"username": "diku_admin", "password": "admin"}))
+        .await;
+    login.expect_status(201);
+    let cookies: Vec<&str> = login
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .filter_map(|cookie| cookie.to_str().ok()?.split(';').next())
+        .collect();
+    let again = caller.with_header("cookie", &cookies.join("; "));
+    again.call("POST", "/authn/refresh", None).await.expect_status(201);
+}
+
+#[tokio::test]
+async fn loosely_written_queries_find_nothing_rather_than_fail() {
+    let library = TestLibrary::start().await;
+    for path in [
+        "/users?query=(barcode==\"1234\"  or  externalSystemId==\"1234\")",
+        "/users?query=(barcode==1234 OR username==1234)",
+        "/users?query=(username=nobody* AND active==true)",
+        "/users?query=id==${userId}",
+        "/users?query=id==NOT_FOUND",
+        "/users?query=(username = \"nobody*\"  or  barcode=\"nobody*\")  sortby  personal.lastName",
+        "/inventory/items?query=(barcode==10101)",
+        "/item-storage/items?query=holdingsRecordId==(a or b)",
+        "/circulation/requests?query=(itemId==itemId_NOT_FOUND and (status==\"Open - Awaiting pickup\" or status==\"Open - Awaiting delivery\"))",
+        "/circulation/loans?query=(userId==userId_NOT_FOUND and status.name<>Closed)&limit=1",
+        "/accounts?query=(userId==userId_NOT_FOUND and status.name<>Closed)&limit=100",
+        "/manualblocks?query=(userId==userId_NOT_FOUND)&limit=100",
+        "/proxiesfor?query=(userId==userId_NOT_FOUND)",
+        "/configurations/entries?query=(module=CHECKOUT and configName=other_settings)",
+    ] {
+        let found = library.get(path).await.expect(200);
+        assert_eq!(found["totalRecords"], 0, "{path}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn users_and_groups_are_listed_without_a_query() {
+    let library = TestLibrary::start().await;
+    for (path, collection) in [("/users", "users"), ("/groups", "usergroups")] {
+        let page = library.get(path).await.expect(200);
+        assert!(page[collection].as_array().is_some_and(|records| !records.is_empty()), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_leaves_at_once() {
+    let library = TestLibrary::start().await;
+    let mut stream = TcpStream::connect(library.address).await.expect("a connection");
+    stream.set_nodelay(true).expect("an option of the connection");
+    let mut quickest = Duration::MAX;
+    for _ in 0..20 {
+        let started = Instant::now();
+        exchange(&mut stream, "GET /_/version HTTP/1.1\r\nhost: carrel\r\n\r\n").await;
+        quickest = quickest.min(started.elapsed());
+    }
+    // A server that waits to fill its packets makes every call of a kept connection take 40 ms.
+    assert!(quickest < Duration::from_millis(30), "{quickest:?}");
+}
