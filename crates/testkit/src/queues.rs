@@ -48,9 +48,13 @@ impl LendingLibrary {
         self.admin().get(&format!("/request-storage/requests/{id}")).await.expect(200)
     }
 
-    /// Staff change some fields of a request.
+    /// Staff change some fields of a request; where it is gone, they hear that.
     pub async fn edit_request(&self, id: Uuid, differs: Value) -> Reply {
-        let mut request = self.request(id).await;
+        let found = self.admin().get(&format!("/circulation/requests/{id}")).await;
+        if found.status != 200 {
+            return found;
+        }
+        let mut request = found.json();
         for (key, value) in differs.as_object().expect("an object of differences") {
             request[key] = value.clone();
         }

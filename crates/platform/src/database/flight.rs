@@ -86,8 +86,8 @@ impl Flight {
 
     /// Adds a change that nobody reads rows of, and gives its number.
     ///
-    /// What a scan pays for is the number of statements, so changes that follow each other are sent as one: none
-    /// sees what the others did, and no two of them may change the same row. An error is told of the first.
+    /// What a scan pays for is the number of statements, so changes that follow each other are sent as one, where
+    /// they are of different tables: none sees what the others did. An error is told of the first.
     pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
         self.steps.push(Step { sql: sql.into(), binds, joins: true });
         self.steps.len() - 1
@@ -267,21 +267,51 @@ fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     let mut steps = steps.into_iter().enumerate().peekable();
     while let Some((number, mut step)) = steps.next() {
         numbers.push(number);
-        if step.joins && steps.peek().is_some_and(|(_, next)| next.joins) {
-            let mut sql = format!("WITH change_0 AS ({})", step.sql);
-            let last = number + LONGEST_JOIN - 1;
-            while let Some((place, next)) = steps.next_if(|(place, next)| next.joins && *place <= last) {
+        if step.joins {
+            let mut touched = vec![Touch::of(&step.sql)];
+            let mut sql = String::new();
+            while let Some((place, next)) = steps.next_if(|(_, next)| {
+                next.joins && touched.len() < LONGEST_JOIN && Touch::of(&next.sql).is_apart_from(&touched)
+            }) {
+                if sql.is_empty() {
+                    let _ = write!(sql, "WITH change_0 AS ({})", step.sql);
+                }
                 let _ = write!(sql, ", change_{place} AS (");
                 shift_parameters(&next.sql, step.binds.len(), &mut sql);
                 sql.push(')');
+                touched.push(Touch::of(&next.sql));
                 step.binds.extend(next.binds);
             }
-            sql.push_str(" SELECT 1 WHERE false");
-            step.sql = sql.into();
+            if !sql.is_empty() {
+                sql.push_str(" SELECT 1 WHERE false");
+                step.sql = sql.into();
+            }
         }
         sent.push(step);
     }
     (sent, numbers)
+}
+
+/// The table that a change touches.
+#[derive(Clone, PartialEq, Eq)]
+struct Touch {
+    table: String,
+    inserts: bool,
+}
+
+impl Touch {
+    fn of(sql: &str) -> Touch {
+        let mut words = sql.split(|letter: char| letter.is_whitespace() || letter == '(');
+        let verb = words.next().unwrap_or_default();
+        let table = words.find(|word| !matches!(*word, "INTO" | "FROM" | ""));
+        Touch { table: table.unwrap_or_default().to_owned(), inserts: verb == "INSERT" }
+    }
+
+    /// Of two changes of one row in one statement only one would happen, so a table is changed once in each;
+    /// new rows are apart from each other.
+    fn is_apart_from(&self, others: &[Touch]) -> bool {
+        others.iter().all(|other| other.table != self.table || other.inserts && self.inserts)
+    }
 }
 
 /// Appends a statement with its parameters numbered from `by` on.
@@ -319,6 +349,18 @@ mod tests {
             .zip(numbers)
             .map(|(step, number)| (number, step.sql.into_owned(), step.binds.len()))
             .collect()
+    }
+
+    #[test]
+    fn a_table_is_changed_once_in_a_statement_but_gets_several_new_rows() {
+        let mut flight = Flight::new();
+        for sql in ["UPDATE a SET b = 1", "INSERT INTO c(d) VALUES (1)", "INSERT INTO c(d) VALUES (2)"] {
+            flight.change(sql, vec![]);
+        }
+        flight.change("UPDATE a SET b = 2", vec![]);
+        flight.change("DELETE FROM a WHERE b = 2", vec![]);
+        let numbers: Vec<usize> = texts(flight).into_iter().map(|(number, ..)| number).collect();
+        assert_eq!(numbers, [0, 3, 4]);
     }
 
     #[test]
