@@ -24,10 +24,19 @@ CREATE INDEX IF NOT EXISTS request_of_proxy ON request ((doc->>'proxyUserId'))
     WHERE is_open AND doc->>'proxyUserId' IS NOT NULL;
 -- When an open request ends by itself; the text of the expression is that of requests/expiry.rs.
 CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
-    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END))) WHERE is_open;
+    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)))
+    WHERE is_open AND (CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
+    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END) IS NOT NULL;
 -- Pick and search slips; the conditions are those of reports/slips.rs.
 CREATE INDEX IF NOT EXISTS request_slips ON request ((doc->'item'->>'itemEffectiveLocationId'), (doc->>'requestType'))
     WHERE doc->>'status' = 'Open - Not yet filled';
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
+-- Indexes that older tenants have and nobody asks for.
+DROP INDEX IF EXISTS request_request_type_value, request_request_level_value, request_item_id_eq_value,
+    request_request_expiration_date_value, request_hold_shelf_expiration_date_value,
+    request_metadata_updated_date_value, request_search_index_pickup_service_point_name_value,
+    request_search_index_shelving_order_value, request_item_item_effective_location_id_value,
+    request_item_item_effective_location_name_value, request_item_retrieval_service_point_id_value,
+    request_item_retrieval_service_point_name_value;

@@ -75,16 +75,18 @@ pub static REQUEST: RecordType = RecordType {
         itemLocationCode:string
         isDcbReRequestCancellation:boolean
     ",
+    // Every change of a request rewrites all its index entries, and a queue that moves up changes all its requests:
+    // indexed is what staff search requests by, and their status; the rest narrows those further.
     fields: &[
-        text("requestType").keep_accents().indexed(),
+        text("requestType").keep_accents(),
         text("status").keep_accents().indexed(),
-        text("requestLevel").keep_accents().indexed(),
-        text("searchIndex.pickupServicePointName").keep_accents().indexed(),
-        text("searchIndex.shelvingOrder").keep_accents().indexed(),
-        text("item.itemEffectiveLocationId").keep_accents().indexed(),
-        text("item.itemEffectiveLocationName").keep_accents().indexed(),
-        text("item.retrievalServicePointId").keep_accents().indexed(),
-        text("item.retrievalServicePointName").keep_accents().indexed(),
+        text("requestLevel").keep_accents(),
+        text("searchIndex.pickupServicePointName").keep_accents(),
+        text("searchIndex.shelvingOrder").keep_accents(),
+        text("item.itemEffectiveLocationId").keep_accents(),
+        text("item.itemEffectiveLocationName").keep_accents(),
+        text("item.retrievalServicePointId").keep_accents(),
+        text("item.retrievalServicePointName").keep_accents(),
         text("searchIndex.callNumberComponents.callNumber").keep_accents().indexed(),
         joined(
             "fullCallNumberIndex",
@@ -96,15 +98,15 @@ pub static REQUEST: RecordType = RecordType {
         )
         .keep_accents()
         .indexed(),
-        text("itemIdEq").at("itemId").keep_case().keep_accents().indexed(),
+        text("itemIdEq").at("itemId").keep_case().keep_accents(),
         text("itemIsbn").sql(ISBNS_OF_THE_TITLE).words().ignore_hyphens(),
         date("requestDate").indexed(),
-        date("requestExpirationDate").indexed(),
-        date("holdShelfExpirationDate").indexed(),
+        date("requestExpirationDate"),
+        date("holdShelfExpirationDate"),
         text("item.barcode").indexed(),
         text("requester.barcode").indexed(),
         text("instance.title").words(),
-        date("metadata.updatedDate").indexed(),
+        date("metadata.updatedDate"),
     ],
     // That no two requests of a queue have the same position is kept by a constraint in `tables.sql`.
     belongs_to: &[

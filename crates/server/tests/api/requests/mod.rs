@@ -2,6 +2,7 @@
 
 mod expiry;
 mod flights;
+mod fulfillment;
 mod histories;
 mod jobs;
 mod print_events;
@@ -10,3 +11,4 @@ mod reports;
 mod rush;
 mod snapshots;
 mod storage;
+mod stories;
