@@ -143,6 +143,12 @@ impl Shape {
                 document.remove(name);
                 continue;
             }
+            // FOLIO quirk: a date that is an empty text is no date.
+            if matches!(property.format, Some(Format::DateTime | Format::Date))
+                && document.get(name).and_then(Value::as_str) == Some("")
+            {
+                document.remove(name);
+            }
             match document.get_mut(name) {
                 None | Some(Value::Null) => {
                     if let Some(default) = &property.default {
@@ -430,6 +436,15 @@ mod tests {
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
         assert_eq!(told("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+    }
+
+    #[test]
+    fn a_date_that_is_an_empty_text_is_none() {
+        let shape = Shape::parse("from:string(date-time); to:string(date)*", true);
+        let mut document = json!({"from": "", "to": ""}).as_object().cloned().unwrap_or_default();
+        let refusals = shape.check(&mut document);
+        assert_eq!(refusals.len(), 1, "the required one is missing");
+        assert!(document.is_empty());
     }
 
     #[test]

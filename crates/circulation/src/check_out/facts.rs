@@ -84,7 +84,8 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
             let (loans, fees) = (row.get(10), row.get(11));
             facts.counted = Some(patron_blocks::read(loans, fees, &book, jiff::Timestamp::now()));
         }
-        if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library()) {
+        if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
+        {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
             has_queue |= !facts.queue.is_empty();
         }

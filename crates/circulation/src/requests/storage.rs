@@ -114,7 +114,7 @@ async fn write(
             None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
             Some((id, before)) => {
                 let old = before.parse();
-                if let Value::Object(before) = &old {
+                if let (Value::Object(before), false) = (&old, call.caller.lenient) {
                     note_end_of_pickup(before, &mut document, call.now);
                 }
                 let ready =

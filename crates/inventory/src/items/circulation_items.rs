@@ -29,7 +29,8 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
-    document.entry("status").or_insert_with(|| json!({"name": "Available"}));
+    // What the other library has not told the status of may be requested all the same.
+    document.entry("status").or_insert_with(|| json!({"name": ""}));
     let stored = save(&call, vec![document], How::create_in(call.tenant()?)).await?;
     batch::created(&ITEM, stored)
 }
