@@ -227,10 +227,13 @@ pub async fn add_promised(
     Ok(())
 }
 
-/// Adds the statements that hold a queue until the end of the transaction.
+/// Adds the statement that holds a queue until the end of the transaction: it makes the queue's row, or locks the
+/// one that is there, which PostgreSQL does also where the condition of the update says no.
 pub fn hold(flight: &mut Flight, queue: Uuid) {
-    flight.add("INSERT INTO request_queue (id) VALUES ($1) ON CONFLICT DO NOTHING", vec![queue.into()]);
-    flight.add("SELECT id FROM request_queue WHERE id = $1 FOR UPDATE", vec![queue.into()]);
+    flight.add(
+        "INSERT INTO request_queue (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false",
+        vec![queue.into()],
+    );
 }
 
 /// Adds the statement that closes a request; it leaves the queue.

@@ -45,7 +45,7 @@ pub fn write(
     let before = Value::Object(before);
     let ready = records::prepare_replacement(&REQUEST, id, after, &before, caller, now)?;
     let text = Value::Object(ready.document.clone()).to_string();
-    flight.add(
+    flight.change(
         "UPDATE request SET doc = $2, queue_id = coalesce($3, queue_id) WHERE id = $1",
         vec![id.into(), Bind::Json(text.clone()), queue.into()],
     );

@@ -15,7 +15,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking
     let ready = records::prepare_new(&REQUEST, document, &asking.caller, asking.now)?;
     let text = Value::Object(ready.document.clone()).to_string();
     let mut flight = Flight::new();
-    flight.add(
+    flight.change(
         "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)",
         vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
     );
@@ -73,7 +73,7 @@ pub fn change_loan(
     now: jiff::Timestamp,
 ) {
     let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
-    flight.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
+    flight.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
     crate::loans::history::write(flight, "U", &after, now);
     let payload =
         format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{before},\"new\":{after}}}", tenant.id);

@@ -89,10 +89,7 @@ pub async fn gather(
         } else if let Some(queue) = queue {
             queue::hold(&mut flight, queue);
         }
-        flight.add(lock_items(of_the_title), vec![wanted.clone()]);
-        if may_recall {
-            flight.add(lock_loans(of_the_title), vec![wanted.clone()]);
-        }
+        flight.add(lock(of_the_title, may_recall), vec![wanted.clone()]);
         let (titled, queued) = if way.by_item { (item, item) } else { (instance, queue) };
         let facts = flight
             .add(way.around(), vec![requester, order.id("proxyUserId").into(), titled.into(), queued.into()]);
@@ -181,26 +178,20 @@ static HOLD_QUEUE_OF_TITLE: LazyLock<String> =
 const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
 
-fn lock_items(of_the_title: bool) -> &'static str {
-    static OF_THE_TITLE: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT 1 FROM item_state WHERE item_id IN ({ITEMS_OF_THE_TITLE}) ORDER BY item_id FOR NO KEY UPDATE"
-        )
+/// Locks the items, and then the loans that a recall would shorten, in one statement.
+fn lock(of_the_title: bool, loans: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 4]> = LazyLock::new(|| {
+        let [of_item, of_title] = ["= $1".to_owned(), format!("IN ({ITEMS_OF_THE_TITLE})")].map(|which| {
+            let items =
+                format!("SELECT 1 FROM item_state WHERE item_id {which} ORDER BY item_id FOR NO KEY UPDATE");
+            let loans =
+                format!("SELECT 1 FROM loan WHERE item_id {which} AND is_open ORDER BY id FOR NO KEY UPDATE");
+            let both = format!("SELECT ARRAY({items}), ARRAY({loans})");
+            (items, both)
+        });
+        [of_item.0, of_item.1, of_title.0, of_title.1]
     });
-    if of_the_title { &OF_THE_TITLE } else { "SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE" }
-}
-
-fn lock_loans(of_the_title: bool) -> &'static str {
-    static OF_THE_TITLE: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT 1 FROM loan WHERE item_id IN ({ITEMS_OF_THE_TITLE}) AND is_open ORDER BY id FOR NO KEY UPDATE"
-        )
-    });
-    if of_the_title {
-        &OF_THE_TITLE
-    } else {
-        "SELECT 1 FROM loan WHERE item_id = $1 AND is_open FOR NO KEY UPDATE"
-    }
+    &WAYS[usize::from(of_the_title) << 1 | usize::from(loans)]
 }
 
 /// `$1` is the requester, `$2` the proxy, `$3` the title and `$4` the queue, or both times the item.
