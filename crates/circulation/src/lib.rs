@@ -31,7 +31,8 @@ use carrel_platform::jobs::Job;
 use carrel_platform::{Router, Wing};
 
 /// What is done in the background.
-static JOBS: &[&Job] = &[&requests::EXPIRY, &requests::QUEUE_LEVEL, &requests::REFRESH];
+static JOBS: &[&Job] =
+    &[&requests::EXPIRY, &requests::QUEUE_LEVEL, &requests::REFRESH, &patron_account::batch::PLACING];
 
 /// This wing.
 pub fn wing() -> Wing {

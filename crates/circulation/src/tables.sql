@@ -33,6 +33,15 @@ CREATE INDEX IF NOT EXISTS request_slips ON request ((doc->'item'->>'itemEffecti
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
+-- Several copies that a patron asked for at once, and what became of each.
+CREATE TABLE IF NOT EXISTS patron_batch (
+    id uuid PRIMARY KEY, requester_id uuid NOT NULL, doc jsonb NOT NULL, is_done boolean NOT NULL);
+CREATE INDEX IF NOT EXISTS patron_batch_waiting ON patron_batch (id) WHERE NOT is_done;
+CREATE TABLE IF NOT EXISTS patron_batch_line (
+    batch_id uuid NOT NULL REFERENCES patron_batch (id), place integer NOT NULL, item_id uuid NOT NULL,
+    pickup_id uuid NOT NULL, request_id uuid NOT NULL, status text NOT NULL, error text,
+    PRIMARY KEY (batch_id, place));
+CREATE INDEX IF NOT EXISTS patron_batch_line_request ON patron_batch_line (request_id);
 -- Indexes that older tenants have and nobody asks for.
 DROP INDEX IF EXISTS request_request_type_value, request_request_level_value, request_item_id_eq_value,
     request_request_expiration_date_value, request_hold_shelf_expiration_date_value,

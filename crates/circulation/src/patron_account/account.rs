@@ -1,6 +1,7 @@
 //! The account as a whole: what a patron has on loan, asked for and owes, in one flight.
 
 use super::bad_request;
+use super::batch::{self, Standing};
 use super::shown::{Thing, charge, hold, loan, money, names, text};
 use crate::records::loans::LOAN;
 use crate::records::requests::REQUEST;
@@ -77,7 +78,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         &REQUEST,
         &asked.query("requesterId", patron, "status==Open*"),
         &asked,
-        asked.holds,
+        asked.holds || asked.batches,
         all,
     )?;
     let charges = Part::add(
@@ -103,8 +104,17 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         owed.iter().filter_map(|(account, _)| Decimal::from_f64(account["remaining"].as_f64()?)).sum();
     let shown_loans: Vec<Value> =
         loans.rows(&landed).iter().map(|(lent, thing)| loan(lent, thing, call.now)).collect();
-    let shown_holds: Vec<Value> =
-        holds.rows(&landed).iter().map(|(request, thing)| hold(request, thing)).collect();
+    let requests = holds.rows(&landed);
+    let batches = if asked.batches { batches_of(&call, &requests).await? } else { Vec::new() };
+    let shown_holds: Vec<Value> = requests
+        .iter()
+        .filter(|_| asked.holds)
+        .map(|(request, thing)| with_batch(hold(request, thing), request, &batches))
+        .collect();
+    let shown_batches: Vec<Value> = batches
+        .iter()
+        .map(|(batch, (instance, title))| batch::status(batch, instance, title.as_deref()))
+        .collect();
     let shown_charges: Vec<Value> = owed
         .iter()
         .filter(|_| asked.charges)
@@ -117,7 +127,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         "totalHolds": holds.total(&landed),
         "charges": shown_charges,
         "holds": shown_holds,
-        "batches": [],
+        "batches": shown_batches,
         "loans": shown_loans,
     })))
 }
@@ -198,6 +208,41 @@ impl Part {
             })
             .collect()
     }
+}
+
+/// The batches that these requests came from, each with the id and title of its instance.
+async fn batches_of(call: &Call, requests: &[(Value, Thing)]) -> Result<Vec<(Standing, Titled)>, Failure> {
+    let ids: Vec<Uuid> = requests.iter().filter_map(|(request, _)| id_at(request)).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let batches = batch::of_requests(&call.tenant()?.reader().await?, ids).await?;
+    let titled = batches.into_iter().map(|batch| {
+        let of_batch = |request: &Value| batch.lines.iter().any(|line| Some(line.request) == id_at(request));
+        let thing = requests.iter().find(|(request, _)| of_batch(request)).map(|(_, thing)| thing);
+        let instance = thing.and_then(|thing| thing.instance_id.clone()).unwrap_or_default();
+        let title = thing.and_then(|thing| thing.title.clone());
+        (batch, (instance, title))
+    });
+    Ok(titled.collect())
+}
+
+/// Id and title of an instance.
+type Titled = (String, Option<String>);
+
+fn id_at(request: &Value) -> Option<Uuid> {
+    request["id"].as_str().and_then(|id| Uuid::parse_str(id).ok())
+}
+
+/// A hold with the batch that it came from.
+fn with_batch(mut hold: Value, request: &Value, batches: &[(Standing, Titled)]) -> Value {
+    let batch =
+        batches.iter().find(|(batch, _)| batch.lines.iter().any(|line| Some(line.request) == id_at(request)));
+    if let Some((batch, _)) = batch {
+        hold["batchRequestInfo"] = json!({"batchRequestId": batch.id,
+            "batchRequestSubmittedAt": batch.document["requestDate"]});
+    }
+    hold
 }
 
 /// The setting that lets patrons ask for several copies at once.

@@ -139,7 +139,7 @@ fn loan_of(loan: &Value, book: &Rulebook) -> Value {
         for (key, value) in [
             ("discoveryDisplayName", point.discovery_display_name.clone().map(Value::from)),
             ("description", point.description.clone().map(Value::from)),
-            ("shelvingLagTime", point.shelving_lag_time.clone().map(Value::from)),
+            ("shelvingLagTime", point.shelving_lag_time.map(Value::from)),
             ("pickupLocation", point.pickup_location.map(Value::from)),
         ] {
             if let Some(value) = value {

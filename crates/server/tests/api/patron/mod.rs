@@ -1,6 +1,7 @@
 //! What patrons see and do without staff.
 
 mod account;
+mod batches;
 mod holds;
 mod pickup;
 mod registration;
