@@ -19,8 +19,52 @@ pub trait Desk: Send + 'static {
     fn act(&mut self, turn: u64) -> impl Future<Output = std::result::Result<(), String>> + Send;
 }
 
+/// When the actions of a phase begin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tempo {
+    /// Every desk takes the next one as soon as it is free, for so long.
+    Saturated(Duration),
+    /// Arrivals follow a schedule.
+    Paced {
+        /// Arrivals per second.
+        rate: f64,
+        /// How long people arrive.
+        length: Duration,
+    },
+}
+
+impl Tempo {
+    /// The same with another length.
+    pub fn lasting(self, length: Duration) -> Tempo {
+        match self {
+            Tempo::Saturated(_) => Tempo::Saturated(length),
+            Tempo::Paced { rate, .. } => Tempo::Paced { rate, length },
+        }
+    }
+
+    /// How long actions begin.
+    pub fn length(self) -> Duration {
+        match self {
+            Tempo::Saturated(length) | Tempo::Paced { length, .. } => length,
+        }
+    }
+}
+
+/// Plays a phase of at most `most` actions.
+pub async fn play<D: Desk>(desks: Vec<D>, tempo: Tempo, most: u64) -> Result<(Vec<D>, Samples)> {
+    match tempo {
+        Tempo::Saturated(length) => play_saturated(desks, length, most).await,
+        Tempo::Paced { .. } if most == 0 => Ok((desks, Samples::default())),
+        Tempo::Paced { rate, length } => {
+            let mut schedule = Schedule::new(rate, length);
+            schedule.arrivals = schedule.arrivals.min(most);
+            play_paced(desks, schedule).await
+        }
+    }
+}
+
 /// Plays the schedule; at most as many actions are under way as there are desks.
-pub async fn play_paced<D: Desk>(desks: Vec<D>, schedule: Schedule) -> Result<(Vec<D>, Samples)> {
+async fn play_paced<D: Desk>(desks: Vec<D>, schedule: Schedule) -> Result<(Vec<D>, Samples)> {
     let permits = Arc::new(Semaphore::new(0));
     let next = Arc::new(AtomicU64::new(0));
     schedule.release(permits.clone());

@@ -1,7 +1,8 @@
 //! The lab against a library that fits in a hash map: loading, loading again, scanning, and the report.
 
 use carrel_lab::{
-    CicoOptions, Credentials, LoadOptions, Pace, PlanOptions, StockFiles, Timing, load, run_cico, run_plan,
+    CicoOptions, Credentials, LoadOptions, Pace, PlanOptions, RunOptions, StockFiles, Timing, load, run_cico,
+    run_plan,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -74,6 +75,7 @@ impl Shelves {
             "/item-storage/items" => "items",
             "/users" => "users",
             "/locations" => "locations",
+            "/request-storage/requests" => return (StatusCode::OK, json!({ "totalRecords": 0 })),
             "/loan-storage/loans" => return (StatusCode::OK, json!({ "totalRecords": self.open_loans })),
             _ => {
                 let (collection, id) = path.rsplit_once('/').unwrap();
@@ -166,6 +168,22 @@ fn load_options(address: &str) -> LoadOptions {
     }
 }
 
+fn short_run() -> RunOptions {
+    RunOptions {
+        database: None,
+        timing: Timing {
+            levels: vec![1, 3],
+            saturated: Duration::from_millis(50),
+            paced: Duration::from_millis(100),
+            rounds: 2,
+            pace: Pace::PerSecond(200.0),
+        },
+        json: None,
+        report: None,
+        commit: Some("test".into()),
+    }
+}
+
 #[tokio::test]
 async fn a_library_is_loaded_once_however_often_it_is_loaded() {
     let shelves = Arc::new(Mutex::new(Shelves::default()));
@@ -188,20 +206,10 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
     let report = run_cico(CicoOptions {
         address,
         credentials: credentials(),
-        database: None,
         files: StockFiles::default(),
-        timing: Timing {
-            levels: vec![1, 3],
-            saturated: Duration::from_millis(50),
-            paced: Duration::from_millis(100),
-            rounds: 2,
-            pace: Pace::PerSecond(200.0),
-        },
         most_items: 250,
         most_users: 100,
-        json: None,
-        report: None,
-        commit: Some("test".into()),
+        run: short_run(),
     })
     .await
     .unwrap();
@@ -210,9 +218,10 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
     let failures: Vec<_> = report.failure_texts().collect();
     assert!(failures.is_empty(), "{failures:?}");
     for level in &report.levels {
-        assert_eq!(level.check_out.paced.count(), 40, "two rounds of 0.1 s at 200 a second");
-        assert_eq!(level.check_in.paced.count(), 40);
-        assert_eq!(level.check_in.saturated.count(), level.check_out.saturated.count());
+        let [out, back] = ["check_out", "check_in"].map(|name| level.operation(name).unwrap());
+        assert_eq!(out.paced.count(), 40, "two rounds of 0.1 s at 200 a second");
+        assert_eq!(back.paced.count(), 40);
+        assert_eq!(back.saturated.count(), out.saturated.count());
     }
     let json = report.json();
     assert!(json["check_out"]["3"]["p95_ms"].as_f64().unwrap() > 0.0);

@@ -2,7 +2,8 @@
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
 use carrel_lab::{
-    CicoOptions, Credentials, FloorKind, FloorOptions, LoadOptions, PlanOptions, StockFiles, Timing,
+    CicoOptions, Credentials, FloorKind, FloorOptions, LoadOptions, PlanOptions, RunOptions, StockFiles,
+    Timing,
 };
 use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
 use clap::{Args, Subcommand, ValueEnum};
@@ -156,14 +157,16 @@ async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result
     let outcome = carrel_lab::run_cico(CicoOptions {
         address: server.address.clone(),
         credentials: bench.credentials(),
-        database: bench.database.clone().or_else(|| server.database.clone()),
         files: StockFiles::default(),
-        timing: bench.timing(),
         most_items: 20_000,
         most_users: 5_000,
-        json: bench.json.clone(),
-        report,
-        commit: version(),
+        run: RunOptions {
+            database: bench.database.clone().or_else(|| server.database.clone()),
+            timing: bench.timing(),
+            json: bench.json.clone(),
+            report,
+            commit: version(),
+        },
     })
     .await
     .map_err(|error| error.to_string())?;

@@ -6,14 +6,12 @@ mod desk;
 mod tables;
 
 use crate::error::{Context, LabError, Result};
-use crate::player::{on_own_thread, play_paced, play_saturated};
+use crate::player::{Tempo, on_own_thread, play};
 use crate::report::{self, FloorReport, Measured};
 use crate::samples::Samples;
-use crate::schedule::Schedule;
 use crate::timing::Timing;
 use desk::FloorDesk;
 use std::path::PathBuf;
-use std::time::Duration;
 use tables::Tables;
 use tokio_postgres::Config;
 
@@ -58,13 +56,15 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
     let mut floor =
         Floor::open(&options.database, options.kind, options.items, options.users, timing.most_users())
             .await?;
-    floor.saturate(timing.most_users(), timing.saturated / 2).await?;
+    floor.play(timing.most_users(), Tempo::Saturated(timing.saturated / 2)).await?;
     let mut levels: Vec<_> = timing.levels.iter().map(|&users| (users, 0.0, Measured::default())).collect();
     for _ in 0..timing.rounds {
         for (users, rate, measured) in &mut levels {
-            measured.saturated.merge(floor.saturate(*users, timing.saturated).await?);
+            let tempo = Tempo::Saturated(timing.saturated);
+            measured.add(tempo, floor.play(*users, tempo).await?);
             *rate = timing.rate(&[measured.saturated.per_second()]);
-            measured.paced.merge(floor.pace(*users, *rate, timing.paced).await?);
+            let tempo = Tempo::Paced { rate: *rate, length: timing.paced };
+            measured.add(tempo, floor.play(*users, tempo).await?);
         }
     }
     let server = floor.server().to_string();
@@ -111,16 +111,10 @@ impl Floor {
         &self.tables.server
     }
 
-    /// Throughput with `users` desks.
-    pub async fn saturate(&mut self, users: usize, length: Duration) -> Result<Samples> {
-        let (desks, samples) = play_saturated(self.take(users), length, u64::MAX).await?;
-        self.desks.extend(desks);
-        Ok(samples)
-    }
-
-    /// Answer times with `users` desks at `rate` arrivals a second.
-    pub async fn pace(&mut self, users: usize, rate: f64, length: Duration) -> Result<Samples> {
-        let (desks, samples) = play_paced(self.take(users), Schedule::new(rate, length)).await?;
+    /// Plays a phase with `users` desks.
+    pub async fn play(&mut self, users: usize, tempo: Tempo) -> Result<Samples> {
+        let desks = self.desks.drain(..users.min(self.desks.len())).collect();
+        let (desks, samples) = play(desks, tempo, u64::MAX).await?;
         self.desks.extend(desks);
         Ok(samples)
     }
@@ -131,9 +125,5 @@ impl Floor {
         // drop waits for nobody.
         drop(self.desks);
         self.tables.drop().await
-    }
-
-    fn take(&mut self, users: usize) -> Vec<FloorDesk> {
-        self.desks.drain(..users.min(self.desks.len())).collect()
     }
 }

@@ -45,35 +45,43 @@ pub struct DataSize {
     pub available: u64,
     /// Open loans.
     pub open_loans: u64,
+    /// Requests that somebody waits for.
+    pub open_requests: u64,
 }
 
 impl DataSize {
     /// Asks the API.
     pub async fn ask(connection: &mut Connection, session: &Session) -> Result<DataSize> {
-        let mut totals = [0; 4];
+        let mut totals = [0; 5];
         let targets = [
             "/item-storage/items?limit=0",
             "/users?limit=0",
             "/item-storage/items?query=status.name==%22Available%22&limit=0",
             "/loan-storage/loans?query=status.name==%22Open%22&limit=0",
+            "/request-storage/requests?query=status==%22Open*%22&limit=0",
         ];
         for (total, target) in totals.iter_mut().zip(targets) {
             *total = session.get(connection, target).await?["totalRecords"].as_u64().unwrap_or(0);
         }
-        let [items, users, available, open_loans] = totals;
-        Ok(DataSize { items, users, available, open_loans })
+        let [items, users, available, open_loans, open_requests] = totals;
+        Ok(DataSize { items, users, available, open_loans, open_requests })
     }
 
     /// The sizes as JSON.
     pub fn json(&self) -> Value {
-        json!({ "items": self.items, "users": self.users, "open_loans": self.open_loans })
+        json!({ "items": self.items, "users": self.users, "open_loans": self.open_loans,
+            "open_requests": self.open_requests })
     }
 }
 
 impl fmt::Display for DataSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DataSize { items, users, available, open_loans } = self;
-        write!(f, "{items} items ({available} available), {users} users, {open_loans} open loans")
+        let DataSize { items, users, available, open_loans, open_requests } = self;
+        write!(
+            f,
+            "{items} items ({available} available), {users} users, {open_loans} open loans, \
+            {open_requests} open requests"
+        )
     }
 }
 

@@ -1,22 +1,21 @@
 //! The report for people, in the order in which FOLIO's performance reports are read: what was asked, what came
 //! out, how, where, with which data.
 
-use super::cico::{BAR_P95, BAR_TPS};
-use super::{CicoLevel, CicoReport, Measured};
+use super::run::{BAR_P95, spoken, verdict};
+use super::{Measured, RunLevel, RunReport};
 use crate::timing::Pace;
 use std::fmt::Write;
 
-/// The Markdown text of a run of the bare scans.
-pub fn cico(report: &CicoReport) -> String {
+/// The Markdown text of a run.
+pub fn text(report: &RunReport) -> String {
     let sections = [
         format!(
-            "# Check-out and check-in, bare scans: {}\n\nProgram `{}`, {}\n\n\
-            **Purpose.** How long one check-out and one check-in take at a desk and how many the machine does in a \
-            second, compared with the least SQL that does the same work durably on the same database in the same \
-            minute (the floor).\n",
+            "# {}: {}\n\nProgram `{}`, {}\n\n**Purpose.** {}\n",
+            report.story.title,
             report.address,
             report.about.commit,
-            report.about.when.strftime("%Y-%m-%d %H:%M UTC")
+            report.about.when.strftime("%Y-%m-%d %H:%M UTC"),
+            report.story.purpose
         ),
         summary(report),
         response_times(report),
@@ -29,15 +28,15 @@ pub fn cico(report: &CicoReport) -> String {
             report.about.database.as_deref().unwrap_or("not given, so no floor was measured")
         ),
         data(report),
-        METHOD.to_string(),
+        format!("## Method\n\n{}", report.story.method),
     ];
     sections.join("\n")
 }
 
-fn summary(report: &CicoReport) -> String {
+fn summary(report: &RunReport) -> String {
     let mut text = String::from("## Summary\n\n");
     for level in &report.levels {
-        for (name, measured) in level.operations() {
+        for (name, measured) in &level.operations {
             let name = spoken(name);
             let _ = write!(
                 text,
@@ -48,21 +47,25 @@ fn summary(report: &CicoReport) -> String {
                 measured.saturated.per_second()
             );
             if let (Some(times), Some(share)) = (level.ratio_p95(measured), level.ratio_tps(measured)) {
-                let verdict = |met: bool| if met { "met" } else { "missed" };
                 let _ = write!(
                     text,
-                    "; {times:.2} × the floor's p95 (bar {BAR_P95}: {}), {share:.2} × its throughput (bar {BAR_TPS}: {})",
-                    verdict(times <= BAR_P95),
-                    verdict(share >= BAR_TPS)
+                    "; {times:.2} × the floor's p95 (bar {BAR_P95}: {}), {share:.2} × its throughput",
+                    verdict(times <= BAR_P95)
                 );
+                if let Some(bar) = report.story.bar_tps {
+                    let _ = write!(text, " (bar {bar}: {})", verdict(share >= bar));
+                }
             }
             text.push_str(".\n");
         }
     }
+    for sentence in report.compared().chain(report.notes.iter().cloned()) {
+        let _ = writeln!(text, "- {sentence}.");
+    }
     text
 }
 
-fn response_times(report: &CicoReport) -> String {
+fn response_times(report: &RunReport) -> String {
     let mut text = String::from(
         "## Response times at the common arrival rate, in ms\n\n\
         | users | arrivals/s | operation | samples | average | p50 | p75 | p90 | p95 | p99 | max | p95 : floor |\n\
@@ -87,7 +90,7 @@ fn response_times(report: &CicoReport) -> String {
     text
 }
 
-fn throughput(report: &CicoReport) -> String {
+fn throughput(report: &RunReport) -> String {
     let mut text = String::from(
         "## Throughput with all desks busy\n\n\
         | users | operation | samples | per second | p50 ms | p95 ms | : floor |\n|---:|---|---:|---:|---:|---:|---:|\n",
@@ -108,14 +111,14 @@ fn throughput(report: &CicoReport) -> String {
     text
 }
 
-fn errors(report: &CicoReport) -> String {
+fn errors(report: &RunReport) -> String {
     let mut text = String::from("## Errors\n\n");
-    let all: u64 = report.levels.iter().flat_map(|level| level.operations()).map(|(_, m)| m.failures()).sum();
+    let all: u64 = report.levels.iter().flat_map(|level| &level.operations).map(|(_, m)| m.failures()).sum();
     if all == 0 {
         text.push_str("None.\n");
     }
     for level in &report.levels {
-        for (name, measured) in level.operations().into_iter().filter(|(_, m)| m.failures() > 0) {
+        for (name, measured) in level.operations.iter().filter(|(_, m)| m.failures() > 0) {
             let calls = measured.paced.count() + measured.saturated.count() + measured.failures();
             let failures = measured.failures();
             let _ = writeln!(text, "- {}, {} users: {failures} of {calls} calls.", spoken(name), level.users);
@@ -127,7 +130,7 @@ fn errors(report: &CicoReport) -> String {
     text
 }
 
-fn runs(report: &CicoReport) -> String {
+fn runs(report: &RunReport) -> String {
     let timing = &report.timing;
     let pace = match timing.pace {
         Pace::ShareOfCapacity(share) => {
@@ -135,9 +138,11 @@ fn runs(report: &CicoReport) -> String {
         }
         Pace::PerSecond(rate) => format!("{rate} a second"),
     };
+    let names = report.levels.first().map(|level| &level.operations).into_iter().flatten();
+    let order: String = names.map(|(name, _)| name.replace('_', "-") + ", ").collect();
     format!(
-        "## Test runs\n\n- Users: {:?}; rounds: {}.\n- Each round and level: floor, check-out, check-in, floor; first \
-        saturated ({:.1} s each side), then paced ({:.1} s each side).\n- Arrival rate: {pace}; evenly spaced, the \
+        "## Test runs\n\n- Users: {:?}; rounds: {}.\n- Each round and level: floor, {order}floor; \
+        first saturated ({:.1} s each side), then paced ({:.1} s each side).\n- Arrival rate: {pace}; evenly spaced, the \
         same for all sides.\n",
         timing.levels,
         timing.rounds,
@@ -146,10 +151,10 @@ fn runs(report: &CicoReport) -> String {
     )
 }
 
-fn data(report: &CicoReport) -> String {
+fn data(report: &RunReport) -> String {
     let fate = match report.left_behind() {
         Some(warning) => warning,
-        None => "as many items available and loans open after the run as before it".into(),
+        None => "as many items available, loans and requests open after the run as before it".into(),
     };
     format!(
         "## Data\n\n- Before: {}.\n- Check after the run: {fate}.\n- The floor's tables had as many items and users.\n",
@@ -157,29 +162,13 @@ fn data(report: &CicoReport) -> String {
     )
 }
 
-const METHOD: &str = "\
-## Method
-
-- One call per scan, over keep-alive connections without packet delay, one per desk; no pauses, no preflights.
-- Arrivals follow a schedule and do not wait for slow answers. When all desks are busy they queue, and a time \
-counts from the scheduled arrival to the last byte of the answer. Failed calls are counted and have no time.
-- Check-ins take the items that the check-outs before them lent, at a service point of their location.
-- The floor: begin, read patron and item by barcode; insert a loan, update the item's status, commit. Two \
-pipelined flights of prepared statements, tables with as many rows as the data set, keys and barcode indexes only.
-";
-
-fn each_side<'a>(report: &'a CicoReport, mut row: impl FnMut(&'a CicoLevel, &str, &'a Measured)) {
+fn each_side<'a>(report: &'a RunReport, mut row: impl FnMut(&'a RunLevel, &str, &'a Measured)) {
     for level in &report.levels {
         if let Some(floor) = &level.floor {
             row(level, "floor", floor);
         }
-        for (name, measured) in level.operations() {
+        for (name, measured) in &level.operations {
             row(level, &spoken(name).to_lowercase(), measured);
         }
     }
-}
-
-fn spoken(name: &str) -> String {
-    let name = name.replace('_', "-");
-    name[..1].to_uppercase() + &name[1..]
 }

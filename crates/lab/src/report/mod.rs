@@ -2,17 +2,20 @@
 //! can read.
 
 mod about;
-mod cico;
 mod floor;
 mod markdown;
 mod plan;
+mod run;
+mod story;
 
 pub use about::{About, DataSize};
-pub use cico::{CicoLevel, CicoReport};
 pub use floor::FloorReport;
 pub use plan::PlanReport;
+pub use run::{RunLevel, RunReport};
+pub use story::{Against, Story};
 
 use crate::error::{Context, Result};
+use crate::player::Tempo;
 use crate::samples::Samples;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,6 +38,14 @@ impl Measured {
             "p95_ms": rounded(self.paced.percentile_ms(95.0), 3),
             "tps": rounded(self.saturated.per_second(), 1),
         })
+    }
+
+    /// Adds what a phase of the given tempo measured.
+    pub fn add(&mut self, tempo: Tempo, samples: Samples) {
+        match tempo {
+            Tempo::Saturated(_) => self.saturated.merge(samples),
+            Tempo::Paced { .. } => self.paced.merge(samples),
+        }
     }
 
     /// Failures of both measurements.
