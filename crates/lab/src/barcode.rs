@@ -6,6 +6,11 @@ pub fn item(number: u64) -> String {
     format!("item-{number:06}")
 }
 
+/// The barcode of item number `number` among those that many want.
+pub fn wanted_item(number: u64) -> String {
+    format!("wanted-{number:06}")
+}
+
 /// The barcode of user number `number`, counted from 1.
 pub fn user(number: u64) -> String {
     format!("user-{number:06}")

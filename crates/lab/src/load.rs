@@ -5,7 +5,7 @@
 //! again with the same sizes and seed.
 
 use crate::client::{Address, Connection, Credentials, Session};
-use crate::data::{self, Library};
+use crate::data::{self, Library, Wanted};
 use crate::error::{LabError, Result};
 use crate::player::on_own_thread;
 use http::Method;
@@ -61,6 +61,14 @@ impl Default for LoadOptions {
     }
 }
 
+impl LoadOptions {
+    /// The library that is loaded.
+    pub fn library(&self) -> Library {
+        let instances = self.instances.unwrap_or(self.items * 2 / 3).max(1);
+        Library { instances, items: self.items, users: self.users, seed: self.seed }
+    }
+}
+
 /// What a load stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadReport {
@@ -88,8 +96,7 @@ async fn send_all(options: LoadOptions) -> Result<LoadReport> {
     let session = Session::login(&mut clerk, options.credentials.clone()).await?;
     lay_foundation(&mut clerk, &session, options.replace_rules).await?;
 
-    let instances = options.instances.unwrap_or(options.items * 2 / 3).max(1);
-    let library = Library { instances, items: options.items, users: options.users, seed: options.seed };
+    let library = options.library();
     let connections = (0..options.connections).map(|_| Connection::new(address.clone())).collect();
     let mut loader = Loader { connections, session: Arc::new(Mutex::new(session)) };
     Ok(LoadReport {
@@ -139,7 +146,8 @@ fn may_be_replaced(rules: &str) -> bool {
         || data::LOAN_POLICIES.iter().any(|(name, _)| rules.contains(&data::named(name).to_string()))
 }
 
-async fn exists(connection: &mut Connection, session: &Session, path: &str, id: &str) -> Result<bool> {
+/// Whether the collection has a record with the id.
+pub async fn exists(connection: &mut Connection, session: &Session, path: &str, id: &str) -> Result<bool> {
     let target = format!("{path}/{id}");
     let answer = connection.call(Method::GET, &target, &session.headers(), Default::default()).await?;
     match answer.status.as_u16() {
@@ -147,6 +155,16 @@ async fn exists(connection: &mut Connection, session: &Session, path: &str, id: 
         404 => Ok(false),
         _ => Err(LabError::new(format!("GET {target} answered {}", answer.brief()))),
     }
+}
+
+/// Stores the titles that many want, of which those that are there already are kept.
+pub async fn load_wanted(address: &Address, session: &Session, wanted: &Wanted) -> Result<()> {
+    let connections = (0..4).map(|_| Connection::new(address.clone())).collect();
+    let mut loader = Loader { connections, session: Arc::new(Mutex::new(session.clone())) };
+    loader.send(&INSTANCES, wanted.instances(), wanted.all_instances()).await?;
+    loader.send(&HOLDINGS, wanted.instances(), wanted.all_holdings()).await?;
+    loader.send(&ITEMS, wanted.items(), wanted.all_items()).await?;
+    Ok(())
 }
 
 /// A kind of record and the way it is stored.

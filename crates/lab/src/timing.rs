@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// The numbers of users at which the reference reports were made and at which the bars hold.
 pub const LEVELS: [usize; 3] = [1, 8, 20];
+/// The numbers of users at which the reference report on placing holds was made.
+pub const HOLD_LEVELS: [usize; 4] = [1, 5, 8, 20];
 /// Mid load in FOLIO's strategy, as a share of capacity.
 pub const MID_LOAD: f64 = 0.45;
 
@@ -59,6 +61,18 @@ impl Timing {
             paced: Duration::from_secs(6),
             rounds: 3,
             ..Timing::quick()
+        }
+    }
+
+    /// The same for the ways of placing a hold. They are more, and all that was placed is cancelled between the
+    /// phases, which takes longer than placing it; so the phases are shorter.
+    pub fn for_holds(self) -> Timing {
+        Timing {
+            levels: HOLD_LEVELS.to_vec(),
+            saturated: self.saturated * 4 / 5,
+            paced: self.paced * 4 / 5,
+            rounds: self.rounds.min(3),
+            ..self
         }
     }
 

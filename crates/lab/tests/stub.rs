@@ -1,8 +1,9 @@
-//! The lab against a library that fits in a hash map: loading, loading again, scanning, and the report.
+//! The lab against a library that fits in a hash map: loading, loading again, scanning, placing holds, and the
+//! report.
 
 use carrel_lab::{
-    CicoOptions, Credentials, LoadOptions, Pace, PlanOptions, RunOptions, StockFiles, Timing, load, run_cico,
-    run_plan,
+    CicoOptions, Credentials, HoldsOptions, LoadOptions, Pace, PlanOptions, RunOptions, StockFiles, Timing,
+    load, run_cico, run_holds, run_plan,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -10,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,6 +24,10 @@ struct Shelves {
     rules: String,
     logins: usize,
     open_loans: usize,
+    /// Item and requester of the open requests.
+    waiting: BTreeSet<(String, String)>,
+    /// Closing a request fails.
+    keeps_requests: bool,
 }
 
 impl Shelves {
@@ -40,6 +45,10 @@ impl Shelves {
             }
             ("POST", "/circulation/check-out-by-barcode") => self.scan(&body, "Available", "Checked out"),
             ("POST", "/circulation/check-in-by-barcode") => self.scan(&body, "Checked out", "Available"),
+            ("POST", "/circulation/requests") => self.request(body),
+            ("POST", "/circulation/requests/instances") => self.request_instance(body),
+            ("POST", hold) if hold.starts_with("/patron/") => (StatusCode::NOT_IMPLEMENTED, Value::Null),
+            ("PUT", path) if path.starts_with("/circulation/requests/") => self.close_request(body),
             ("POST", batch) if batch.ends_with("/batch/synchronous") => {
                 let (key, records) = body.as_object().unwrap().iter().next().unwrap();
                 let path = match key.as_str() {
@@ -75,7 +84,10 @@ impl Shelves {
             "/item-storage/items" => "items",
             "/users" => "users",
             "/locations" => "locations",
-            "/request-storage/requests" => return (StatusCode::OK, json!({ "totalRecords": 0 })),
+            "/request-storage/requests" => {
+                return (StatusCode::OK, json!({ "totalRecords": self.waiting.len() }));
+            }
+            "/circulation/requests" => "requests",
             "/loan-storage/loans" => return (StatusCode::OK, json!({ "totalRecords": self.open_loans })),
             _ => {
                 let (collection, id) = path.rsplit_once('/').unwrap();
@@ -92,12 +104,64 @@ impl Shelves {
             let barcode = query.split_once("barcode==%22").and_then(|(_, rest)| rest.split_once("%22"));
             barcode.is_none_or(|(barcode, _)| record["barcode"] == barcode)
                 && (!query.contains("Available") || record["status"]["name"] == "Available")
+                && (!query.contains("Open") || record["status"] == "Open - Not yet filled")
         };
         let all: Vec<&Value> =
             self.records.get(path).into_iter().flat_map(BTreeMap::values).filter(wanted).collect();
         let page: Vec<&&Value> =
             all.iter().skip(number("offset=").unwrap_or(0)).take(number("limit=").unwrap_or(10)).collect();
         (StatusCode::OK, json!({ key: page, "totalRecords": all.len() }))
+    }
+
+    fn request(&mut self, mut request: Value) -> (StatusCode, Value) {
+        let text = |key: &str| request[key].as_str().unwrap().to_string();
+        let (id, reader) = (text("itemId"), text("requesterId"));
+        let item = self.records.get_mut("/item-storage/items").unwrap().get_mut(&id).unwrap();
+        let fits = match text("requestType").as_str() {
+            "Page" => item["status"]["name"] == "Available",
+            _ => item["status"]["name"] != "Available",
+        };
+        if !fits || !self.waiting.insert((id, reader)) {
+            return (StatusCode::UNPROCESSABLE_ENTITY, json!({ "errors": [{ "message": "not possible" }] }));
+        }
+        item["status"]["name"] = "Paged".into();
+        request["status"] = "Open - Not yet filled".into();
+        if request["id"].is_null() {
+            request["id"] = uuid::Uuid::now_v7().to_string().into();
+        }
+        self.put("/circulation/requests", request.clone());
+        (StatusCode::CREATED, request)
+    }
+
+    fn request_instance(&mut self, mut request: Value) -> (StatusCode, Value) {
+        let holdings = &self.records["/holdings-storage/holdings"];
+        let of_title = |item: &&Value| {
+            let holdings = &holdings[item["holdingsRecordId"].as_str().unwrap()];
+            holdings["instanceId"] == request["instanceId"]
+        };
+        let mut items = self.records["/item-storage/items"].values().filter(of_title).peekable();
+        let any = items.peek().copied();
+        let available = items.find(|item| item["status"]["name"] == "Available");
+        let kind = if available.is_some() { "Page" } else { "Hold" };
+        let item = available.or(any).unwrap()["id"].clone();
+        request["itemId"] = item;
+        request["requestType"] = kind.into();
+        self.request(request)
+    }
+
+    fn close_request(&mut self, request: Value) -> (StatusCode, Value) {
+        if self.keeps_requests || request["status"] != "Closed - Cancelled" {
+            return (StatusCode::UNPROCESSABLE_ENTITY, json!({ "errors": [{ "message": "it stays" }] }));
+        }
+        let text = |key: &str| request[key].as_str().unwrap().to_string();
+        let (id, reader) = (text("itemId"), text("requesterId"));
+        assert!(self.waiting.remove(&(id.clone(), reader)), "closed once");
+        if !self.waiting.iter().any(|(item, _)| *item == id) {
+            let items = self.records.get_mut("/item-storage/items").unwrap();
+            items.get_mut(&id).unwrap()["status"]["name"] = "Available".into();
+        }
+        self.put("/circulation/requests", request);
+        (StatusCode::NO_CONTENT, Value::Null)
     }
 
     fn scan(&mut self, body: &Value, from: &str, to: &str) -> (StatusCode, Value) {
@@ -226,6 +290,66 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
     let json = report.json();
     assert!(json["check_out"]["3"]["p95_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(json["data"]["items"], 300);
+}
+
+fn holds_options(address: &str) -> HoldsOptions {
+    HoldsOptions {
+        address: address.into(),
+        credentials: credentials(),
+        library: load_options(address).library(),
+        run: short_run(),
+    }
+}
+
+#[tokio::test]
+async fn holds_are_placed_and_cancelled_and_a_way_that_the_server_does_not_know_drops_out() {
+    let shelves = Arc::new(Mutex::new(Shelves::default()));
+    let address = serve(shelves.clone()).await;
+    load(load_options(&address)).await.unwrap();
+    let report = run_holds(holds_options(&address)).await.unwrap();
+    let failures: Vec<_> = report.failure_texts().collect();
+    assert!(failures.is_empty(), "{failures:?}");
+    assert_eq!(report.left_behind(), None);
+    assert_eq!(report.notes, ["patron hold: the server answers 501"]);
+    for level in &report.levels {
+        for name in ["item_level", "instance_level"] {
+            let measured = level.operation(name).unwrap();
+            assert_eq!(measured.paced.count(), 40, "two rounds of 0.1 s at 200 a second");
+            assert!(measured.saturated.count() > 0);
+        }
+    }
+    let json = report.json();
+    assert!(json["instance_over_item"]["3"].as_f64().unwrap() > 0.0);
+    assert_eq!(json["patron_hold"], Value::Null);
+
+    let queues: BTreeSet<_> = shelves.lock().unwrap().waiting.clone();
+    let again = run_holds(holds_options(&address)).await.unwrap();
+    assert_eq!(again.before, report.after);
+    assert_eq!(shelves.lock().unwrap().waiting, queues, "who waited before still waits, and nobody else");
+}
+
+#[tokio::test]
+async fn requests_that_stay_are_told_and_the_next_run_clears_them_away() {
+    let shelves = Arc::new(Mutex::new(Shelves::default()));
+    let address = serve(shelves.clone()).await;
+    load(load_options(&address)).await.unwrap();
+    let options = || {
+        let mut options = holds_options(&address);
+        options.run.timing.levels = vec![1];
+        options.run.timing.rounds = 1;
+        options
+    };
+    shelves.lock().unwrap().keeps_requests = true;
+    let report = run_holds(options()).await.unwrap();
+    assert!(report.left_behind().is_some());
+    assert!(report.notes[1].contains("could not be cancelled") && report.notes[1].contains("it stays"));
+
+    shelves.lock().unwrap().keeps_requests = false;
+    let report = run_holds(options()).await.unwrap();
+    assert_eq!(report.left_behind(), None);
+    let readers: BTreeSet<String> =
+        shelves.lock().unwrap().waiting.iter().map(|(_, reader)| reader.clone()).collect();
+    assert_eq!(readers.len(), 60, "half of the users wait, the others' requests are gone");
 }
 
 const PLAN: &str = r#"

@@ -2,8 +2,8 @@
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
 use carrel_lab::{
-    CicoOptions, Credentials, FloorKind, FloorOptions, LoadOptions, PlanOptions, RunOptions, StockFiles,
-    Timing,
+    CicoOptions, Credentials, FloorKind, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions,
+    StockFiles, Timing,
 };
 use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
 use clap::{Args, Subcommand, ValueEnum};
@@ -50,6 +50,8 @@ pub enum LabCommand {
 pub enum Workload {
     /// Check-out and check-in.
     Cico,
+    /// Placing a hold: item level, instance level, by the patron.
+    Holds,
 }
 
 /// Where to play, with what.
@@ -122,12 +124,17 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
             let server = Server::of(&bench).await?;
             load(&bench, &server.address).await
         }
-        LabCommand::Run { workload: Workload::Cico, bench, plan, users, seconds, report } => {
+        LabCommand::Run { workload, bench, plan, users, seconds, report } => {
+            if workload == Workload::Holds && plan.is_some() {
+                return Err("a plan is played by `lab run cico`".into());
+            }
             let server = Server::of(&bench).await?;
             if server.is_ours() {
                 load(&bench, &server.address).await?;
             }
             match plan {
+                None if workload == Workload::Holds => holds(&bench, &server, report).await,
+                None => cico(&bench, &server, report).await,
                 Some(file) => carrel_lab::run_plan(PlanOptions {
                     workload: file,
                     address: server.address.clone(),
@@ -147,47 +154,63 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
                 .await
                 .map(|_| ())
                 .map_err(|error| error.to_string()),
-                None => cico(&bench, &server, report).await,
             }
         }
     }
 }
 
 async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
-    let outcome = carrel_lab::run_cico(CicoOptions {
+    carrel_lab::run_cico(CicoOptions {
         address: server.address.clone(),
         credentials: bench.credentials(),
         files: StockFiles::default(),
         most_items: 20_000,
         most_users: 5_000,
-        run: RunOptions {
-            database: bench.database.clone().or_else(|| server.database.clone()),
-            timing: bench.timing(),
-            json: bench.json.clone(),
-            report,
-            commit: version(),
-        },
+        run: run_options(bench, server, bench.timing(), report),
     })
     .await
     .map_err(|error| error.to_string())?;
-    for failure in outcome.failure_texts() {
-        println!("failed: {failure:?}");
-    }
-    if let Some(bytes) = server.resident_bytes() {
-        println!("resident memory of the server: {} MiB", bytes / 1024 / 1024);
-    }
+    server.tell_memory();
     Ok(())
 }
 
+async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
+    let loaded = load_options(bench, &server.address);
+    carrel_lab::run_holds(HoldsOptions {
+        address: server.address.clone(),
+        credentials: bench.credentials(),
+        library: loaded.library(),
+        run: run_options(bench, server, bench.timing().for_holds(), report),
+    })
+    .await
+    .map_err(|error| error.to_string())?;
+    server.tell_memory();
+    Ok(())
+}
+
+fn run_options(bench: &Bench, server: &Server, timing: Timing, report: Option<PathBuf>) -> RunOptions {
+    RunOptions {
+        database: bench.database.clone().or_else(|| server.database.clone()),
+        timing,
+        json: bench.json.clone(),
+        report,
+        commit: version(),
+    }
+}
+
 async fn load(bench: &Bench, address: &str) -> Result<(), String> {
-    let options = LoadOptions {
+    let loaded = carrel_lab::load(load_options(bench, address)).await;
+    loaded.map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn load_options(bench: &Bench, address: &str) -> LoadOptions {
+    LoadOptions {
         address: address.to_owned(),
         credentials: bench.credentials(),
         items: bench.items,
         users: bench.patrons,
         ..LoadOptions::default()
-    };
-    carrel_lab::load(options).await.map(|_| ()).map_err(|error| error.to_string())
+    }
 }
 
 fn version() -> Option<String> {
@@ -257,6 +280,13 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
+    }
+
+    /// Prints how much memory a server of our own takes after the run.
+    fn tell_memory(&self) {
+        if let Some(bytes) = self.resident_bytes() {
+            println!("resident memory of the server: {} MiB", bytes / 1024 / 1024);
+        }
     }
 
     /// Resident memory of the process of our own.

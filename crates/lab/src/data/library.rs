@@ -30,6 +30,9 @@ pub const LOCATIONS: [Location; 4] = [
     Location { code: "LAB/MEDIA", name: "Lab media room" },
 ];
 
+/// Code of the one desk, also the name of its id.
+pub const DESK: &str = "LAB-DESK";
+
 /// Name and description of the patron groups; the first is the largest.
 pub const GROUPS: [(&str, &str); 4] = [
     ("lab undergraduates", "Undergraduate students"),
@@ -129,8 +132,7 @@ pub fn library() -> Vec<(&'static str, Value)> {
 }
 
 fn places() -> Vec<(&'static str, Value)> {
-    let (institution, campus, building, desk) =
-        (named("LAB-I"), named("LAB-C"), named("LAB-L"), named("LAB-DESK"));
+    let (institution, campus, building, desk) = (named("LAB-I"), named("LAB-C"), named("LAB-L"), named(DESK));
     let mut records = vec![
         (
             "/location-units/institutions",
@@ -147,7 +149,7 @@ fn places() -> Vec<(&'static str, Value)> {
         (
             "/service-points",
             json!({
-                "id": desk, "name": "Lab desk", "code": "LAB-DESK", "discoveryDisplayName": "Lab desk",
+                "id": desk, "name": "Lab desk", "code": DESK, "discoveryDisplayName": "Lab desk",
                 "pickupLocation": true, "holdShelfExpiryPeriod": { "duration": 3, "intervalId": "Weeks" }
             }),
         ),

@@ -5,9 +5,11 @@
 //! ten. Instance n has holdings n; the items go round the holdings.
 
 mod library;
+mod wanted;
 mod words;
 
-pub use library::{LOAN_POLICIES, circulation_rules, library, named};
+pub use library::{DESK, LOAN_POLICIES, circulation_rules, library, named};
+pub use wanted::{Demand, Waiting, Wanted};
 
 use crate::barcode;
 use crate::dice::Dice;
@@ -52,7 +54,42 @@ pub struct Library {
     pub seed: u64,
 }
 
+/// A copy by the ids under which it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShelfCopy {
+    /// Its title.
+    pub instance: Uuid,
+    /// Its holdings record.
+    pub holdings: Uuid,
+    /// The item.
+    pub item: Uuid,
+}
+
 impl Library {
+    /// The first copy of each of at most `most` titles, taken evenly from the whole library.
+    pub fn first_copies(&self, most: u64) -> impl Iterator<Item = ShelfCopy> + use<'_> {
+        let titles = self.instances.min(self.items);
+        let number = titles.min(most);
+        (0..number).map(move |n| {
+            let title = 1 + n * titles / number;
+            self.shelf_copy(title, title)
+        })
+    }
+
+    /// The id of user number `number`.
+    pub fn user_id(&self, number: u64) -> Uuid {
+        self.id(Kind::User, number)
+    }
+
+    /// The ids of item number `item`, a copy of title number `title`.
+    fn shelf_copy(&self, item: u64, title: u64) -> ShelfCopy {
+        ShelfCopy {
+            instance: self.id(Kind::Instance, title),
+            holdings: self.id(Kind::Holdings, title),
+            item: self.id(Kind::Item, item),
+        }
+    }
+
     /// The instances, in order of number.
     pub fn all_instances(self) -> impl Iterator<Item = Value> {
         (1..=self.instances).map(move |number| self.instance(number))
@@ -147,18 +184,23 @@ impl Library {
     }
 
     fn item(&self, number: u64) -> Value {
+        let (round, title) = ((number - 1) / self.instances, (number - 1) % self.instances + 1);
+        self.copy(number, title, round + 1, barcode::item(number))
+    }
+
+    /// Item number `number`, the copy number `copy` of title number `title`.
+    fn copy(&self, number: u64, title: u64, copy: u64, barcode: String) -> Value {
         let mut dice = self.dice(Kind::Item, number);
-        let round = (number - 1) / self.instances;
         // Books are nine of ten, as on most shelves.
         let material = if dice.throw(10) < 9 { &MATERIAL_TYPES[0] } else { dice.pick(&MATERIAL_TYPES[1..]) };
         json!({
             "id": self.id(Kind::Item, number),
-            "holdingsRecordId": self.id(Kind::Holdings, (number - 1) % self.instances + 1),
-            "barcode": barcode::item(number),
+            "holdingsRecordId": self.id(Kind::Holdings, title),
+            "barcode": barcode,
             "status": { "name": "Available" },
             "materialTypeId": material.id,
             "permanentLoanTypeId": reference::CAN_CIRCULATE,
-            "copyNumber": (round + 1).to_string(),
+            "copyNumber": copy.to_string(),
             "numberOfPieces": "1",
             "discoverySuppress": false
         })

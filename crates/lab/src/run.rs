@@ -1,0 +1,122 @@
+//! A run: the operations of a workload beside the floor, in the same minute.
+//!
+//! Each level goes floor, operations, floor, first saturated, then at a common arrival rate (see `timing`).
+
+use crate::error::Result;
+use crate::floor::{Floor, FloorKind};
+use crate::player::Tempo;
+use crate::report::{About, DataSize, RunLevel, RunReport, Story};
+use crate::samples::Samples;
+use crate::timing::Timing;
+use std::path::PathBuf;
+
+/// What every run is asked for, whatever its workload.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The server's database, for the floor; without it there are no ratios.
+    pub database: Option<String>,
+    /// Levels, lengths, rate.
+    pub timing: Timing,
+    /// Where to write the figures as JSON.
+    pub json: Option<PathBuf>,
+    /// Where to write the Markdown report.
+    pub report: Option<PathBuf>,
+    /// Version of the program under test, for the report.
+    pub commit: Option<String>,
+}
+
+/// Operations that can be played one after the other, again and again, on the same data.
+pub trait Workload {
+    /// Names an operation.
+    type Operation: Copy;
+    /// The desk action that the floor stands for.
+    const FLOOR: FloorKind;
+    /// What the report says besides figures.
+    const STORY: &'static Story;
+
+    /// The operations in the order in which they are played, with their names in the JSON file.
+    fn operations(&self) -> Vec<(&'static str, Self::Operation)>;
+
+    /// Asks how much data there is.
+    async fn data_size(&mut self) -> Result<DataSize>;
+
+    /// Opens all connections, here and behind the server, and lets caches fill.
+    async fn warm_up(&mut self, desks: usize) -> Result<()>;
+
+    /// Sees to a login that lasts through the next level.
+    async fn begin_level(&mut self) -> Result<()>;
+
+    /// Plays a phase of an operation.
+    async fn play(&mut self, operation: Self::Operation, desks: usize, tempo: Tempo) -> Result<Samples>;
+
+    /// Sentences that the report repeats.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// Plays the workload and the floor.
+pub async fn run<W: Workload>(mut workload: W, address: String, options: RunOptions) -> Result<RunReport> {
+    let timing = options.timing;
+    let before = workload.data_size().await?;
+    eprintln!("{before}");
+    let mut floor = match &options.database {
+        Some(database) => {
+            let (items, users) = (before.items.max(1), before.users.max(1));
+            Some(Floor::open(database, W::FLOOR, items, users, timing.most_users()).await?)
+        }
+        None => None,
+    };
+    workload.warm_up(timing.most_users()).await?;
+    let names: Vec<_> = workload.operations().into_iter().map(|(name, _)| name).collect();
+    let mut levels: Vec<RunLevel> =
+        timing.levels.iter().map(|&users| RunLevel::new(users, &names, floor.is_some())).collect();
+    for _ in 0..timing.rounds {
+        for level in &mut levels {
+            eprintln!("measuring {} users", level.users);
+            workload.begin_level().await?;
+            measure(&mut workload, floor.as_mut(), level, Tempo::Saturated(timing.saturated)).await?;
+            let rate = timing.rate(&level.capacities());
+            level.rates.push(rate);
+            measure(&mut workload, floor.as_mut(), level, Tempo::Paced { rate, length: timing.paced })
+                .await?;
+        }
+    }
+    let after = workload.data_size().await?;
+    let mut about = About::here(options.commit);
+    if let Some(floor) = floor {
+        about = about.with_database(floor.server().to_string());
+        floor.close().await?;
+    }
+    Ok(RunReport {
+        about,
+        address,
+        story: W::STORY,
+        timing,
+        before,
+        after,
+        levels,
+        notes: workload.notes(),
+        json: options.json,
+        markdown: options.report,
+    })
+}
+
+/// One phase of every side. The floor comes first and last, half of it each time, so that a machine that slows
+/// down or speeds up meanwhile does so to all.
+async fn measure<W: Workload>(
+    workload: &mut W,
+    mut floor: Option<&mut Floor>,
+    level: &mut RunLevel,
+    tempo: Tempo,
+) -> Result<()> {
+    let half = tempo.lasting(tempo.length() / 2);
+    if let (Some(floor), Some(measured)) = (&mut floor, &mut level.floor) {
+        measured.add(half, floor.play(level.users, half).await?);
+    }
+    for ((_, operation), (_, measured)) in workload.operations().into_iter().zip(&mut level.operations) {
+        measured.add(tempo, workload.play(operation, level.users, tempo).await?);
+    }
+    if let (Some(floor), Some(measured)) = (&mut floor, &mut level.floor) {
+        measured.add(half, floor.play(level.users, half).await?);
+    }
+    Ok(())
+}
