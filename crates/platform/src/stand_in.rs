@@ -6,13 +6,28 @@ use crate::record_store::write::uuid_time;
 use crate::tenant::{Tenant, move_stamp};
 use crate::{Bind, Flight, Json};
 use carrel_records::Failure;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// Keeps the body under its own id, or a new one; 201 with the document. The stamp moves, as decisions may be
 /// made from it.
 pub async fn keep(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
+    keep_document(call, kind, call.object()?).await
+}
+
+/// Keeps the body under the id of the address; 204.
+pub async fn keep_addressed(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     let mut document = call.object()?;
+    document.insert("id".into(), call.id(0)?.to_string().into());
+    keep_document(call, kind, document).await?;
+    Ok(Answer::no_content())
+}
+
+async fn keep_document(
+    call: &Call,
+    kind: &'static str,
+    mut document: Map<String, Value>,
+) -> Result<Answer, Failure> {
     let id = match document.get("id").and_then(Value::as_str) {
         Some(text) => {
             Uuid::parse_str(text).map_err(|_| Failure::Invalid(format!("'{text}' is not a UUID")))?

@@ -9,7 +9,7 @@ use crate::rulebook::Rulebook;
 use carrel_inventory::records::instances::INSTANCE;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked, Count};
-use carrel_platform::{Answer, Router};
+use carrel_platform::{Answer, Router, Tenant, stand_in};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -21,6 +21,11 @@ pub fn connect(router: &mut Router) {
         let text = text.ok_or_else(|| Failure::Invalid("query is empty".into()))?;
         let asked = Asked { query: Some(read::parse(text)?), limit: 1, offset: 0, count: Count::Unwanted };
         let tenant = call.tenant()?;
+        if tenant.lenient
+            && let Some(title) = told_by_suite(tenant, text).await?
+        {
+            return Ok(Answer::json_bytes(pretty(&title)));
+        }
         let book = Rulebook::of(tenant).await?;
         let connection = tenant.reader().await?;
         let page = read::list(&connection, &INSTANCE, &call.library.records, &asked).await?;
@@ -39,6 +44,28 @@ pub fn connect(router: &mut Router) {
         title["items"] = Value::Array(items);
         Ok(Answer::json_bytes(pretty(&title)))
     });
+    router.on_stand_in(
+        "POST",
+        "/search/instances",
+        |call| async move { stand_in::keep(&call, IN_SEARCH).await },
+    );
+    router.on_stand_in("PUT", "/search/instances/{id}", |call| async move {
+        stand_in::keep_addressed(&call, IN_SEARCH).await
+    });
+    router.on_stand_in("DELETE", "/search/instances", |call| async move {
+        stand_in::forget(&call, IN_SEARCH).await
+    });
+}
+
+const IN_SEARCH: &str = "title in the search index";
+
+/// A title of several libraries, as a test suite has said the search index to know it.
+async fn told_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
+    let told = stand_in::kept(tenant, IN_SEARCH).await?;
+    let is_asked_for = |title: &Value| {
+        title["id"].as_str().is_some_and(|id| query.contains(id)) && title["items"].is_array()
+    };
+    Ok(told.into_iter().find(is_asked_for))
 }
 
 static OF_TITLE: LazyLock<String> = LazyLock::new(|| {
