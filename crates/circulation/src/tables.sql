@@ -42,10 +42,3 @@ CREATE TABLE IF NOT EXISTS patron_batch_line (
     pickup_id uuid NOT NULL, request_id uuid NOT NULL, status text NOT NULL, error text,
     PRIMARY KEY (batch_id, place));
 CREATE INDEX IF NOT EXISTS patron_batch_line_request ON patron_batch_line (request_id);
--- Indexes that older tenants have and nobody asks for.
-DROP INDEX IF EXISTS request_request_type_value, request_request_level_value, request_item_id_eq_value,
-    request_request_expiration_date_value, request_hold_shelf_expiration_date_value,
-    request_metadata_updated_date_value, request_search_index_pickup_service_point_name_value,
-    request_search_index_shelving_order_value, request_item_item_effective_location_id_value,
-    request_item_item_effective_location_name_value, request_item_retrieval_service_point_id_value,
-    request_item_retrieval_service_point_name_value;

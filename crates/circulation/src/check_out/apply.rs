@@ -20,7 +20,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, decision: &CheckOut, now: Timestamp)
         StateChange { status: "Checked out", in_transit_destination: None, last_check_in: None };
     item_state::change(&mut flight, decision.item_id, &checked_out, now);
     if let Some(filled) = decision.fills {
-        crate::desk::queue::close(&mut flight, filled, "Closed - Filled", now);
+        crate::desk::queue::close(&mut flight, &tenant.id, filled, "Closed - Filled", now);
         crate::desk::queue::write(&mut flight, &decision.moves_up);
     }
     crate::loans::session::record(

@@ -236,12 +236,24 @@ pub fn hold(flight: &mut Flight, queue: Uuid) {
     );
 }
 
-/// Adds the statement that closes a request; it leaves the queue.
-pub fn close(flight: &mut Flight, request: Uuid, status: &'static str, now: Timestamp) {
+/// Adds the statements that close a request, which leaves its queue, and say so.
+pub fn close(flight: &mut Flight, tenant: &str, request: Uuid, status: &'static str, now: Timestamp) {
+    const CLOSED: &str = "jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
+             '{metadata,updatedDate}', to_jsonb($3::text))";
+    let when = time::format(now);
+    // Read before it is changed: the event tells what it was.
     flight.add(
-        "UPDATE request SET doc = jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
-             '{metadata,updatedDate}', to_jsonb($3::text)) WHERE id = $1",
-        vec![request.into(), status.into(), time::format(now).into()],
+        format!(
+            "INSERT INTO outbox (topic, key, payload, created)
+             SELECT 'circulation.request', id::text,
+                 jsonb_build_object('type', 'UPDATE', 'tenant', $4::text, 'old', doc, 'new', {CLOSED}), $5
+             FROM request WHERE id = $1"
+        ),
+        vec![request.into(), status.into(), when.as_str().into(), tenant.into(), now.into()],
+    );
+    flight.add(
+        format!("UPDATE request SET doc = {CLOSED} WHERE id = $1"),
+        vec![request.into(), status.into(), when.into()],
     );
 }
 

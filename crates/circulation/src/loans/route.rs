@@ -56,7 +56,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let insert = store::insert(&mut flight, &tenant.id, id, &ready.document, call.now);
     change_item(&mut flight, &decision, &call);
     if let Some(filled) = decision.fills {
-        queue::close(&mut flight, filled, "Closed - Filled", call.now);
+        queue::close(&mut flight, &tenant.id, filled, "Closed - Filled", call.now);
         queue::write(&mut flight, &decision.moves_up);
     }
     tx.fly_and_commit(flight).await.map_err(|error| {

@@ -4,6 +4,7 @@
 //! `/request-policy-storage` and `/patron-notice-policy-storage` where FOLIO checks more than the shape; the other
 //! routes are those of plain records. Reads service points and the rules' text; every change moves the stamp.
 
+pub mod closed_pickup;
 mod loan_policy;
 mod notice_policy;
 mod request_policy;

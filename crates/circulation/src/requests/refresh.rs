@@ -13,6 +13,7 @@ use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::following::Follower;
 use carrel_platform::{Bind, Flight, Tenant};
 use carrel_records::Failure;
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +64,16 @@ pub static FOLLOWS: &[Follower] = &[
         keeps: &["/name"],
         changed: |flight, tenant, ids| mark(flight, tenant, "service point", ids),
     },
+    // Not requests but request policies: the same job sees to them.
+    Follower {
+        table: "service_point",
+        keeps: &["/pickupLocation"],
+        changed: |flight, tenant, ids| mark(flight, tenant, PICKUP_LOCATION, ids),
+    },
 ];
+
+/// Marks a service point whose pickup location was opened or closed.
+const PICKUP_LOCATION: &str = "pickup location";
 
 /// The open requests `r` of a record `$1`.
 fn requests_of(kind: &str) -> Option<&'static str> {
@@ -119,6 +129,9 @@ async fn refresh(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
         }
         for row in &rows {
             let (kind, id, marks): (String, Uuid, i64) = (row.get(0), row.get(1), row.get(2));
+            if kind == PICKUP_LOCATION {
+                crate::policies::closed_pickup::forget(tenant, id, Timestamp::now()).await?;
+            }
             if let Some(which) = requests_of(&kind) {
                 let mut last = Uuid::nil();
                 while let Some(page) = refresh_page(tenant, which, id, last).await? {

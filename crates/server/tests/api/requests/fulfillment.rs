@@ -37,6 +37,26 @@ async fn a_returned_book_waits_on_the_hold_shelf_for_the_first_reader() {
 }
 
 #[tokio::test]
+async fn every_step_of_a_request_is_announced() {
+    let library = LendingLibrary::open().await;
+    let (book, [(reader, hold)]) = queue_of(&library).await;
+    library.check_in(&book, library.main_desk).await.expect(200);
+    library.check_out(&book, &reader).await.expect(201);
+    let events = library
+        .library
+        .database()
+        .await
+        .query(
+            "SELECT payload->'new'->>'status' FROM outbox WHERE topic = 'circulation.request' AND key = $1 ORDER BY id",
+            &[&hold.to_string()],
+        )
+        .await
+        .expect("the outbox can be read");
+    let told: Vec<String> = events.iter().map(|row| row.get(0)).collect();
+    assert_eq!(told, ["Open - Not yet filled", "Open - Awaiting pickup", "Closed - Filled"]);
+}
+
+#[tokio::test]
 async fn what_is_picked_up_elsewhere_travels() {
     let library = LendingLibrary::open().await;
     let book = library.book().await;

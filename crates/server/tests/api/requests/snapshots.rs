@@ -101,6 +101,33 @@ async fn a_renamed_pickup_service_point() {
 }
 
 #[tokio::test]
+async fn a_policy_forgets_a_pickup_point_that_closes() {
+    let asked = asked().await;
+    let library = &asked.library;
+    let path = format!("/request-policy-storage/request-policies/{}", library.request_policy);
+    let points = [library.main_desk.0, library.other_desk.0];
+    let policy = json!({"id": library.request_policy, "name": "Two desks", "requestTypes": ["Hold", "Page"],
+        "allowedServicePoints": {"Hold": points, "Page": [library.other_desk.0]}});
+    library.admin().put(&path, &policy).await.expect(204);
+    let point = format!("/service-points/{}", library.other_desk.0);
+    let mut record = library.admin().get(&point).await.expect(200);
+    record["pickupLocation"] = false.into();
+    record.as_object_mut().expect("an object").remove("holdShelfExpiryPeriod");
+    library.admin().put(&point, &record).await.expect(204);
+    let expected = json!({"Hold": [library.main_desk.0]});
+    for _ in 0..200 {
+        let policy = library.admin().get(&path).await.expect(200);
+        if policy["allowedServicePoints"] == expected {
+            assert_eq!(policy["requestTypes"], json!(["Hold"]));
+            asked.node.stop().await;
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the policy still allows the closed desk");
+}
+
+#[tokio::test]
 async fn what_nobody_asks_for_leaves_no_work() {
     let asked = asked().await;
     asked.node.stop().await;
