@@ -32,8 +32,8 @@ pub struct Settings {
     /// A PostgreSQL to use instead of a private one, as URL or key=value text.
     #[arg(long, env = "CARREL_DATABASE")]
     pub database: Option<String>,
-    /// A streaming replica for reading; can be given several times.
-    #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ' ')]
+    /// A streaming replica for reading; can be given several times, in the environment with semicolons between them.
+    #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ';')]
     pub replica: Vec<String>,
     /// Database connections in use at once, of all tenants together.
     #[arg(long, env = "CARREL_CONNECTIONS")]

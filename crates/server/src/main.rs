@@ -83,7 +83,13 @@ fn main() -> ExitCode {
 fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CARREL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,tokio_postgres=warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        // Who has closed our standard error is not interested; that is no reason to end.
+        .log_internal_errors(false)
+        .init();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

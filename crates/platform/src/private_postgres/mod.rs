@@ -139,15 +139,21 @@ impl Server {
         }
         // Held until the end, so that the watch cannot start the server again meanwhile.
         let mut child = self.child.lock().expect("no holder of this lock panics");
-        let _ = self
-            .command("pg_ctl")
-            .args(["stop", "-m", "fast", "-w", "-t", "30", "-D"])
-            .arg(&self.data)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        if let Some(mut child) = child.take() {
-            let _ = child.wait();
+        // The gentlest way that works; the last one leaves the rest to the next start's recovery.
+        for (manner, seconds) in [("fast", "30"), ("fast", "30"), ("immediate", "10")] {
+            let stopped = self
+                .command("pg_ctl")
+                .args(["stop", "-w", "-m", manner, "-t", seconds, "-D"])
+                .arg(&self.data)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+            if stopped.is_ok_and(|status| status.success()) || self.pid().is_none() {
+                break;
+            }
+        }
+        if let Some(child) = child.as_mut() {
+            let _ = child.try_wait();
         }
         let _ = self.lock.unlock();
     }
@@ -203,9 +209,7 @@ impl Server {
             .arg(&self.socket)
             .stdin(Stdio::null())
             .stdout(log)
-            .stderr(errors)
-            // Its own process group: Ctrl-C at the terminal is ours to hand on, after the last answer.
-            .process_group(0);
+            .stderr(errors);
         command.spawn().map_err(|error| format!("postgres could not be started: {error}"))
     }
 
@@ -320,6 +324,9 @@ impl Server {
         if let Some((user, group)) = self.runs_as {
             command.uid(user).gid(group);
         }
+        // Its own process group: Ctrl-C at the terminal is ours to hand on, after the last answer, and a second one
+        // must not end the program that stops the server.
+        command.process_group(0);
         // A folder that the ordinary user may be in.
         command.current_dir("/").env_remove("PGDATA").env("LC_ALL", "C.UTF-8");
         command

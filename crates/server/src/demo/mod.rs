@@ -60,16 +60,22 @@ async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
     let mut api = Api::log_in(address, TENANT, ADMIN, PASSWORD).await?;
     let started = std::time::Instant::now();
     match load::load(&mut api).await? {
-        load::Loaded::Before => println!("The sample library is there from an earlier start."),
+        load::Loaded::Before => tell("The sample library is there from an earlier start."),
         load::Loaded::Now(counts) => {
-            println!("Loaded {counts} in {:.1} s.", started.elapsed().as_secs_f64());
+            tell(&format!("Loaded {counts} in {:.1} s.", started.elapsed().as_secs_f64()));
         }
     }
     for line in first_loan::first_loan(&mut api).await? {
-        println!("{line}");
+        tell(&line);
     }
-    println!(
+    tell(&format!(
         "\nCarrel is ready at http://{address}/\nLog in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\nCtrl-C stops it."
-    );
+    ));
     Ok(())
+}
+
+/// A line for the operator, if he still looks.
+fn tell(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
