@@ -136,6 +136,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Closes the connection instead of giving it back: it is in the middle of something.
+    pub fn discard(self) {
+        drop(Object::take(self.client));
+    }
+
     /// The driver's client, for COPY and streams.
     pub fn client(&self) -> &tokio_postgres::Client {
         &self.client

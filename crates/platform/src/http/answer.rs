@@ -1,9 +1,14 @@
 //! Answers: status codes and FOLIO's bodies. The only place that turns a failure into HTTP.
 
+use bytes::Bytes;
 use carrel_records::Failure;
+use futures_util::Stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
 
 /// What goes back to the client.
 #[derive(Debug)]
@@ -12,6 +17,30 @@ pub struct Answer {
     pub content_type: &'static str,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub body: Vec<u8>,
+    /// What follows the body, made while it is sent.
+    pub rest: Option<Rest>,
+}
+
+/// The end of a long answer, in chunks; an error breaks the answer off.
+pub struct Rest(mpsc::Receiver<Result<Bytes, std::io::Error>>);
+
+impl Rest {
+    pub fn of(chunks: mpsc::Receiver<Result<Bytes, std::io::Error>>) -> Rest {
+        Rest(chunks)
+    }
+}
+
+impl Stream for Rest {
+    type Item = Result<Bytes, std::io::Error>;
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context)
+    }
+}
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rest")
+    }
 }
 
 const JSON: &str = "application/json";
@@ -24,7 +53,7 @@ impl Answer {
     }
     /// 200 with JSON that is text already.
     pub fn json_bytes(body: Vec<u8>) -> Answer {
-        Answer { status: StatusCode::OK, content_type: JSON, headers: Vec::new(), body }
+        Answer { status: StatusCode::OK, content_type: JSON, headers: Vec::new(), body, rest: None }
     }
     /// The same with times as FOLIO's modules write them, `Z`, and their storage then writes anew, `+00:00`: a
     /// test suite whose stand-in for storage keeps them looks for the former.
@@ -44,11 +73,17 @@ impl Answer {
     }
     /// 204.
     pub fn no_content() -> Answer {
-        Answer { status: StatusCode::NO_CONTENT, content_type: TEXT, headers: Vec::new(), body: Vec::new() }
+        Answer {
+            status: StatusCode::NO_CONTENT,
+            content_type: TEXT,
+            headers: Vec::new(),
+            body: Vec::new(),
+            rest: None,
+        }
     }
     /// Plain text with a status.
     pub fn text(status: StatusCode, text: impl Into<String>) -> Answer {
-        Answer { status, content_type: TEXT, headers: Vec::new(), body: text.into().into_bytes() }
+        Answer { status, content_type: TEXT, headers: Vec::new(), body: text.into().into_bytes(), rest: None }
     }
     pub fn html(text: impl Into<String>) -> Answer {
         Answer {
@@ -56,7 +91,13 @@ impl Answer {
             content_type: "text/html; charset=utf-8",
             headers: Vec::new(),
             body: text.into().into_bytes(),
+            rest: None,
         }
+    }
+    /// Sends more behind the body.
+    pub fn followed_by(mut self, rest: Rest) -> Answer {
+        self.rest = Some(rest);
+        self
     }
     pub fn status(mut self, status: StatusCode) -> Answer {
         self.status = status;

@@ -7,7 +7,7 @@ mod pretty;
 mod router;
 mod serve;
 
-pub use answer::Answer;
+pub use answer::{Answer, Rest};
 pub use call::{Call, Caller, Query};
 pub use doorkeeper::{Doorkeeper, Permissions};
 pub use pretty::pretty;

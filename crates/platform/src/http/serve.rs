@@ -11,6 +11,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use axum::serve::ListenerExt;
 use carrel_records::Failure;
+use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -93,7 +94,14 @@ async fn answer(
         count(figures, &answer, started.elapsed(), &meter);
     }
     let flights = app.library.manner.counts_flights.then(|| meter.flights.load(Relaxed));
-    let mut response = Response::new(Body::from(answer.body));
+    let body = match answer.rest {
+        None => Body::from(answer.body),
+        Some(rest) => {
+            let begin = std::iter::once(Ok(Bytes::from(answer.body)));
+            Body::from_stream(futures_util::stream::iter(begin).chain(rest))
+        }
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     if answer.status != StatusCode::NO_CONTENT {

@@ -6,6 +6,7 @@ pub mod following;
 pub mod missing_index;
 pub mod read;
 pub mod routes;
+pub mod stream;
 pub mod upgrade;
 pub mod write;
 

@@ -136,18 +136,10 @@ pub async fn list(
     let from = from_sql(record);
     let conditions = &condition.conditions;
     let mut flight = Flight::new();
-    let page = {
-        let mut binds = binds(&condition.arguments);
-        let (limit, offset) = (binds.len() + 1, binds.len() + 2);
-        binds.push(asked.limit.into());
-        binds.push(asked.offset.into());
-        let sql = format!(
-            "SELECT {} FROM {from} WHERE {conditions} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
-            document_sql(record),
-            condition.order_by,
-        );
-        (asked.limit > 0).then(|| flight.add(sql, binds))
-    };
+    let page = (asked.limit > 0).then(|| {
+        let (sql, binds) = page_of(record, &condition, asked);
+        flight.add(sql, binds)
+    });
     let counted = (asked.count == Count::Wanted).then(|| {
         flight.add(
             format!(
@@ -174,6 +166,30 @@ pub async fn list(
     Ok(Page { documents, total })
 }
 
+/// The statement that reads a page, with its values.
+pub fn page_sql(
+    record: &RecordType,
+    all: &[&'static RecordType],
+    asked: &Asked,
+) -> Result<(String, Vec<Bind>), Failure> {
+    Ok(page_of(record, &condition(asked.query.as_ref(), record, all)?, asked))
+}
+
+fn page_of(record: &RecordType, condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
+    let mut binds = binds(&condition.arguments);
+    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
+    binds.push(asked.limit.into());
+    binds.push(asked.offset.into());
+    let sql = format!(
+        "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+        document_sql(record),
+        from_sql(record),
+        condition.conditions,
+        condition.order_by,
+    );
+    (sql, binds)
+}
+
 /// The planner's estimate of the matches.
 pub async fn estimate(connection: &Connection, from: &str, condition: &Where) -> Result<i64, Failure> {
     let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {}", condition.conditions);
@@ -186,26 +202,30 @@ pub async fn estimate(connection: &Connection, from: &str, condition: &Where) ->
 impl Page {
     /// FOLIO's collection: the array first, then the number.
     pub fn to_bytes(&self, record: &RecordType) -> Vec<u8> {
-        let key = record.collection;
         let size: usize = self.documents.iter().map(|document| document.0.len() + 1).sum();
         let mut body = Vec::with_capacity(size + 160);
-        body.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
+        body.extend_from_slice(Page::opening(record).as_bytes());
         for (place, document) in self.documents.iter().enumerate() {
             if place > 0 {
                 body.push(b',');
             }
             body.extend_from_slice(document.0.as_bytes());
         }
-        body.push(b']');
-        let total = self.total;
-        body.extend_from_slice(format!(",\"totalRecords\":{total}").as_bytes());
-        if record.result_info {
-            body.extend_from_slice(
-                format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}")
-                    .as_bytes(),
-            );
-        }
-        body.push(b'}');
+        body.extend_from_slice(Page::closing(record, self.total).as_bytes());
         body
+    }
+
+    /// What stands before the first document.
+    pub fn opening(record: &RecordType) -> String {
+        format!("{{\"{}\":[", record.collection)
+    }
+
+    /// What stands behind the last document.
+    pub fn closing(record: &RecordType, total: i64) -> String {
+        let info = match record.result_info {
+            true => format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}"),
+            false => String::new(),
+        };
+        format!("],\"totalRecords\":{total}{info}}}")
     }
 }

@@ -2,7 +2,7 @@
 //! taken over, or the two of a record that a tenant has one of.
 
 use crate::http::{Answer, Call, Router, handler};
-use crate::record_store::{read, write};
+use crate::record_store::{read, stream, write};
 use carrel_records::{Failure, Put, RecordType, Routes};
 use http::StatusCode;
 
@@ -43,6 +43,9 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
 pub async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let asked = read::Asked::read(&call.query)?;
     let connection = call.tenant()?.reader().await?;
+    if asked.limit > stream::LONGEST_PAGE {
+        return stream::list(connection, record, &call.library.records, &asked).await;
+    }
     let page = read::list(&connection, record, &call.library.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))
 }

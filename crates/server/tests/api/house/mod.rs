@@ -3,6 +3,7 @@
 mod habits;
 mod health;
 mod indexes;
+mod long_lists;
 mod nonsense;
 mod routes;
 mod tenants;
