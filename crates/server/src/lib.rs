@@ -12,5 +12,6 @@ pub mod laboratory;
 pub mod openapi;
 pub mod outside;
 pub mod serve;
+mod tenant_metrics;
 pub mod tenants;
 pub mod wings;

@@ -121,16 +121,7 @@ async fn metrics(call: Call) -> Result<Answer, Failure> {
             }
         }
     }
-    text.push_str(
-        "# HELP carrel_connections Database connections by tenant.\n# TYPE carrel_connections gauge\n",
-    );
-    for tenant in call.library.tenants() {
-        let (open, idle, waiting) = tenant.pool_use();
-        for (state, number) in [("open", open), ("idle", idle), ("waiting", waiting)] {
-            let _ =
-                writeln!(text, "carrel_connections{{tenant=\"{}\",state=\"{state}\"}} {number}", tenant.id);
-        }
-    }
+    text.push_str(&crate::tenant_metrics::text(&call.library).await);
     if let Some(bytes) = resident_bytes() {
         let _ = writeln!(
             text,

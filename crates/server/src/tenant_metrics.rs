@@ -1,0 +1,151 @@
+//! Figures by tenant for `/metrics`: connections, replicas, waits at the desk, background work, events.
+
+use carrel_circulation::check_out_lock;
+use carrel_platform::tenant::schema_of;
+use carrel_platform::{Library, Tenant};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Events of more tenants than this are not asked for at each look.
+const MOST_TENANTS: usize = 100;
+
+/// One figure of a family: its labels and its value.
+type Sample = (String, f64);
+
+/// All families as text. What the database would have to say is left out while it cannot be reached.
+pub async fn text(library: &Arc<Library>) -> String {
+    let tenants = library.tenants();
+    let mut text = String::new();
+    family(
+        &mut text,
+        "carrel_connections",
+        "gauge",
+        "Database connections by tenant.",
+        connections(&tenants),
+    );
+    let (behind, in_use) = replicas(&tenants);
+    family(
+        &mut text,
+        "carrel_replica_bytes_behind",
+        "gauge",
+        "WAL that a replica had yet to replay when last asked.",
+        behind,
+    );
+    family(
+        &mut text,
+        "carrel_replica_in_use",
+        "gauge",
+        "1 while a replica is read from, 0 while it is left alone.",
+        in_use,
+    );
+    for (name, kind, help, key, scale) in [
+        (
+            "carrel_check_outs_total",
+            "counter",
+            "Check-outs whose facts were gathered by this node.",
+            "checkOuts",
+            1.0,
+        ),
+        (
+            "carrel_check_out_waits_total",
+            "counter",
+            "Check-outs that waited for another one of the same patron or item.",
+            "waits",
+            1.0,
+        ),
+        (
+            "carrel_check_out_longest_wait_seconds",
+            "gauge",
+            "The longest such wait since the start.",
+            "longestMilliseconds",
+            1e-3,
+        ),
+    ] {
+        let figure = |tenant: &Arc<Tenant>| {
+            let value = check_out_lock::figures(&tenant.id)[key].as_f64().unwrap_or(0.0) * scale;
+            (format!("tenant=\"{}\"", tenant.id), value)
+        };
+        family(&mut text, name, kind, help, tenants.iter().map(figure).collect());
+    }
+    let (runs, failures, late) = jobs(library).await.unwrap_or_default();
+    family(&mut text, "carrel_job_runs_total", "counter", "Runs of background work, by all nodes.", runs);
+    family(&mut text, "carrel_job_failures_total", "counter", "Runs that failed.", failures);
+    family(&mut text, "carrel_job_late_seconds", "gauge", "How long work has been due and not begun.", late);
+    let events = events(library, &tenants).await.unwrap_or_default();
+    family(&mut text, "carrel_events_total", "counter", "Events that the outbox has taken.", events);
+    text
+}
+
+fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: Vec<Sample>) {
+    if samples.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    for (labels, value) in samples {
+        let _ = writeln!(text, "{name}{{{labels}}} {value}");
+    }
+}
+
+fn connections(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
+    let of = |tenant: &Arc<Tenant>| {
+        let (open, idle, waiting) = tenant.pool_use();
+        [("open", open), ("idle", idle), ("waiting", waiting)]
+            .map(|(state, number)| (format!("tenant=\"{}\",state=\"{state}\"", tenant.id), number as f64))
+    };
+    tenants.iter().flat_map(of).collect()
+}
+
+fn replicas(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
+    let (mut behind, mut in_use) = (Vec::new(), Vec::new());
+    for tenant in tenants {
+        for (place, (well, bytes)) in tenant.replicas().into_iter().enumerate() {
+            let labels = format!("tenant=\"{}\",replica=\"{}\"", tenant.id, place + 1);
+            behind.push((labels.clone(), bytes as f64));
+            in_use.push((labels, f64::from(u8::from(well))));
+        }
+    }
+    (behind, in_use)
+}
+
+async fn jobs(library: &Library) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
+    let connection = library.platform().await.ok()?;
+    let rows = connection
+        .query(
+            "SELECT tenant, name, runs::float8, failures::float8,
+                 greatest(extract(epoch FROM clock_timestamp() - due), 0)::float8
+             FROM platform.job ORDER BY tenant, name",
+            vec![],
+        )
+        .await
+        .ok()?;
+    let all = |column: usize| -> Vec<Sample> {
+        rows.iter()
+            .map(|row| {
+                let (tenant, name): (String, String) = (row.get(0), row.get(1));
+                (format!("tenant=\"{tenant}\",job=\"{name}\""), row.get(column))
+            })
+            .collect()
+    };
+    Some((all(2), all(3), all(4)))
+}
+
+async fn events(library: &Library, tenants: &[Arc<Tenant>]) -> Option<Vec<Sample>> {
+    // The names hold only what tenant ids may hold.
+    let one = |tenant: &Arc<Tenant>| {
+        format!("SELECT '{}', coalesce(max(id), 0)::float8 FROM {}.outbox", tenant.id, schema_of(&tenant.id))
+    };
+    let all: Vec<String> = tenants.iter().take(MOST_TENANTS).map(one).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let connection = library.platform().await.ok()?;
+    // Another text for each set of tenants: not worth a prepared statement.
+    let answers = connection.client().simple_query(&all.join(" UNION ALL ")).await.ok()?;
+    let sample = |answer: &tokio_postgres::SimpleQueryMessage| match answer {
+        tokio_postgres::SimpleQueryMessage::Row(row) => {
+            Some((format!("tenant=\"{}\"", row.get(0)?), row.get(1)?.parse().ok()?))
+        }
+        _ => None,
+    };
+    Some(answers.iter().filter_map(sample).collect())
+}
