@@ -3,12 +3,12 @@
 //!
 //! Routes: `POST /circulation/requests/instances`.
 
-use super::place::facts::{CANDIDATES, Candidate, candidate};
-use super::place::{Asking, Order, Receipt, place_first_of};
+use super::place::facts::Candidate;
+use super::place::{Asking, Facts, Order, Receipt, place_first_of, place_for_a_copy};
 use super::words::{self, Kind};
 use crate::rulebook::Rulebook;
 use carrel_platform::http::pretty;
-use carrel_platform::{Answer, Bind, Flight, Router, Tenant};
+use carrel_platform::{Answer, Router, Tenant};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -30,22 +30,27 @@ pub async fn place(
     asking: &Asking,
 ) -> Result<Receipt, Failure> {
     wish.insert("fulfillmentPreference".into(), "Hold Shelf".into());
-    if Rulebook::of(tenant).await?.title_level_requests.enabled() {
-        wish.insert("requestLevel".into(), "Title".into());
-        let order = Order { document: wish, ..Order::default() };
-        return place_first_of(tenant, order, &Kind::BY_SPEED, asking)
-            .await
-            .map_err(|refused| Failure::Refused(once_each(refused)));
-    }
-    let mut refusals = Vec::new();
-    for document in items_to_ask_for(tenant, &wish).await? {
-        let order = Order { document, ..Order::default() };
-        match place_first_of(tenant, order, &Kind::BY_SPEED, asking).await {
-            Ok(receipt) => return Ok(receipt),
-            Err(refused) => refusals.extend(refused),
+    if !Rulebook::of(tenant).await?.title_level_requests.enabled() {
+        refuse_incomplete(&wish)?;
+        let order = Order { document: wish.clone(), ..Order::default() };
+        let placed =
+            place_for_a_copy(tenant, &order, asking, |facts, book| copies_to_ask_for(facts, &wish, book));
+        match placed.await {
+            Ok(Some(receipt)) => return Ok(receipt),
+            // Just now the library has begun to take requests for titles.
+            Ok(None) => {}
+            Err(Failure::Refused(refused)) if refused.is_empty() => {
+                return Err(nothing_to_ask_for(tenant, order.id("instanceId")).await?.into());
+            }
+            Err(Failure::Refused(refused)) => return Err(Failure::Refused(once_each(refused))),
+            Err(failure) => return Err(failure),
         }
     }
-    Err(Failure::Refused(once_each(refusals)))
+    wish.insert("requestLevel".into(), "Title".into());
+    let order = Order { document: wish, ..Order::default() };
+    place_first_of(tenant, order, &Kind::BY_SPEED, asking)
+        .await
+        .map_err(|refused| Failure::Refused(once_each(refused)))
 }
 
 fn once_each(refusals: Vec<Refusal>) -> Vec<Refusal> {
@@ -58,69 +63,58 @@ fn once_each(refusals: Vec<Refusal>) -> Vec<Refusal> {
     once
 }
 
-/// Item-level requests for the items of a title, the most promising first. The queue to be locked is that of
-/// one item, so the items are looked at beforehand, in a flight of its own.
-async fn items_to_ask_for(
-    tenant: &Tenant,
-    wish: &Map<String, Value>,
-) -> Result<Vec<Map<String, Value>>, Failure> {
-    let lacking = |text: &str, key: &str| Err::<Uuid, Failure>(Refusal::new(text).with_null(key).into());
+/// A wish says when, for whom and for which title.
+fn refuse_incomplete(wish: &Map<String, Value>) -> Result<(), Refusal> {
     if words::text(wish, "requestDate").and_then(time::parse).is_none() {
-        lacking("Request must have a request date", "requestDate")?;
+        return Err(Refusal::new("Request must have a request date").with_null("requestDate"));
     }
-    let Some(requester) = words::id(wish, "requesterId") else {
-        return lacking("Request must have a requester id", "requesterId").map(|_| Vec::new());
-    };
-    let Some(instance) = words::id(wish, "instanceId") else {
-        return lacking("Request must have an instance id", "instanceId").map(|_| Vec::new());
-    };
-    let book = Rulebook::of(tenant).await?;
-    let mut flight = Flight::new();
-    let holdings =
-        flight.add("SELECT 1 FROM holdings_record WHERE instance_id = $1 LIMIT 1", vec![instance.into()]);
-    let items = flight.add(
-        format!(
-            "{} WHERE holdings_record.instance_id = $1 ORDER BY item.doc->'metadata'->>'createdDate', item.id",
-            CANDIDATES.as_str()
-        ),
-        vec![instance.into()],
-    );
-    let own = flight.add(
-        "SELECT r.item_id FROM request r WHERE r.requester_id = $1 AND r.is_open
-           AND r.doc->>'status' <> 'Open - Awaiting delivery' AND r.item_id IN (
-             SELECT item.id FROM item JOIN holdings_record ON holdings_record.id = item.holdings_record_id
-             WHERE holdings_record.instance_id = $2) LIMIT 1",
-        vec![requester.into(), Bind::from(instance)],
-    );
-    let landed = tenant.writer().await?.fly(flight).await?;
-    if landed.rows(holdings).is_empty() {
-        return Err(Refusal::new("There are no holdings for this instance")
-            .with("holdingsRecords", "null")
-            .into());
+    if words::id(wish, "requesterId").is_none() {
+        return Err(Refusal::new("Request must have a requester id").with_null("requesterId"));
     }
-    let items = landed
-        .rows(items)
-        .iter()
-        .filter_map(|row| candidate(row, None).transpose())
-        .collect::<Result<Vec<_>, Failure>>()?;
-    if items.is_empty() {
-        return Err(Refusal::new("There are no items for this instance").with("items", "empty").into());
+    if words::id(wish, "instanceId").is_none() {
+        return Err(Refusal::new("Request must have an instance id").with_null("instanceId"));
     }
-    if let Some(row) = landed.first(own) {
+    Ok(())
+}
+
+/// Item-level requests for the copies of a title, the most promising first.
+fn copies_to_ask_for(
+    facts: &Facts,
+    wish: &Map<String, Value>,
+    book: &Rulebook,
+) -> Result<Vec<Map<String, Value>>, Failure> {
+    // FOLIO quirk: a request on its way to be delivered does not count as open here.
+    let own = facts.own.iter().find(|own| own.status() != words::AWAITING_DELIVERY);
+    if let Some(own) = own {
         let text = "This requester already has an open request for an item of this instance";
         return Err(Refusal::new(text)
-            .with("itemId", row.get::<_, Uuid>(0).to_string())
-            .with("requesterId", requester.to_string())
-            .with("instanceId", instance.to_string())
+            .with("itemId", own.text("itemId"))
+            .with("requesterId", words::text(wish, "requesterId").unwrap_or_default())
+            .with("instanceId", words::text(wish, "instanceId").unwrap_or_default())
             .into());
     }
     let pickup = words::id(wish, "pickupServicePointId");
-    Ok(ranked(items, pickup, &book).iter().map(|candidate| item_level(wish, candidate)).collect())
+    let copies = ranked(facts.candidates.iter().collect(), pickup, book);
+    Ok(copies.into_iter().map(|candidate| item_level(wish, candidate)).collect())
+}
+
+/// Why a title without copies cannot be asked for.
+async fn nothing_to_ask_for(tenant: &Tenant, instance: Option<Uuid>) -> Result<Refusal, Failure> {
+    let holdings = tenant
+        .reader()
+        .await?
+        .query("SELECT 1 FROM holdings_record WHERE instance_id = $1 LIMIT 1", vec![instance.into()])
+        .await?;
+    Ok(if holdings.is_empty() {
+        Refusal::new("There are no holdings for this instance").with("holdingsRecords", "null")
+    } else {
+        Refusal::new("There are no items for this instance").with("items", "empty")
+    })
 }
 
 /// Available items first, those that the pickup service point serves before others; then those with the shortest
 /// queue, soonest due, served there.
-fn ranked(mut items: Vec<Candidate>, pickup: Option<Uuid>, book: &Rulebook) -> Vec<Candidate> {
+fn ranked<'a>(mut items: Vec<&'a Candidate>, pickup: Option<Uuid>, book: &Rulebook) -> Vec<&'a Candidate> {
     let served = |candidate: &Candidate| {
         let location = candidate.item.record.effective_location_id;
         pickup.zip(location).is_some_and(|(pickup, location)| book.serves(pickup, location))

@@ -43,6 +43,8 @@ pub struct Candidate {
     /// Open requests for the item, and how many of them are recalls.
     pub requests: i64,
     pub recalls: i64,
+    /// Position of the last request in the item's own queue.
+    pub last_position: i64,
 }
 
 /// The open loan of an item.
@@ -129,12 +131,14 @@ pub async fn gather(
 
 /// What the statements of a flight depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Way {
-    title_level: bool,
+pub(super) struct Way {
+    pub title_level: bool,
     /// The client names the item; its title is what the item says.
-    by_item: bool,
+    pub by_item: bool,
+    /// The queues are those of all copies of the title.
+    pub copies: bool,
     /// What automated blocks are counted from is wanted.
-    counts: bool,
+    pub counts: bool,
 }
 
 impl Way {
@@ -142,19 +146,26 @@ impl Way {
         Way {
             title_level: book.title_level_requests.enabled(),
             by_item: order.by_item,
+            copies: false,
             counts: Action::Requesting.is_limited(book),
         }
     }
 
-    fn around(self) -> &'static str {
+    pub(super) fn around(self) -> &'static str {
         static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
-            (0..8)
+            (0..16)
                 .map(|way| {
-                    around(Way { title_level: way & 1 != 0, by_item: way & 2 != 0, counts: way & 4 != 0 })
+                    around(Way {
+                        title_level: way & 1 != 0,
+                        by_item: way & 2 != 0,
+                        counts: way & 4 != 0,
+                        copies: way & 8 != 0,
+                    })
                 })
                 .collect()
         });
-        &WAYS[usize::from(self.title_level) | usize::from(self.by_item) << 1 | usize::from(self.counts) << 2]
+        let flags = [self.title_level, self.by_item, self.counts, self.copies];
+        &WAYS[flags.iter().rev().fold(0, |way, flag| way << 1 | usize::from(*flag))]
     }
 }
 
@@ -175,11 +186,11 @@ static MAKE_QUEUE_OF_TITLE: LazyLock<String> = LazyLock::new(|| {
 static HOLD_QUEUE_OF_TITLE: LazyLock<String> =
     LazyLock::new(|| format!("SELECT id FROM request_queue WHERE id = {} FOR UPDATE", title_of("$1")));
 
-const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
+pub(super) const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
 
 /// Locks the items, and then the loans that a recall would shorten, in one statement.
-fn lock(of_the_title: bool, loans: bool) -> &'static str {
+pub(super) fn lock(of_the_title: bool, loans: bool) -> &'static str {
     static WAYS: LazyLock<[String; 4]> = LazyLock::new(|| {
         let [of_item, of_title] = ["= $1".to_owned(), format!("IN ({ITEMS_OF_THE_TITLE})")].map(|which| {
             let items =
@@ -200,6 +211,7 @@ fn around(way: Way) -> String {
     let queue = match (way.title_level, way.by_item) {
         (true, true) => format!("r.instance_id = {}", title_of("$4")),
         (true, false) => "r.instance_id = $4".to_owned(),
+        (false, _) if way.copies => format!("r.item_id IN ({})", ITEMS_OF_THE_TITLE.replace("$1", "$4")),
         (false, _) => "r.item_id = $4 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'".to_owned(),
     };
     let (counted_loans, counted_fees) = if way.counts {
@@ -226,19 +238,20 @@ fn around(way: Way) -> String {
 pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT loan.id, loan.doc, borrower.doc->>'patronGroup', borrower.doc->>'expirationDate',
-            asked.requests, asked.recalls, {COLUMNS_WITHOUT_TITLE}
+            asked.requests, asked.recalls, asked.last, {COLUMNS_WITHOUT_TITLE}
          FROM item JOIN item_state ON item_state.item_id = item.id
          LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
          LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
          LEFT JOIN users borrower ON borrower.id = loan.user_id
          CROSS JOIN LATERAL (
-             SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls
+             SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls,
+                 max(r.position) FILTER (WHERE coalesce(r.doc->>'requestLevel', 'Item') = 'Item') AS last
              FROM request r WHERE r.item_id = item.id AND r.is_open) asked"
     )
 });
 
 /// Items in the order in which they were made.
-fn candidates(of_the_title: bool) -> &'static str {
+pub(super) fn candidates(of_the_title: bool) -> &'static str {
     static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
         ["item.id = $1", "holdings_record.instance_id = $1"].map(|which| {
             let candidates = CANDIDATES.as_str();
@@ -249,10 +262,10 @@ fn candidates(of_the_title: bool) -> &'static str {
 }
 
 /// Columns of a candidate before those of its item.
-const BEFORE_ITEM: usize = 6;
+const BEFORE_ITEM: usize = 7;
 
 /// Reads the rows; `limits` is given where blocks are to be counted.
-fn read(row: &Row, candidates: &[Row], limits: Option<&Rulebook>) -> Result<Facts, Failure> {
+pub(super) fn read(row: &Row, candidates: &[Row], limits: Option<&Rulebook>) -> Result<Facts, Failure> {
     let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
     let many = |place: usize| match row.get::<_, Option<Json>>(place).map(|json| json.parse()) {
         Some(Value::Array(values)) => values,
@@ -284,7 +297,13 @@ pub fn candidate(row: &Row, title: Option<&Title>) -> Result<Option<Candidate>, 
     if let Some(title) = title {
         item.title = title.clone();
     }
-    Ok(Some(Candidate { item, loan: open_loan(row), requests: row.get(4), recalls: row.get(5) }))
+    Ok(Some(Candidate {
+        item,
+        loan: open_loan(row),
+        requests: row.get(4),
+        recalls: row.get(5),
+        last_position: row.get::<_, Option<i32>>(6).unwrap_or(0).into(),
+    }))
 }
 
 fn open_loan(row: &Row) -> Option<OpenLoan> {

@@ -6,6 +6,7 @@
 
 pub(super) mod apply;
 mod choose;
+mod copies;
 pub(super) mod decide;
 pub(super) mod facts;
 
@@ -152,6 +153,35 @@ pub async fn place_first_of(
         }
     }
     Err(refusals)
+}
+
+/// Places a request for the first copy of a title for which some type of request is not refused, from one look at
+/// all copies; `None` where the library takes requests for titles. The wish names the title; `in_order` makes an
+/// item-level request for each copy, the most promising first.
+pub async fn place_for_a_copy(
+    tenant: &Arc<Tenant>,
+    wish: &Order,
+    asking: &Asking,
+    in_order: impl FnOnce(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
+) -> Result<Option<Receipt>, Failure> {
+    let Some((tx, mut facts, book)) = copies::gather(tenant, wish).await? else { return Ok(None) };
+    let mut refusals = Vec::new();
+    for document in in_order(&facts, &book)? {
+        let mut order = Order { document, ..Order::default() };
+        let copy = facts.candidates.iter().find(|copy| Some(copy.item.id) == order.id("itemId"));
+        facts.last_position = copy.map_or(0, |copy| copy.last_position);
+        for kind in Kind::BY_SPEED {
+            order.document.insert("requestType".into(), kind.text().into());
+            match decide::decide(&facts, &order, asking, &book) {
+                Err(failure) => refusals.extend(first_refusal(failure)),
+                Ok(mut placed) => {
+                    apply::apply(tx, tenant, &mut placed, asking).await?;
+                    return Ok(Some(Receipt { placed, facts, book }));
+                }
+            }
+        }
+    }
+    Err(Failure::Refused(refusals))
 }
 
 /// One way that did not succeed, as one of several is told.

@@ -78,11 +78,24 @@ async fn a_title_is_asked_for_in_two_flights_whichever_copy_it_will_be() {
 }
 
 #[tokio::test]
-async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let hold = library.patron_asks_for_title_of(&book, &patron).await.expect(201);
-    assert_eq!(hold["item"]["itemId"], json!(book.id));
+async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies_in_two_flights() {
+    let library = counting_library().await;
+    let (lent, patron) = (library.book().await, library.patron().await);
+    let book = library.copy_of(&lent).await;
+    library.check_out(&lent, &library.patron().await).await.expect(201);
+    // The first request of a node reads the rulebook.
+    library.patron_asks_for_title_of(&library.book().await, &patron).await.expect(201);
+
+    let answer = library.patron_asks_for_title_of(&book, &patron).await;
+
+    let hold = answer.expect(201);
+    assert_eq!(answer.header("x-carrel-flights"), Some("2"), "all copies are looked at together");
+    assert_eq!(hold["item"]["itemId"], json!(book.id), "the copy on the shelf");
+    assert_eq!((&hold["queuePosition"], library.status_of(&book).await), (&json!(1), "Paged".to_owned()));
+    let next = library.patron_asks_for_title_of(&book, &library.patron().await).await.expect(201);
+    assert_eq!(next["item"]["itemId"], json!(lent.id), "the shorter queue");
+    let third = library.patron_asks_for_title_of(&book, &library.patron().await).await.expect(201);
+    assert_eq!(third["queuePosition"], 2, "behind those who wait for the same copy");
     let again = library.patron_asks_for_title_of(&book, &patron).await;
     assert_eq!(again.refusals(), ["This requester already has an open request for an item of this instance"]);
     let nothing = Book { instance: Uuid::new_v4(), ..book };
