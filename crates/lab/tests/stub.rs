@@ -156,7 +156,8 @@ impl Shelves {
         let text = |key: &str| request[key].as_str().unwrap().to_string();
         let (id, reader) = (text("itemId"), text("requesterId"));
         assert!(self.waiting.remove(&(id.clone(), reader)), "closed once");
-        if !self.waiting.iter().any(|(item, _)| *item == id) {
+        let next = self.waiting.range((id.clone(), String::new())..).next();
+        if next.is_none_or(|(item, _)| *item != id) {
             let items = self.records.get_mut("/item-storage/items").unwrap();
             items.get_mut(&id).unwrap()["status"]["name"] = "Available".into();
         }
