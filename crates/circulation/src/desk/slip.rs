@@ -188,6 +188,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_slip_of_another_librarys_item_names_that_library_and_its_title() {
+        let mut theirs = ItemAtDesk::default();
+        theirs.record.dcb_item = Some(true);
+        theirs.record.instance_title = Some("Theirs".into());
+        theirs.record.lending_library_code = Some("LIB".into());
+        theirs.title.title = Some("DCB title".into());
+        let slip = item(&theirs, &Rulebook::blank());
+        assert_eq!(
+            (&slip["title"], &slip["effectiveLocationInstitution"]),
+            (&json!("Theirs"), &json!("LIB"))
+        );
+    }
+
+    #[test]
     fn countries_are_named_in_english() {
         assert_eq!(country("US"), Some("United States"));
         assert_eq!(country("us"), None);

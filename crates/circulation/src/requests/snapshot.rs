@@ -98,3 +98,26 @@ fn person(patron: &Patron) -> Value {
     put(&mut shown, "barcode", patron.barcode.as_deref());
     Value::Object(shown)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::item::ItemRecord;
+    use crate::rulebook::Location;
+
+    #[test]
+    fn an_item_of_another_library_is_fetched_from_where_it_really_stands() {
+        let (place, desk) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let mut book = Rulebook::blank();
+        book.service_points.insert(desk, ServicePoint { name: "Stand-in".into(), ..ServicePoint::default() });
+        let location = Location { primary_service_point: Some(desk), ..Location::default() };
+        let record = ItemRecord { effective_location_id: Some(place), ..ItemRecord::default() };
+        let item = ItemAtDesk { record, ..ItemAtDesk::default() };
+        for (elsewhere, shown) in [(None, "Stand-in"), (Some("Their desk".to_owned()), "Their desk")] {
+            let location =
+                Location { effective_location_primary_service_point_name: elsewhere, ..location.clone() };
+            book.locations.insert(place, location);
+            assert_eq!(item_snapshot(&item, &book)["retrievalServicePointName"], shown);
+        }
+    }
+}

@@ -100,3 +100,15 @@ async fn an_answer_leaves_at_once() {
     // A server that waits to fill its packets makes every call of a kept connection take 40 ms.
     assert!(quickest < Duration::from_millis(30), "{quickest:?}");
 }
+
+#[tokio::test]
+async fn a_replacement_is_of_the_record_that_the_address_names() {
+    let library = TestLibrary::start().await;
+    let admin = &library.admin;
+    let made = admin.post("/material-types", &json!({"name": "globe", "source": "local"})).await.expect(201);
+    let path = format!("/material-types/{}", made["id"].as_str().expect("an id"));
+    let other = json!({"id": uuid::Uuid::new_v4(), "name": "map", "source": "local"});
+    admin.put(&path, &other).await.expect_status(204);
+    let stored = admin.get(&path).await.expect(200);
+    assert_eq!((&stored["id"], &stored["name"]), (&made["id"], &json!("map")));
+}
