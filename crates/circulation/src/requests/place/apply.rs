@@ -9,6 +9,11 @@ use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+const INSERT: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)";
+/// In a lenient tenant a request that is placed again replaces itself.
+const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)
+     ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3";
+
 /// Writes the request, the item's new status and the recalled loan.
 pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking) -> Result<(), Failure> {
     let document = std::mem::take(&mut placed.document);
@@ -16,7 +21,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking
     let text = Value::Object(ready.document.clone()).to_string();
     let mut flight = Flight::new();
     flight.change(
-        "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)",
+        if asking.caller.lenient { INSERT_OR_REPLACE } else { INSERT },
         vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
     );
     let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{text}}}", tenant.id);
