@@ -55,9 +55,10 @@ when=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 echo "$items" | awk -v at="$at" -v desk="$desk" -v token="$token" -v when="$when" -v patrons="$(echo "$patrons" | tr '\n' ' ')" '
     BEGIN { n = split(patrons, patron, " ") }
     function one(path, body) {
+        if (calls++) print "next"
         printf "url = \"%s%s\"\nheader = \"X-Okapi-Token: %s\"\nheader = \"Content-Type: application/json\"\n", at, path, token
         gsub(/"/, "\\\"", body)
-        printf "data = \"%s\"\noutput = /dev/null\nsilent\nnext\n", body
+        printf "data = \"%s\"\noutput = /dev/null\nsilent\n", body
     }
     { one("/circulation/check-out-by-barcode", "{\"itemBarcode\":\"" $1 "\",\"userBarcode\":\"" patron[NR % n + 1] "\",\"servicePointId\":\"" desk "\"}")
       one("/circulation/check-in-by-barcode", "{\"itemBarcode\":\"" $1 "\",\"servicePointId\":\"" desk "\",\"checkInDate\":\"" when "\"}") }
