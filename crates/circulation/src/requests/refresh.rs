@@ -164,8 +164,10 @@ async fn refresh_page(
     after: Uuid,
 ) -> Result<Option<Page>, Failure> {
     let mut tx = tenant.begin().await?;
+    // Found by what they keep first: in the order of ids, all requests there are would be looked through.
     let page = format!(
-        "SELECT r.id FROM request r WHERE r.is_open AND {which} AND r.id > $2 ORDER BY r.id LIMIT {PAGE}"
+        "SELECT behind.id FROM (SELECT r.id FROM request r WHERE r.is_open AND {which} OFFSET 0) behind
+         WHERE behind.id > $2 ORDER BY behind.id LIMIT {PAGE}"
     );
     let binds: Vec<Bind> = vec![id.into(), after.into()];
     let mut flight = Flight::new();
