@@ -48,9 +48,10 @@ pub async fn place(
     }
     wish.insert("requestLevel".into(), "Title".into());
     let order = Order { document: wish, ..Order::default() };
-    place_first_of(tenant, order, &Kind::BY_SPEED, asking)
-        .await
-        .map_err(|refused| Failure::Refused(once_each(refused)))
+    place_first_of(tenant, order, &Kind::BY_SPEED, asking).await.map_err(|failure| match failure {
+        Failure::Refused(refused) => Failure::Refused(once_each(refused)),
+        other => other,
+    })
 }
 
 fn once_each(refusals: Vec<Refusal>) -> Vec<Refusal> {

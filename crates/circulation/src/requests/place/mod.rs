@@ -138,21 +138,21 @@ pub async fn place_first_of(
     mut order: Order,
     kinds: &[Kind],
     asking: &Asking,
-) -> Result<Receipt, Vec<Refusal>> {
+) -> Result<Receipt, Failure> {
     let recall = kinds.contains(&Kind::Recall);
-    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await.map_err(first_refusal)?;
+    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await?;
     let mut refusals = Vec::new();
     for kind in kinds {
         order.document.insert("requestType".into(), kind.text().into());
         match decide::decide(&facts, &order, asking, &book) {
             Err(failure) => refusals.extend(first_refusal(failure)),
             Ok(mut placed) => {
-                apply::apply(tx, tenant, &mut placed, asking).await.map_err(first_refusal)?;
+                apply::apply(tx, tenant, &mut placed, asking).await?;
                 return Ok(Receipt { placed, facts, book });
             }
         }
     }
-    Err(refusals)
+    Err(Failure::Refused(refusals))
 }
 
 /// Places a request for the first copy of a title for which some type of request is not refused, from one look at
