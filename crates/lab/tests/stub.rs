@@ -103,7 +103,8 @@ impl Shelves {
         let wanted = |record: &&Value| {
             let barcode = query.split_once("barcode==%22").and_then(|(_, rest)| rest.split_once("%22"));
             barcode.is_none_or(|(barcode, _)| record["barcode"] == barcode)
-                && (!query.contains("Available") || record["status"]["name"] == "Available")
+                && (!query.contains("==%22Available") || record["status"]["name"] == "Available")
+                && (!query.contains("%3C%3E%22Available") || record["status"]["name"] != "Available")
                 && (!query.contains("Open") || record["status"] == "Open - Not yet filled")
         };
         let all: Vec<&Value> =

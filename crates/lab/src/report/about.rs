@@ -41,8 +41,8 @@ pub struct DataSize {
     pub items: u64,
     /// Users.
     pub users: u64,
-    /// Items with status Available.
-    pub available: u64,
+    /// Items with another status than Available: few enough to be counted exactly, where all are estimated.
+    pub away: u64,
     /// Open loans.
     pub open_loans: u64,
     /// Requests that somebody waits for.
@@ -56,15 +56,15 @@ impl DataSize {
         let targets = [
             "/item-storage/items?limit=0",
             "/users?limit=0",
-            "/item-storage/items?query=status.name==%22Available%22&limit=0",
+            "/item-storage/items?query=status.name%3C%3E%22Available%22&limit=0",
             "/loan-storage/loans?query=status.name==%22Open%22&limit=0",
             "/request-storage/requests?query=status==%22Open*%22&limit=0",
         ];
         for (total, target) in totals.iter_mut().zip(targets) {
             *total = session.get(connection, target).await?["totalRecords"].as_u64().unwrap_or(0);
         }
-        let [items, users, available, open_loans, open_requests] = totals;
-        Ok(DataSize { items, users, available, open_loans, open_requests })
+        let [items, users, away, open_loans, open_requests] = totals;
+        Ok(DataSize { items, users, away, open_loans, open_requests })
     }
 
     /// The sizes as JSON.
@@ -76,10 +76,10 @@ impl DataSize {
 
 impl fmt::Display for DataSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DataSize { items, users, available, open_loans, open_requests } = self;
+        let DataSize { items, users, away, open_loans, open_requests } = self;
         write!(
             f,
-            "{items} items ({available} available), {users} users, {open_loans} open loans, \
+            "{items} items ({away} not available), {users} users, {open_loans} open loans, \
             {open_requests} open requests"
         )
     }

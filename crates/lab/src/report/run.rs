@@ -153,7 +153,7 @@ impl RunReport {
     /// A sentence when the run did not leave the shelves as it found them.
     pub fn left_behind(&self) -> Option<String> {
         let (before, after) = (&self.before, &self.after);
-        let state = |size: &DataSize| (size.available, size.open_loans, size.open_requests);
+        let state = |size: &DataSize| (size.away, size.open_loans, size.open_requests);
         (state(before) != state(after))
             .then(|| format!("the shelves changed: before {before}; after {after}"))
     }
@@ -261,7 +261,7 @@ mod tests {
     };
 
     fn report(floor: Option<Measured>) -> RunReport {
-        let data = DataSize { items: 100, users: 10, available: 90, open_loans: 5, open_requests: 7 };
+        let data = DataSize { items: 100, users: 10, away: 10, open_loans: 5, open_requests: 7 };
         RunReport {
             about: About::here(Some("abc".into())),
             address: "http://localhost:9130".into(),
@@ -320,7 +320,7 @@ mod tests {
     fn shelves_that_changed_are_told() {
         let mut report = report(None);
         assert_eq!(report.left_behind(), None);
-        report.after.available -= 1;
+        report.after.away += 1;
         assert!(report.table().contains("the shelves changed"));
     }
 }
