@@ -32,6 +32,11 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
         }
         // An open loan has a borrower.
         "loan" => put("userId", Uuid::new_v4().to_string().into()),
+        // A request of an item names it with its holdings record.
+        "request" => {
+            put("itemId", Uuid::new_v4().to_string().into());
+            put("holdingsRecordId", Uuid::new_v4().to_string().into());
+        }
         // A note without links is a note about nothing, and deleted; its type's name is read only.
         "note" => {
             put("links", json!([{"id": Uuid::new_v4(), "type": "user"}]));
