@@ -42,6 +42,16 @@ impl Failure {
     pub fn refused(refusal: Refusal) -> Self {
         Failure::Refused(vec![refusal])
     }
+    /// Several refusals in their order; the same one twice says nothing new.
+    pub fn refused_once_each(refusals: Vec<Refusal>) -> Self {
+        let mut once: Vec<Refusal> = Vec::with_capacity(refusals.len());
+        for refusal in refusals {
+            if !once.contains(&refusal) {
+                once.push(refusal);
+            }
+        }
+        Failure::Refused(once)
+    }
     pub fn internal(context: impl Into<String>) -> Self {
         Failure::Internal { context: context.into(), cause: None }
     }

@@ -98,14 +98,14 @@ fn permit<'a>(
     refuse_for_request(facts, order, request, &mut refusals);
 
     let (Some(patron), Some(item)) = (&facts.patron, &facts.item) else {
-        return Err(Failure::Refused(merged(refusals)));
+        return Err(Failure::refused_once_each(refusals));
     };
     let matched = loan_policy(patron, item, order, book)?;
     let terms = book.loan_terms(matched.id)?;
     refuse_for_item_limit(facts, order, asking, &matched, &terms, item, &mut refusals);
     refuse_if_not_loanable(order, asking, &terms, &mut refusals);
     if !refusals.is_empty() {
-        return Err(Failure::Refused(merged(refusals)));
+        return Err(Failure::refused_once_each(refusals));
     }
     let what = item.circumstance(patron.patron_group);
     let policies = Policies {
@@ -137,17 +137,6 @@ fn with_maybe(refusal: Refusal, key: &str, value: &Option<String>) -> Refusal {
         Some(value) => refusal.with(key, value.clone()),
         None => refusal.with_null(key),
     }
-}
-
-/// The same refusal twice says nothing new.
-fn merged(refusals: Vec<Refusal>) -> Vec<Refusal> {
-    let mut once: Vec<Refusal> = Vec::with_capacity(refusals.len());
-    for refusal in refusals {
-        if !once.contains(&refusal) {
-            once.push(refusal);
-        }
-    }
-    once
 }
 
 fn refuse_unknown_patron(facts: &Facts, order: &Order, refusals: &mut Vec<Refusal>) {

@@ -64,7 +64,7 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     if insists {
         refusals.extend(RENEWAL_BLOCK.refuse_override(&asking.may));
     }
-    let Some((loan, patron)) = found else { return Err(Failure::Refused(merged(refusals))) };
+    let Some((loan, patron)) = found else { return Err(Failure::refused_once_each(refusals)) };
     if !insists {
         refusals
             .extend(refuse_for_reminders(loan, book).map(|refusal| RENEWAL_BLOCK.mark(refusal, &asking.may)));
@@ -86,19 +86,8 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     };
     match renewed {
         Some(renewed) if refusals.is_empty() => Ok(renewed),
-        _ => Err(Failure::Refused(merged(refusals))),
+        _ => Err(Failure::refused_once_each(refusals)),
     }
-}
-
-/// The same refusal twice says nothing new.
-fn merged(refusals: Vec<Refusal>) -> Vec<Refusal> {
-    let mut once: Vec<Refusal> = Vec::with_capacity(refusals.len());
-    for refusal in refusals {
-        if !once.contains(&refusal) {
-            once.push(refusal);
-        }
-    }
-    once
 }
 
 /// The loan and its borrower; `None` where a refusal stands against going on without them.

@@ -42,26 +42,16 @@ pub async fn place(
             Err(Failure::Refused(refused)) if refused.is_empty() => {
                 return Err(nothing_to_ask_for(tenant, order.id("instanceId")).await?.into());
             }
-            Err(Failure::Refused(refused)) => return Err(Failure::Refused(once_each(refused))),
+            Err(Failure::Refused(refused)) => return Err(Failure::refused_once_each(refused)),
             Err(failure) => return Err(failure),
         }
     }
     wish.insert("requestLevel".into(), "Title".into());
     let order = Order { document: wish, ..Order::default() };
     place_first_of(tenant, order, &Kind::BY_SPEED, asking).await.map_err(|failure| match failure {
-        Failure::Refused(refused) => Failure::Refused(once_each(refused)),
+        Failure::Refused(refused) => Failure::refused_once_each(refused),
         other => other,
     })
-}
-
-fn once_each(refusals: Vec<Refusal>) -> Vec<Refusal> {
-    let mut once: Vec<Refusal> = Vec::new();
-    for refusal in refusals {
-        if !once.contains(&refusal) {
-            once.push(refusal);
-        }
-    }
-    once
 }
 
 /// A wish says when, for whom and for which title.
