@@ -21,7 +21,7 @@ pub struct Facts {
 
 /// Locks the item, reads all facts, and sees to a rulebook that is at least as new as they are.
 pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     // Most items have no queue, and a scan knows its queue only with its item. Where it finds one, a third
     // flight gathers the facts again with the queue held first, as queues are locked before items.
     let mut held = None;
@@ -33,19 +33,14 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         }
         let barcode = order.item_barcode.as_str();
         flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
-        let title_level = book.title_level_requests.enabled();
+        let title_level = at_hand.book.title_level_requests.enabled();
         let facts = flight.add(select(title_level, held.is_some()), vec![barcode.into()]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            book = Rulebook::at_least(tenant, stamp).await?;
-            known = stamp;
-            // The queue was read in the way that the older settings ask for: then once more.
-            if book.title_level_requests.enabled() != title_level {
-                continue;
-            }
+        at_hand.keep_up(tenant, row).await?;
+        // The queue was read in the way that older settings ask for: then once more.
+        if at_hand.book.title_level_requests.enabled() != title_level {
+            continue;
         }
         let mut has_queue: bool = row.get(3);
         let mut facts = read(row)?;
@@ -60,7 +55,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
-        return Ok((tx, facts, book));
+        return Ok((tx, facts, at_hand.book));
     }
 }
 

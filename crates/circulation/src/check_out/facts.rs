@@ -34,7 +34,7 @@ pub struct Facts {
 
 /// Locks patron and item, reads all facts, and sees to a rulebook that is at least as new as they are.
 pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     // Most items have no queue; where one is found, the facts are gathered again with the queue held.
     let mut held = None;
     let user = order.user_barcode.as_deref().unwrap_or_default();
@@ -43,7 +43,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     loop {
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
-        let longest = book.check_out_lock.longest_wait;
+        let longest = at_hand.book.check_out_lock.longest_wait;
         if longest != DEFAULT_WAIT {
             flight.add(
                 "SELECT set_config('lock_timeout', $1, true)",
@@ -60,29 +60,24 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 flight.add(LOCK_ITEM.as_str(), vec![item.into()]);
             }
         }
-        let way = Way::of(&book, !proxy.is_empty(), held.is_some());
+        let way = Way::of(&at_hand.book, !proxy.is_empty(), held.is_some());
         let facts = flight.add(
             way.statement(),
             vec![user.into(), proxy.into(), item.into(), jiff::Timestamp::now().into()],
         );
-        let landed = tx.fly(flight).await.map_err(|error| busy(error, &book))?;
+        let landed = tx.fly(flight).await.map_err(|error| busy(error, &at_hand.book))?;
         crate::check_out_lock::waited(tenant, landed.arrived[facts]);
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            book = Rulebook::at_least(tenant, stamp).await?;
-            known = stamp;
-            // The facts were gathered in the way that the older settings ask for: then once more.
-            if Way::of(&book, way.proxy, way.queue) != way {
-                continue;
-            }
+        at_hand.keep_up(tenant, row).await?;
+        // The facts were gathered in the way that older settings ask for: then once more.
+        if Way::of(&at_hand.book, way.proxy, way.queue) != way {
+            continue;
         }
         let mut has_queue: bool = row.get(6);
         let mut facts = read(row)?;
         if way.counts {
             let (loans, fees) = (row.get(10), row.get(11));
-            facts.counted = Some(patron_blocks::read(loans, fees, &book, jiff::Timestamp::now()));
+            facts.counted = Some(patron_blocks::read(loans, fees, &at_hand.book, jiff::Timestamp::now()));
         }
         if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
         {
@@ -96,7 +91,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
                 continue;
             }
         }
-        return Ok((tx, facts, book));
+        return Ok((tx, facts, at_hand.book));
     }
 }
 

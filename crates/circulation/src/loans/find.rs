@@ -232,25 +232,20 @@ pub async fn gather(
     tenant: &Arc<Tenant>,
     asking: impl Fn(&Rulebook) -> (Flight, usize),
 ) -> Result<(Tx, Landed, usize, Arc<Rulebook>), Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let way = |book: &Rulebook| (book.title_level_requests.enabled(), Action::Renewing.is_limited(book));
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     loop {
         let mut tx = tenant.begin().await?;
-        let (flight, facts) = asking(&book);
+        let gathered = way(&at_hand.book);
+        let (flight, facts) = asking(&at_hand.book);
         let landed = tx.fly(flight).await?;
-        let Some(row) = landed.first(facts) else { return Ok((tx, landed, facts, book)) };
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            let newer = Rulebook::at_least(tenant, stamp).await?;
-            let same_way = newer.title_level_requests.enabled() == book.title_level_requests.enabled()
-                && Action::Renewing.is_limited(&newer) == Action::Renewing.is_limited(&book);
-            book = newer;
-            known = stamp;
-            if !same_way {
+        if let Some(row) = landed.first(facts) {
+            at_hand.keep_up(tenant, row).await?;
+            if way(&at_hand.book) != gathered {
                 continue;
             }
         }
-        return Ok((tx, landed, facts, book));
+        return Ok((tx, landed, facts, at_hand.book));
     }
 }
 

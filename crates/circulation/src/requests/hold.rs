@@ -67,9 +67,9 @@ pub async fn hold(
     tenant: &Arc<Tenant>,
     wanted: &Wanted,
 ) -> Result<Option<(Tx, Held, Arc<Rulebook>)>, Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     loop {
-        let title_level = book.title_level_requests.enabled();
+        let title_level = at_hand.book.title_level_requests.enabled();
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
         let (request, item): (Bind, Bind) = (wanted.request.into(), wanted.item.into());
@@ -145,14 +145,9 @@ pub async fn hold(
         );
         let landed = tx.fly(flight).await?;
         let Some(row) = landed.first(facts) else { return Ok(None) };
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            book = Rulebook::at_least(tenant, stamp).await?;
-            known = stamp;
-            if book.title_level_requests.enabled() != title_level {
-                continue;
-            }
+        at_hand.keep_up(tenant, row).await?;
+        if at_hand.book.title_level_requests.enabled() != title_level {
+            continue;
         }
         let read = read(row, landed.rows(waiting), landed.rows(items), title_level)?;
         let queue = queue::id_of(title_level, words::id(&read.stored, "instanceId"), read.stored_item());
@@ -160,7 +155,7 @@ pub async fn hold(
         if queue.is_some_and(|queue| !landed.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
             continue;
         }
-        return Ok(Some((tx, read, book)));
+        return Ok(Some((tx, read, at_hand.book)));
     }
 }
 

@@ -23,6 +23,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// One tenant's rules and slow records at one stamp.
@@ -79,6 +80,26 @@ pub struct Matched {
     pub conditions: AppliedConditions,
 }
 
+/// A rulebook and the stamp that it is good for, until the facts of a decision tell a newer one.
+pub struct AtHand {
+    stamp: i64,
+    pub book: Arc<Rulebook>,
+}
+
+impl AtHand {
+    /// Takes the newer rulebook where the facts, of which the first column is the stamp, were read under one.
+    /// Whether they were gathered in the way that its settings ask for, the caller must see.
+    pub async fn keep_up(&mut self, tenant: &Tenant, facts: &Row) -> Result<(), Failure> {
+        let stamp: i64 = facts.get(0);
+        tenant.saw_stamp(stamp);
+        if stamp > self.stamp {
+            self.book = Rulebook::at_least(tenant, stamp).await?;
+            self.stamp = stamp;
+        }
+        Ok(())
+    }
+}
+
 impl Rulebook {
     /// The tenant's rulebook, at least as new as the stamp.
     pub async fn at_least(tenant: &Tenant, stamp: i64) -> Result<Arc<Rulebook>, Failure> {
@@ -87,10 +108,7 @@ impl Rulebook {
         {
             return Ok(book);
         }
-        let (stamp, book) = load::load(tenant).await?;
-        let book = Arc::new(book);
-        tenant.cache.put(stamp, Arc::clone(&book));
-        Ok(book)
+        Ok(Rulebook::read(tenant).await?.1)
     }
 
     /// The tenant's rulebook for reading, as new as this node knows.
@@ -99,11 +117,16 @@ impl Rulebook {
         Rulebook::at_least(tenant, stamp).await
     }
 
-    /// The rulebook at hand, however old, to gather facts with; the decision checks its stamp.
-    pub async fn at_hand(tenant: &Tenant) -> Result<(i64, Arc<Rulebook>), Failure> {
-        if let Some(known) = tenant.cache.get::<Rulebook>() {
-            return Ok(known);
-        }
+    /// The rulebook at hand, however old, to gather facts with.
+    pub async fn at_hand(tenant: &Tenant) -> Result<AtHand, Failure> {
+        let (stamp, book) = match tenant.cache.get::<Rulebook>() {
+            Some(known) => known,
+            None => Rulebook::read(tenant).await?,
+        };
+        Ok(AtHand { stamp, book })
+    }
+
+    async fn read(tenant: &Tenant) -> Result<(i64, Arc<Rulebook>), Failure> {
         let (stamp, book) = load::load(tenant).await?;
         let book = Arc::new(book);
         tenant.cache.put(stamp, Arc::clone(&book));

@@ -22,16 +22,16 @@ pub async fn gather(
     tenant: &Arc<Tenant>,
     order: &Order,
 ) -> Result<Option<(Tx, Facts, Arc<Rulebook>)>, Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     loop {
-        if book.title_level_requests.enabled() {
+        if at_hand.book.title_level_requests.enabled() {
             return Ok(None);
         }
         let way = Way {
             title_level: false,
             by_item: false,
             copies: true,
-            counts: Action::Requesting.is_limited(&book),
+            counts: Action::Requesting.is_limited(&at_hand.book),
         };
         let requester: Bind = order.id("requesterId").into();
         let instance: Bind = order.id("instanceId").into();
@@ -47,18 +47,13 @@ pub async fn gather(
         let copies = flight.add(candidates(true), vec![instance]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            book = Rulebook::at_least(tenant, stamp).await?;
-            known = stamp;
-            // The facts were gathered in the way that the older settings ask for: then once more.
-            let same_way = Action::Requesting.is_limited(&book) == way.counts;
-            if !same_way || book.title_level_requests.enabled() {
-                continue;
-            }
+        at_hand.keep_up(tenant, row).await?;
+        let book = &at_hand.book;
+        // The facts were gathered in the way that older settings ask for: then once more.
+        if Action::Requesting.is_limited(book) != way.counts || book.title_level_requests.enabled() {
+            continue;
         }
-        let facts = read(row, landed.rows(copies), way.counts.then_some(&*book))?;
-        return Ok(Some((tx, facts, book)));
+        let facts = read(row, landed.rows(copies), way.counts.then_some(&**book))?;
+        return Ok(Some((tx, facts, at_hand.book)));
     }
 }

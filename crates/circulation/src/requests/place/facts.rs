@@ -72,9 +72,9 @@ pub async fn gather(
     order: &mut Order,
     may_recall: bool,
 ) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let (mut known, mut book) = Rulebook::at_hand(tenant).await?;
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
     loop {
-        let way = Way::of(order, &book);
+        let way = Way::of(order, &at_hand.book);
         let of_the_title = way.title_level && order.is_title_level();
         let (instance, item) = (order.id("instanceId"), order.id("itemId"));
         let requester: Bind = order.id("requesterId").into();
@@ -98,17 +98,12 @@ pub async fn gather(
         let candidates = flight.add(candidates(of_the_title), vec![wanted]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        let stamp: i64 = row.get(0);
-        tenant.saw_stamp(stamp);
-        if stamp > known {
-            book = Rulebook::at_least(tenant, stamp).await?;
-            known = stamp;
-            // The facts were gathered in the way that the older settings ask for: then once more.
-            if Way::of(order, &book) != way {
-                continue;
-            }
+        at_hand.keep_up(tenant, row).await?;
+        // The facts were gathered in the way that older settings ask for: then once more.
+        if Way::of(order, &at_hand.book) != way {
+            continue;
         }
-        let facts = read(row, landed.rows(candidates), way.counts.then_some(&*book))?;
+        let facts = read(row, landed.rows(candidates), way.counts.then_some(&*at_hand.book))?;
         if way.by_item {
             let item = facts.candidates.first().map(|candidate| &candidate.item);
             let title = item.and_then(|item| item.instance_id);
@@ -125,7 +120,7 @@ pub async fn gather(
                 }
             }
         }
-        return Ok((tx, facts, book));
+        return Ok((tx, facts, at_hand.book));
     }
 }
 
