@@ -19,8 +19,8 @@ pub struct Flight {
 struct Step {
     sql: Cow<'static, str>,
     binds: Vec<Bind>,
-    /// A change that may be one statement with the changes beside it.
-    joins: bool,
+    /// What it touches, where it is a change that may be one statement with the changes beside it.
+    joins: Option<Touch>,
 }
 
 /// What came back, by the number that [`Flight::add`] gave.
@@ -80,7 +80,7 @@ impl Flight {
 
     /// Adds a statement and gives its number.
     pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
-        self.steps.push(Step { sql: sql.into(), binds, joins: false });
+        self.steps.push(Step { sql: sql.into(), binds, joins: None });
         self.steps.len() - 1
     }
 
@@ -89,7 +89,9 @@ impl Flight {
     /// What a scan pays for is the number of statements, so changes that follow each other are sent as one, where
     /// they are of different tables: none sees what the others did. An error is told of the first.
     pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
-        self.steps.push(Step { sql: sql.into(), binds, joins: true });
+        let sql = sql.into();
+        let joins = Some(Touch::of(&sql));
+        self.steps.push(Step { sql, binds, joins });
         self.steps.len() - 1
     }
 
@@ -267,11 +269,12 @@ fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     let mut steps = steps.into_iter().enumerate().peekable();
     while let Some((number, mut step)) = steps.next() {
         numbers.push(number);
-        if step.joins {
-            let mut touched = vec![Touch::of(&step.sql)];
+        if let Some(touch) = step.joins.take() {
+            let mut touched = vec![touch];
             let mut sql = String::new();
             while let Some((place, next)) = steps.next_if(|(_, next)| {
-                next.joins && touched.len() < LONGEST_JOIN && Touch::of(&next.sql).is_apart_from(&touched)
+                touched.len() < LONGEST_JOIN
+                    && next.joins.as_ref().is_some_and(|touch| touch.is_apart_from(&touched))
             }) {
                 if sql.is_empty() {
                     let _ = write!(sql, "WITH change_0 AS ({})", step.sql);
@@ -279,7 +282,7 @@ fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
                 let _ = write!(sql, ", change_{place} AS (");
                 shift_parameters(&next.sql, step.binds.len(), &mut sql);
                 sql.push(')');
-                touched.push(Touch::of(&next.sql));
+                touched.extend(next.joins);
                 step.binds.extend(next.binds);
             }
             if !sql.is_empty() {
