@@ -121,13 +121,7 @@ impl Reply {
     /// The body of an answer with this status: JSON, or else its text.
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
-        assert!(
-            self.status == status,
-            "{} was answered with {} where {status} was expected. The answer says: {}",
-            self.asked,
-            self.status,
-            self.text()
-        );
+        self.expect_status(status);
         serde_json::from_slice(&self.body).unwrap_or_else(|_| Value::String(self.text()))
     }
 
