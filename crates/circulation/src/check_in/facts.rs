@@ -97,7 +97,7 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
     };
     Ok(Facts {
         loan,
-        patron: row.get::<_, Option<Json>>(2).map(|json| Patron::read(&json)).transpose()?,
+        patron: Patron::at(row, 2)?,
         queue: queue::read(row.get(4))?,
         item: ItemAtDesk::read(row, 5)?,
     })

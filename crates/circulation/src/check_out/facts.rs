@@ -200,19 +200,14 @@ fn statement(way: Way) -> String {
 }
 
 fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
-    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
-    let many = |place: usize| match row.get::<_, Option<Json>>(place).map(|json| json.parse()) {
-        Some(Value::Array(values)) => values,
-        _ => Vec::new(),
-    };
     Ok(Facts {
-        patron: user(1)?,
-        proxy: user(2)?,
-        proxy_relations: many(3),
-        manual_blocks: many(4),
+        patron: Patron::at(row, 1)?,
+        proxy: Patron::at(row, 2)?,
+        proxy_relations: Json::elements(row.get(3)),
+        manual_blocks: Json::elements(row.get(4)),
         item_has_open_loan: row.get(5),
         queue: queue::read(row.get(7))?,
-        open_loans: many(8)
+        open_loans: Json::elements(row.get(8))
             .iter()
             .map(|pair| {
                 let id = |place: usize| pair[place].as_str().and_then(|id| Uuid::parse_str(id).ok());

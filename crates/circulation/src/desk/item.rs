@@ -139,6 +139,15 @@ pub struct Publication {
     pub role: Option<String>,
 }
 
+impl Title {
+    /// The title of a column made by [`TITLE`], where it holds one.
+    pub fn at(row: &Row, place: usize) -> Result<Option<Title>, Failure> {
+        row.get::<_, Option<Json>>(place).map(|json| json.read()).transpose().map_err(|error| {
+            Failure::Internal { context: "reading a title".into(), cause: Some(error.into()) }
+        })
+    }
+}
+
 fn null_is_empty<'de, D, T>(reader: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Condition that a user has the barcode given as `$N`, in the words of the index on it.
@@ -59,6 +60,11 @@ impl Patron {
     /// The account stands for patrons of other libraries in direct consortial borrowing.
     pub fn is_of_another_library(&self) -> bool {
         self.kind.as_deref() == Some("dcb")
+    }
+
+    /// The user of a column, where it holds one.
+    pub fn at(row: &Row, place: usize) -> Result<Option<Patron>, Failure> {
+        row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose()
     }
 
     pub fn read(document: &Json) -> Result<Patron, Failure> {

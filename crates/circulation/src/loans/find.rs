@@ -96,7 +96,7 @@ fn read(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
         id,
         document,
         queue: queue::read(row.get(first))?,
-        patron: row.get::<_, Option<Json>>(first + 3).map(|json| Patron::read(&json)).transpose()?,
+        patron: Patron::at(row, first + 3)?,
         amount_remaining: row.get(first + 4),
         item: ItemAtDesk::read(row, first + BEFORE_ITEM)?,
     }))

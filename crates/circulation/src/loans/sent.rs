@@ -78,11 +78,8 @@ async fn gather_holding(
     };
     let facts = Facts {
         existing,
-        patron: row.get::<_, Option<Json>>(2).map(|json| Patron::read(&json)).transpose()?,
-        proxy_relations: match row.get::<_, Option<Json>>(3).map(|json| json.parse()) {
-            Some(Value::Array(relations)) => relations,
-            _ => Vec::new(),
-        },
+        patron: Patron::at(row, 2)?,
+        proxy_relations: Json::elements(row.get(3)),
         queue: queue::read(row.get(4))?,
         amount_remaining: row.get(5),
         item: ItemAtDesk::read(row, 6)?,

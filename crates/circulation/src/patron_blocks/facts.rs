@@ -33,15 +33,8 @@ pub fn open_fees_sql(user: &str) -> String {
 pub fn read(loans: Option<Json>, fees: Option<Json>, book: &Rulebook, now: Timestamp) -> Facts {
     Facts {
         now,
-        loans: rows(loans).iter().filter_map(|loan| read_loan(loan, book)).collect(),
-        fees: rows(fees).iter().filter_map(read_fee).collect(),
-    }
-}
-
-fn rows(json: Option<Json>) -> Vec<Value> {
-    match json.map(|json| json.parse()) {
-        Some(Value::Array(rows)) => rows,
-        _ => Vec::new(),
+        loans: Json::elements(loans).iter().filter_map(|loan| read_loan(loan, book)).collect(),
+        fees: Json::elements(fees).iter().filter_map(read_fee).collect(),
     }
 }
 

@@ -37,10 +37,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     })
     .await?;
     let row = landed.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
-    let manual_blocks = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
-        Some(Value::Array(blocks)) => blocks,
-        _ => Vec::new(),
-    };
+    let manual_blocks = Json::elements(row.get(1));
     let facts = Facts {
         manual_blocks,
         counted: Action::Renewing

@@ -178,27 +178,19 @@ pub fn waiting(row: &Row) -> Waiting {
 }
 
 fn read(row: &Row, queue: &[Row], items: &[Row], title_level: bool) -> Result<Held, Failure> {
-    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
     let Value::Object(stored) = row.get::<_, Json>(1).parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
-    let title: Option<Title> =
-        row.get::<_, Option<Json>>(2).map(|json| json.read()).transpose().map_err(|error| {
-            Failure::Internal { context: "reading a title".into(), cause: Some(error.into()) }
-        })?;
+    let title = Title::at(row, 2)?;
     let own_item = words::id(&stored, "itemId");
     let (queue, other_queue) = queue
         .iter()
         .map(waiting)
         .partition(|request| title_level || request.item_id.is_some() && request.item_id == own_item);
-    let relations = match row.get::<_, Option<Json>>(5).map(|json| json.parse()) {
-        Some(Value::Array(values)) => values,
-        _ => Vec::new(),
-    };
     Ok(Held {
-        requester: user(3)?,
-        proxy: user(4)?,
-        proxy_relations: relations,
+        requester: Patron::at(row, 3)?,
+        proxy: Patron::at(row, 4)?,
+        proxy_relations: Json::elements(row.get(5)),
         items: items
             .iter()
             .filter_map(|row| candidate(row, title.as_ref()).transpose())

@@ -74,19 +74,14 @@ fn found_sql(page: &str) -> String {
 }
 
 fn read_row(row: &Row) -> Result<Found, Failure> {
-    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
     let Value::Object(document) = row.get::<_, Json>(0).parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
-    let title: Option<Json> = row.get(3);
     Ok(Found {
         document,
-        requester: user(1)?,
-        proxy: user(2)?,
-        title: title.map(|json| json.read()).transpose().map_err(|error| Failure::Internal {
-            context: "reading a title".into(),
-            cause: Some(error.into()),
-        })?,
+        requester: Patron::at(row, 1)?,
+        proxy: Patron::at(row, 2)?,
+        title: Title::at(row, 3)?,
         due_date: row.get(4),
         printed_by: row.get::<_, Option<Json>>(5).map(|json| json.parse()),
         item: ItemAtDesk::read(row, 6)?,

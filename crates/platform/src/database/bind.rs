@@ -103,6 +103,13 @@ impl Json {
     pub fn parse(&self) -> Value {
         serde_json::from_str(&self.0).expect("a jsonb column holds JSON")
     }
+    /// The elements of an array that may be absent; what is no array has none.
+    pub fn elements(array: Option<Json>) -> Vec<Value> {
+        match array.map(|json| json.parse()) {
+            Some(Value::Array(elements)) => elements,
+            _ => Vec::new(),
+        }
+    }
     /// Reads it into a type of ours.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.0)

@@ -261,20 +261,12 @@ const BEFORE_ITEM: usize = 7;
 
 /// Reads the rows; `limits` is given where blocks are to be counted.
 pub(super) fn read(row: &Row, candidates: &[Row], limits: Option<&Rulebook>) -> Result<Facts, Failure> {
-    let user = |place: usize| row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose();
-    let many = |place: usize| match row.get::<_, Option<Json>>(place).map(|json| json.parse()) {
-        Some(Value::Array(values)) => values,
-        _ => Vec::new(),
-    };
-    let title =
-        row.get::<_, Option<Json>>(1).map(|json| json.read::<Title>()).transpose().map_err(|error| {
-            Failure::Internal { context: "reading a title".into(), cause: Some(error.into()) }
-        })?;
+    let title = Title::at(row, 1)?;
     Ok(Facts {
-        requester: user(2)?,
-        proxy: user(3)?,
-        proxy_relations: many(4),
-        manual_blocks: many(5),
+        requester: Patron::at(row, 2)?,
+        proxy: Patron::at(row, 3)?,
+        proxy_relations: Json::elements(row.get(4)),
+        manual_blocks: Json::elements(row.get(5)),
         counted: limits.map(|book| patron_blocks::read(row.get(8), row.get(9), book, Timestamp::now())),
         own: queue::read(row.get(6))?,
         last_position: row.get::<_, Option<i32>>(7).unwrap_or(0).into(),
