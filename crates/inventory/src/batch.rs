@@ -2,6 +2,7 @@
 
 use crate::saving::How;
 use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call};
 use carrel_records::{Failure, RecordType};
@@ -89,8 +90,7 @@ pub fn asked_in_body(call: &Call) -> Result<Asked, Failure> {
 pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let asked = asked_in_body(&call)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, record, &call.library.records, &asked).await?;
-    Ok(Answer::json_bytes(page.to_bytes(record)))
+    stream::answer(connection, record, &call.library.records, &asked).await
 }
 
 /// The stored record with the properties of a patch in place of its own; `null` takes a property out.

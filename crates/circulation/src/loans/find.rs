@@ -3,9 +3,11 @@
 use super::view::{Beside, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::patron_blocks::Action;
+use crate::records::loans::LOAN;
 use crate::rulebook::Rulebook;
+use carrel_cql::Where;
 use carrel_platform::database::{Connection, Landed};
-use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::{Failure, RecordType};
 use serde_json::{Map, Value};
@@ -127,66 +129,43 @@ pub fn not_found(id: Uuid) -> Failure {
 /// A page of loans with all beside them and the number of all that match, in one flight.
 pub async fn page(
     connection: &Connection,
-    loans: &'static RecordType,
     all: &[&'static RecordType],
     asked: &Asked,
 ) -> Result<(Vec<LoanAtDesk>, i64), Failure> {
-    let condition = read::condition(asked.query.as_ref(), loans, all)?;
-    let mut flight = Flight::new();
+    let condition = read::condition(asked.query.as_ref(), &LOAN, all)?;
+    let found = read::found(connection, &LOAN, &condition, asked, page_of(&condition, asked)).await?;
+    let loans = found.rows().iter().map(of_page).collect::<Result<Vec<_>, Failure>>()?;
+    Ok((loans, found.total))
+}
+
+/// The statement that reads a page of loans with all beside them, with its values; its rows are read by [`of_page`].
+pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
+    Ok(page_of(&read::condition(asked.query.as_ref(), &LOAN, all)?, asked))
+}
+
+/// A loan of a page.
+pub fn of_page(row: &Row) -> Result<LoanAtDesk, Failure> {
+    read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans"))
+}
+
+fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
     let mut binds = read::binds(&condition.arguments);
     let (limit, offset) = (binds.len() + 1, binds.len() + 2);
     binds.push(asked.limit.into());
     binds.push(asked.offset.into());
-    let step = (asked.limit > 0).then(|| {
-        flight.add(
-            format!(
-                "SELECT {} FROM (SELECT found.*, row_number() OVER () AS place FROM (
-                     SELECT loan.id, loan.doc, loan.user_id, loan.item_id FROM {} WHERE {} ORDER BY {}
-                     LIMIT ${limit}::bigint OFFSET ${offset}::bigint) found) loan
-                 LEFT JOIN users patron ON patron.id = loan.user_id
-                 LEFT JOIN ({}) ON item.id = loan.item_id ORDER BY loan.place",
-                columns("NULL::jsonb"),
-                read::from_sql(loans),
-                condition.conditions,
-                condition.order_by,
-                item::TABLES
-            ),
-            binds,
-        )
-    });
-    let counted = (asked.count == Count::Wanted).then(|| {
-        flight.add(
-            format!(
-                "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) few",
-                read::from_sql(loans),
-                condition.conditions,
-                read::COUNTED_EXACTLY + 1
-            ),
-            read::binds(&condition.arguments),
-        )
-    });
-    let landed = connection.fly(flight).await?;
-    let found = match step {
-        Some(step) => landed
-            .rows(step)
-            .iter()
-            .map(|row| read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans")))
-            .collect::<Result<Vec<_>, Failure>>()?,
-        None => Vec::new(),
-    };
-    let seen = asked.offset + found.len() as i64;
-    let total = match counted {
-        None => seen,
-        Some(step) => {
-            let count: i64 = landed.first(step).map_or(0, |row| row.get(0));
-            if count > read::COUNTED_EXACTLY {
-                read::estimate(connection, read::from_sql(loans), &condition).await?.max(count).max(seen)
-            } else {
-                count
-            }
-        }
-    };
-    Ok((found, total))
+    let sql = format!(
+        "SELECT {} FROM (SELECT found.*, row_number() OVER () AS place FROM (
+             SELECT loan.id, loan.doc, loan.user_id, loan.item_id FROM {} WHERE {} ORDER BY {}
+             LIMIT ${limit}::bigint OFFSET ${offset}::bigint) found) loan
+         LEFT JOIN users patron ON patron.id = loan.user_id
+         LEFT JOIN ({}) ON item.id = loan.item_id ORDER BY loan.place",
+        columns("NULL::jsonb"),
+        read::from_sql(&LOAN),
+        condition.conditions,
+        condition.order_by,
+        item::TABLES
+    );
+    (sql, binds)
 }
 
 /// Locks item and loan, reads the loan with all beside it, and sees to a rulebook that is at least as new.

@@ -8,7 +8,7 @@ use crate::rulebook::Rulebook;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
-use carrel_platform::record_store::{routes, write};
+use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Flight, Router};
 use carrel_records::Failure;
 use http::StatusCode;
@@ -34,7 +34,16 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let book = Rulebook::of(tenant).await?;
     let connection = tenant.reader().await?;
-    let (loans, total) = find::page(&connection, &LOAN, &call.library.records, &asked).await?;
+    let all = &call.library.records;
+    if asked.limit > stream::LONGEST_PAGE {
+        let statement = find::page_sql(all, &asked)?;
+        let show: stream::Show = Box::new(move |row| {
+            let loan = find::of_page(row)?;
+            Ok(pretty(&loan.shown(&loan.document, None, &book)))
+        });
+        return stream::rows(connection, &LOAN, all, &asked, stream::Rows::of(statement, show)).await;
+    }
+    let (loans, total) = find::page(&connection, all, &asked).await?;
     let shown: Vec<Value> = loans.iter().map(|loan| loan.shown(&loan.document, None, &book)).collect();
     Ok(Answer::json_bytes(pretty(&json!({"loans": shown, "totalRecords": total}))))
 }

@@ -5,7 +5,7 @@ use super::route::refused_by_storage;
 use super::store;
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_platform::record_store::read::{self, Asked};
-use carrel_platform::record_store::{routes, write};
+use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Flight, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
@@ -74,8 +74,7 @@ async fn history(call: Call) -> Result<Answer, Failure> {
     let sorted = newest_first(text.unwrap_or("cql.allRecords=1"));
     asked.query = Some(read::parse(&sorted)?);
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &LOAN_HISTORY_ITEM, &call.library.records, &asked).await?;
-    Ok(Answer::json_bytes(page.to_bytes(&LOAN_HISTORY_ITEM)))
+    stream::answer(connection, &LOAN_HISTORY_ITEM, &call.library.records, &asked).await
 }
 
 fn newest_first(query: &str) -> String {

@@ -1,69 +1,110 @@
-//! What belongs to instances beside their documents, in one flight.
+//! Instances with what belongs to them beside their documents, in one statement.
 
 use super::related::{Related, named_after};
-use crate::fields::id;
+use super::shape::shown;
+use crate::fields::filled;
 use crate::items::facts::object;
+use crate::records::instances::INSTANCE;
+use carrel_cql::Where;
 use carrel_platform::database::Json;
+use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Connection, Flight};
-use carrel_records::Failure;
-use std::collections::HashSet;
+use carrel_platform::{Bind, Connection};
+use carrel_records::{Failure, RecordType};
+use serde_json::Value;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Links of the instances, and which of them have a holdings record that is bound into an item.
-#[derive(Default)]
-pub struct Around {
-    pub related: Related,
-    pub bound_with: HashSet<Uuid>,
+/// Views of the instances that a query finds, and the number of all of them.
+pub async fn page(
+    connection: &Connection,
+    all: &[&'static RecordType],
+    asked: &Asked,
+) -> Result<(Vec<Document>, i64), Failure> {
+    let condition = read::condition(asked.query.as_ref(), &INSTANCE, all)?;
+    let found = read::found(connection, &INSTANCE, &condition, asked, page_of(&condition, asked)).await?;
+    Ok((found.rows().iter().map(view).collect(), found.total))
 }
 
-pub async fn gather(connection: &Connection, instances: &[Document]) -> Result<Around, Failure> {
-    let ids: Vec<Uuid> = instances.iter().filter_map(|instance| id(instance, "id")).collect();
-    if ids.is_empty() {
-        return Ok(Around::default());
-    }
-    let mut flight = Flight::new();
-    let relationships = flight.add(
-        "SELECT doc FROM instance_relationship
-         WHERE sub_instance_id = ANY($1) OR super_instance_id = ANY($1)
-         ORDER BY doc->'metadata'->>'createdDate', id",
-        vec![ids.clone().into()],
+/// The statement that reads a page of instances with what belongs to them, with its values; its rows are read by
+/// [`view`].
+pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
+    Ok(page_of(&read::condition(asked.query.as_ref(), &INSTANCE, all)?, asked))
+}
+
+/// The view of one instance.
+pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
+    let rows = connection.query(select("instance.id = $1", "instance.id"), vec![id.into()]).await?;
+    Ok(rows.first().map(view))
+}
+
+fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
+    let mut binds = read::binds(&condition.arguments);
+    binds.extend([asked.limit.into(), asked.offset.into()]);
+    let (limit, offset) = (binds.len() - 1, binds.len());
+    let found = format!(
+        "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+        condition.conditions, condition.order_by
     );
-    let titles = flight.add(
-        "SELECT title.doc,
-             CASE WHEN before.id IS NULL THEN NULL ELSE jsonb_build_object('title', before.doc->'title',
-                 'hrid', before.doc->'hrid', 'identifiers', before.doc->'identifiers') END,
-             CASE WHEN after.id IS NULL THEN NULL ELSE jsonb_build_object('title', after.doc->'title',
-                 'hrid', after.doc->'hrid', 'identifiers', after.doc->'identifiers') END
-         FROM preceding_succeeding_title title
-             LEFT JOIN instance before ON before.id = title.preceding_instance_id
-             LEFT JOIN instance after ON after.id = title.succeeding_instance_id
-         WHERE title.preceding_instance_id = ANY($1) OR title.succeeding_instance_id = ANY($1)
-         ORDER BY title.doc->'metadata'->>'createdDate', title.id",
-        vec![ids.clone().into()],
-    );
-    let bound = flight.add(
-        "SELECT DISTINCT held.instance_id FROM holdings_record held
-             JOIN bound_with_part part ON part.holdings_record_id = held.id
-         WHERE held.instance_id = ANY($1)",
-        vec![ids.clone().into()],
-    );
-    let landed = connection.fly(flight).await?;
-    let mut around = Around::default();
-    around.related.relationships = landed.documents(relationships).into_iter().map(object).collect();
-    for row in landed.rows(titles) {
-        let title = object(row.get(0));
-        let (before, after): (Option<Json>, Option<Json>) = (row.get(1), row.get(2));
-        let (before, after) = (before.map(|json| json.parse()), after.map(|json| json.parse()));
-        let is_here = |name: &str| id(&title, name).is_some_and(|id| ids.contains(&id));
-        // A title between two of these instances is told twice, each time after the other one.
+    (select(&found, &condition.order_by), binds)
+}
+
+/// Finds the instances first and looks at what belongs to them afterwards.
+fn select(found: &str, order: &str) -> String {
+    format!(
+        "SELECT page.document,
+             (SELECT jsonb_agg(link.doc ORDER BY link.doc->'metadata'->>'createdDate', link.id)
+              FROM instance_relationship link
+              WHERE link.sub_instance_id = page.id OR link.super_instance_id = page.id),
+             (SELECT jsonb_agg(jsonb_build_object('title', link.doc, 'before', {before}, 'after', {after})
+                  ORDER BY link.doc->'metadata'->>'createdDate', link.id)
+              FROM preceding_succeeding_title link
+                  LEFT JOIN instance before ON before.id = link.preceding_instance_id
+                  LEFT JOIN instance after ON after.id = link.succeeding_instance_id
+              WHERE link.preceding_instance_id = page.id OR link.succeeding_instance_id = page.id),
+             EXISTS (SELECT 1 FROM holdings_record held
+                         JOIN bound_with_part part ON part.holdings_record_id = held.id
+                     WHERE held.instance_id = page.id)
+         FROM (SELECT instance.id, {document} AS document, row_number() OVER (ORDER BY {order}) AS place
+               FROM {from} WHERE {found}) page
+         ORDER BY page.place",
+        before = named("before"),
+        after = named("after"),
+        document = read::document_sql(&INSTANCE),
+        from = read::from_sql(&INSTANCE),
+    )
+}
+
+/// What a title tells of the instance that it is connected with.
+fn named(instance: &str) -> String {
+    format!(
+        "CASE WHEN {instance}.id IS NULL THEN NULL ELSE jsonb_build_object('title', {instance}.doc->'title',
+             'hrid', {instance}.doc->'hrid', 'identifiers', {instance}.doc->'identifiers') END"
+    )
+}
+
+/// The view of an instance of a page.
+pub fn view(row: &Row) -> Document {
+    let instance = object(row.get(0));
+    let links = |place: usize| Json::elements(row.get(place)).into_iter();
+    let mut related =
+        Related { relationships: links(1).filter_map(document).collect(), ..Related::default() };
+    for mut link in links(2) {
+        let (before, after) = (link["before"].take(), link["after"].take());
+        let Some(title) = document(link["title"].take()) else { continue };
+        let is_here = |name: &str| filled(&title, name) == filled(&instance, "id");
         if is_here("succeedingInstanceId") {
-            around.related.preceding.push(named_after(title.clone(), before.as_ref()));
-        }
-        if is_here("precedingInstanceId") {
-            around.related.succeeding.push(named_after(title.clone(), after.as_ref()));
+            related.preceding.push(named_after(title, Some(&before).filter(|title| !title.is_null())));
+        } else if is_here("precedingInstanceId") {
+            related.succeeding.push(named_after(title, Some(&after).filter(|title| !title.is_null())));
         }
     }
-    around.bound_with = landed.rows(bound).iter().map(|row| row.get(0)).collect();
-    Ok(around)
+    shown(&instance, &related, row.get(3))
+}
+
+fn document(value: Value) -> Option<Document> {
+    match value {
+        Value::Object(document) => Some(document),
+        _ => None,
+    }
 }

@@ -2,17 +2,17 @@
 
 use super::facts;
 use super::related::{self, Related, refuse_if_unconnected_title_has_no_name};
-use super::shape::{RULED_BY_MARC, refuse_if_deleted_is_shown, refuse_replacement, shown, stored};
+use super::shape::{RULED_BY_MARC, refuse_if_deleted_is_shown, refuse_replacement, stored};
 use crate::fields::{filled, id};
-use crate::items::facts::object;
 use crate::records::instances::{INSTANCE, INSTANCE_PRECEDING_SUCCEEDING_TITLE, INSTANCE_RELATIONSHIP};
 use crate::saving::How;
 use crate::{batch, instances};
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::Asked;
 use carrel_platform::record_store::routes as plain;
+use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Bind, Call, Connection, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Flight, Router};
 use carrel_records::{Failure, RecordType};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -37,29 +37,22 @@ pub fn routes(router: &mut Router) {
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &INSTANCE, &call.library.records, &asked).await?;
-    let found: Vec<Document> = page.documents.into_iter().map(object).collect();
-    let views = views(&connection, &found).await?;
-    Ok(Answer::json_bytes(pretty(&json!({"instances": views, "totalRecords": page.total}))))
+    let all = &call.library.records;
+    if asked.limit > stream::LONGEST_PAGE {
+        let show: stream::Show = Box::new(|row| Ok(pretty(&facts::view(row))));
+        let rows = stream::Rows::of(facts::page_sql(all, &asked)?, show);
+        return stream::rows(connection, &INSTANCE, all, &asked, rows).await;
+    }
+    let (views, total) = facts::page(&connection, all, &asked).await?;
+    Ok(Answer::json_bytes(pretty(&json!({"instances": views, "totalRecords": total}))))
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
-    match view(&connection, call.id(0)?).await? {
+    match facts::one(&connection, call.id(0)?).await? {
         Some(view) => Ok(Answer::json_bytes(pretty(&view))),
         None => Err(Failure::NotFound("Not Found".into())),
     }
-}
-
-async fn view(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
-    let Some(instance) = read::find(connection, &INSTANCE, id).await?.map(object) else { return Ok(None) };
-    Ok(views(connection, &[instance]).await?.pop())
-}
-
-async fn views(connection: &Connection, instances: &[Document]) -> Result<Vec<Document>, Failure> {
-    let around = facts::gather(connection, instances).await?;
-    let is_bound = |instance: &Document| id(instance, "id").is_some_and(|id| around.bound_with.contains(&id));
-    Ok(instances.iter().map(|instance| shown(instance, &around.related, is_bound(instance))).collect())
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
@@ -74,7 +67,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     store(&call, id, view, How::Create).await?;
     let connection = call.tenant()?.writer().await?;
     let view =
-        self::view(&connection, id).await?.ok_or_else(|| Failure::internal("the new instance is there"))?;
+        facts::one(&connection, id).await?.ok_or_else(|| Failure::internal("the new instance is there"))?;
     Ok(Answer::json_bytes(pretty(&view))
         .status(StatusCode::CREATED)
         .location(format!("/inventory/instances/{id}")))
@@ -112,7 +105,7 @@ async fn mark_deleted(call: Call) -> Result<Answer, Failure> {
 
 async fn present(call: &Call) -> Result<Document, Failure> {
     let connection = call.tenant()?.writer().await?;
-    view(&connection, call.id(0)?).await?.ok_or_else(|| Failure::NotFound("Instance not found".into()))
+    facts::one(&connection, call.id(0)?).await?.ok_or_else(|| Failure::NotFound("Instance not found".into()))
 }
 
 async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -> Result<(), Failure> {

@@ -4,12 +4,14 @@ use super::shape::{Around, shown};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::items::facts::object;
 use crate::records::items::ITEM;
+use carrel_cql::Where;
 use carrel_platform::database::Json;
-use carrel_platform::record_store::read::{self, Asked, COUNTED_EXACTLY, Count};
+use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Bind, Connection, Flight};
 use carrel_records::{Failure, RecordType};
 use serde_json::{Value, json};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Views of the items that a query finds, and the number of all of them.
@@ -19,34 +21,30 @@ pub async fn page(
     asked: &Asked,
 ) -> Result<(Vec<Document>, i64), Failure> {
     let condition = read::condition(asked.query.as_ref(), &ITEM, all)?;
+    let found = read::found(connection, &ITEM, &condition, asked, page_of(&condition, asked)).await?;
+    Ok((found.rows().iter().map(of_page).collect(), found.total))
+}
+
+/// The statement that reads a page of items with what stands around them, with its values; its rows are read by
+/// [`of_page`].
+pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
+    Ok(page_of(&read::condition(asked.query.as_ref(), &ITEM, all)?, asked))
+}
+
+/// The view of an item of a page.
+pub fn of_page(row: &Row) -> Document {
+    view(row, Vec::new())
+}
+
+fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
     let mut binds = read::binds(&condition.arguments);
-    let count = (asked.count == Count::Wanted).then(|| {
-        let sql = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM {FROM} WHERE {} LIMIT {}) few",
-            condition.conditions,
-            COUNTED_EXACTLY + 1
-        );
-        (sql, binds.clone())
-    });
     binds.extend([asked.limit.into(), asked.offset.into()]);
     let (limit, offset) = (binds.len() - 1, binds.len());
-    let mut flight = Flight::new();
-    flight.add(
-        select(
-            &format!(
-                "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
-                condition.conditions, condition.order_by
-            ),
-            &condition.order_by,
-        ),
-        binds,
+    let found = format!(
+        "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+        condition.conditions, condition.order_by
     );
-    let counted = count.map(|(sql, binds)| flight.add(sql, binds));
-    let landed = connection.fly(flight).await?;
-    let views: Vec<Document> = landed.rows(0).iter().map(|row| view(row, Vec::new())).collect();
-    let seen = asked.offset + views.len() as i64;
-    let total = counted.map_or(seen, |step| landed.first(step).map_or(0, |row| row.get(0)));
-    Ok((views, total))
+    (select(&found, &condition.order_by), binds)
 }
 
 /// The view of one item, with the titles bound into it.
@@ -103,7 +101,7 @@ fn select(found: &str, order: &str) -> String {
     )
 }
 
-fn view(row: &tokio_postgres::Row, bound_with_titles: Vec<Value>) -> Document {
+fn view(row: &Row, bound_with_titles: Vec<Value>) -> Document {
     let contributors: Option<Json> = row.get(3);
     let around = Around {
         call_number: row.get(1),

@@ -10,6 +10,7 @@ use crate::{batch, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
@@ -42,7 +43,13 @@ async fn retrieve(call: Call) -> Result<Answer, Failure> {
 
 async fn answer_page(call: &Call, asked: &Asked) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
-    let (views, total) = facts::page(&connection, &call.library.records, asked).await?;
+    let all = &call.library.records;
+    if asked.limit > stream::LONGEST_PAGE {
+        let statement = facts::page_sql(all, asked)?;
+        let show: stream::Show = Box::new(|row| Ok(pretty(&facts::of_page(row))));
+        return stream::rows(connection, &ITEM, all, asked, stream::Rows::of(statement, show)).await;
+    }
+    let (views, total) = facts::page(&connection, all, asked).await?;
     Ok(collection(views, total))
 }
 

@@ -7,24 +7,17 @@ use super::save;
 use crate::batch;
 use crate::records::items::ITEM;
 use crate::saving::How;
-use carrel_platform::record_store::{read, routes};
+use carrel_platform::record_store::routes;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use serde_json::json;
 
 pub fn connect(router: &mut Router) {
-    router.on_stand_in("GET", "/circulation-item", list);
+    router.on_stand_in("GET", "/circulation-item", |call| routes::list(&ITEM, call));
     router.on_stand_in("GET", "/circulation-item/{id}", |call| routes::find(&ITEM, call));
     router.on_stand_in("POST", "/circulation-item", create);
     router.on_stand_in("PUT", "/circulation-item/{id}", replace);
     router.on_stand_in("DELETE", "/circulation-item/{id}", super::delete);
-}
-
-async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = read::Asked::read(&call.query)?;
-    let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &ITEM, &call.library.records, &asked).await?;
-    Ok(Answer::json_bytes(page.to_bytes(&ITEM)))
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {

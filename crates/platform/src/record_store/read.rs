@@ -1,10 +1,11 @@
 //! Reading records: one by id, many by CQL, as the bytes that PostgreSQL sends.
 
-use crate::database::{Bind, Connection, Flight, Json};
+use crate::database::{Bind, Connection, Flight, Json, Landed};
 use crate::http::Query as UrlQuery;
 use crate::record_store::missing_index;
 use carrel_cql::{Argument, Query, Statement, Where};
 use carrel_records::{Failure, RecordType};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// How many matches are counted exactly; above it the planner's estimate is told.
@@ -133,13 +134,35 @@ pub async fn list(
     asked: &Asked,
 ) -> Result<Page, Failure> {
     let condition = condition(asked.query.as_ref(), record, all)?;
+    let found = found(connection, record, &condition, asked, page_of(record, &condition, asked)).await?;
+    Ok(Page { documents: found.rows().iter().map(|row| row.get(0)).collect(), total: found.total })
+}
+
+/// The rows of a page, and the number of all matches.
+pub struct Found {
+    landed: Landed,
+    page: Option<usize>,
+    pub total: i64,
+}
+
+impl Found {
+    pub fn rows(&self) -> &[Row] {
+        self.page.map_or(&[], |step| self.landed.rows(step))
+    }
+}
+
+/// What a statement makes of the page that is asked for, and the number of all matches, in one round trip.
+pub async fn found(
+    connection: &Connection,
+    record: &RecordType,
+    condition: &Where,
+    asked: &Asked,
+    (sql, values): (String, Vec<Bind>),
+) -> Result<Found, Failure> {
     let from = from_sql(record);
     let conditions = &condition.conditions;
     let mut flight = Flight::new();
-    let page = (asked.limit > 0).then(|| {
-        let (sql, binds) = page_of(record, &condition, asked);
-        flight.add(sql, binds)
-    });
+    let page = (asked.limit > 0).then(|| flight.add(sql, values));
     let counted = (asked.count == Count::Wanted).then(|| {
         flight.add(
             format!(
@@ -150,20 +173,20 @@ pub async fn list(
         )
     });
     let landed = connection.fly(flight).await?;
-    let documents = page.map_or_else(Vec::new, |step| landed.documents(step));
-    let seen = asked.offset + documents.len() as i64;
+    let on_page = page.map_or(0, |step| landed.rows(step).len());
+    let seen = asked.offset + on_page as i64;
     let total = match counted {
         None => seen,
         Some(step) => {
             let count: i64 = landed.first(step).map_or(0, |row| row.get(0));
             if count > COUNTED_EXACTLY {
-                estimate(connection, from, &condition).await?.max(count).max(seen)
+                estimate(connection, from, condition).await?.max(count).max(seen)
             } else {
                 count
             }
         }
     };
-    Ok(Page { documents, total })
+    Ok(Found { landed, page, total })
 }
 
 /// The statement that reads a page, with its values.

@@ -43,11 +43,7 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
 pub async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let asked = read::Asked::read(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    if asked.limit > stream::LONGEST_PAGE {
-        return stream::list(connection, record, &call.library.records, &asked).await;
-    }
-    let page = read::list(&connection, record, &call.library.records, &asked).await?;
-    Ok(Answer::json_bytes(page.to_bytes(record)))
+    stream::answer(connection, record, &call.library.records, &asked).await
 }
 
 /// `GET collection/{id}`.

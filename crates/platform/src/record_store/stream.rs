@@ -1,14 +1,15 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Connection, failure};
+use crate::database::{Bind, Connection, Json, failure};
 use crate::http::{Answer, Rest};
-use crate::record_store::read::{self, Asked, Page};
+use crate::record_store::read::{self, Asked, Count, Page};
 use bytes::Bytes;
 use carrel_records::{Failure, RecordType};
 use futures_util::StreamExt;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 /// Longer pages are streamed; shorter ones are one round trip with their count.
@@ -20,15 +21,58 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Chunk = Result<Bytes, std::io::Error>;
 
-/// The answer to a question for a long list: counted first, then sent row by row.
-pub async fn list(
+/// Makes the JSON of a row.
+pub type Show = Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>;
+
+/// A statement, with its values, and what its rows become.
+pub struct Rows {
+    pub statement: (String, Vec<Bind>),
+    pub show: Show,
+    /// What stands behind the last document.
+    closing: fn(&RecordType, i64) -> String,
+}
+
+impl Rows {
+    /// Rows that are shown otherwise than they are stored.
+    pub fn of(statement: (String, Vec<Bind>), show: Show) -> Rows {
+        Rows { statement, show, closing: |_, total| format!("],\"totalRecords\":{total}}}") }
+    }
+}
+
+/// The plain records that are asked for: a short page at once, a long one as it is read.
+pub async fn answer(
     connection: Connection,
     record: &'static RecordType,
     all: &[&'static RecordType],
     asked: &Asked,
 ) -> Result<Answer, Failure> {
-    let counted = read::list(&connection, record, all, &Asked { limit: 0, ..asked.clone() }).await?;
-    let (sql, binds) = read::page_sql(record, all, asked)?;
+    if asked.limit <= LONGEST_PAGE {
+        let page = read::list(&connection, record, all, asked).await?;
+        return Ok(Answer::json_bytes(page.to_bytes(record)));
+    }
+    let show = Box::new(|row: &Row| match row.try_get::<_, Json>(0) {
+        Ok(document) => Ok(document.0.into_bytes()),
+        Err(error) => Err(failure(error, "reading a document")),
+    });
+    let plain = Rows { statement: read::page_sql(record, all, asked)?, show, closing: Page::closing };
+    rows(connection, record, all, asked, plain).await
+}
+
+/// A collection of the record's name: its matches are counted first, then each row is sent as it is read.
+pub async fn rows(
+    connection: Connection,
+    record: &'static RecordType,
+    all: &[&'static RecordType],
+    asked: &Asked,
+    Rows { statement: (sql, binds), show, closing }: Rows,
+) -> Result<Answer, Failure> {
+    let counted = match asked.count {
+        Count::Wanted => {
+            read::list(&connection, record, all, &Asked { limit: 0, ..asked.clone() }).await?.total
+        }
+        Count::Unwanted => 0,
+    };
+    let before = asked.offset;
     let statement = connection
         .client
         .prepare_cached(&sql)
@@ -45,9 +89,13 @@ pub async fn list(
         let mut rows = pin!(rows);
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
         chunk.extend_from_slice(Page::opening(record).as_bytes());
-        let mut first = true;
+        let mut sent = 0;
         while let Some(row) = rows.next().await {
-            let document: crate::Json = match row.and_then(|row| row.try_get(0)) {
+            let shown = match row {
+                Ok(row) => show(&row),
+                Err(error) => Err(failure(error, "reading a long list")),
+            };
+            let document = match shown {
                 Ok(document) => document,
                 Err(error) => {
                     tracing::warn!(error = %error, "a long list of {} broke off", record.name);
@@ -56,17 +104,19 @@ pub async fn list(
                     return;
                 }
             };
-            if !std::mem::take(&mut first) {
+            if sent > 0 {
                 chunk.push(b',');
             }
-            chunk.extend_from_slice(document.0.as_bytes());
+            sent += 1;
+            chunk.extend_from_slice(&document);
             if chunk.len() >= CHUNK && !send(&sender, &mut chunk).await {
                 // Whatever the server has still to send would keep the next borrower waiting.
                 connection.discard();
                 return;
             }
         }
-        chunk.extend_from_slice(Page::closing(record, counted.total).as_bytes());
+        let total = if sent > 0 { counted.max(before + sent) } else { counted };
+        chunk.extend_from_slice(closing(record, total).as_bytes());
         send(&sender, &mut chunk).await;
     });
     Ok(Answer::json_bytes(Vec::new()).followed_by(Rest::of(receiver)))
