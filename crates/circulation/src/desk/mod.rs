@@ -7,6 +7,7 @@ pub mod override_blocks;
 pub mod patron;
 pub mod queue;
 pub mod record_change;
+pub mod said;
 pub mod slip;
 pub mod user_note;
 

@@ -11,8 +11,8 @@ mod route;
 
 pub use route::connect;
 
-use crate::desk::OverrideBlocks;
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::{OverrideBlocks, said};
 use crate::rulebook::Rulebook;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
@@ -27,7 +27,9 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Order {
+    #[serde(deserialize_with = "said::text")]
     pub item_barcode: Option<String>,
+    #[serde(deserialize_with = "said::text")]
     pub user_barcode: Option<String>,
     pub item_id: Option<String>,
     pub user_id: Option<String>,

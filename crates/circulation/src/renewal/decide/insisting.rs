@@ -1,0 +1,152 @@
+//! Renewal because staff insist.
+
+use super::{Case, Renewed};
+use crate::due_date::{self, Renewal};
+use carrel_records::{Refusal, time};
+use jiff::Timestamp;
+use serde_json::Value;
+
+impl Case<'_> {
+    /// The loan renewed because staff insist, or the refusal of their wish.
+    pub(super) fn renew_by_override(&self) -> Result<Renewed, Refusal> {
+        let overrides = &self.order.override_blocks;
+        let comment = overrides.comment.as_deref().unwrap_or_default();
+        if comment.trim().is_empty() {
+            return Err(Refusal::new("Override renewal request must have a comment")
+                .with_null("comment")
+                .code("OVERRIDE_RENEWAL_COMMENT_REQUIRED"));
+        }
+        let due_date = self.due_date_by_override()?;
+        let mut loan = self.renewed_until(due_date);
+        loan.insert("action".into(), "renewedThroughOverride".into());
+        loan.insert("actionComment".into(), comment.into());
+        loan.insert("itemStatus".into(), "Checked out".into());
+        if self.loan.item_status() == "Aged to lost"
+            && let Some(billing) = loan.get_mut("agedToLostDelayedBilling").and_then(Value::as_object_mut)
+        {
+            billing.remove("lostItemHasBeenBilled");
+            billing.remove("dateLostItemShouldBeBilled");
+        }
+        let item_status = (self.loan.item_status() != "Checked out").then_some("Checked out");
+        Ok(Renewed { loan, item_status })
+    }
+
+    /// The policy's date where it moves the due date, else the one that staff name.
+    fn due_date_by_override(&self) -> Result<Timestamp, Refusal> {
+        let policy = self.terms.policy;
+        let wanted = self.order.override_blocks.renewal_due_date_required_block.as_ref();
+        let wanted = wanted.and_then(|block| block.due_date.as_deref()).and_then(time::parse);
+        // FOLIO quirk: the absent date is told as the text "null".
+        let needs_date = |words: &str, code| Refusal::new(words).with("dueDate", "null").code(code);
+        let named = || {
+            wanted.ok_or_else(|| {
+                needs_date(
+                    "New due date must be specified when due date calculation fails",
+                    "OVERRIDE_RENEWAL_DUE_DATE_REQUIRED",
+                )
+            })
+        };
+        if !policy.is_loanable() || !policy.is_renewable() {
+            return named();
+        }
+        let due_date = self.due_date();
+        let renewal = Renewal { due_date, first_request_is_hold: false };
+        let Ok(proposed) = due_date::proposed_for_renewal(self.terms, &renewal, self.asking.now) else {
+            return named();
+        };
+        let unchanged = due_date::refuse_if_renewal_changes_nothing(self.terms, due_date, proposed).is_some();
+        let is_lost = ["Declared lost", "Aged to lost"].contains(&self.loan.item_status());
+        let may_be_overridden = self.limit_is_reached()
+            || self.recall().is_some()
+            || is_lost
+            || unchanged
+            || self.has_billed_reminders();
+        if !may_be_overridden {
+            return Err(policy
+                .refusal(NO_CASE_OF_OVERRIDE)
+                .code("OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"));
+        }
+        if !unchanged {
+            return Ok(proposed);
+        }
+        let wanted = wanted.ok_or_else(|| {
+            needs_date(
+                "New due date is required when renewal would not change the due date",
+                "OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED",
+            )
+        })?;
+        match due_date::refuse_if_renewal_changes_nothing(self.terms, due_date, wanted) {
+            Some(refusal) => Err(refusal),
+            None => Ok(wanted),
+        }
+    }
+}
+
+const NO_CASE_OF_OVERRIDE: &str = "Override renewal does not match any of expected cases: item is not loanable, \
+    item is not renewable, reached number of renewals limit,renewal date falls outside of the date ranges in the \
+    loan policy, items cannot be renewed when there is an active recall request, item is Declared lost, item is \
+    Aged to lost, renewal would not change the due date, loan has reminder fees";
+
+#[cfg(test)]
+mod tests {
+    use super::super::decide;
+    use super::super::fixtures::*;
+    use crate::desk::override_blocks::MayOverride;
+    use crate::renewal::Asking;
+    use carrel_records::{Failure, time};
+    use serde_json::json;
+
+    #[test]
+    fn staff_who_insist_say_why_and_where_the_policy_gives_no_date_until_when() {
+        let facts = lent("Checked out", json!({}));
+        let not_loanable = library(json!({"loanable": false}));
+        assert_eq!(
+            codes(&facts, &insisting(None, Some(" ")), &usual()),
+            ["OVERRIDE_RENEWAL_COMMENT_REQUIRED"]
+        );
+        assert_eq!(
+            codes(&facts, &insisting(None, Some("why")), &not_loanable),
+            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED"]
+        );
+        assert_eq!(
+            codes(&facts, &insisting(None, Some("why")), &usual()),
+            ["OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"]
+        );
+        let far = lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"}));
+        assert_eq!(
+            codes(&far, &insisting(None, Some("why")), &usual()),
+            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED"]
+        );
+        assert_eq!(
+            codes(&far, &insisting(Some("2024-07-01T00:00:00Z"), Some("why")), &usual()),
+            ["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]
+        );
+        let renewed = decided(&facts, &insisting(Some("2024-05-16T00:00:00Z"), Some("why")), &not_loanable)
+            .expect("renewed");
+        assert_eq!(renewed.loan["dueDate"], "2024-05-16T00:00:00.000+00:00");
+        assert_eq!(renewed.loan["actionComment"], "why");
+    }
+
+    #[test]
+    fn a_lost_item_that_is_renewed_by_override_is_on_loan_again() {
+        let facts = lent(
+            "Aged to lost",
+            json!({"agedToLostDelayedBilling": {"lostItemHasBeenBilled": false, "agedToLostDate": "then"}}),
+        );
+        let renewed = decided(&facts, &insisting(None, Some("found")), &usual()).expect("renewed");
+        assert_eq!(renewed.item_status, Some("Checked out"));
+        assert_eq!(renewed.loan["action"], "renewedThroughOverride");
+        assert_eq!(renewed.loan["agedToLostDelayedBilling"], json!({"agedToLostDate": "then"}));
+    }
+
+    #[test]
+    fn without_the_permission_nobody_insists() {
+        let facts = lent("Checked out", json!({}));
+        let now = time::parse(NOW).expect("a time");
+        let asking = Asking { by: None, may: MayOverride::default(), now };
+        let refused = decide(&facts, &insisting(None, None), &asking, &usual());
+        let Err(Failure::Refused(refusals)) = refused else { unreachable!("a refusal was expected") };
+        let codes: Vec<_> = refusals.iter().filter_map(|refusal| refusal.code).collect();
+        assert_eq!(codes, ["INSUFFICIENT_OVERRIDE_PERMISSIONS", "OVERRIDE_RENEWAL_COMMENT_REQUIRED"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Whether the patron may keep the item, and until when: the refusals in FOLIO's order.
+//!
+//! `patron` finds the loan and asks about its borrower, `rules` renews as the policy says, `insisting` because staff
+//! insist.
+
+#[cfg(test)]
+mod fixtures;
+mod insisting;
+mod patron;
+mod rules;
+
+use super::facts::Facts;
+use super::{Asking, By, Order};
+use crate::desk::override_blocks::RENEWAL_BLOCK;
+use crate::desk::{Patron, QueuedRequest};
+use crate::loan_policy::LoanTerms;
+use crate::loans::find::{LoanAtDesk, text_at};
+use crate::rulebook::Rulebook;
+use carrel_circulation_rules::PolicyKind;
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use patron::{find, refuse_for_patron_blocks, refuse_for_standing};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// What changes when the loan is renewed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Renewed {
+    pub loan: Map<String, Value>,
+    /// The item's new status, where it changes.
+    pub item_status: Option<&'static str>,
+}
+
+/// An order names both item and patron, and a date that can be read where it names one.
+pub fn refuse_incomplete(order: &Order) -> Result<(), Failure> {
+    let missing = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().is_empty();
+    let refusal = match order.by {
+        By::Barcode if missing(&order.item_barcode) => {
+            Refusal::new("Renewal request must have an item barcode")
+                .with_null("itemBarcode")
+                .code("RENEWAL_REQUEST_ITEM_BARCODE_REQUIRED")
+        }
+        By::Barcode if missing(&order.user_barcode) => {
+            Refusal::new("Renewal request must have a user barcode")
+                .with_null("userBarcode")
+                .code("RENEWAL_REQUEST_USER_BARCODE_REQUIRED")
+        }
+        By::Id if missing(&order.item_id) => {
+            Refusal::new("Renewal request must have an item ID").with_null("itemId")
+        }
+        By::Id if missing(&order.user_id) => {
+            Refusal::new("Renewal request must have a user ID").with_null("userId")
+        }
+        By::Barcode | By::Id => return refuse_unreadable_date(order),
+    };
+    Err(refusal.into())
+}
+
+fn refuse_unreadable_date(order: &Order) -> Result<(), Failure> {
+    let block = order.override_blocks.renewal_due_date_required_block.as_ref();
+    match block.and_then(|block| block.due_date.as_deref()) {
+        Some(date) if !date.trim().is_empty() && time::parse(date).is_none() => Err(Failure::Invalid(
+            "renewalDueDateRequiredBlock.dueDate must be a date and time in ISO 8601".into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refusals in FOLIO's order, all of them, or the renewed loan.
+pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Renewed, Failure> {
+    let overrides = &order.override_blocks;
+    let insists = overrides.renewal_block.is_some() || overrides.renewal_due_date_required_block.is_some();
+    let mut refusals = Vec::new();
+    let found = find(facts, order, &mut refusals)?;
+    if let Some((_, patron)) = found {
+        refusals.extend(refuse_for_standing(patron, asking.now));
+        refuse_for_patron_blocks(facts, patron, order, asking, book, &mut refusals);
+    }
+    if insists {
+        refusals.extend(RENEWAL_BLOCK.refuse_override(&asking.may));
+    }
+    let Some((loan, patron)) = found else { return Err(Failure::refused_once_each(refusals)) };
+    let item = loan.item.as_ref().ok_or_else(|| Failure::internal("a loan is found by its item"))?;
+    if patron.patron_group.is_none() {
+        return Err(Failure::Misconfigured(
+            "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
+        ));
+    }
+    let matched = book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)?;
+    let terms = book.loan_terms(matched.id)?;
+    let case = Case { loan, patron, terms: &terms, policy: matched.id, order, asking, book };
+    let renewed = if insists {
+        case.renew_by_override().map_err(|refusal| refusals.push(refusal)).ok()
+    } else {
+        refusals.extend(case.refuse_for_reminders());
+        case.renew_by_the_rules(&mut refusals)
+    };
+    match renewed {
+        Some(renewed) if refusals.is_empty() => Ok(renewed),
+        _ => Err(Failure::refused_once_each(refusals)),
+    }
+}
+
+/// A loan whose policy is known.
+struct Case<'a> {
+    loan: &'a LoanAtDesk,
+    patron: &'a Patron,
+    terms: &'a LoanTerms<'a>,
+    policy: Uuid,
+    order: &'a Order,
+    asking: &'a Asking,
+    book: &'a Rulebook,
+}
+
+impl Case<'_> {
+    fn item_id(&self) -> &str {
+        text_at(&self.loan.document, "itemId")
+    }
+    fn is_for_item(&self, request: &QueuedRequest) -> bool {
+        request.item_id().is_some_and(|item| Some(item) == self.loan.item.as_ref().map(|item| item.id))
+    }
+    fn recall(&self) -> Option<&QueuedRequest> {
+        self.loan.queue.iter().find(|request| request.is_recall() && self.is_for_item(request))
+    }
+    /// A loan without due date counts as due now.
+    fn due_date(&self) -> Timestamp {
+        time::parse(text_at(&self.loan.document, "dueDate")).unwrap_or(self.asking.now)
+    }
+    fn renewals_so_far(&self) -> i64 {
+        self.loan.document.get("renewalCount").and_then(Value::as_i64).unwrap_or(0)
+    }
+    fn limit_is_reached(&self) -> bool {
+        self.terms.policy.renewal_limit_is_reached(self.renewals_so_far())
+    }
+
+    /// Whether somebody has been billed for reminders of this loan.
+    fn has_billed_reminders(&self) -> bool {
+        let reminders = self.loan.document.get("reminders");
+        let number = reminders.and_then(|reminders| reminders.pointer("/lastFeeBilled/number"));
+        number.and_then(Value::as_i64).unwrap_or(0) > 0
+    }
+
+    /// What any renewal does to the loan; action and comment are the caller's.
+    fn renewed_until(&self, due_date: Timestamp) -> Map<String, Value> {
+        let mut loan = self.loan.document.clone();
+        loan.insert("dueDate".into(), time::format(due_date).into());
+        loan.insert("renewalCount".into(), (self.renewals_so_far() + 1).into());
+        loan.insert("loanPolicyId".into(), self.policy.to_string().into());
+        loan.insert("itemStatus".into(), self.loan.item_status().into());
+        loan.remove("reminders");
+        let recalled =
+            self.loan.queue.iter().any(|request| {
+                request.is_recall() && request.is_not_yet_filled() && self.is_for_item(request)
+            });
+        if loan.get("dueDateChangedByRecall") == Some(&Value::Bool(true)) && !recalled {
+            loan.insert("dueDateChangedByRecall".into(), false.into());
+        }
+        loan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::*;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_order_names_item_and_patron() {
+        assert!(refuse_incomplete(&by_barcode()).is_ok());
+        assert!(refuse_incomplete(&Order::default()).is_err());
+        assert!(refuse_incomplete(&Order { by: By::Id, ..by_barcode() }).is_err());
+        assert!(refuse_incomplete(&insisting(Some("next week"), None)).is_err());
+    }
+
+    #[test]
+    fn a_renewed_loan_counts_its_renewals_and_starts_its_reminders_again() {
+        let facts = lent(
+            "Checked out",
+            json!({"renewalCount": 1, "dueDateChangedByRecall": true, "reminders": {"lastFeeBilled": {}}}),
+        );
+        let renewed = decided(&facts, &by_barcode(), &usual()).expect("renewed");
+        assert_eq!(
+            Value::Object(renewed.loan),
+            json!({"id": BOOK, "itemId": BOOK, "userId": READER, "status": {"name": "Open"},
+                "dueDate": "2024-06-05T08:00:00.000+00:00", "action": "renewed", "own": 1, "renewalCount": 2,
+                "loanPolicyId": POLICY, "itemStatus": "Checked out", "dueDateChangedByRecall": false})
+        );
+        assert_eq!(renewed.item_status, None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The loan that is to be renewed, and refusals about its borrower.
+
+use super::{Asking, By, Facts, Order};
+use crate::desk::override_blocks::PATRON_BLOCK;
+use crate::desk::patron::Standing;
+use crate::desk::{Patron, blocks};
+use crate::loans::find::{LoanAtDesk, text_at};
+use crate::patron_blocks::Action;
+use crate::rulebook::Rulebook;
+use carrel_records::{Failure, Refusal};
+use jiff::Timestamp;
+
+/// The loan and its borrower; `None` where a refusal stands against going on without them.
+pub(super) fn find<'a>(
+    facts: &'a Facts,
+    order: &Order,
+    refusals: &mut Vec<Refusal>,
+) -> Result<Option<(&'a LoanAtDesk, &'a Patron)>, Failure> {
+    let Some(item) = &facts.item else {
+        refusals.push(match order.by {
+            By::Barcode => {
+                let barcode = order.item_barcode.clone().unwrap_or_default();
+                Refusal::new(format!("No item with barcode {barcode} exists"))
+                    .with("itemBarcode", barcode)
+                    .code("ITEM_BARCODE_NOT_FOUND")
+            }
+            By::Id => {
+                let id = order.item_id.clone().unwrap_or_default();
+                Refusal::new(format!("No item with ID {id} exists")).with("itemId", id)
+            }
+        });
+        return Ok(None);
+    };
+    let Some(loan) = &facts.loan else {
+        // FOLIO quirk: no open loan is told in the words of too many.
+        return Err(Failure::Misconfigured(format!("More than one open loan for item {}", item.barcode())));
+    };
+    let Some(patron) = &loan.patron else {
+        refusals.push(
+            Refusal::new("user is not found")
+                .with("userId", text_at(&loan.document, "userId"))
+                .code("USER_NOT_FOUND"),
+        );
+        return Ok(None);
+    };
+    let (key, asked, is_borrower) = match order.by {
+        By::Barcode => ("userBarcode", &order.user_barcode, patron.barcode == order.user_barcode),
+        By::Id => ("userId", &order.user_id, order.user_id == Some(patron.id.to_string())),
+    };
+    if !is_borrower {
+        refusals.push(
+            Refusal::new("Cannot renew item checked out to different user")
+                .with(key, asked.clone().unwrap_or_default())
+                .code("ITEM_CHECKED_OUT_TO_DIFFERENT_USER"),
+        );
+        // FOLIO quirk: only who asks by id hears all other refusals too.
+        if order.by == By::Barcode {
+            return Ok(None);
+        }
+    }
+    Ok(Some((loan, patron)))
+}
+
+pub(super) fn refuse_for_standing(patron: &Patron, now: Timestamp) -> Option<Refusal> {
+    match patron.standing(now) {
+        Standing::Active => None,
+        Standing::Inactive => Some(
+            Refusal::new("Cannot renew loan when user is inactive or expired")
+                .with("reason", "User is inactive.")
+                .code("USER_IS_INACTIVE_OR_EXPIRED"),
+        ),
+        Standing::Unknown => Some(
+            Refusal::new("Cannot determine if user is active.")
+                .with("reason", "Cannot determine if user active.")
+                .code("USER_STATUS_CANNOT_BE_DETERMINED"),
+        ),
+    }
+}
+
+pub(super) fn refuse_for_patron_blocks(
+    facts: &Facts,
+    patron: &Patron,
+    order: &Order,
+    asking: &Asking,
+    book: &Rulebook,
+    refusals: &mut Vec<Refusal>,
+) {
+    if order.override_blocks.patron_block.is_some() {
+        refusals.extend(PATRON_BLOCK.refuse_override(&asking.may));
+        return;
+    }
+    let reasons = blocks::manual_reasons(&facts.manual_blocks, "renewals", asking.now);
+    if !reasons.is_empty() {
+        let refusal = Refusal::new("Patron blocked from renewing")
+            .with("reason", reasons.join(";"))
+            .code("USER_IS_BLOCKED_MANUALLY");
+        refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
+    }
+    let counted = facts.counted.as_ref();
+    refusals.extend(Action::Renewing.refusals(counted, patron, book, &asking.may));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::*;
+    use super::*;
+    use crate::desk::override_blocks::Empty;
+    use serde_json::json;
+
+    #[test]
+    fn an_item_on_loan_to_somebody_else_is_refused_and_by_id_with_all_the_rest() {
+        let book = library(json!({"loanable": false}));
+        let facts = lent("Checked out", json!({}));
+        let by_card = Order { user_barcode: Some("other".into()), ..by_barcode() };
+        assert_eq!(codes(&facts, &by_card, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER"]);
+        let by_id = Order {
+            by: By::Id,
+            item_id: Some(BOOK.to_string()),
+            user_id: Some(BOOK.to_string()),
+            ..Order::default()
+        };
+        assert_eq!(codes(&facts, &by_id, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER", "ITEM_NOT_LOANABLE"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_in_folios_words() {
+        let nothing = Facts { item: None, loan: None, ..Facts::default() };
+        assert_eq!(codes(&nothing, &by_barcode(), &usual()), ["ITEM_BARCODE_NOT_FOUND"]);
+        let not_lent = Facts { loan: None, ..lent("Available", json!({})) };
+        let refused = decided(&not_lent, &by_barcode(), &usual()).expect_err("nothing to renew").to_string();
+        assert!(refused.ends_with("More than one open loan for item 036"), "{refused}");
+        let mut of_nobody = lent("Checked out", json!({}));
+        of_nobody.loan.as_mut().expect("a loan").patron = None;
+        assert_eq!(codes(&of_nobody, &by_barcode(), &usual()), ["USER_NOT_FOUND"]);
+    }
+
+    #[test]
+    fn a_borrower_who_is_inactive_or_blocked_hears_of_both() {
+        let mut facts = lent("Checked out", json!({}));
+        facts.manual_blocks = vec![json!({"renewals": true, "desc": "owes"})];
+        let patron = |facts: &mut Facts, active| {
+            let loan = facts.loan.as_mut().expect("a loan");
+            loan.patron.as_mut().expect("a borrower").active = active;
+        };
+        patron(&mut facts, Some(false));
+        let blocked = "USER_IS_BLOCKED_MANUALLY";
+        assert_eq!(codes(&facts, &by_barcode(), &usual()), ["USER_IS_INACTIVE_OR_EXPIRED", blocked]);
+        patron(&mut facts, None);
+        assert_eq!(codes(&facts, &by_barcode(), &usual()), ["USER_STATUS_CANNOT_BE_DETERMINED", blocked]);
+        patron(&mut facts, Some(true));
+        let mut insisting = by_barcode();
+        insisting.override_blocks.patron_block = Some(Empty {});
+        insisting.override_blocks.comment = Some("known to us".into());
+        let loan = decided(&facts, &insisting, &usual()).expect("renewed").loan;
+        assert_eq!(
+            (&loan["action"], &loan["actionComment"]),
+            (&json!("renewedThroughOverride"), &json!("known to us"))
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Renewal as the loan policy says.
+
+use super::{Case, Renewed};
+use crate::desk::QueuedRequest;
+use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
+use crate::due_date::{self, Circumstances, Renewal};
+use crate::loans::find::text_at;
+use carrel_records::Refusal;
+use serde_json::Value;
+use uuid::Uuid;
+
+impl Case<'_> {
+    /// Whether the overdue fine policy of the loan forbids to renew it once reminders have been billed.
+    pub(super) fn refuse_for_reminders(&self) -> Option<Refusal> {
+        let policy = Uuid::parse_str(text_at(&self.loan.document, "overdueFinePolicyId"))
+            .ok()
+            .and_then(|id| self.book.overdue_fine_policies.get(&id));
+        let allowed = policy
+            .and_then(|policy| policy.pointer("/reminderFeesPolicy/allowRenewalOfItemsWithReminderFees"))
+            == Some(&Value::Bool(true));
+        (self.has_billed_reminders() && !allowed).then(|| {
+            let words = "Renewals not allowed for loans with reminders.";
+            let refusal = Refusal::new(words).with("reason", words).code("RENEWAL_BLOCKED_BY_REMINDER_FEES");
+            RENEWAL_BLOCK.mark(refusal, &self.asking.may)
+        })
+    }
+
+    /// The renewed loan, or all refusals that stand against it.
+    pub(super) fn renew_by_the_rules(&self, refusals: &mut Vec<Refusal>) -> Option<Renewed> {
+        let policy = self.terms.policy;
+        let before = refusals.len();
+        let due_date_required =
+            |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.asking.may);
+        let loanable = policy.is_loanable();
+        if !loanable {
+            refusals
+                .push(due_date_required(policy.refusal("item is not loanable").code("ITEM_NOT_LOANABLE")));
+        }
+        refusals.extend(
+            self.refusals_that_keep_the_due_date()
+                .into_iter()
+                .map(|refusal| RENEWAL_BLOCK.mark(refusal, &self.asking.may)),
+        );
+        let renewal =
+            Renewal { due_date: self.due_date(), first_request_is_hold: self.first_request_is_hold() };
+        refusals.extend(
+            due_date::refusals_of_renewal(self.terms, renewal.first_request_is_hold)
+                .into_iter()
+                .map(due_date_required),
+        );
+        if self.loan.item_status() == "Claimed returned" {
+            refusals.push(
+                Refusal::new("item is Claimed returned")
+                    .with("itemId", self.item_id())
+                    .code("ITEM_CLAIMED_RETURNED_NOT_RENEWABLE"),
+            );
+        }
+        if !loanable {
+            return None;
+        }
+        let refusal = match due_date::proposed_for_renewal(self.terms, &renewal, self.asking.now) {
+            Ok(proposed) => {
+                due_date::refuse_if_renewal_changes_nothing(self.terms, renewal.due_date, proposed)
+            }
+            Err(refusal) => Some(refusal),
+        };
+        refusals.extend(refusal.map(due_date_required));
+        if refusals.len() > before {
+            return None;
+        }
+        let desk =
+            Uuid::parse_str(text_at(&self.loan.document, "checkoutServicePointId")).unwrap_or_default();
+        let circumstances = Circumstances {
+            now: self.asking.now,
+            zone: &self.book.zone,
+            calendar: &self.book.calendar(desk),
+            patron_expires: self.patron.expires(),
+        };
+        let due = match due_date::due_date_of_renewal(self.terms, &renewal, &circumstances) {
+            Ok(due) => due,
+            Err(more) => {
+                refusals.extend(more);
+                return None;
+            }
+        };
+        let by_override = self.order.override_blocks.patron_block.is_some();
+        let mut loan = self.renewed_until(due.at);
+        let action = if by_override { "renewedThroughOverride" } else { "renewed" };
+        loan.insert("action".into(), action.into());
+        match &self.order.override_blocks.comment {
+            Some(comment) if by_override => loan.insert("actionComment".into(), comment.clone().into()),
+            _ => loan.remove("actionComment"),
+        };
+        if due.changed_by_near_expire_user {
+            loan.insert("dueDateChangedByNearExpireUser".into(), true.into());
+        }
+        Some(Renewed { loan, item_status: None })
+    }
+
+    fn first_request_is_hold(&self) -> bool {
+        let waits_for_title = |request: &QueuedRequest| {
+            request.is_title_level() && request.is_hold() && request.item_id().is_none()
+        };
+        let mut queue = self.loan.queue.iter();
+        queue
+            .find(|request| self.is_for_item(request) || waits_for_title(request))
+            .is_some_and(QueuedRequest::is_hold)
+    }
+
+    /// What staff may override without naming a due date.
+    fn refusals_that_keep_the_due_date(&self) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        if let Some(recall) = self.recall() {
+            refusals.push(
+                Refusal::new("items cannot be renewed when there is an active recall request")
+                    .with("requestId", recall.id.to_string())
+                    .code("RENEWAL_BLOCKED_BY_RECALL"),
+            );
+        }
+        let code = match self.loan.item_status() {
+            "Aged to lost" => Some("ITEM_AGED_TO_LOST_NOT_RENEWABLE"),
+            "Declared lost" => Some("ITEM_DECLARED_LOST_NOT_RENEWABLE"),
+            _ => None,
+        };
+        if let Some(code) = code {
+            let words = format!("item is {}", self.loan.item_status());
+            refusals.push(Refusal::new(words).with("itemId", self.item_id()).code(code));
+        }
+        if self.limit_is_reached() {
+            refusals.push(
+                self.terms
+                    .policy
+                    .refusal("loan at maximum renewal number")
+                    .code("LOAN_RENEWAL_LIMIT_REACHED"),
+            );
+        }
+        refusals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_that_stands_against_a_renewal_is_told_at_once_and_in_order() {
+        let recalled = || waiting(lent("Checked out", json!({})), "Recall", json!(BOOK));
+        let held = || waiting(lent("Checked out", json!({})), "Hold", json!(null));
+        let limited = || json!({"renewalsPolicy": {"numberAllowed": 0, "renewFromId": "SYSTEM_DATE"}});
+        let table = [
+            (lent("Checked out", json!({})), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE"]),
+            (recalled(), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE", "RENEWAL_BLOCKED_BY_RECALL"]),
+            (recalled(), limited(), vec!["RENEWAL_BLOCKED_BY_RECALL", "LOAN_RENEWAL_LIMIT_REACHED"]),
+            (held(), json!({}), vec!["RENEWAL_BLOCKED_BY_HOLD_REQUEST"]),
+            (lent("Aged to lost", json!({})), json!({}), vec!["ITEM_AGED_TO_LOST_NOT_RENEWABLE"]),
+            (lent("Claimed returned", json!({})), json!({}), vec!["ITEM_CLAIMED_RETURNED_NOT_RENEWABLE"]),
+            (
+                lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"})),
+                json!({"renewable": false}),
+                vec!["LOAN_NOT_RENEWABLE", "RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"],
+            ),
+            (
+                lent("Checked out", json!({"reminders": {"lastFeeBilled": {"number": 1}}})),
+                json!({}),
+                vec!["RENEWAL_BLOCKED_BY_REMINDER_FEES"],
+            ),
+        ];
+        for (facts, differs, expected) in table {
+            assert_eq!(codes(&facts, &by_barcode(), &library(differs.clone())), expected, "{differs}");
+        }
+    }
+}
