@@ -1,5 +1,6 @@
 //! What the desk asks for, and what must be said at least.
 
+use crate::desk::said;
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -45,18 +46,18 @@ impl Resolution {
 impl Order {
     /// Reads the body; the first thing that is missing is refused.
     pub fn read(body: &Map<String, Value>, by: Option<Uuid>) -> Result<Order, Refusal> {
-        let text =
-            |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let text = |key: &str| {
+            said::text_of(body.get(key)).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
         let missing =
             |what: &str, key: &str| Refusal::new(format!("Checkin request must have {what}")).with_null(key);
         let by = by.ok_or_else(|| Refusal::new("No logged-in user present").with_null("X-Okapi-User-Id"))?;
-        let item_barcode =
-            text("itemBarcode").ok_or_else(|| missing("an item barcode", "itemBarcode"))?.to_owned();
+        let item_barcode = text("itemBarcode").ok_or_else(|| missing("an item barcode", "itemBarcode"))?;
         let service_point = text("servicePointId")
-            .and_then(|id| Uuid::parse_str(id).ok())
+            .and_then(|id| Uuid::parse_str(&id).ok())
             .ok_or_else(|| missing("a service point id", "servicePointId"))?;
         let returned = text("checkInDate")
-            .and_then(time::parse)
+            .and_then(|date| time::parse(&date))
             .ok_or_else(|| missing("an check in date", "checkInDate"))?;
         let resolution = match body.get("claimedReturnedResolution").and_then(Value::as_str) {
             None => None,
@@ -65,7 +66,7 @@ impl Order {
                     .with("claimedReturnedResolution", text)
             })?),
         };
-        let session = text("sessionId").and_then(|id| Uuid::parse_str(id).ok());
+        let session = text("sessionId").and_then(|id| Uuid::parse_str(&id).ok());
         Ok(Order { item_barcode, service_point, returned, session, resolution, by })
     }
 }
@@ -95,5 +96,6 @@ mod tests {
         let whole = json!({"itemBarcode": "1", "servicePointId": point, "checkInDate": "2024-05-01",
             "claimedReturnedResolution": "Lost again"});
         assert_eq!(refused(whole), "Unrecognized value provided for property");
+        assert_eq!(refused(json!({"itemBarcode": 36000})), "Checkin request must have a service point id");
     }
 }

@@ -12,8 +12,8 @@ mod route;
 pub use decide::is_valid_relation;
 pub use route::connect;
 
-use crate::desk::OverrideBlocks;
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::{OverrideBlocks, said};
 use crate::rulebook::Rulebook;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
@@ -28,8 +28,11 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Order {
+    #[serde(deserialize_with = "said::text")]
     pub item_barcode: Option<String>,
+    #[serde(deserialize_with = "said::text")]
     pub user_barcode: Option<String>,
+    #[serde(deserialize_with = "said::text")]
     pub proxy_user_barcode: Option<String>,
     pub service_point_id: Option<String>,
     /// As clients write it; absent means now.
@@ -56,6 +59,7 @@ pub async fn check_out(
     order: &Order,
     asking: &Asking,
 ) -> Result<(CheckOut, Facts, Arc<Rulebook>), Failure> {
+    decide::refuse_unreadable(order)?;
     let (tx, facts, book) = facts::gather(tenant, order).await?;
     let decision = decide::decide(&facts, order, asking, &book)?;
     apply::apply(tx, tenant, &decision, asking.now).await?;
@@ -64,6 +68,7 @@ pub async fn check_out(
 
 /// What a check-out would be made by, without one: all checks, nothing saved.
 pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<Policies, Failure> {
+    decide::refuse_unreadable(order)?;
     let (_, facts, book) = facts::gather(tenant, order).await?;
     decide::policies(&facts, order, asking, &book)
 }

@@ -4,17 +4,22 @@ use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The descriptions of the blocks in force against an action: `borrowing`, `renewals` or `requests`.
+/// What is told where a block against an action is in force: `borrowing`, `renewals` or `requests`.
+///
+/// FOLIO quirk: the descriptions of all blocks of the patron, also of those that are over or against other actions.
 pub fn manual_reasons(blocks: &[Value], action: &str, now: Timestamp) -> Vec<String> {
+    if !blocks.iter().any(|block| is_in_force(block, action, now)) {
+        return Vec::new();
+    }
     blocks
         .iter()
-        .filter(|block| block.get(action) == Some(&Value::Bool(true)))
-        .filter(|block| {
-            let ends = block.get("expirationDate").and_then(Value::as_str).and_then(time::parse);
-            ends.is_none_or(|ends| ends > now)
-        })
         .map(|block| block.get("desc").and_then(Value::as_str).unwrap_or_default().to_owned())
         .collect()
+}
+
+fn is_in_force(block: &Value, action: &str, now: Timestamp) -> bool {
+    let ends = block.get("expirationDate").and_then(Value::as_str).and_then(time::parse);
+    block.get(action) == Some(&Value::Bool(true)) && ends.is_none_or(|ends| ends > now)
 }
 
 #[cfg(test)]
@@ -23,13 +28,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_expired_block_no_longer_stands() {
+    fn an_expired_block_no_longer_stands_but_is_told_beside_others() {
         let now = time::parse("2024-05-01").expect("a time");
         let blocks = [
             json!({"borrowing": true, "desc": "lost card", "expirationDate": "2024-04-30"}),
             json!({"borrowing": true, "desc": "rude"}),
             json!({"borrowing": false, "desc": "owes"}),
         ];
-        assert_eq!(manual_reasons(&blocks, "borrowing", now), ["rude"]);
+        assert_eq!(manual_reasons(&blocks, "borrowing", now), ["lost card", "rude", "owes"]);
+        assert!(manual_reasons(&blocks[..1], "borrowing", now).is_empty());
+        assert!(manual_reasons(&blocks, "renewals", now).is_empty());
     }
 }

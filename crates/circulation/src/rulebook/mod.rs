@@ -150,10 +150,10 @@ impl Rulebook {
             as_texts(&ids, &mut texts);
         let facts = Facts { material_type, loan_type, patron_group, location, library, campus, institution };
         let matched =
-            self.rules.matching(&facts, kind).map_err(|blank| Failure::internal(blank.to_string()))?;
+            self.rules.matching(&facts, kind).map_err(|blank| Failure::Misconfigured(blank.to_string()))?;
         let id = Uuid::parse_str(matched.policy).map_err(|_| {
-            Failure::internal(format!(
-                "the circulation rules name '{}', which is no policy id",
+            Failure::Misconfigured(format!(
+                "The circulation rules name '{}', which is no policy id",
                 matched.policy
             ))
         })?;

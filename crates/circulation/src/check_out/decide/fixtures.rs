@@ -1,0 +1,132 @@
+//! A small library for the tests of this room: a book, its reader, and one policy.
+
+use super::{CheckOut, decide};
+use crate::check_out::facts::Facts;
+use crate::check_out::{Asking, Order};
+use crate::desk::override_blocks::MayOverride;
+use crate::desk::patron::Personal;
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
+use crate::rulebook::{Named, Rulebook};
+use carrel_circulation_rules::Rules;
+use carrel_records::{Failure, Refusal, time};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+pub const POLICY: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
+pub const BOOK: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff4);
+/// The reader, and his group.
+pub const READER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff5);
+/// Another patron, copy, kind.
+pub const OTHER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff6);
+pub const DESK: Uuid = Uuid::from_u128(7);
+pub const STACKS: Uuid = Uuid::from_u128(8);
+pub const LOAN: Uuid = Uuid::from_u128(9);
+
+/// A library that lends for three weeks.
+pub fn usual() -> Rulebook {
+    library(json!({}))
+}
+
+/// The same; `differs` replaces parts of its loan policy.
+pub fn library(differs: Value) -> Rulebook {
+    library_with("", differs)
+}
+
+/// The same with a rule before the policies; `{book}`, `{reader}` and `{other}` stand for ids.
+pub fn library_with(rule: &str, differs: Value) -> Rulebook {
+    let mut policy = json!({
+        "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
+        "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"}},
+    });
+    policy.as_object_mut().expect("an object").extend(differs.as_object().expect("an object").clone());
+    let policies = format!("l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}");
+    let mut text = format!("priority: t, s, c, b, a, m, g\nfallback-policy: {policies}");
+    if !rule.is_empty() {
+        let ids = [("{book}", BOOK), ("{reader}", READER), ("{other}", OTHER)];
+        let rule = ids.iter().fold(rule.to_owned(), |rule, (name, id)| rule.replace(name, &id.to_string()));
+        text.push_str(&format!("\n{rule}: {policies}"));
+    }
+    let mut book = Rulebook::blank();
+    book.rules = Rules::parse(&text).expect("the rules can be read");
+    book.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
+    book.request_policies.insert(POLICY, Arc::new(json!({"requestTypes": ["Hold", "Page", "Recall"]})));
+    book.material_types.insert(BOOK, Named { name: "Book".into(), ..Named::default() });
+    book
+}
+
+/// The book is on its shelf and its reader at the desk.
+pub fn facts() -> Facts {
+    item_that_is("Available")
+}
+
+pub fn item_that_is(status: &str) -> Facts {
+    let mut item = ItemAtDesk { id: BOOK, status: status.into(), ..ItemAtDesk::default() };
+    item.record.barcode = Some("036".into());
+    item.record.material_type_id = Some(BOOK);
+    item.record.permanent_loan_type_id = Some(BOOK);
+    item.record.effective_location_id = Some(STACKS);
+    item.title.title = Some("Nod".into());
+    let patron = Patron {
+        id: READER,
+        barcode: Some("card".into()),
+        username: Some("joan".into()),
+        active: Some(true),
+        patron_group: Some(READER),
+        personal: Personal {
+            last_name: Some("Reader".into()),
+            first_name: Some("Joan".into()),
+            ..Personal::default()
+        },
+        ..Patron::default()
+    };
+    Facts { patron: Some(patron), item: Some(item), ..Facts::default() }
+}
+
+pub fn id_of_request(position: u128) -> Uuid {
+    Uuid::from_u128(100 + position)
+}
+
+/// A hold of the book at a position of its queue; `differs` replaces parts of it.
+pub fn request(position: u128, patron: Uuid, differs: Value) -> QueuedRequest {
+    let mut document = json!({"id": id_of_request(position), "requestLevel": "Item", "itemId": BOOK,
+        "requesterId": patron, "requestType": "Hold", "status": "Open - Not yet filled",
+        "fulfillmentPreference": "Hold Shelf", "position": position as i64});
+    document.as_object_mut().expect("an object").extend(differs.as_object().expect("an object").clone());
+    QueuedRequest {
+        id: id_of_request(position),
+        document: document.as_object().expect("an object").clone(),
+        requester: Some(Patron { id: patron, patron_group: Some(READER), ..Patron::default() }),
+        queue: None,
+    }
+}
+
+pub fn order() -> Order {
+    Order {
+        item_barcode: Some("036".into()),
+        user_barcode: Some("card".into()),
+        service_point_id: Some(DESK.to_string()),
+        ..Order::default()
+    }
+}
+
+/// Somebody who may override everything.
+pub fn asking() -> Asking {
+    let now = time::parse("2024-05-15T08:00:00Z").expect("a time");
+    Asking { by: None, may: MayOverride::all(), now, loan_id: LOAN, dry_run: false }
+}
+
+pub fn decided(facts: &Facts, order: &Order, book: &Rulebook) -> Result<CheckOut, Failure> {
+    decide(facts, order, &asking(), book)
+}
+
+pub fn refusals(decided: Result<CheckOut, Failure>) -> Vec<Refusal> {
+    match decided {
+        Err(Failure::Refused(refusals)) => refusals,
+        other => unreachable!("a refusal was expected: {other:?}"),
+    }
+}
+
+pub fn messages(decided: Result<CheckOut, Failure>) -> Vec<String> {
+    refusals(decided).into_iter().map(|refusal| refusal.message).collect()
+}

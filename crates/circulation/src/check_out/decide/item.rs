@@ -1,0 +1,137 @@
+//! Refusals about the item and those who wait for it.
+
+use super::{Scan, with_maybe};
+use crate::desk::QueuedRequest;
+use carrel_records::Refusal;
+
+/// What is lost, claimed or no thing at all is not lent; what is missing or withdrawn may be, once it is in hand.
+const NOT_LENT: [&str; 4] = ["Declared lost", "Claimed returned", "Aged to lost", "Intellectual item"];
+
+impl Scan<'_> {
+    pub(super) fn refuse_for_item(&self) -> Vec<Refusal> {
+        let Some(item) = &self.facts.item else {
+            let barcode = self.order.item_barcode.as_deref().unwrap_or("null");
+            return vec![with_maybe(
+                Refusal::new(format!("No item with barcode {barcode} could be found")),
+                "itemBarcode",
+                &self.order.item_barcode,
+            )];
+        };
+        let mut refusals = Vec::new();
+        if item.status == "Checked out" {
+            refusals.push(Refusal::new("Item is already checked out"));
+        }
+        if NOT_LENT.contains(&&*item.status) {
+            refusals.push(Refusal::new(format!(
+                "{} ({}) (Barcode: {}) has the item status {} and cannot be checked out",
+                item.title(),
+                item.material_type_name(self.book),
+                item.barcode(),
+                item.status
+            )));
+        }
+        if self.facts.item_has_open_loan {
+            refusals.push(
+                Refusal::new("Cannot check out item that already has an open loan")
+                    .code("ITEM_HAS_OPEN_LOAN"),
+            );
+        }
+        refusals.into_iter().map(|refusal| refusal.with("itemBarcode", item.barcode())).collect()
+    }
+
+    pub(super) fn refuse_for_request(&self, request: &QueuedRequest) -> Option<Refusal> {
+        let (patron, item) = (self.facts.patron.as_ref()?, self.facts.item.as_ref()?);
+        (request.requester_id() != Some(patron.id)).then(|| {
+            with_maybe(
+                Refusal::new(format!(
+                    "{} (Barcode: {}) cannot be checked out to user {} because it has been requested by another patron",
+                    item.title(),
+                    item.barcode(),
+                    patron.said_name()
+                )),
+                "userBarcode",
+                &self.order.user_barcode,
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Facts;
+    use super::super::fixtures::*;
+    use serde_json::json;
+
+    const STATUSES: [&str; 21] = [
+        "Aged to lost",
+        "Available",
+        "Awaiting pickup",
+        "Awaiting delivery",
+        "Checked out",
+        "Claimed returned",
+        "Declared lost",
+        "In process",
+        "In process (non-requestable)",
+        "In transit",
+        "Intellectual item",
+        "Long missing",
+        "Lost and paid",
+        "Missing",
+        "On order",
+        "Order closed",
+        "Paged",
+        "Restricted",
+        "Unavailable",
+        "Unknown",
+        "Withdrawn",
+    ];
+
+    #[test]
+    fn an_item_goes_out_in_any_status_but_five() {
+        let refused: Vec<&str> = STATUSES
+            .into_iter()
+            .filter(|status| decided(&item_that_is(status), &order(), &usual()).is_err())
+            .collect();
+        assert_eq!(
+            refused,
+            ["Aged to lost", "Checked out", "Claimed returned", "Declared lost", "Intellectual item"]
+        );
+        assert_eq!(
+            messages(decided(&item_that_is("Checked out"), &order(), &usual())),
+            ["Item is already checked out"]
+        );
+        assert_eq!(
+            messages(decided(&item_that_is("Declared lost"), &order(), &usual())),
+            ["Nod (Book) (Barcode: 036) has the item status Declared lost and cannot be checked out"]
+        );
+    }
+
+    #[test]
+    fn a_loan_that_is_still_open_keeps_its_item_whatever_the_status_says() {
+        let refusals = refusals(decided(&Facts { item_has_open_loan: true, ..facts() }, &order(), &usual()));
+        assert_eq!(refusals[0].code, Some("ITEM_HAS_OPEN_LOAN"));
+        assert_eq!(refusals[0].parameters, [("itemBarcode".to_owned(), Some("036".to_owned()))]);
+    }
+
+    #[test]
+    fn only_the_first_of_those_who_wait_for_the_item_gets_it() {
+        let refused = |queue: Vec<crate::desk::QueuedRequest>| {
+            decided(&Facts { queue, ..facts() }, &order(), &usual()).is_err()
+        };
+        let item_of_others = json!({"itemId": OTHER});
+        let for_title = json!({"requestLevel": "Title", "itemId": null});
+        assert!(refused(vec![request(1, OTHER, json!({}))]));
+        assert!(refused(vec![request(1, OTHER, json!({})), request(2, READER, json!({}))]));
+        assert!(!refused(vec![request(1, READER, json!({})), request(2, OTHER, json!({}))]));
+        assert!(!refused(vec![request(1, OTHER, item_of_others)]), "another copy is asked for");
+        assert!(refused(vec![request(1, OTHER, for_title)]), "any copy is asked for");
+        assert!(refused(vec![request(1, OTHER, json!({"fulfillmentPreference": "Delivery"}))]));
+    }
+
+    #[test]
+    fn a_patron_without_a_whole_name_is_told_by_his_user_name() {
+        let mut facts = Facts { queue: vec![request(1, OTHER, json!({}))], ..facts() };
+        facts.patron.as_mut().expect("a patron").personal.first_name = None;
+        assert!(messages(decided(&facts, &order(), &usual()))[0].contains("to user joan because"));
+    }
+}

@@ -1,0 +1,344 @@
+//! Whether the item may go to the patron, and what the loan then is: the refusals in desk order.
+//!
+//! `patron` has those about patron and proxy, `item` those about the item and who waits for it, `terms` those of
+//! the loan policy, `loan` the due date and the loan itself.
+
+#[cfg(test)]
+mod fixtures;
+mod item;
+mod loan;
+mod patron;
+mod terms;
+
+pub use patron::is_valid_relation;
+
+use super::facts::Facts;
+use super::{Asking, Order};
+use crate::desk::override_blocks::Block;
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use crate::loan_policy::LoanTerms;
+use crate::rulebook::{Matched, Rulebook};
+use carrel_circulation_rules::PolicyKind;
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// What changes when the item goes to the patron.
+#[derive(Debug, Clone)]
+pub struct CheckOut {
+    pub loan: Map<String, Value>,
+    pub loan_id: Uuid,
+    pub item_id: Uuid,
+    pub patron_id: Uuid,
+    /// The request that this fills, and the new positions of those behind it.
+    pub fills: Option<Uuid>,
+    pub moves_up: queue::Moves,
+}
+
+/// The policies in force for the loan.
+#[derive(Debug, Clone, Copy)]
+pub struct Policies {
+    pub loan: Uuid,
+    pub overdue_fine: Uuid,
+    pub lost_item: Uuid,
+    pub notice: Uuid,
+}
+
+/// All that a decision is made from.
+#[derive(Clone, Copy)]
+struct Scan<'a> {
+    facts: &'a Facts,
+    order: &'a Order,
+    asking: &'a Asking,
+    book: &'a Rulebook,
+}
+
+/// A check-out that nothing stands against.
+struct Permitted<'a> {
+    patron: &'a Patron,
+    item: &'a ItemAtDesk,
+    terms: LoanTerms<'a>,
+    policies: Policies,
+    /// The patron's request that is filled.
+    fills: Option<Uuid>,
+}
+
+/// Refusals in desk order, or the loan.
+pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<CheckOut, Failure> {
+    let scan = Scan { facts, order, asking, book };
+    let permitted = scan.permit()?;
+    let service_point = scan.service_point()?;
+    if facts.locked_elsewhere && book.check_out_lock.enabled {
+        return Err(Refusal::new("unable to acquire lock").with("", "").into());
+    }
+    let due = scan.due_date(&permitted, service_point)?;
+    Ok(CheckOut {
+        loan: scan.loan(&permitted, &due, service_point),
+        loan_id: asking.loan_id,
+        item_id: permitted.item.id,
+        patron_id: permitted.patron.id,
+        fills: permitted.fills,
+        moves_up: permitted
+            .fills
+            .map_or_else(Default::default, |filled| queue::without(&facts.queue, filled)),
+    })
+}
+
+/// Refusals in desk order, or the policies that a loan would be made by: a dry run.
+pub fn policies(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Policies, Failure> {
+    Scan { facts, order, asking, book }.permit().map(|permitted| permitted.policies)
+}
+
+/// Dates that cannot be read are no dates; nobody looks anything up for them.
+pub fn refuse_unreadable(order: &Order) -> Result<(), Failure> {
+    let named = order.override_blocks.item_not_loanable_block.as_ref();
+    for (name, date) in [
+        ("loanDate", order.loan_date.as_deref()),
+        ("itemNotLoanableBlock.dueDate", named.and_then(|block| block.due_date.as_deref())),
+    ] {
+        if date.is_some_and(|date| !date.trim().is_empty() && time::parse(date).is_none()) {
+            return Err(Failure::Invalid(format!("{name} must be a date and time in ISO 8601")));
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Scan<'a> {
+    fn permit(&self) -> Result<Permitted<'a>, Failure> {
+        let mut refusals = Vec::new();
+        refusals.extend(self.refuse_without_service_point());
+        refusals.extend(self.refuse_unknown_patron());
+        refusals.extend(self.refuse_for_patron_blocks());
+        refusals.extend(self.refuse_unknown_proxy());
+        refusals.extend(self.refuse_for_standing());
+        refusals.extend(self.refuse_for_proxy_relation());
+        refusals.extend(self.refuse_for_item());
+        let request = self.first_request();
+        refusals.extend(request.and_then(|request| self.refuse_for_request(request)));
+
+        let (Some(patron), Some(item)) = (&self.facts.patron, &self.facts.item) else {
+            return Err(Failure::refused_once_each(refusals));
+        };
+        let matched = self.loan_policy(patron, item)?;
+        let terms = self.book.loan_terms(matched.id)?;
+        refusals.extend(self.refuse_for_item_limit(&matched, &terms, item));
+        refusals.extend(self.refuse_if_not_loanable(&terms));
+        if !refusals.is_empty() {
+            return Err(Failure::refused_once_each(refusals));
+        }
+        let what = item.circumstance(patron.patron_group);
+        let policies = Policies {
+            loan: matched.id,
+            overdue_fine: self.book.matching(&what, PolicyKind::Overdue)?.id,
+            lost_item: self.book.matching(&what, PolicyKind::LostItem)?.id,
+            notice: self.book.matching(&what, PolicyKind::Notice)?.id,
+        };
+        let fills = request.map(|request| request.id).or_else(|| self.own_request_filled_by(item, patron));
+        Ok(Permitted { patron, item, terms, policies, fills })
+    }
+
+    fn refuse_without_service_point(&self) -> Option<Refusal> {
+        let point = &self.order.service_point_id;
+        (point.as_deref().is_none_or(str::is_empty) && !self.asking.dry_run).then(|| {
+            with_maybe(
+                Refusal::new("Check out must be performed at a service point"),
+                "servicePointId",
+                point,
+            )
+        })
+    }
+
+    /// The desk; what is no id is told as storage tells it, once nothing else stands against the loan.
+    fn service_point(&self) -> Result<Uuid, Refusal> {
+        let told = self.order.service_point_id.as_deref().unwrap_or_default();
+        Uuid::parse_str(told).map_err(|_| {
+            Refusal::new(carrel_records::shape::NOT_A_UUID).with("checkoutServicePointId", told).of_storage()
+        })
+    }
+
+    fn loan_policy(&self, patron: &Patron, item: &ItemAtDesk) -> Result<Matched, Failure> {
+        if let Some(id) = self.order.force_loan_policy_id {
+            return Ok(Matched { id, conditions: Default::default() });
+        }
+        if patron.patron_group.is_none() {
+            return Err(Failure::Misconfigured(
+                "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
+            ));
+        }
+        self.book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)
+    }
+
+    /// The first request that waits for this item, be it the patron's or somebody else's.
+    fn first_request(&self) -> Option<&'a QueuedRequest> {
+        queue::first_fulfillable_by_lending(&self.facts.queue, self.facts.item.as_ref()?, self.book)
+    }
+
+    /// A recall of the patron's own that waits for another copy is filled by this one as well.
+    fn own_request_filled_by(&self, item: &ItemAtDesk, patron: &Patron) -> Option<Uuid> {
+        let own = |request: &&QueuedRequest| request.requester_id() == Some(patron.id);
+        let own: Vec<QueuedRequest> = self.facts.queue.iter().filter(own).cloned().collect();
+        queue::first_fulfillable(&own, item, self.book).map(|request| request.id)
+    }
+
+    fn loan_date(&self) -> Timestamp {
+        self.order.loan_date.as_deref().and_then(time::parse).unwrap_or(self.asking.now)
+    }
+
+    /// An override needs the permission and a comment.
+    fn refuse_bad_override(&self, block: Block) -> Option<Refusal> {
+        block.refuse_override(&self.asking.may).or_else(|| {
+            self.order.override_blocks.comment.is_none().then(|| {
+                Refusal::new("Override should be performed with the comment specified").with_null("comment")
+            })
+        })
+    }
+}
+
+/// A parameter as it was sent: absent ones are told as null.
+fn with_maybe(refusal: Refusal, key: &str, value: &Option<String>) -> Refusal {
+    match value {
+        Some(value) => refusal.with(key, value.clone()),
+        None => refusal.with_null(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::*;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once_and_in_desk_order() {
+        let mut order = order();
+        order.service_point_id = None;
+        order.proxy_user_barcode = Some("proxy".into());
+        let mut facts = facts();
+        facts.manual_blocks = vec![json!({"borrowing": true, "desc": "owes"})];
+        facts.patron.as_mut().expect("a patron").active = Some(false);
+        facts.proxy = Some(Patron { id: BOOK, ..Patron::default() });
+        facts.item.as_mut().expect("an item").status = "Checked out".into();
+        facts.item_has_open_loan = true;
+        facts.queue = vec![request(1, OTHER, json!({}))];
+        let book = library(json!({"loanable": false}));
+        assert_eq!(
+            messages(decided(&facts, &order, &book)),
+            [
+                "Check out must be performed at a service point",
+                "Patron blocked from borrowing",
+                "Cannot check out to inactive user",
+                "Cannot determine if proxying user is active or not",
+                "Cannot check out item via proxy when relationship is invalid",
+                "Item is already checked out",
+                "Cannot check out item that already has an open loan",
+                "Nod (Barcode: 036) cannot be checked out to user Reader, Joan because it has been requested by another patron",
+                "Item is not loanable",
+            ]
+        );
+    }
+
+    #[test]
+    fn who_or_what_is_not_there_is_told_with_what_was_sent() {
+        let mut order = order();
+        order.proxy_user_barcode = Some("proxy".into());
+        let refusals = refusals(decided(&Facts::default(), &order, &usual()));
+        let told: Vec<_> = refusals
+            .iter()
+            .map(|refusal| (refusal.message.as_str(), refusal.parameters[0].clone(), refusal.code))
+            .collect();
+        let unknown = "Could not find user with matching barcode";
+        let sent = |key: &str, value: &str| (key.to_owned(), Some(value.to_owned()));
+        assert_eq!(
+            told,
+            [
+                (unknown, sent("userBarcode", "card"), Some("USER_BARCODE_NOT_FOUND")),
+                (unknown, sent("proxyUserBarcode", "proxy"), Some("USER_BARCODE_NOT_FOUND")),
+                ("No item with barcode 036 could be found", sent("itemBarcode", "036"), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_patrons_own_request_is_filled_and_the_others_move_up() {
+        let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({}))];
+        let check_out = decided(&Facts { queue, ..facts() }, &order(), &usual()).expect("a loan");
+        assert_eq!(check_out.fills, Some(id_of_request(1)));
+        assert_eq!(check_out.moves_up.positions, [(id_of_request(2), 1)]);
+    }
+
+    #[test]
+    fn a_recall_that_waits_for_another_copy_is_filled_by_this_one_for_its_own_patron_only() {
+        let waiting = |patron| {
+            let elsewhere = json!({"requestType": "Recall", "requestLevel": "Title", "itemId": OTHER});
+            let facts = Facts { queue: vec![request(1, patron, elsewhere)], ..facts() };
+            decided(&facts, &order(), &usual()).expect("a loan").fills
+        };
+        assert_eq!(waiting(READER), Some(id_of_request(1)));
+        assert_eq!(waiting(OTHER), None);
+    }
+
+    #[test]
+    fn a_dry_run_tells_the_policies_and_needs_no_desk() {
+        let order = Order { service_point_id: None, ..order() };
+        let asking = Asking { dry_run: true, ..asking() };
+        let told = policies(&facts(), &order, &asking, &usual()).expect("policies");
+        assert_eq!((told.loan, told.notice), (POLICY, POLICY));
+    }
+
+    #[test]
+    fn a_patron_without_a_group_is_a_matter_for_the_administrator() {
+        let mut facts = facts();
+        facts.patron.as_mut().expect("a patron").patron_group = None;
+        let refused = decided(&facts, &order(), &usual()).expect_err("no policy").to_string();
+        assert!(refused.ends_with("a user with null value as patronGroupId"), "{refused}");
+    }
+
+    #[test]
+    fn rules_that_say_nothing_or_name_no_policy_are_told_as_such() {
+        let mut blank = usual();
+        blank.rules = carrel_circulation_rules::Rules::parse("").expect("blank rules can be read");
+        let refused = decided(&facts(), &order(), &blank).expect_err("no policy").to_string();
+        assert!(refused.ends_with("Cannot apply blank circulation rules"), "{refused}");
+        let mut forgotten = usual();
+        forgotten.loan_policies.clear();
+        let refused = decided(&facts(), &order(), &forgotten).expect_err("no policy").to_string();
+        assert!(
+            refused.ends_with(&format!(
+                "Loan policy {POLICY} could not be found, please check circulation rules"
+            )),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn another_policy_than_that_of_the_rules_may_be_asked_for() {
+        let mut book = usual();
+        let mut other = book.loan_policies[&POLICY].clone();
+        other.id = Some(OTHER.to_string());
+        book.loan_policies.insert(OTHER, other);
+        let order = Order { force_loan_policy_id: Some(OTHER), ..order() };
+        let loan = decided(&facts(), &order, &book).expect("a loan").loan;
+        assert_eq!(loan["loanPolicyId"], OTHER.to_string());
+    }
+
+    #[test]
+    fn a_lock_that_somebody_else_holds_keeps_the_patron_waiting() {
+        let facts = Facts { locked_elsewhere: true, ..facts() };
+        let mut book = usual();
+        book.check_out_lock.enabled = true;
+        assert_eq!(messages(decided(&facts, &order(), &book)), ["unable to acquire lock"]);
+        book.check_out_lock.enabled = false;
+        assert!(decided(&facts, &order(), &book).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_id_or_no_date_is_refused() {
+        let order = Order { service_point_id: Some("desk".into()), ..order() };
+        let refusals = refusals(decided(&facts(), &order, &usual()));
+        assert_eq!(refusals[0].parameters, [("checkoutServicePointId".to_owned(), Some("desk".to_owned()))]);
+        let on = |date: &str| refuse_unreadable(&Order { loan_date: Some(date.into()), ..order.clone() });
+        assert!(on("2024-05-01T10:00:00Z").is_ok() && on("").is_ok());
+        assert!(on("yesterday").is_err());
+    }
+}

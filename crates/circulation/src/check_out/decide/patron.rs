@@ -1,0 +1,224 @@
+//! Refusals about the patron and who comes for him.
+
+use super::{Scan, with_maybe};
+use crate::desk::override_blocks::PATRON_BLOCK;
+use crate::desk::patron::Standing;
+use crate::desk::{Patron, blocks};
+use crate::patron_blocks::Action;
+use carrel_records::{Refusal, time};
+use jiff::Timestamp;
+use serde_json::Value;
+
+impl Scan<'_> {
+    pub(super) fn refuse_unknown_patron(&self) -> Option<Refusal> {
+        self.facts.patron.is_none().then(|| unknown("userBarcode", &self.order.user_barcode))
+    }
+
+    /// Manual blocks first, as one refusal, then each automated one; or the refusal of overriding them.
+    pub(super) fn refuse_for_patron_blocks(&self) -> Vec<Refusal> {
+        let Some(patron) = &self.facts.patron else { return Vec::new() };
+        if self.order.override_blocks.patron_block.is_some() {
+            return self.refuse_bad_override(PATRON_BLOCK).into_iter().collect();
+        }
+        let may = &self.asking.may;
+        let reasons = blocks::manual_reasons(&self.facts.manual_blocks, "borrowing", self.asking.now);
+        let manual = (!reasons.is_empty()).then(|| {
+            let refusal = Refusal::new("Patron blocked from borrowing")
+                .with("reason", reasons.join(";"))
+                .code("USER_IS_BLOCKED_MANUALLY");
+            PATRON_BLOCK.mark(refusal, may)
+        });
+        let automated = Action::Borrowing.refusals(self.facts.counted.as_ref(), patron, self.book, may);
+        manual.into_iter().chain(automated).collect()
+    }
+
+    pub(super) fn refuse_unknown_proxy(&self) -> Option<Refusal> {
+        let barcode = &self.order.proxy_user_barcode;
+        let comes = barcode.as_deref().is_some_and(|barcode| !barcode.trim().is_empty());
+        (comes && self.facts.proxy.is_none()).then(|| unknown("proxyUserBarcode", barcode))
+    }
+
+    pub(super) fn refuse_for_standing(&self) -> Vec<Refusal> {
+        let told = |patron: &Option<Patron>, inactive: &str, unknown: &str| match patron
+            .as_ref()?
+            .standing(self.asking.now)
+        {
+            Standing::Inactive => Some(Refusal::new(inactive)),
+            Standing::Unknown => Some(Refusal::new(unknown)),
+            Standing::Active => None,
+        };
+        let patron = told(
+            &self.facts.patron,
+            "Cannot check out to inactive user",
+            "Cannot determine if user is active or not",
+        )
+        .map(|refusal| with_maybe(refusal, "userBarcode", &self.order.user_barcode));
+        let proxy = told(
+            &self.facts.proxy,
+            "Cannot check out via inactive proxying user",
+            "Cannot determine if proxying user is active or not",
+        )
+        .map(|refusal| with_maybe(refusal, "proxyUserBarcode", &self.order.proxy_user_barcode));
+        patron.into_iter().chain(proxy).collect()
+    }
+
+    pub(super) fn refuse_for_proxy_relation(&self) -> Option<Refusal> {
+        let (patron, proxy) = (self.facts.patron.as_ref()?, self.facts.proxy.as_ref()?);
+        if patron.id == proxy.id {
+            return Some(
+                Refusal::new("User cannot be proxy for themselves")
+                    .with("proxyUserId", proxy.id.to_string())
+                    .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
+            );
+        }
+        let valid =
+            self.facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, self.asking.now));
+        (!valid).then(|| {
+            with_maybe(
+                Refusal::new("Cannot check out item via proxy when relationship is invalid"),
+                "proxyUserBarcode",
+                &self.order.proxy_user_barcode,
+            )
+        })
+    }
+}
+
+fn unknown(key: &str, barcode: &Option<String>) -> Refusal {
+    with_maybe(Refusal::new("Could not find user with matching barcode"), key, barcode)
+        .code("USER_BARCODE_NOT_FOUND")
+}
+
+/// Active and not past; older records keep both under `meta`.
+pub fn is_valid_relation(relation: &Value, now: Timestamp) -> bool {
+    let at = |key: &str| {
+        relation.get(key).or_else(|| relation.pointer(&format!("/meta/{key}"))).and_then(Value::as_str)
+    };
+    at("status") == Some("Active")
+        && at("expirationDate").and_then(time::parse).is_none_or(|expiration| expiration > now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Facts;
+    use super::super::fixtures::*;
+    use super::*;
+    use crate::check_out::{Asking, Order};
+    use crate::desk::override_blocks::{Empty, MayOverride};
+    use crate::patron_blocks::Block;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    fn blocked() -> Facts {
+        let blocks = [("lost card", json!({"borrowing": true})), ("loud", json!({"requests": true}))];
+        let blocks = blocks.map(|(desc, mut block)| {
+            block["desc"] = desc.into();
+            block
+        });
+        Facts { manual_blocks: blocks.to_vec(), ..facts() }
+    }
+
+    /// A library that has blocked the reader from everything but renewing.
+    fn blocking() -> crate::rulebook::Rulebook {
+        let mut book = usual();
+        let block = |message: &str, borrowing| Block {
+            condition_id: Uuid::nil(),
+            borrowing,
+            renewals: false,
+            requests: true,
+            message: message.into(),
+        };
+        book.given_blocks.insert(READER, vec![block("Too many", true), block("Not so fast", false)]);
+        book
+    }
+
+    #[test]
+    fn manual_blocks_are_told_as_one_and_automated_ones_each() {
+        let refusals = refusals(decided(&blocked(), &order(), &blocking()));
+        let told: Vec<_> =
+            refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code.unwrap_or(""))).collect();
+        assert_eq!(
+            told,
+            [
+                ("Patron blocked from borrowing", "USER_IS_BLOCKED_MANUALLY"),
+                ("Too many", "USER_IS_BLOCKED_AUTOMATICALLY"),
+            ]
+        );
+        assert_eq!(refusals[0].parameters, [("reason".to_owned(), Some("lost card;loud".to_owned()))]);
+        assert!(refusals[1].parameters.is_empty());
+        assert!(refusals.iter().all(|refusal| {
+            refusal.overridable.as_ref().is_some_and(|block| block.name == "patronBlock")
+        }));
+    }
+
+    #[test]
+    fn who_may_override_both_kinds_of_block_says_why() {
+        let mut insisting = order();
+        insisting.override_blocks.patron_block = Some(Empty {});
+        let (facts, book) = (blocked(), blocking());
+        let told = |order: &Order| messages(decided(&facts, order, &book));
+        assert_eq!(told(&insisting), ["Override should be performed with the comment specified"]);
+        insisting.override_blocks.comment = Some("known to us".into());
+        let loan = decided(&facts, &insisting, &book).expect("a loan").loan;
+        assert_eq!(loan["action"], "checkedOutThroughOverride");
+        assert_eq!(loan["actionComment"], "known to us");
+
+        let asking = Asking { may: MayOverride::default(), ..asking() };
+        let refused = refusals(super::super::decide(&facts, &insisting, &asking, &book));
+        assert_eq!(refused.len(), 1, "told once for both kinds of block");
+        assert_eq!(refused[0].message, "Insufficient override permissions");
+        let lacks = refused[0].overridable.as_ref().map(|block| block.missing_permissions.clone());
+        assert_eq!(lacks, Some(vec!["circulation.override-patron-block.post"]));
+    }
+
+    #[test]
+    fn an_account_that_is_closed_expired_or_unclear_borrows_nothing() {
+        for (differs, expected) in [
+            (json!({"active": true, "expirationDate": "2024-05-15T08:00:00.001Z"}), None),
+            (
+                json!({"active": true, "expirationDate": "2024-05-15T07:59:59Z"}),
+                Some("Cannot check out to inactive user"),
+            ),
+            (json!({"active": false}), Some("Cannot check out to inactive user")),
+            (json!({}), Some("Cannot determine if user is active or not")),
+        ] {
+            let mut facts = facts();
+            let patron = facts.patron.as_mut().expect("a patron");
+            patron.active = differs["active"].as_bool();
+            patron.expiration_date = differs["expirationDate"].as_str().map(str::to_owned);
+            let decided = decided(&facts, &order(), &usual());
+            match expected {
+                Some(words) => assert_eq!(messages(decided), [words], "{differs}"),
+                None => assert!(decided.is_ok(), "{differs}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_proxy_comes_for_somebody_who_has_said_so() {
+        let order = Order { proxy_user_barcode: Some("proxy".into()), ..order() };
+        let with = |proxy: Uuid, relation: Value| {
+            let proxy = Patron { id: proxy, active: Some(true), ..Patron::default() };
+            let facts = Facts { proxy: Some(proxy), proxy_relations: vec![relation], ..facts() };
+            decided(&facts, &order, &usual())
+        };
+        let invalid = "Cannot check out item via proxy when relationship is invalid";
+        for (relation, expected) in [
+            (json!({"status": "Active"}), None),
+            (json!({"status": "Active", "expirationDate": "2024-05-16T00:00:00Z"}), None),
+            (json!({"meta": {"status": "Active"}}), None),
+            (json!({"status": "Inactive"}), Some(invalid)),
+            (json!({"status": "Active", "expirationDate": "2024-05-14T00:00:00Z"}), Some(invalid)),
+            (json!({"meta": {"status": "Active", "expirationDate": "2024-05-14T00:00:00Z"}}), Some(invalid)),
+        ] {
+            match expected {
+                Some(words) => assert_eq!(messages(with(OTHER, relation.clone())), [words], "{relation}"),
+                None => {
+                    let loan = with(OTHER, relation.clone()).expect("a loan").loan;
+                    assert_eq!(loan["proxyUserId"], OTHER.to_string(), "{relation}");
+                }
+            }
+        }
+        let self_service = refusals(with(READER, json!({"status": "Active"})));
+        assert_eq!(self_service[0].code, Some("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Refusals of the loan policy: so many things of a kind, and things that are not lent.
+
+use super::{Scan, with_maybe};
+use crate::desk::ItemAtDesk;
+use crate::desk::override_blocks::{ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK};
+use crate::loan_policy::LoanTerms;
+use crate::rulebook::Matched;
+use carrel_circulation_rules::AppliedConditions;
+use carrel_records::{Refusal, time};
+
+impl Scan<'_> {
+    pub(super) fn refuse_for_item_limit(
+        &self,
+        matched: &Matched,
+        terms: &LoanTerms,
+        item: &ItemAtDesk,
+    ) -> Option<Refusal> {
+        if self.order.override_blocks.item_limit_block.is_some() {
+            return self.refuse_bad_override(ITEM_LIMIT_BLOCK);
+        }
+        let limit = terms.policy.loans_policy.as_ref().and_then(|loans| loans.item_limit)?;
+        let (what, code) = counted_by(&matched.conditions)?;
+        let AppliedConditions { material_type, loan_type, .. } = matched.conditions;
+        let counted = self
+            .facts
+            .open_loans
+            .iter()
+            .filter(|(lent_material, lent_type)| {
+                (!material_type || *lent_material == item.record.material_type_id)
+                    && (!loan_type || *lent_type == item.loan_type())
+            })
+            .count();
+        (counted >= limit as usize).then(|| {
+            let words = format!("Patron has reached maximum limit of {limit} items for {what}");
+            let refusal = Refusal::new(words)
+                .with("itemBarcode", item.barcode())
+                .with("itemLimit", limit.to_string())
+                .code(code);
+            ITEM_LIMIT_BLOCK.mark(refusal, &self.asking.may)
+        })
+    }
+
+    pub(super) fn refuse_if_not_loanable(&self, terms: &LoanTerms) -> Option<Refusal> {
+        let Some(asked) = &self.order.override_blocks.item_not_loanable_block else {
+            return (!terms.policy.is_loanable()).then(|| {
+                let mut refusal =
+                    with_maybe(Refusal::new("Item is not loanable"), "itemBarcode", &self.order.item_barcode)
+                        .code("ITEM_NOT_LOANABLE");
+                refusal.parameters.extend(terms.policy.refusal("").parameters);
+                ITEM_NOT_LOANABLE_BLOCK.mark(refusal, &self.asking.may)
+            });
+        };
+        self.refuse_bad_override(ITEM_NOT_LOANABLE_BLOCK).or_else(|| {
+            let words = match asked.due_date.as_deref().and_then(time::parse) {
+                None => "Override should be performed with due date specified",
+                Some(due) if due <= self.loan_date() => "Due date should be later than loan date",
+                Some(_) => return None,
+            };
+            Some(with_maybe(Refusal::new(words), "dueDate", &asked.due_date))
+        })
+    }
+}
+
+/// What a limit counts things by, and its code: the limit counts things of a kind, so that a rule which names no
+/// kind limits nothing.
+fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, &'static str)> {
+    match (conditions.patron_group, conditions.material_type, conditions.loan_type) {
+        (true, true, true) => Some((
+            "combination of patron group, material type and loan type",
+            "ITEM_LIMIT_PATRON_GROUP_MATERIAL_TYPE_LOAN_TYPE",
+        )),
+        (true, true, false) => {
+            Some(("combination of patron group and material type", "ITEM_LIMIT_PATRON_GROUP_MATERIAL_TYPE"))
+        }
+        (true, false, true) => {
+            Some(("combination of patron group and loan type", "ITEM_LIMIT_PATRON_GROUP_LOAN_TYPE"))
+        }
+        (false, true, true) => {
+            Some(("combination of material type and loan type", "ITEM_LIMIT_MATERIAL_TYPE_LOAN_TYPE"))
+        }
+        (false, true, false) => Some(("material type", "ITEM_LIMIT_MATERIAL_TYPE")),
+        (false, false, true) => Some(("loan type", "ITEM_LIMIT_LOAN_TYPE")),
+        (_, false, false) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Facts;
+    use super::super::fixtures::*;
+    use crate::check_out::{Asking, Order};
+    use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};
+    use serde_json::json;
+
+    #[test]
+    fn a_limit_counts_things_of_the_kinds_that_the_rule_names() {
+        let two = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 2,
+            "period": {"duration": 3, "intervalId": "Weeks"}}});
+        let (same, other) = (Some(BOOK), Some(OTHER));
+        let combination = "Patron has reached maximum limit of 2 items for combination of";
+        for (rule, loans, expected) in [
+            (
+                "m {book}",
+                vec![(same, same), (same, other)],
+                Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
+            ),
+            ("m {book}", vec![(same, same), (other, same)], None),
+            (
+                "m all",
+                vec![(same, same), (same, same)],
+                Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
+            ),
+            (
+                "t {book}",
+                vec![(other, same), (same, same)],
+                Some("Patron has reached maximum limit of 2 items for loan type".to_owned()),
+            ),
+            ("t {book}", vec![(same, other), (same, same)], None),
+            (
+                "t {book} + m {book}",
+                vec![(same, same), (same, same)],
+                Some(format!("{combination} material type and loan type")),
+            ),
+            ("t {book} + m {book}", vec![(same, other), (other, same), (same, same)], None),
+            (
+                "g {reader} + m {book}",
+                vec![(same, same), (same, same)],
+                Some(format!("{combination} patron group and material type")),
+            ),
+            (
+                "g {reader} + t {book}",
+                vec![(same, same), (same, same)],
+                Some(format!("{combination} patron group and loan type")),
+            ),
+            (
+                "g {reader} + t {book} + m {book}",
+                vec![(same, same), (same, same)],
+                Some(format!("{combination} patron group, material type and loan type")),
+            ),
+            ("g {reader}", vec![(same, same); 9], None),
+            ("m {other}", vec![(same, same); 9], None),
+        ] {
+            let facts = Facts { open_loans: loans, ..facts() };
+            let decided = decided(&facts, &order(), &library_with(rule, two.clone()));
+            match expected {
+                Some(words) => assert_eq!(messages(decided), [words], "{rule}"),
+                None => assert!(decided.is_ok(), "{rule}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_is_told_with_its_number_and_may_be_overridden() {
+        let one = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 1,
+            "period": {"duration": 3, "intervalId": "Weeks"}}});
+        let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
+        let book = library_with("m {book}", one);
+        let told = refusals(decided(&facts, &order(), &book));
+        assert_eq!(told[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
+        assert_eq!(told[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
+        let mut insisting = order();
+        insisting.override_blocks.item_limit_block = Some(Empty {});
+        insisting.override_blocks.comment = Some("a favor".into());
+        let loan = decided(&facts, &insisting, &book).expect("a loan").loan;
+        assert_eq!(loan["action"], "checkedOutThroughOverride");
+        assert_eq!(loan["dueDate"], "2024-06-05T23:59:59.000+00:00", "the policy's own date");
+    }
+
+    #[test]
+    fn what_is_not_lent_is_told_with_its_policy() {
+        let told = refusals(decided(&facts(), &order(), &library(json!({"loanable": false}))));
+        let keys: Vec<&str> = told[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(
+            (told[0].code, keys),
+            (Some("ITEM_NOT_LOANABLE"), vec!["itemBarcode", "loanPolicyId", "loanPolicyName"])
+        );
+        assert_eq!(told[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
+    }
+
+    #[test]
+    fn who_lends_it_all_the_same_says_why_and_until_when() {
+        let book = library(json!({"loanable": false}));
+        let insisting = |due_date: Option<&str>, comment: Option<&str>| {
+            let mut order = order();
+            order.override_blocks.item_not_loanable_block =
+                Some(WithDueDate { due_date: due_date.map(str::to_owned) });
+            order.override_blocks.comment = comment.map(str::to_owned);
+            order
+        };
+        let told = |order: &Order| messages(decided(&facts(), order, &book));
+        let date = "2024-05-20T10:00:00Z";
+        assert_eq!(
+            told(&insisting(Some(date), None)),
+            ["Override should be performed with the comment specified"]
+        );
+        assert_eq!(
+            told(&insisting(None, Some("why"))),
+            ["Override should be performed with due date specified"]
+        );
+        assert_eq!(
+            told(&insisting(Some("2024-05-15T08:00:00Z"), Some("why"))),
+            ["Due date should be later than loan date"]
+        );
+        let loan = decided(&facts(), &insisting(Some(date), Some("why")), &book).expect("a loan").loan;
+        assert_eq!(loan["dueDate"], "2024-05-20T10:00:00.000+00:00");
+
+        let asking = Asking { may: MayOverride::default(), ..asking() };
+        let refused = super::super::decide(&facts(), &insisting(None, None), &asking, &book);
+        assert_eq!(messages(refused), ["Insufficient override permissions"]);
+    }
+}
