@@ -19,6 +19,9 @@ pub static TEMPLATE: RecordType = RecordType {
         outputFormats:array<string>*
         templateResolver:string*
         localizedTemplates:object*
+        localizedTemplates{}.header:string(like=visible-line)*
+        localizedTemplates{}.body:string(like=visible-text)*
+        localizedTemplates{}.attachments:array<object>(open)
         scope:string
     ",
     closed: false,

@@ -3,7 +3,7 @@
 use carrel_platform::Router;
 use carrel_platform::http::Place;
 use carrel_platform::record_store::shape_of;
-use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
+use carrel_records::shape::{Bounds, Element, Format, JsonKind, Property, Shape};
 use carrel_records::{RecordType, Routes};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -207,12 +207,16 @@ fn value(property: &Property) -> Value {
         JsonKind::Integer => json!({"type": "integer"}),
         JsonKind::Number => json!({"type": "number"}),
         JsonKind::Boolean => json!({"type": "boolean"}),
+        JsonKind::Object if property.free_names => {
+            json!({"type": "object", "additionalProperties": object(&property.inner)})
+        }
         JsonKind::Object => object(&property.inner),
         JsonKind::Array(Element::Text) => json!({"type": "array", "items": text(property)}),
         JsonKind::Array(Element::Object) => json!({"type": "array", "items": object(&property.inner)}),
         JsonKind::Array(Element::Any) => json!({"type": "array", "items": {}}),
         JsonKind::Any => json!({}),
     };
+    bounds(&property.bounds, &mut schema);
     if property.nullable {
         schema["nullable"] = true.into();
     }
@@ -240,7 +244,30 @@ fn text(property: &Property) -> Value {
     if !property.allowed.is_empty() {
         schema["enum"] = json!(property.allowed);
     }
+    if let Some(span) = property.bounds.length {
+        schema["minLength"] = span.least.into();
+        schema["maxLength"] = span.most.into();
+    }
+    if let Some(pattern) = property.bounds.pattern {
+        schema["pattern"] = pattern.expression().into();
+    }
     schema
+}
+
+fn bounds(bounds: &Bounds, schema: &mut Value) {
+    if let Some(least) = bounds.least {
+        schema["minimum"] = least.into();
+    }
+    if let Some(most) = bounds.most {
+        schema["maximum"] = most.into();
+    }
+    if let Some(span) = bounds.items {
+        schema["minItems"] = span.least.into();
+        schema["maxItems"] = span.most.into();
+    }
+    if bounds.is_set {
+        schema["uniqueItems"] = true.into();
+    }
 }
 
 /// FOLIO's shape of a refusal.

@@ -3,7 +3,7 @@
 use crate::{TestLibrary, fitting};
 use carrel_platform::record_store::shape_of;
 use carrel_records::RecordType;
-use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
+use carrel_records::shape::{Element, Format, JsonKind, Pattern, Property, Shape};
 use serde_json::{Map, Value, json};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -58,18 +58,60 @@ fn value(name: &str, property: &Property, extent: Extent) -> Value {
             Some(Format::DateTime) => "2026-03-04T05:06:07.000+00:00".into(),
             Some(Format::Date) => "2026-03-04".into(),
             Some(Format::Time) => "10:00".into(),
-            None => format!("{name} {}", COUNT.fetch_add(1, Relaxed)).into(),
+            None => fitting_text(name, property).into(),
         }
     };
     match property.kind {
         JsonKind::Text => text(),
-        JsonKind::Integer | JsonKind::Number => 1.into(),
+        JsonKind::Integer | JsonKind::Number => 1
+            .clamp(property.bounds.least.unwrap_or(i64::MIN), property.bounds.most.unwrap_or(i64::MAX))
+            .into(),
         JsonKind::Boolean => true.into(),
+        JsonKind::Object if property.free_names => json!({"en": level(&property.inner, extent)}),
         JsonKind::Object => Value::Object(level(&property.inner, extent)),
         JsonKind::Array(Element::Text) => json!([text()]),
         JsonKind::Array(Element::Object) => json!([Value::Object(level(&property.inner, extent))]),
         JsonKind::Array(Element::Any) => json!([]),
         JsonKind::Any => "any".into(),
+    }
+}
+
+/// A text like no other where there is room for that.
+fn fitting_text(name: &str, property: &Property) -> String {
+    let number = COUNT.fetch_add(1, Relaxed);
+    let text = match property.bounds.pattern {
+        Some(Pattern::NumberPrefix) => "x".to_owned(),
+        _ => format!("{name} {number}"),
+    };
+    match property.bounds.length {
+        Some(span) if text.len() > span.most => format!("{:0>1$}", number % 1000, span.most),
+        _ => text,
+    }
+}
+
+/// Puts a value at a property that may lie below optional ones; what is on the way is made with what it requires.
+pub fn place(record: &'static RecordType, document: &mut Map<String, Value>, path: &[String], wanted: Value) {
+    place_below(&shape_of(record), document, path, wanted);
+}
+
+fn place_below(shape: &Shape, document: &mut Map<String, Value>, path: &[String], wanted: Value) {
+    let [name, rest @ ..] = path else { return };
+    let Some(property) = shape.properties.get(name) else { return };
+    if rest.is_empty() {
+        document.insert(name.clone(), wanted);
+        return;
+    }
+    let slot = document.entry(name.clone()).or_insert(Value::Null);
+    if slot.is_null() || slot == &json!([]) {
+        *slot = value(name, property, Extent::Least);
+    }
+    let inside = match (property.kind, slot) {
+        (JsonKind::Array(_), Value::Array(elements)) => elements.first_mut(),
+        (JsonKind::Object, Value::Object(object)) if property.free_names => object.values_mut().next(),
+        (_, slot) => Some(slot),
+    };
+    if let Some(Value::Object(inside)) = inside {
+        place_below(&property.inner, inside, rest, wanted);
     }
 }
 

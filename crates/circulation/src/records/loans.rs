@@ -105,7 +105,7 @@ pub static CHECK_IN: RecordType = RecordType {
         occurredDateTime:string(date-time)*
         itemId:string(uuid)*
         itemStatusPriorToCheckIn:string
-        requestQueueSize:integer
+        requestQueueSize:integer(min=0)
         itemLocationId:string(uuid)
         servicePointId:string(uuid)*
         performedByUserId:string(uuid)*
@@ -170,7 +170,7 @@ pub static ACTUAL_COST_RECORD: RecordType = RecordType {
         instance.contributors[].name:string*
         feeFine:object*
         feeFine.accountId:string(uuid)
-        feeFine.billedAmount:number
+        feeFine.billedAmount:number(min=0)
         feeFine.ownerId:string(uuid)*
         feeFine.owner:string*
         feeFine.typeId:string(uuid)*

@@ -26,10 +26,10 @@ pub static PATRON_NOTICE_POLICY: RecordType = RecordType {
         loanNotices[].sendOptions.sendWhen:string(enum=Due date|Renewed|Check in|Check out|\
             Manual due date change|Item recalled|Hold request for item|Aged to lost)*
         loanNotices[].sendOptions.sendBy:object
-        loanNotices[].sendOptions.sendBy.duration:integer*
+        loanNotices[].sendOptions.sendBy.duration:integer(min=1,max=100)*
         loanNotices[].sendOptions.sendBy.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)*
         loanNotices[].sendOptions.sendEvery:object
-        loanNotices[].sendOptions.sendEvery.duration:integer*
+        loanNotices[].sendOptions.sendEvery.duration:integer(min=1,max=100)*
         loanNotices[].sendOptions.sendEvery.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)*
         feeFineNotices:array<object>
         feeFineNotices[].name:string
@@ -44,10 +44,10 @@ pub static PATRON_NOTICE_POLICY: RecordType = RecordType {
             Aged to lost - fine charged|Aged to lost & item returned - fine adjusted|\
             Aged to lost & item replaced - fine adjusted)*
         feeFineNotices[].sendOptions.sendBy:object
-        feeFineNotices[].sendOptions.sendBy.duration:integer*
+        feeFineNotices[].sendOptions.sendBy.duration:integer(min=1,max=100)*
         feeFineNotices[].sendOptions.sendBy.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)*
         feeFineNotices[].sendOptions.sendEvery:object
-        feeFineNotices[].sendOptions.sendEvery.duration:integer*
+        feeFineNotices[].sendOptions.sendEvery.duration:integer(min=1,max=100)*
         feeFineNotices[].sendOptions.sendEvery.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|\
             Years)*
         requestNotices:array<object>
@@ -62,10 +62,10 @@ pub static PATRON_NOTICE_POLICY: RecordType = RecordType {
         requestNotices[].sendOptions.sendWhen:string(enum=Recall request|Hold request|Request expiration|\
             Paging request|Available|Hold expiration|Request cancellation)*
         requestNotices[].sendOptions.sendBy:object
-        requestNotices[].sendOptions.sendBy.duration:integer*
+        requestNotices[].sendOptions.sendBy.duration:integer(min=1,max=100)*
         requestNotices[].sendOptions.sendBy.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)*
         requestNotices[].sendOptions.sendEvery:object
-        requestNotices[].sendOptions.sendEvery.duration:integer*
+        requestNotices[].sendOptions.sendEvery.duration:integer(min=1,max=100)*
         requestNotices[].sendOptions.sendEvery.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|\
             Years)*
     ",
@@ -97,7 +97,7 @@ pub static SCHEDULED_NOTICE: RecordType = RecordType {
         noticeConfig:object*
         noticeConfig.timing:string(enum=Upon At|Before|After)*
         noticeConfig.recurringPeriod:object
-        noticeConfig.recurringPeriod.duration:integer*
+        noticeConfig.recurringPeriod.duration:integer(min=0)*
         noticeConfig.recurringPeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         noticeConfig.templateId:string(uuid)*
         noticeConfig.format:string(enum=Email|SMS|Print)*

@@ -34,7 +34,7 @@ pub static ITEM_CHECKED_OUT_EVENT: RecordType = RecordType {
         loanId:string(uuid)*
         dueDate:string(date-time)*
         gracePeriod:object(open)
-        gracePeriod.duration:integer*
+        gracePeriod.duration:integer(min=1)*
         gracePeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
     ",
     closed: false,

@@ -59,7 +59,7 @@ pub static USER_SUMMARY: RecordType = RecordType {
         openLoans[].itemLost:boolean=false
         openLoans[].itemClaimedReturned:boolean=false
         openLoans[].gracePeriod:object(open)
-        openLoans[].gracePeriod.duration:integer*
+        openLoans[].gracePeriod.duration:integer(min=1)*
         openLoans[].gracePeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         openFeesFines:array<object>*
         openFeesFines[].feeFineId:string(uuid)*

@@ -17,17 +17,17 @@ pub static LOAN_POLICY: RecordType = RecordType {
         loansPolicy:object
         loansPolicy.profileId:string
         loansPolicy.period:object
-        loansPolicy.period.duration:integer*
+        loansPolicy.period.duration:integer(min=0)*
         loansPolicy.period.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         loansPolicy.closedLibraryDueDateManagementId:string
         loansPolicy.gracePeriod:object
-        loansPolicy.gracePeriod.duration:integer*
+        loansPolicy.gracePeriod.duration:integer(min=0)*
         loansPolicy.gracePeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         loansPolicy.openingTimeOffset:object
-        loansPolicy.openingTimeOffset.duration:integer*
+        loansPolicy.openingTimeOffset.duration:integer(min=0)*
         loansPolicy.openingTimeOffset.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         loansPolicy.fixedDueDateScheduleId:string(uuid)
-        loansPolicy.itemLimit:integer
+        loansPolicy.itemLimit:integer(min=1,max=9999)
         loansPolicy.forUseAtLocation:boolean
         loansPolicy.holdShelfExpiryPeriodForUseAtLocation:object(open)
         loansPolicy.holdShelfExpiryPeriodForUseAtLocation.duration:integer*
@@ -40,46 +40,46 @@ pub static LOAN_POLICY: RecordType = RecordType {
         renewalsPolicy.renewFromId:string
         renewalsPolicy.differentPeriod:boolean
         renewalsPolicy.period:object
-        renewalsPolicy.period.duration:integer*
+        renewalsPolicy.period.duration:integer(min=0)*
         renewalsPolicy.period.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months)*
         renewalsPolicy.alternateFixedDueDateScheduleId:string(uuid)
         requestManagement:object
         requestManagement.recalls:object
         requestManagement.recalls.alternateGracePeriod:object
-        requestManagement.recalls.alternateGracePeriod.duration:integer*
+        requestManagement.recalls.alternateGracePeriod.duration:integer(min=0)*
         requestManagement.recalls.alternateGracePeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|\
             Months)*
         requestManagement.recalls.minimumGuaranteedLoanPeriod:object
-        requestManagement.recalls.minimumGuaranteedLoanPeriod.duration:integer*
+        requestManagement.recalls.minimumGuaranteedLoanPeriod.duration:integer(min=0)*
         requestManagement.recalls.minimumGuaranteedLoanPeriod.intervalId:string(enum=Minutes|Hours|Days|\
             Weeks|Months)*
         requestManagement.recalls.recallReturnInterval:object
-        requestManagement.recalls.recallReturnInterval.duration:integer*
+        requestManagement.recalls.recallReturnInterval.duration:integer(min=0)*
         requestManagement.recalls.recallReturnInterval.intervalId:string(enum=Minutes|Hours|Days|Weeks|\
             Months)*
         requestManagement.recalls.allowRecallsToExtendOverdueLoans:boolean=false
         requestManagement.recalls.alternateRecallReturnInterval:object
-        requestManagement.recalls.alternateRecallReturnInterval.duration:integer*
+        requestManagement.recalls.alternateRecallReturnInterval.duration:integer(min=0)*
         requestManagement.recalls.alternateRecallReturnInterval.intervalId:string(enum=Minutes|Hours|Days|\
             Weeks|Months)*
         requestManagement.holds:object
         requestManagement.holds.alternateCheckoutLoanPeriod:object
-        requestManagement.holds.alternateCheckoutLoanPeriod.duration:integer*
+        requestManagement.holds.alternateCheckoutLoanPeriod.duration:integer(min=0)*
         requestManagement.holds.alternateCheckoutLoanPeriod.intervalId:string(enum=Minutes|Hours|Days|\
             Weeks|Months)*
         requestManagement.holds.renewItemsWithRequest:boolean
         requestManagement.holds.alternateRenewalLoanPeriod:object
-        requestManagement.holds.alternateRenewalLoanPeriod.duration:integer*
+        requestManagement.holds.alternateRenewalLoanPeriod.duration:integer(min=0)*
         requestManagement.holds.alternateRenewalLoanPeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|\
             Months)*
         requestManagement.pages:object
         requestManagement.pages.alternateCheckoutLoanPeriod:object
-        requestManagement.pages.alternateCheckoutLoanPeriod.duration:integer*
+        requestManagement.pages.alternateCheckoutLoanPeriod.duration:integer(min=0)*
         requestManagement.pages.alternateCheckoutLoanPeriod.intervalId:string(enum=Minutes|Hours|Days|\
             Weeks|Months)*
         requestManagement.pages.renewItemsWithRequest:boolean
         requestManagement.pages.alternateRenewalLoanPeriod:object
-        requestManagement.pages.alternateRenewalLoanPeriod.duration:integer*
+        requestManagement.pages.alternateRenewalLoanPeriod.duration:integer(min=0)*
         requestManagement.pages.alternateRenewalLoanPeriod.intervalId:string(enum=Minutes|Hours|Days|Weeks|\
             Months)*
     ",
@@ -128,9 +128,9 @@ pub static REQUEST_POLICY: RecordType = RecordType {
         description:string
         requestTypes:array<string(enum=Hold|Recall|Page)>
         allowedServicePoints:object
-        allowedServicePoints.Page:array<string(uuid)>|null
-        allowedServicePoints.Hold:array<string(uuid)>|null
-        allowedServicePoints.Recall:array<string(uuid)>|null
+        allowedServicePoints.Page:array<string(uuid)>|null(items=1..,set)
+        allowedServicePoints.Hold:array<string(uuid)>|null(items=1..,set)
+        allowedServicePoints.Recall:array<string(uuid)>|null(items=1..,set)
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],

@@ -172,7 +172,7 @@ pub static PRINT_EVENT: RecordType = RecordType {
         id:string(uuid)
         requestId:string(uuid)*
         requesterId:string(uuid)*
-        requesterName:string*
+        requesterName:string(like=not-blank)*
         printEventDate:string(date-time)*
     ",
     closed: false,

@@ -55,16 +55,16 @@ pub static LOST_ITEM_FEE_POLICY: RecordType = RecordType {
         name:string*
         description:string
         itemAgedLostOverdue:object
-        itemAgedLostOverdue.duration:integer
+        itemAgedLostOverdue.duration:integer(min=1)
         itemAgedLostOverdue.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         patronBilledAfterAgedLost:object
-        patronBilledAfterAgedLost.duration:integer
+        patronBilledAfterAgedLost.duration:integer(min=1)
         patronBilledAfterAgedLost.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         recalledItemAgedLostOverdue:object
-        recalledItemAgedLostOverdue.duration:integer
+        recalledItemAgedLostOverdue.duration:integer(min=1)
         recalledItemAgedLostOverdue.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         patronBilledAfterRecalledItemAgedLost:object
-        patronBilledAfterRecalledItemAgedLost.duration:integer
+        patronBilledAfterRecalledItemAgedLost.duration:integer(min=1)
         patronBilledAfterRecalledItemAgedLost.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         chargeAmountItem:object
         chargeAmountItem.chargeType:string
@@ -73,7 +73,7 @@ pub static LOST_ITEM_FEE_POLICY: RecordType = RecordType {
         chargeAmountItemPatron:boolean
         chargeAmountItemSystem:boolean
         lostItemChargeFeeFine:object
-        lostItemChargeFeeFine.duration:integer
+        lostItemChargeFeeFine.duration:integer(min=1)
         lostItemChargeFeeFine.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         returnedLostItemProcessingFee:boolean
         replacedLostItemProcessingFee:boolean
@@ -81,7 +81,7 @@ pub static LOST_ITEM_FEE_POLICY: RecordType = RecordType {
         replacementAllowed:boolean
         lostItemReturned:string
         feesFinesShallRefunded:object
-        feesFinesShallRefunded.duration:integer
+        feesFinesShallRefunded.duration:integer(min=1)
         feesFinesShallRefunded.intervalId:string(enum=Minutes|Hours|Days|Weeks|Months|Years)
         id:string(uuid)
     ",

@@ -15,7 +15,7 @@ pub static HOLDINGS_RECORD: RecordType = RecordType {
         sourceId:string(uuid)*
         hrid:string
         holdingsTypeId:string(uuid)
-        formerIds:array<string>
+        formerIds:array<string>(set)
         instanceId:string(uuid)*
         permanentLocationId:string(uuid)*
         temporaryLocationId:string(uuid)
@@ -68,7 +68,7 @@ pub static HOLDINGS_RECORD: RecordType = RecordType {
         receivingHistory.entries[].enumeration:string
         receivingHistory.entries[].chronology:string
         discoverySuppress:boolean
-        statisticalCodeIds:array<string(uuid)>
+        statisticalCodeIds:array<string(uuid)>(set)
         tags:object
         tags.tagList:array<string>
     ",

@@ -18,12 +18,12 @@ pub static INSTANCE: RecordType = RecordType {
         source:string*
         title:string*
         indexTitle:string
-        alternativeTitles:array<object>(open)
+        alternativeTitles:array<object>(open,set)
         alternativeTitles[].alternativeTitleTypeId:string(uuid)
         alternativeTitles[].alternativeTitle:string
         alternativeTitles[].authorityId:string(uuid)
-        editions:array<string>
-        series:array<object>
+        editions:array<string>(set)
+        series:array<object>(set)
         series[].value:string*
         series[].authorityId:string(uuid)
         identifiers:array<object>
@@ -38,7 +38,7 @@ pub static INSTANCE: RecordType = RecordType {
         contributors[].authorityId:string(uuid)
         contributors[].contributorNameType:object(ro,virtual)
         contributors[].primary:boolean
-        subjects:array<object>
+        subjects:array<object>(set)
         subjects[].value:string*
         subjects[].authorityId:string(uuid)
         subjects[].sourceId:string(uuid)
@@ -52,8 +52,8 @@ pub static INSTANCE: RecordType = RecordType {
         publication[].place:string
         publication[].dateOfPublication:string
         publication[].role:string
-        publicationFrequency:array<string>
-        publicationRange:array<string>
+        publicationFrequency:array<string>(set)
+        publicationRange:array<string>(set)
         electronicAccess:array<object>
         electronicAccess[].uri:string*
         electronicAccess[].linkText:string
@@ -62,8 +62,8 @@ pub static INSTANCE: RecordType = RecordType {
         electronicAccess[].relationshipId:string
         dates:object
         dates.dateTypeId:string(uuid)
-        dates.date1:string
-        dates.date2:string
+        dates.date1:string(length=..4)
+        dates.date2:string(length=..4)
         instanceTypeId:string(uuid)*
         instanceFormatIds:array<string(uuid)>
         instanceFormats:array<object>(ro,virtual)
@@ -80,14 +80,14 @@ pub static INSTANCE: RecordType = RecordType {
         staffSuppress:boolean
         discoverySuppress:boolean=false
         deleted:boolean=false
-        statisticalCodeIds:array<string>
+        statisticalCodeIds:array<string>(set)
         sourceRecordFormat:string(ro,enum=MARC-JSON)
         statusId:string(uuid)
         statusUpdatedDate:string
         tags:object
         tags.tagList:array<string>
         holdingsRecords2:array<object>(ro,virtual)
-        natureOfContentTermIds:array<string(uuid)>
+        natureOfContentTermIds:array<string(uuid)>(set)
     ",
     fields: &[
         text("matchKey").indexed(),

@@ -18,7 +18,7 @@ pub static ITEM: RecordType = RecordType {
         hrid:string
         holdingsRecordId:string(uuid)*
         order:integer
-        formerIds:array<string>
+        formerIds:array<string>(set)
         discoverySuppress:boolean
         displaySummary:string
         accessionNumber:string
@@ -41,7 +41,7 @@ pub static ITEM: RecordType = RecordType {
         volume:string
         enumeration:string
         chronology:string
-        yearCaption:array<string>
+        yearCaption:array<string>(set)
         itemIdentifier:string
         copyNumber:string
         numberOfPieces:string
@@ -89,7 +89,7 @@ pub static ITEM: RecordType = RecordType {
         electronicAccess[].publicNote:string
         electronicAccess[].relationshipId:string
         inTransitDestinationServicePointId:string(uuid)
-        statisticalCodeIds:array<string(uuid)>
+        statisticalCodeIds:array<string(uuid)>(set)
         purchaseOrderLineIdentifier:string
         tags:object
         tags.tagList:array<string>

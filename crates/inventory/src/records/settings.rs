@@ -11,17 +11,17 @@ pub static HRID_SETTINGS: RecordType = RecordType {
     shape: "
         id:string(uuid,ro)
         instances:object*
-        instances.prefix:string
-        instances.startNumber:integer*
-        instances.currentNumber:integer(ro)
+        instances.prefix:string(like=number-prefix)
+        instances.startNumber:integer(min=1,max=99999999999)*
+        instances.currentNumber:integer(ro,min=0,max=99999999999)
         holdings:object*
-        holdings.prefix:string
-        holdings.startNumber:integer*
-        holdings.currentNumber:integer(ro)
+        holdings.prefix:string(like=number-prefix)
+        holdings.startNumber:integer(min=1,max=99999999999)*
+        holdings.currentNumber:integer(ro,min=0,max=99999999999)
         items:object*
-        items.prefix:string
-        items.startNumber:integer*
-        items.currentNumber:integer(ro)
+        items.prefix:string(like=number-prefix)
+        items.startNumber:integer(min=1,max=99999999999)*
+        items.currentNumber:integer(ro,min=0,max=99999999999)
         commonRetainLeadingZeroes:boolean=true
     ",
     routes: Routes::Single,

@@ -5,7 +5,7 @@ use carrel_platform::record_store::shape_of;
 use carrel_records::shape::JsonKind;
 use carrel_records::{Kind, Put, RecordType, Source};
 use carrel_testkit::TestLibrary;
-use carrel_testkit::sample::{Extent, at, referred, remove, set, storable, value_at};
+use carrel_testkit::sample::{Extent, at, place, referred, remove, set, storable, value_at};
 use serde_json::{Map, Value, json};
 use std::pin::Pin;
 use uuid::Uuid;
@@ -48,6 +48,7 @@ checks! {
     what_is_deleted_is_gone if |r, router| creates(r, router) && answers(r, router, "DELETE");
     an_unknown_property_is_refused if |r, router| r.closed && creates(r, router);
     a_value_of_the_wrong_type_is_refused if creates;
+    a_bound_is_kept_and_not_passed if |r, router| creates(r, router) && !super::bounds::of(r).is_empty();
     a_missing_required_property_is_refused if |r, router| creates(r, router) && !required(r).is_empty();
     a_value_that_must_be_unique_is_refused_twice if |r, router| creates(r, router) && r.unique.iter().any(|u| u.when.is_none());
     a_reference_into_nothing_is_refused if |r, router| creates(r, router) && r.belongs_to.iter().any(|key| !key.loose);
@@ -341,6 +342,33 @@ async fn a_value_of_the_wrong_type_is_refused(library: &TestLibrary, record: &'s
         let mut document = storable(library, record, Extent::Least).await?;
         document.insert(name.clone(), wrong);
         refused(library, record, document, name).await?;
+    }
+    Ok(())
+}
+
+async fn a_bound_is_kept_and_not_passed(library: &TestLibrary, record: &'static RecordType) -> Outcome {
+    for bound in super::bounds::of(record) {
+        let path = bound.path.join(".");
+        for (value, words) in &bound.values {
+            let mut document = storable(library, record, Extent::Least).await?;
+            place(record, &mut document, &bound.path, value.clone());
+            let sent = Value::Object(document);
+            let reply = library.post(record.path, &sent).await;
+            let told =
+                reply.status == 422 && reply.refusals().iter().any(|told| words.as_deref() == Some(&**told));
+            let fits = match words {
+                Some(_) => told,
+                None => matches!(reply.status, 200 | 201 | 204),
+            };
+            if !fits {
+                return Err(format!(
+                    "{path} = {value} should be answered with {}: {sent} was answered with {} {}",
+                    words.as_deref().unwrap_or("success"),
+                    reply.status,
+                    reply.text()
+                ));
+            }
+        }
     }
     Ok(())
 }

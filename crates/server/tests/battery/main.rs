@@ -3,6 +3,7 @@
 //!
 //! Each pair of record type and check is a test of its own: `item::a_stale_version_is_refused`.
 
+mod bounds;
 mod checks;
 mod exceptions;
 

@@ -11,7 +11,7 @@ pub static NOTE_TYPE: RecordType = RecordType {
     collection: "noteTypes",
     shape: "
         id:string(uuid)
-        name:string*
+        name:string(length=..255)*
         usage:object(ro,open)
     ",
     closed: false,

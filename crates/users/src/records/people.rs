@@ -19,11 +19,11 @@ pub static USER: RecordType = RecordType {
         active:boolean
         type:string
         patronGroup:string(uuid)
-        departments:array<string(uuid)>
+        departments:array<string(uuid)>(set)
         meta:object
         proxyFor:array<string>
         personal:object
-        personal.pronouns:string
+        personal.pronouns:string(length=..300)
         personal.lastName:string*
         personal.firstName:string
         personal.middleName:string
@@ -52,7 +52,7 @@ pub static USER: RecordType = RecordType {
         tags:object
         tags.tagList:array<string>
         customFields:object
-        preferredEmailCommunication:array<string(enum=Support|Programs|Services)>
+        preferredEmailCommunication:array<string(enum=Support|Programs|Services)>(items=..3,set)
     ",
     fields: &[
         text("personal.firstName").indexed().words(),
@@ -207,7 +207,7 @@ pub static STAGING_USER: RecordType = RecordType {
         contactInfo.phone:string
         contactInfo.mobilePhone:string
         contactInfo.email:string*
-        preferredEmailCommunication:array<string(enum=Support|Programs|Services)>
+        preferredEmailCommunication:array<string(enum=Support|Programs|Services)>(items=..3,set)
     ",
     fields: &[
         text("contactInfo.email").indexed(),

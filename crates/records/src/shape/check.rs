@@ -1,111 +1,15 @@
-//! The shape of a record's JSON in one line per property, and the check of a document against it.
-//!
-//! Notation: `path:type(flags)*=default`, separated by `;` or line ends; `*` means required. Types are
-//! `string integer number boolean object any array array<T>`, each with `|null` where null is allowed. Levels
-//! are joined with `.`, elements of an array of objects with `[].`. Flags, separated by `,`: `uuid date-time
-//! date time ro virtual open enum=A|B`; `ro` is accepted and overwritten by the server, `virtual` is accepted
-//! and not stored, an `open` object may hold properties that the shape does not name. A backslash before a line
-//! end in Rust text continues a long `enum`.
+//! The check of a document.
 
+use super::bounds::{NOT_NULL, PATTERN, refusal};
+use super::{Element, Format, JsonKind, Property, Shape, Strictness};
 use crate::refusal::Refusal;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 /// FOLIO's words for a text that is no id; it names the versions of its time, ours accept all.
 pub const NOT_A_UUID: &str = "must match \"^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[1-5][a-fA-F0-9]{3}-[89abAB][a-fA-F0-9]{3}-[a-fA-F0-9]{12}$\"";
 
-/// A parsed shape.
-#[derive(Debug, Clone, Default)]
-pub struct Shape {
-    pub properties: BTreeMap<String, Property>,
-    /// Properties that are not named are refused; applies to levels that name at least one property.
-    pub closed: bool,
-}
-
-/// How much of a shape a document must fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strictness {
-    /// All of it.
-    #[default]
-    Whole,
-    /// The types of the properties that it has; others may be missing, and unknown ones are kept.
-    TypesOnly,
-}
-
-#[derive(Debug, Clone)]
-pub struct Property {
-    pub kind: JsonKind,
-    pub nullable: bool,
-    pub required: bool,
-    pub format: Option<Format>,
-    pub allowed: Vec<String>,
-    pub read_only: bool,
-    pub not_stored: bool,
-    pub default: Option<Value>,
-    /// Properties that `inner` does not name are kept even where the record's shape is closed.
-    pub open: bool,
-    /// Properties of an object, or of the objects in an array.
-    pub inner: Shape,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JsonKind {
-    Text,
-    Integer,
-    Number,
-    Boolean,
-    Object,
-    Array(Element),
-    Any,
-}
-
-/// What an array holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Element {
-    Text,
-    Object,
-    Any,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Uuid,
-    DateTime,
-    Date,
-    Time,
-}
-
 impl Shape {
-    /// Reads the notation; a mistake in it is a mistake in a declaration, so it panics with the line.
-    pub fn parse(text: &str, closed: bool) -> Shape {
-        let mut shape = Shape { closed, ..Shape::default() };
-        for line in text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
-            let (path, property) = parse_property(line);
-            shape.insert(&path, property, closed);
-        }
-        shape
-    }
-
-    fn insert(&mut self, path: &str, mut property: Property, closed: bool) {
-        match path.split_once('.') {
-            None => {
-                if let Some(known) = self.properties.remove(path) {
-                    property.inner = known.inner;
-                }
-                property.inner.closed = closed && !property.open;
-                self.properties.insert(path.trim_end_matches("[]").to_owned(), property);
-            }
-            Some((first, rest)) => {
-                let name = first.trim_end_matches("[]");
-                let kind =
-                    if first.ends_with("[]") { JsonKind::Array(Element::Object) } else { JsonKind::Object };
-                let parent = self.properties.entry(name.to_owned()).or_insert_with(|| Property::plain(kind));
-                parent.inner.closed = closed && !parent.open;
-                parent.inner.insert(rest, property, closed);
-            }
-        }
-    }
-
     /// Applies defaults, drops what is not stored, and tells everything that does not fit, each as FOLIO's
     /// modules word it.
     pub fn check(&self, document: &mut Map<String, Value>) -> Vec<Refusal> {
@@ -157,7 +61,7 @@ impl Shape {
                     if let Some(default) = &property.default {
                         document.insert(name.clone(), default.clone());
                     } else if property.required && !property.read_only && whole {
-                        refusals.push(Refusal::new("must not be null").with(path, "null"));
+                        refusals.push(refusal("must not be null", NOT_NULL, path, "null"));
                     } else if !property.nullable {
                         // A null of a property that has no null is the same as an absent one.
                         document.remove(name);
@@ -170,21 +74,6 @@ impl Shape {
 }
 
 impl Property {
-    fn plain(kind: JsonKind) -> Property {
-        Property {
-            kind,
-            nullable: false,
-            required: false,
-            format: None,
-            allowed: Vec::new(),
-            read_only: false,
-            not_stored: false,
-            default: None,
-            open: false,
-            inner: Shape::default(),
-        }
-    }
-
     fn check(&self, value: &mut Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let wrong = |refusals: &mut Vec<Refusal>, value: &Value| {
             refusals.push(
@@ -192,21 +81,24 @@ impl Property {
             );
         };
         match (self.kind, &mut *value) {
-            (JsonKind::Any, _)
-            | (JsonKind::Boolean, Value::Bool(_))
-            | (JsonKind::Number, Value::Number(_)) => {}
+            (JsonKind::Any, _) | (JsonKind::Boolean, Value::Bool(_)) => {}
+            (JsonKind::Number, Value::Number(_)) => self.check_number(value, path, strictness, refusals),
             (JsonKind::Integer, Value::Number(number)) => {
                 if !number.is_i64() && !number.is_u64() {
                     match number.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9e15) {
                         Some(whole) => *value = Value::from(whole as i64),
-                        None => wrong(refusals, value),
+                        None => return wrong(refusals, value),
                     }
                 }
+                self.check_number(value, path, strictness, refusals);
             }
             // Jackson, which FOLIO's modules read JSON with, takes numbers and booleans in quotes.
             (JsonKind::Integer | JsonKind::Number, Value::String(text)) => {
                 match text.trim().parse::<serde_json::Number>() {
-                    Ok(number) => *value = Value::Number(number),
+                    Ok(number) => {
+                        *value = Value::Number(number);
+                        self.check(value, path, strictness, refusals);
+                    }
                     Err(_) => wrong(refusals, value),
                 }
             }
@@ -221,10 +113,29 @@ impl Property {
                 self.check_text(value, path, strictness, refusals);
             }
             (JsonKind::Text, Value::String(_)) => self.check_text(value, path, strictness, refusals),
+            (JsonKind::Object, Value::Object(object)) if self.free_names => {
+                for (name, inner) in object {
+                    let path = format!("{path}[{name}]");
+                    match inner {
+                        Value::Object(inner) => {
+                            self.inner.check_level(inner, &format!("{path}."), strictness, refusals);
+                        }
+                        other => refusals.push(
+                            Refusal::new(format!("{path} must be an object")).with(path, shortened(other)),
+                        ),
+                    }
+                }
+            }
             (JsonKind::Object, Value::Object(object)) => {
                 self.inner.check_level(object, &format!("{path}."), strictness, refusals);
             }
             (JsonKind::Array(element), Value::Array(elements)) => {
+                if self.bounds.is_set {
+                    keep_each_once(elements);
+                }
+                if strictness == Strictness::Whole {
+                    refusals.extend(self.bounds.of_array(elements, path));
+                }
                 for (place, item) in elements.iter_mut().enumerate() {
                     let path = format!("{path}[{place}]");
                     match (element, &mut *item) {
@@ -249,6 +160,12 @@ impl Property {
         }
     }
 
+    fn check_number(&self, value: &Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
+        if let (Value::Number(number), Strictness::Whole) = (value, strictness) {
+            refusals.extend(self.bounds.of_number(number, path));
+        }
+    }
+
     fn check_text(&self, value: &Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let Value::String(text) = value else { return };
         let whole = strictness == Strictness::Whole;
@@ -261,9 +178,12 @@ impl Property {
         if text.contains('\0') {
             refusals.push(Refusal::new(format!("{path} must not contain a NUL character")).with(path, ""));
         }
+        if whole {
+            refusals.extend(self.bounds.of_text(text, path));
+        }
         match self.format {
             Some(Format::Uuid) if !is_uuid(text) => {
-                refusals.push(Refusal::new(NOT_A_UUID).with(path, text.clone()))
+                refusals.push(refusal(NOT_A_UUID, PATTERN, path, text.clone()));
             }
             Some(Format::DateTime) if crate::time::parse(text).is_none() => refusals.push(
                 Refusal::new(format!("{path} must be a date and time in ISO 8601")).with(path, text.clone()),
@@ -294,6 +214,14 @@ impl JsonKind {
     }
 }
 
+/// Takes away what stands in the array a second time.
+fn keep_each_once(elements: &mut Vec<Value>) {
+    if elements.len() > 1 {
+        let mut seen = HashSet::new();
+        elements.retain(|element| seen.insert(element.clone()));
+    }
+}
+
 fn shortened(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(200) {
@@ -309,107 +237,6 @@ pub fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
-}
-
-fn parse_property(line: &str) -> (String, Property) {
-    let (path, rest) =
-        line.split_once(':').unwrap_or_else(|| panic!("a property is written path:type, not {line:?}"));
-    let (rest, default) = match split_default(rest) {
-        (rest, Some(default)) => (rest, Some(default)),
-        (rest, None) => (rest, None),
-    };
-    let required = rest.ends_with('*');
-    let rest = rest.trim_end_matches('*');
-    // Flags of an array's elements stand inside the angle brackets, those of the array behind them.
-    let (type_text, flags) = split_flags(rest);
-    let nullable = type_text.contains("|null");
-    let type_text = type_text.replace("|null", "");
-    let kind = match type_text.as_str() {
-        "string" => JsonKind::Text,
-        "integer" => JsonKind::Integer,
-        "number" => JsonKind::Number,
-        "boolean" => JsonKind::Boolean,
-        "object" => JsonKind::Object,
-        "any" => JsonKind::Any,
-        "array<string>" => JsonKind::Array(Element::Text),
-        "array<object>" => JsonKind::Array(Element::Object),
-        "array" | "array<any>" => JsonKind::Array(Element::Any),
-        other => panic!("unknown type {other:?} in {line:?}"),
-    };
-    let mut property = Property { nullable, required, ..Property::plain(kind) };
-    for flag in flags {
-        match flag.as_str() {
-            "uuid" => property.format = Some(Format::Uuid),
-            "date-time" => property.format = Some(Format::DateTime),
-            "date" => property.format = Some(Format::Date),
-            "time" => property.format = Some(Format::Time),
-            "ro" => property.read_only = true,
-            "virtual" => property.not_stored = true,
-            "open" => property.open = true,
-            other => {
-                if let Some(values) = other.strip_prefix("enum=") {
-                    property.allowed = values.split('|').map(|value| value.trim().to_owned()).collect();
-                }
-            }
-        }
-    }
-    property.default = default.map(|text| match kind {
-        JsonKind::Text => Value::String(text.to_owned()),
-        _ => serde_json::from_str(text).unwrap_or_else(|_| panic!("bad default in {line:?}")),
-    });
-    (path.trim().to_owned(), property)
-}
-
-fn split_default(rest: &str) -> (&str, Option<&str>) {
-    // `=` inside brackets belongs to `enum=`.
-    let mut depth = 0;
-    for (place, letter) in rest.char_indices() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            '=' if depth == 0 => return (&rest[..place], Some(&rest[place + 1..])),
-            _ => {}
-        }
-    }
-    (rest, None)
-}
-
-fn split_flags(text: &str) -> (String, Vec<String>) {
-    let mut kind = String::new();
-    let mut flags = Vec::new();
-    let mut rest = text;
-    while let Some(open) = rest.find('(') {
-        kind.push_str(&rest[..open]);
-        // Enum values may hold brackets themselves ("In process (non-requestable)").
-        let mut depth = 0;
-        let close = rest[open..]
-            .char_indices()
-            .find(|(_, letter)| {
-                match letter {
-                    '(' => depth += 1,
-                    ')' => depth -= 1,
-                    _ => {}
-                }
-                depth == 0
-            })
-            .map(|(place, _)| open + place)
-            .unwrap_or_else(|| panic!("unbalanced brackets in {text:?}"));
-        let inside = &rest[open + 1..close];
-        match inside.find("enum=") {
-            // The values are the rest: they may hold commas.
-            Some(start) => {
-                flags.extend(inside[..start].split(',').filter(|f| !f.is_empty()).map(str::to_owned));
-                let values = &inside[start..];
-                let last = values.rsplit(',').next().unwrap_or_default();
-                assert!(!["ro", "virtual", "uuid", "open"].contains(&last), "enum stands last in {text:?}");
-                flags.push(values.to_owned());
-            }
-            None => flags.extend(inside.split(',').map(|flag| flag.trim().to_owned())),
-        }
-        rest = &rest[close + 1..];
-    }
-    kind.push_str(rest);
-    (kind, flags)
 }
 
 #[cfg(test)]
