@@ -56,6 +56,9 @@ pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<F
     tx.query(found_sql(page), binds).await?.iter().map(read_row).collect()
 }
 
+/// FOLIO's shape takes any text here.
+const PRINTED_BY: &str = "page.doc->'printDetails'->>'requesterId'";
+
 fn found_sql(page: &str) -> String {
     format!(
         "SELECT page.doc, requester.doc, proxy.doc, {TITLE}, loan.doc->>'dueDate', printed.doc->'personal',
@@ -67,7 +70,8 @@ fn found_sql(page: &str) -> String {
          LEFT JOIN instance ON instance.id = page.instance_id
          LEFT JOIN users requester ON requester.id = page.requester_id
          LEFT JOIN users proxy ON proxy.id = (page.doc->>'proxyUserId')::uuid
-         LEFT JOIN users printed ON printed.id = (page.doc->'printDetails'->>'requesterId')::uuid
+         LEFT JOIN users printed ON printed.id = CASE WHEN {PRINTED_BY} ~ '^[0-9a-fA-F]{{8}}(-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}$'
+             THEN ({PRINTED_BY})::uuid END
          LEFT JOIN loan ON loan.item_id = page.item_id AND loan.is_open
          ORDER BY page.place"
     )

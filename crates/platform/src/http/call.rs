@@ -64,9 +64,18 @@ impl Call {
 
     /// The body as a JSON object, whatever content type it came under.
     pub fn object(&self) -> Result<Map<String, Value>, Failure> {
-        match self.read_json::<Value>()? {
+        match self.value()? {
             Value::Object(object) => Ok(object),
             _ => Err(Failure::Invalid("The body must be a JSON object".into())),
+        }
+    }
+
+    /// The body as JSON of any kind that can be stored and read back.
+    pub fn value(&self) -> Result<Value, Failure> {
+        let value = self.read_json::<Value>()?;
+        match cannot_be_kept(&value, DEEPEST) {
+            Some(reason) => Err(Failure::Invalid(format!("The body {reason}"))),
+            None => Ok(value),
         }
     }
 
@@ -81,6 +90,22 @@ impl Call {
 
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// Levels of a document; when it is shown inside others, a few more must still be read.
+const DEEPEST: usize = 100;
+/// Numbers beyond are written by PostgreSQL in digits that are not read back as the same number, or at all.
+const LARGEST: f64 = 1e300;
+
+fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
+    match value {
+        Value::Array(_) | Value::Object(_) if levels == 0 => Some("has more than a hundred levels"),
+        Value::Array(elements) => elements.iter().find_map(|inner| cannot_be_kept(inner, levels - 1)),
+        Value::Object(properties) => properties.values().find_map(|inner| cannot_be_kept(inner, levels - 1)),
+        Value::Number(number) => (number.as_f64().is_some_and(|number| number.abs() > LARGEST))
+            .then_some("holds a number that is too large"),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
 }
 
@@ -154,6 +179,15 @@ pub fn decode(text: &str, plus_is_blank: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_taken() {
+        let deep = |levels: usize| (0..levels).fold(Value::from(1), |inner, _| serde_json::json!([inner]));
+        assert_eq!(cannot_be_kept(&deep(DEEPEST), DEEPEST), None);
+        assert!(cannot_be_kept(&deep(DEEPEST + 1), DEEPEST).is_some());
+        assert!(cannot_be_kept(&serde_json::json!({"a": [-1.7e308]}), DEEPEST).is_some());
+        assert_eq!(cannot_be_kept(&serde_json::json!({"a": [1e30, -5e-324]}), DEEPEST), None);
+    }
 
     #[test]
     fn query_values_are_form_encoded() {

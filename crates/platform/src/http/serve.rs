@@ -11,11 +11,12 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use axum::serve::ListenerExt;
 use carrel_records::Failure;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -207,7 +208,10 @@ async fn route(
             now: Timestamp::now(),
         };
         let lenient = call.caller.lenient;
-        let answer = handler(call).await?;
+        // A mistake of ours in one call is told to this caller, and the connection lives on.
+        let answer = AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
+            Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
+        })?;
         Ok(if lenient { answer.with_modules_times() } else { answer })
     }
     .await;

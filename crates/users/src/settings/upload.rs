@@ -14,7 +14,8 @@ pub(super) fn connect(router: &mut Router) {
 }
 
 async fn upload(call: Call) -> Result<Answer, Failure> {
-    let entries: Vec<Document> = call.read_json()?;
+    let entries: Vec<Document> = serde_json::from_value(call.value()?)
+        .map_err(|error| Failure::Invalid(format!("The body is not a list of settings: {error}")))?;
     for entry in &entries {
         if entry.contains_key("id") {
             return Err(Failure::Invalid("No id must supplied for upload".into()));
