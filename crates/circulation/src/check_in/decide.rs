@@ -4,6 +4,7 @@ use super::Order;
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, RecordChange, queue};
 use crate::due_date::{HoldShelf, hold_shelf_expiration};
+use crate::requests::snapshot;
 use crate::rulebook::Rulebook;
 use carrel_inventory::item_state::StateChange;
 use carrel_records::{Failure, Refusal, time};
@@ -209,7 +210,7 @@ pub fn moved(
         if let Some(holdings) = item.holdings_id {
             change.set("holdingsRecordId", holdings.to_string());
         }
-        change.set("item", snapshot(item, book));
+        change.set("item", snapshot::item_snapshot(item, book));
         change.set("searchIndex", search_index(request, item));
     }
     change.set("status", status);
@@ -237,34 +238,11 @@ pub fn moved(
     Ok(MovedRequest { change, positions, request })
 }
 
-/// What a request keeps of its item, for lists.
-fn snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
-    let mut snapshot = Map::new();
-    let mut put = |key: &str, value: Option<String>| {
-        if let Some(value) = value {
-            snapshot.insert(key.to_owned(), value.into());
-        }
-    };
-    put("barcode", item.record.barcode.clone());
-    put("itemEffectiveLocationId", item.record.effective_location_id.map(|id| id.to_string()));
-    if let Some(location) = item.record.effective_location_id.and_then(|id| book.locations.get(&id)) {
-        put("itemEffectiveLocationName", Some(location.name.clone()));
-        put("retrievalServicePointId", location.primary_service_point.map(|id| id.to_string()));
-        let primary = location.primary_service_point.and_then(|id| book.service_points.get(&id));
-        put("retrievalServicePointName", primary.map(|point| point.name.clone()));
-    }
-    Value::Object(snapshot)
-}
-
+/// The search index of a request that gets its item.
 fn search_index(request: &QueuedRequest, item: &ItemAtDesk) -> Value {
     let mut index =
         request.document.get("searchIndex").and_then(Value::as_object).cloned().unwrap_or_default();
-    if let Some(components) = item.call_number_components() {
-        index.insert("callNumberComponents".into(), components);
-    }
-    if let Some(order) = &item.record.effective_shelving_order {
-        index.insert("shelvingOrder".into(), order.as_str().into());
-    }
+    index.extend(snapshot::search_index(item));
     Value::Object(index)
 }
 

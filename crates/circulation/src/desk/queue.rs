@@ -8,7 +8,7 @@
 use crate::desk::{ItemAtDesk, Patron};
 use crate::rulebook::Rulebook;
 use carrel_circulation_rules::PolicyKind;
-use carrel_platform::{Flight, Json, Tx};
+use carrel_platform::{Bind, Flight, Json, Tx};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -227,13 +227,25 @@ pub async fn add_promised(
     Ok(())
 }
 
-/// Adds the statement that holds a queue until the end of the transaction: it makes the queue's row, or locks the
-/// one that is there, which PostgreSQL does also where the condition of the update says no.
+/// Adds the statement that holds a queue until the end of the transaction.
 pub fn hold(flight: &mut Flight, queue: Uuid) {
+    hold_those(flight, "SELECT $1::uuid", vec![queue.into()]);
+}
+
+/// Adds the statement that holds the queues whose ids a SELECT gives, in the order of their ids, as all do who hold
+/// several; its rows are the ids that the SELECT gave then, before any waiting. It makes a queue's row, or locks the
+/// one that is there, which PostgreSQL does also where the condition of the update says no.
+pub fn hold_those(flight: &mut Flight, which: &str, binds: Vec<Bind>) -> usize {
     flight.add(
-        "INSERT INTO request_queue (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false",
-        vec![queue.into()],
-    );
+        format!(
+            "WITH wanted AS MATERIALIZED (
+                 SELECT DISTINCT q.id FROM ({which}) q (id) WHERE q.id IS NOT NULL ORDER BY q.id),
+             held AS (INSERT INTO request_queue (id) SELECT id FROM wanted
+                 ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false)
+             SELECT id FROM wanted"
+        ),
+        binds,
+    )
 }
 
 /// Adds the statements that close a request, which leaves its queue, and say so.

@@ -1,13 +1,14 @@
 //! The patron's account: what a reader sees and does from a discovery system, without staff.
 //!
 //! Routes: `/patron/account/{accountId}` (loans, holds and charges with totals), renewing, holds of an item or a
-//! title or several copies at once, cancelling, and where things may be picked up. Nothing here has rules of its own: a hold is placed by
-//! `requests::place`, renewed by `renewal`, cancelled by `requests::edit`, in the same two flights as at the desk
-//! and with nobody's right to override. Changes and announces what those do.
+//! title or several copies at once, cancelling, and where things may be picked up. Nothing here has rules of its
+//! own: a hold is placed by `requests::place`, renewed by `renewal`, cancelled by `requests::edit`, in the same two
+//! flights as at the desk and with nobody's right to override. Changes and announces what those do.
 
 mod account;
 pub mod batch;
 mod cancel;
+mod gone;
 mod hold;
 mod pickup;
 mod renew;
@@ -24,6 +25,7 @@ pub fn connect(router: &mut Router) {
     cancel::connect(router);
     pickup::connect(router);
     batch::connect(router);
+    gone::connect(router);
 }
 
 /// A refusal as the patron hears it: nobody of the staff is there to insist, and what circulation cannot

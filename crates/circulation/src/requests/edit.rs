@@ -4,11 +4,11 @@
 //! Routes: `PUT /circulation/requests/{id}` (places a request where there is none with the id).
 
 use super::change::{self, Change};
-use super::hold::{Held, Named, Wanted, hold};
-use super::place::decide::{
-    expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, status_after,
-    without_related,
+use super::effects::status_after;
+use super::form::{
+    expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
+use super::hold::{Held, Named, Wanted, hold};
 use super::place::{Asking, Order, place};
 use super::queue::left_by;
 use super::snapshot::{self, Around};
@@ -158,4 +158,122 @@ fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> R
         return Err(Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::fixtures::*;
+    use crate::requests::place::facts::Candidate;
+    use crate::requests::queue::Waiting;
+    use serde_json::{Value, json};
+
+    const REQUEST: Uuid = Uuid::from_u128(200);
+    const NEXT: Uuid = Uuid::from_u128(201);
+
+    /// The request as stored, of the given status, with somebody behind it.
+    fn held(copy: Candidate, status: &str, behind: bool) -> Held {
+        let waiting = |id: Uuid, position: i64| Waiting {
+            id,
+            position: Some(position),
+            item_id: Some(BOOK),
+            requester_id: Some(READER),
+            kind: Some(Kind::Hold),
+            status: words::NOT_YET_FILLED.into(),
+            is_title_level: false,
+        };
+        let mut queue = vec![waiting(REQUEST, 1)];
+        queue.extend(behind.then(|| waiting(NEXT, 2)));
+        let stored = with(
+            Value::Object(asks(json!({})).document),
+            json!({"id": REQUEST, "status": status, "position": 1, "patronComments": "Thanks"}),
+        );
+        Held {
+            stored,
+            title: None,
+            requester: Some(patron(READER)),
+            proxy: None,
+            proxy_relations: Vec::new(),
+            items: vec![copy],
+            queue,
+            other_queue: Vec::new(),
+        }
+    }
+
+    fn put(held: &Held, differs: Value) -> Result<Change, Failure> {
+        let document = with(Value::Object(held.stored.clone()), differs);
+        decide(held, document, REQUEST, time::parse(NOW).expect("a time"), &library(false))
+    }
+
+    fn waiting() -> Held {
+        held(copy(BOOK, "Paged"), words::NOT_YET_FILLED, true)
+    }
+
+    fn refused(held: &Held, differs: Value) -> Refusal {
+        match put(held, differs) {
+            Err(Failure::Refused(mut refusals)) => refusals.remove(0),
+            other => unreachable!("a refusal was expected: {:?}", other.err()),
+        }
+    }
+
+    #[test]
+    fn a_patrons_comment_stays_as_it_is() {
+        assert_eq!(
+            refused(&waiting(), json!({"patronComments": "No thanks"})),
+            Refusal::new("Patron comments are not allowed to change")
+                .with("existingPatronComments", "Thanks")
+        );
+    }
+
+    #[test]
+    fn what_is_closed_stays_closed() {
+        let closed = held(copy(BOOK, "Checked out"), words::FILLED, false);
+        assert_eq!(
+            refused(&closed, json!({"status": words::NOT_YET_FILLED})),
+            Refusal::new("The Request has already been closed")
+                .with("id", REQUEST.to_string())
+                .code("REQUEST_ALREADY_CLOSED")
+        );
+    }
+
+    #[test]
+    fn a_new_version_must_make_sense_as_a_request() {
+        let first = |differs: Value| refused(&waiting(), differs).message;
+        assert_eq!(first(json!({"instanceId": null})), "Cannot create a request with no instance ID");
+        assert_eq!(first(json!({"itemId": null})), "Cannot create an item level request with no item ID");
+        assert_eq!(
+            first(json!({"holdingsRecordId": null})),
+            "Cannot create a request with item ID but no holdings record ID"
+        );
+        assert_eq!(first(json!({"requestDate": "soon"})), "Cannot create a request with no requestDate");
+        assert_eq!(first(json!({"proxyUserId": READER})), "User cannot be proxy for themselves");
+        assert_eq!(first(json!({"proxyUserId": NEIGHBOR})), "proxyUserId is not valid");
+        assert_eq!(first(json!({"pickupServicePointId": OFFICE})), "Service point is not a pickup location");
+    }
+
+    #[test]
+    fn who_cancels_leaves_the_queue_and_those_behind_move_up() {
+        let change = put(&waiting(), json!({"status": words::CANCELLED})).expect("cancelled");
+        assert_eq!(change.moves, [(NEXT, 1)]);
+        assert!(!change.after.contains_key("position"));
+        assert!(change.items.is_empty(), "somebody else still waits for the paged book");
+    }
+
+    #[test]
+    fn a_paged_book_that_nobody_wants_any_more_is_available() {
+        let alone = held(copy(BOOK, "Paged"), words::NOT_YET_FILLED, false);
+        let change = put(&alone, json!({"status": words::CANCELLED})).expect("cancelled");
+        assert_eq!(change.items, [(BOOK, "Available")]);
+        let on_the_shelf = held(copy(BOOK, "Awaiting pickup"), words::AWAITING_PICKUP, false);
+        let change = put(&on_the_shelf, json!({"status": words::CANCELLED})).expect("cancelled");
+        assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");
+    }
+
+    #[test]
+    fn an_edit_keeps_the_place_in_the_queue_whatever_the_client_says() {
+        let change =
+            put(&waiting(), json!({"position": 7, "requestExpirationDate": "2024-06-01"})).expect("edited");
+        assert_eq!((change.after["position"].as_i64(), change.moves.len()), (Some(1), 0));
+        assert_eq!(change.after["requestExpirationDate"], "2024-06-01T23:59:59.000Z");
+    }
 }

@@ -79,17 +79,7 @@ pub async fn hold(
             "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
         };
         let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
-        flight.add(
-            format!(
-                "INSERT INTO request_queue (id) SELECT q.id FROM ({which}) q (id) WHERE q.id IS NOT NULL
-                 ORDER BY q.id ON CONFLICT DO NOTHING"
-            ),
-            queues(vec![request.clone(), item.clone()]),
-        );
-        let held = flight.add(
-            format!("SELECT id FROM request_queue WHERE id IN ({which}) ORDER BY id FOR UPDATE"),
-            queues(vec![request.clone(), item.clone()]),
-        );
+        let held = queue::hold_those(&mut flight, which, queues(vec![request.clone(), item.clone()]));
         flight.add(
             "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
              ORDER BY item_id FOR NO KEY UPDATE",

@@ -145,3 +145,80 @@ fn item_level(wish: &Map<String, Value>, candidate: &Candidate) -> Map<String, V
     }
     request
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::fixtures::*;
+    use serde_json::json;
+
+    fn in_order(copies: &[Candidate]) -> Vec<Uuid> {
+        let book = library(false);
+        ranked(copies.iter().collect(), Some(MAIN_DESK), &book).into_iter().map(|copy| copy.item.id).collect()
+    }
+
+    const ONE: Uuid = Uuid::from_u128(101);
+    const TWO: Uuid = Uuid::from_u128(102);
+    const THREE: Uuid = Uuid::from_u128(103);
+
+    #[test]
+    fn what_is_here_goes_before_what_is_elsewhere_and_that_before_what_is_out() {
+        let copies =
+            [lent(ONE, NEIGHBOR, "11"), at(BRANCH_STACKS, copy(TWO, "Available")), copy(THREE, "Available")];
+        assert_eq!(in_order(&copies), [THREE, TWO, ONE]);
+    }
+
+    #[test]
+    fn of_what_is_out_the_shortest_queue_counts_first_and_then_the_soonest_due_date() {
+        let waited_for = |requests: i64, copy: Candidate| Candidate { requests, ..copy };
+        let copies = [
+            waited_for(1, lent(ONE, NEIGHBOR, "11")),
+            lent(TWO, NEIGHBOR, "30"),
+            lent(THREE, NEIGHBOR, "20"),
+        ];
+        assert_eq!(in_order(&copies), [THREE, TWO, ONE]);
+        let nobody_knows = [copy(ONE, "In transit"), lent(TWO, NEIGHBOR, "30")];
+        assert_eq!(in_order(&nobody_knows), [TWO, ONE]);
+    }
+
+    #[test]
+    fn a_wish_says_when_for_whom_and_for_what() {
+        let refused = |differs: serde_json::Value| {
+            let wish = with(json!({"requestDate": NOW, "requesterId": READER, "instanceId": TITLE}), differs);
+            refuse_incomplete(&wish).expect_err("refused").message
+        };
+        assert_eq!(refused(json!({"requestDate": null})), "Request must have a request date");
+        assert_eq!(refused(json!({"requesterId": null})), "Request must have a requester id");
+        assert_eq!(refused(json!({"instanceId": null})), "Request must have an instance id");
+    }
+
+    #[test]
+    fn who_waits_for_a_copy_does_not_ask_for_another() {
+        let waits = |status: &str| {
+            let facts = Facts { own: vec![own("Item", status)], ..facts(vec![copy(ONE, "Available")]) };
+            let wish = with(json!({"requesterId": READER, "instanceId": TITLE}), json!({}));
+            copies_to_ask_for(&facts, &wish, &library(false))
+        };
+        let text = waits(words::NOT_YET_FILLED).expect_err("refused").to_string();
+        assert!(
+            text.contains("This requester already has an open request for an item of this instance"),
+            "{text}"
+        );
+        assert!(waits(words::AWAITING_DELIVERY).is_ok());
+    }
+
+    #[test]
+    fn a_copy_is_asked_for_with_what_the_wish_says() {
+        let wish = with(
+            json!({"requesterId": READER, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Title",
+                "unknown": 1}),
+            json!({}),
+        );
+        let asked = item_level(&wish, &copy(BOOK, "Available"));
+        assert_eq!(
+            serde_json::Value::Object(asked),
+            json!({"requesterId": READER, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Item",
+                "itemId": BOOK, "holdingsRecordId": HOLDINGS})
+        );
+    }
+}

@@ -9,7 +9,11 @@ pub mod allowed_service_points;
 mod anonymize;
 pub(crate) mod change;
 pub(crate) mod edit;
+mod effects;
 mod expiry;
+#[cfg(test)]
+mod fixtures;
+mod form;
 pub(crate) mod hold;
 pub(crate) mod instances;
 mod move_to;

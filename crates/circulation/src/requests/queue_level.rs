@@ -125,14 +125,7 @@ async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
 async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
     let mut flight = Flight::new();
-    flight.add(
-        "INSERT INTO request_queue (id) SELECT q.id FROM unnest($1::uuid[]) q (id) ORDER BY q.id ON CONFLICT DO NOTHING",
-        vec![queues.to_vec().into()],
-    );
-    flight.add(
-        "SELECT id FROM request_queue WHERE id = ANY($1) ORDER BY id FOR UPDATE",
-        vec![queues.to_vec().into()],
-    );
+    queue::hold_those(&mut flight, "SELECT unnest($1::uuid[])", vec![queues.to_vec().into()]);
     let which = if titles { "r.instance_id" } else { "r.item_id" };
     let rows = flight.add(
         format!(

@@ -8,6 +8,7 @@
 use super::read::found_in;
 use super::snapshot::{self, Around};
 use super::words;
+use crate::desk::queue;
 use crate::rulebook::Rulebook;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::following::Follower;
@@ -15,6 +16,7 @@ use carrel_platform::{Bind, Flight, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -112,6 +114,28 @@ fn mark(flight: &mut Flight, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
     jobs::hint(tenant, REFRESH.name);
 }
 
+/// Remembers requests that a client has stored without what they keep of the records around them: slips and lists
+/// find them by that. Comes after the statement that stores them.
+pub(super) fn mark_bare<'a>(
+    flight: &mut Flight,
+    tenant: &str,
+    stored: impl Iterator<Item = &'a Map<String, Value>> + Clone,
+) {
+    let ids = |key: &'static str, keeps: fn(&Map<String, Value>) -> bool| -> Vec<Uuid> {
+        let bare = stored.clone().filter(|request| !keeps(request));
+        bare.filter_map(|request| words::id(request, key)).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let of_items = ids("itemId", |request| {
+        request.get("item").is_some_and(|item| item.get("itemEffectiveLocationId").is_some())
+    });
+    let of_titles = ids("instanceId", |request| request.contains_key("instance"));
+    for (kind, ids) in [("item", of_items), ("instance", of_titles)] {
+        if !ids.is_empty() {
+            mark(flight, tenant, kind, ids);
+        }
+    }
+}
+
 /// Requests are brought up to date this many at a time.
 const PAGE: i64 = 200;
 
@@ -171,13 +195,8 @@ async fn refresh_page(
     );
     let binds: Vec<Bind> = vec![id.into(), after.into()];
     let mut flight = Flight::new();
-    flight.add(
-        format!(
-            "SELECT id FROM request_queue WHERE id IN (SELECT queue_id FROM request WHERE id IN ({page}))
-             ORDER BY id FOR UPDATE"
-        ),
-        binds.clone(),
-    );
+    let queues = format!("SELECT queue_id FROM request WHERE id IN ({page})");
+    queue::hold_those(&mut flight, &queues, binds.clone());
     let stamp = flight.add("SELECT value FROM stamp WHERE id = 1", vec![]);
     let landed = tx.fly(flight).await?;
     // At least as new as the change that is followed.

@@ -4,7 +4,7 @@
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron};
 use crate::rulebook::{Rulebook, ServicePoint};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The records around a request.
@@ -23,7 +23,10 @@ pub fn write(request: &mut Map<String, Value>, around: &Around, book: &Rulebook)
         request.insert("item".into(), item_snapshot(item, book));
     }
     if let Some(title) = around.title {
-        request.insert("instance".into(), json!({"title": title.title, "identifiers": identifiers(title)}));
+        let mut kept = Map::new();
+        put(&mut kept, "title", title.title.as_deref());
+        put_list(&mut kept, "identifiers", identifiers(title));
+        request.insert("instance".into(), kept.into());
     }
     if let Some(requester) = around.requester {
         request.insert("requester".into(), person(requester));
@@ -31,16 +34,20 @@ pub fn write(request: &mut Map<String, Value>, around: &Around, book: &Rulebook)
     if let Some(proxy) = around.proxy {
         request.insert("proxy".into(), person(proxy));
     }
-    let mut index = Map::new();
-    if let Some(item) = around.item {
-        if let Some(components) = item.call_number_components() {
-            index.insert("callNumberComponents".into(), components);
-        }
-        put(&mut index, "shelvingOrder", item.record.effective_shelving_order.as_deref());
-    }
+    let mut index = around.item.map_or_else(Map::new, search_index);
     let pickup = pickup_service_point(request, book);
     put(&mut index, "pickupServicePointName", pickup.map(|point| &*point.name));
     request.insert("searchIndex".into(), index.into());
+}
+
+/// What lists of requests are searched and sorted by, of an item.
+pub fn search_index(item: &ItemAtDesk) -> Map<String, Value> {
+    let mut index = Map::new();
+    if let Some(components) = item.call_number_components() {
+        index.insert("callNumberComponents".into(), components);
+    }
+    put(&mut index, "shelvingOrder", item.record.effective_shelving_order.as_deref());
+    index
 }
 
 /// The pickup service point of a request, as the rulebook knows it.
@@ -51,9 +58,17 @@ pub fn pickup_service_point<'a>(
     book.service_points.get(&super::words::id(request, "pickupServicePointId")?)
 }
 
+/// Puts a text that is not blank: FOLIO leaves out the others.
 pub(super) fn put(into: &mut Map<String, Value>, key: &str, value: Option<&str>) {
-    if let Some(value) = value {
+    if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
         into.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Puts a list that is not empty.
+pub(super) fn put_list(into: &mut Map<String, Value>, key: &str, values: Vec<Value>) {
+    if !values.is_empty() {
+        into.insert(key.to_owned(), values.into());
     }
 }
 
@@ -72,7 +87,7 @@ pub(super) fn identifiers(title: &Title) -> Vec<Value> {
 }
 
 /// Where the item stands, and the service point that fetches it from there.
-pub(super) fn item_snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
+pub fn item_snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "barcode", item.record.barcode.as_deref());
     let known = |id: Uuid| book.locations.get(&id).map(|location| (id, location));

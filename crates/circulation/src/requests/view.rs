@@ -1,7 +1,7 @@
 //! A request as clients of circulation see it: the stored record with item, title, people, loan and pickup
 //! service point as they are now.
 
-use super::snapshot::{Around, identifiers, item_snapshot, pickup_service_point, put};
+use super::snapshot::{Around, identifiers, item_snapshot, pickup_service_point, put, put_list};
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron};
 use crate::rulebook::Rulebook;
@@ -96,7 +96,7 @@ fn item_summary(item: &ItemAtDesk, status: &str, kept: Option<&Value>, book: &Ru
         let components = item.call_number_components().unwrap_or_else(|| json!({}));
         shown.insert("callNumberComponents".into(), components);
     }
-    put(&mut shown, "copyNumber", record.copy_number.as_deref());
+    put(&mut shown, "copyNumber", item.copy_number());
     let now;
     let place = match kept {
         Some(kept) => kept,
@@ -119,10 +119,10 @@ fn item_summary(item: &ItemAtDesk, status: &str, kept: Option<&Value>, book: &Ru
 fn title_summary(title: &Title) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "title", title.title.as_deref());
-    shown.insert("identifiers".into(), identifiers(title).into());
+    put_list(&mut shown, "identifiers", identifiers(title));
     let names: Vec<Value> =
         title.contributors.iter().map(|contributor| json!({"name": contributor.name})).collect();
-    shown.insert("contributorNames".into(), names.into());
+    put_list(&mut shown, "contributorNames", names);
     let publication: Vec<Value> = title
         .publication
         .iter()
@@ -135,8 +135,8 @@ fn title_summary(title: &Title) -> Value {
             Value::Object(shown)
         })
         .collect();
-    shown.insert("publication".into(), publication.into());
-    shown.insert("editions".into(), title.editions.clone().into());
+    put_list(&mut shown, "publication", publication);
+    put_list(&mut shown, "editions", title.editions.iter().map(|edition| edition.as_str().into()).collect());
     Value::Object(shown)
 }
 

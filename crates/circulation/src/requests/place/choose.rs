@@ -125,3 +125,88 @@ pub fn to_recall<'a>(choices: &'a [Choice<'a>]) -> Result<&'a Candidate, Refusal
         .or_else(|| fitting().map(|choice| choice.candidate).next())
         .ok_or_else(|| Refusal::new("Request has no loan or recallable item").with_null("loan"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::fixtures::*;
+
+    fn paged(copies: &[Candidate], code: Option<&str>, pickup: Uuid) -> Result<Uuid, String> {
+        let book = library(true);
+        let choices = choices(copies, Some(GROUP), &book).expect("policies");
+        to_page(&choices, Some("t"), code, Some(pickup), &book)
+            .map(|copy| copy.item.id)
+            .map_err(|refusal| refusal.message)
+    }
+
+    fn recalled(copies: &[Candidate]) -> Result<Uuid, String> {
+        let book = library(true);
+        let choices = choices(copies, Some(GROUP), &book).expect("policies");
+        to_recall(&choices).map(|copy| copy.item.id).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn the_copy_nearest_to_its_pickup_is_fetched() {
+        let copies = [copy(BOOK, "Available"), at(BRANCH_STACKS, copy(OTHER_BOOK, "Available"))];
+        assert_eq!(paged(&copies, None, BRANCH_DESK), Ok(OTHER_BOOK));
+        assert_eq!(paged(&copies, None, MAIN_DESK), Ok(BOOK));
+        assert_eq!(paged(&copies[1..], None, MAIN_DESK), Ok(OTHER_BOOK), "rather far than none");
+    }
+
+    #[test]
+    fn a_copy_of_the_same_library_is_nearer_than_another() {
+        let mut book = library(true);
+        let annex = Uuid::from_u128(50);
+        let place = Location { library_id: Some(LIBRARY), ..Location::default() };
+        book.locations.insert(annex, place);
+        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), at(annex, copy(OTHER_BOOK, "Available"))];
+        let choices = choices(&copies, Some(GROUP), &book).expect("policies");
+        let nearest = to_page(&choices, Some("t"), None, Some(MAIN_DESK), &book).expect("a copy");
+        assert_eq!(nearest.item.id, OTHER_BOOK);
+    }
+
+    #[test]
+    fn a_place_that_was_asked_for_holds_for_all_its_parts() {
+        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), copy(OTHER_BOOK, "Available")];
+        for code in ["STACKS", "LIB"] {
+            assert_eq!(paged(&copies, Some(code), BRANCH_DESK), Ok(OTHER_BOOK), "{code}");
+        }
+        assert_eq!(
+            paged(&copies, Some("ATTIC"), MAIN_DESK),
+            Err("Cannot create page TLR for this instance ID - no pageable available items found in requested \
+                 location"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn what_the_policy_does_not_give_out_is_not_on_the_shelf() {
+        let copies = [for_reference(copy(BOOK, "Available")), copy(OTHER_BOOK, "Paged")];
+        assert_eq!(
+            paged(&copies, None, MAIN_DESK),
+            Err("Cannot create page TLR for this instance ID - no pageable available items found".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_loan_that_ends_first_is_recalled() {
+        assert_eq!(recalled(&[lent(BOOK, NEIGHBOR, "20"), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
+    }
+
+    #[test]
+    fn a_loan_not_yet_recalled_goes_before_one_that_was_and_that_before_one_recalled_more_often() {
+        let recalled_times = |recalls: i64, copy: Candidate| Candidate { recalls, ..copy };
+        let first = recalled_times(1, lent(BOOK, NEIGHBOR, "11"));
+        assert_eq!(recalled(&[first.clone(), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
+        assert_eq!(recalled(&[recalled_times(2, lent(OTHER_BOOK, NEIGHBOR, "10")), first]), Ok(BOOK));
+    }
+
+    #[test]
+    fn without_loans_any_copy_that_can_be_recalled_will_do() {
+        assert_eq!(recalled(&[copy(BOOK, "Available"), copy(OTHER_BOOK, "In transit")]), Ok(OTHER_BOOK));
+        assert_eq!(
+            recalled(&[copy(BOOK, "Available")]),
+            Err("Request has no loan or recallable item".to_owned())
+        );
+    }
+}

@@ -1,27 +1,77 @@
-//! Facts about all copies of a title at once, where each copy has a queue of its own: so that a wish for whichever
-//! copy is decided from one look.
+//! Copies of a title where each has a queue of its own: a wish for whichever copy is decided from one look at the
+//! most promising ones, and from one at all of them where none of those can be had.
+//!
+//! Who wants whichever copy holds the title's row in `request_queue` first, though nobody queues there: so the next
+//! one chooses when this one's choice is made. Only the copies chosen are then locked and read whole.
 
 use super::Order;
-use super::facts::{Facts, ITEMS_OF_THE_TITLE, Way, candidates, lock, read};
+use super::facts::{Facts, Way, Which, candidates, lock, read};
+use crate::desk::queue;
 use crate::patron_blocks::Action;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Tenant, Tx};
 use carrel_records::Failure;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
+use uuid::Uuid;
 
-/// Holds the queues in the order of their ids, as all do who hold several.
-static HOLD_QUEUES: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO request_queue (id) SELECT copy.id FROM ({ITEMS_OF_THE_TITLE}) copy (id) ORDER BY copy.id
-         ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false"
-    )
-});
+/// How many copies are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    Best,
+    All,
+}
 
-/// Locks patron, queues, items and loans, and reads all facts; `None` where the library takes requests for titles.
-pub async fn gather(
+impl Look {
+    fn most(self) -> i64 {
+        match self {
+            Look::Best => 3,
+            Look::All => i64::MAX,
+        }
+    }
+}
+
+/// What a look at the copies of a title has found.
+pub(super) struct Looked {
+    pub tx: Tx,
+    pub facts: Facts,
+    pub book: Arc<Rulebook>,
+    /// There may be copies that were not looked at.
+    pub more: bool,
+}
+
+/// The ids of the chosen copies, in the statements after the choice: PostgreSQL keeps them until the end of the
+/// transaction, as the statements of a flight do not hear of each other.
+pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
+
+/// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, and
+/// keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are available.
+const CHOOSE: &str = "WITH copy AS MATERIALIZED (
+         SELECT item.id, item_state.status = 'Available' AS is_here,
+             coalesce(item.effective_location_id = ANY($2), false) AS is_served,
+             item.doc->'metadata'->>'createdDate' AS made
+         FROM holdings_record JOIN item ON item.holdings_record_id = holdings_record.id
+         JOIN item_state ON item_state.item_id = item.id
+         WHERE holdings_record.instance_id = $1),
+     best AS (
+         (SELECT id, is_here FROM copy WHERE is_here ORDER BY is_served DESC, made, id LIMIT $3)
+         UNION ALL
+         (SELECT copy.id, is_here FROM copy
+          CROSS JOIN LATERAL (
+              SELECT count(*) AS requests FROM request r WHERE r.item_id = copy.id AND r.is_open) asked
+          LEFT JOIN loan ON loan.item_id = copy.id AND loan.is_open
+          WHERE NOT is_here
+          ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
+         LIMIT $3)
+     SELECT count(*) FILTER (WHERE is_here),
+         set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best";
+
+/// Locks patron, chosen copies with their queues, and loans, and reads all facts; `None` where the library takes
+/// requests for titles.
+pub(super) async fn gather(
     tenant: &Arc<Tenant>,
     order: &Order,
-) -> Result<Option<(Tx, Facts, Arc<Rulebook>)>, Failure> {
+    look: Look,
+) -> Result<Option<Looked>, Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
     loop {
         if at_hand.book.title_level_requests.enabled() {
@@ -33,27 +83,47 @@ pub async fn gather(
             copies: true,
             counts: Action::Requesting.is_limited(&at_hand.book),
         };
+        let served = served_by(order.id("pickupServicePointId"), &at_hand.book);
         let requester: Bind = order.id("requesterId").into();
         let instance: Bind = order.id("instanceId").into();
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
         flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
-        flight.add(HOLD_QUEUES.as_str(), vec![instance.clone()]);
-        flight.add(lock(true, true), vec![instance.clone()]);
-        let facts = flight.add(
-            way.around(),
-            vec![requester, order.id("proxyUserId").into(), instance.clone(), instance.clone()],
-        );
-        let copies = flight.add(candidates(true), vec![instance]);
+        queue::hold_those(&mut flight, "SELECT $1::uuid", vec![instance.clone()]);
+        let chosen = flight.add(CHOOSE, vec![instance.clone(), served.clone().into(), look.most().into()]);
+        queue::hold_those(&mut flight, &format!("SELECT unnest({CHOSEN})"), vec![]);
+        flight.add(lock(Which::Chosen, true), vec![]);
+        let facts = flight
+            .add(way.around(), vec![requester, order.id("proxyUserId").into(), instance.clone(), instance]);
+        let copies = flight.add(candidates(Which::Chosen), vec![]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         at_hand.keep_up(tenant, row).await?;
         let book = &at_hand.book;
         // The facts were gathered in the way that older settings ask for: then once more.
-        if Action::Requesting.is_limited(book) != way.counts || book.title_level_requests.enabled() {
+        if Action::Requesting.is_limited(book) != way.counts
+            || book.title_level_requests.enabled()
+            || served_by(order.id("pickupServicePointId"), book) != served
+        {
             continue;
         }
         let facts = read(row, landed.rows(copies), way.counts.then_some(&**book))?;
-        return Ok(Some((tx, facts, at_hand.book)));
+        let were_here: i64 = landed.first(chosen).map_or(0, |row| row.get(0));
+        let are_here = facts.candidates.iter().filter(|copy| copy.item.status == "Available").count();
+        // Somebody else took a copy between choice and lock: another one may be here.
+        if (are_here as i64) < were_here {
+            continue;
+        }
+        let more = facts.candidates.len() as i64 == look.most();
+        return Ok(Some(Looked { tx, facts, book: at_hand.book, more }));
     }
+}
+
+/// The locations that a service point serves, in a fixed order.
+fn served_by(pickup: Option<Uuid>, book: &Rulebook) -> Vec<Uuid> {
+    let Some(pickup) = pickup else { return Vec::new() };
+    let mut served: Vec<Uuid> =
+        book.locations.keys().copied().filter(|location| book.serves(pickup, *location)).collect();
+    served.sort_unstable();
+    served
 }

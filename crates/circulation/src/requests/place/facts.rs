@@ -2,6 +2,7 @@
 //! order, so that what is read after them holds until the end of the transaction.
 
 use super::Order;
+use super::copies::CHOSEN;
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
 use crate::patron_blocks::{self, Action};
@@ -86,16 +87,16 @@ pub async fn gather(
         let queue = queue::id_of(way.title_level, instance, item);
         let mut held = None;
         if way.title_level && way.by_item {
-            flight.add(MAKE_QUEUE_OF_TITLE.as_str(), vec![item.into()]);
-            held = Some(flight.add(HOLD_QUEUE_OF_TITLE.as_str(), vec![item.into()]));
+            held = Some(queue::hold_those(&mut flight, &title_of("$1"), vec![item.into()]));
         } else if let Some(queue) = queue {
             queue::hold(&mut flight, queue);
         }
-        flight.add(lock(of_the_title, may_recall), vec![wanted.clone()]);
+        let which = if of_the_title { Which::OfTheTitle } else { Which::Named };
+        flight.add(lock(which, may_recall), vec![wanted.clone()]);
         let (titled, queued) = if way.by_item { (item, item) } else { (instance, queue) };
         let facts = flight
             .add(way.around(), vec![requester, order.id("proxyUserId").into(), titled.into(), queued.into()]);
-        let candidates = flight.add(candidates(of_the_title), vec![wanted]);
+        let candidates = flight.add(candidates(which), vec![wanted]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         at_hand.keep_up(tenant, row).await?;
@@ -172,32 +173,33 @@ fn title_of(item: &str) -> String {
     )
 }
 
-static MAKE_QUEUE_OF_TITLE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO request_queue (id) SELECT title.id FROM {} title (id) ON CONFLICT DO NOTHING",
-        title_of("$1")
-    )
-});
-static HOLD_QUEUE_OF_TITLE: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT id FROM request_queue WHERE id = {} FOR UPDATE", title_of("$1")));
-
-pub(super) const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
+const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
 
+/// Which items a request may be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The item `$1`.
+    Named,
+    /// All items of the title `$1`.
+    OfTheTitle,
+    /// The copies that an earlier statement of the flight has chosen; no parameter.
+    Chosen,
+}
+
 /// Locks the items, and then the loans that a recall would shorten, in one statement.
-pub(super) fn lock(of_the_title: bool, loans: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 4]> = LazyLock::new(|| {
-        let [of_item, of_title] = ["= $1".to_owned(), format!("IN ({ITEMS_OF_THE_TITLE})")].map(|which| {
+pub(super) fn lock(which: Which, loans: bool) -> &'static str {
+    static WAYS: LazyLock<[[String; 2]; 3]> = LazyLock::new(|| {
+        ["= $1".to_owned(), format!("IN ({ITEMS_OF_THE_TITLE})"), format!("= ANY({CHOSEN})")].map(|which| {
             let items =
                 format!("SELECT 1 FROM item_state WHERE item_id {which} ORDER BY item_id FOR NO KEY UPDATE");
             let loans =
                 format!("SELECT 1 FROM loan WHERE item_id {which} AND is_open ORDER BY id FOR NO KEY UPDATE");
             let both = format!("SELECT ARRAY({items}), ARRAY({loans})");
-            (items, both)
-        });
-        [of_item.0, of_item.1, of_title.0, of_title.1]
+            [items, both]
+        })
     });
-    &WAYS[usize::from(of_the_title) << 1 | usize::from(loans)]
+    &WAYS[which as usize][usize::from(loans)]
 }
 
 /// `$1` is the requester, `$2` the proxy, `$3` the title and `$4` the queue, or both times the item.
@@ -214,13 +216,19 @@ fn around(way: Way) -> String {
     } else {
         ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
     };
+    // Each of several queues has a last position of its own.
+    let last = if way.copies {
+        "NULL::integer".to_owned()
+    } else {
+        format!("(SELECT max(r.position) FROM request r WHERE r.is_open AND {queue})")
+    };
     format!(
         "SELECT (SELECT value FROM stamp WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
             (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $1 AND p.proxy_user_id = $2),
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = $1),
             (SELECT jsonb_agg(jsonb_build_object('request', r.doc) ORDER BY r.position) FROM request r
               WHERE r.requester_id = $1 AND r.is_open AND {queue}),
-            (SELECT max(r.position) FROM request r WHERE r.is_open AND {queue}),
+            {last},
             {counted_loans}, {counted_fees}
          FROM (SELECT 1) one
          LEFT JOIN users requester ON requester.id = $1
@@ -246,14 +254,15 @@ pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Items in the order in which they were made.
-pub(super) fn candidates(of_the_title: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
-        ["item.id = $1", "holdings_record.instance_id = $1"].map(|which| {
+pub(super) fn candidates(which: Which) -> &'static str {
+    static WAYS: LazyLock<[String; 3]> = LazyLock::new(|| {
+        let chosen = format!("item.id = ANY({CHOSEN})");
+        ["item.id = $1", "holdings_record.instance_id = $1", &chosen].map(|which| {
             let candidates = CANDIDATES.as_str();
             format!("{candidates} WHERE {which} ORDER BY item.doc->'metadata'->>'createdDate', item.id")
         })
     });
-    &WAYS[usize::from(of_the_title)]
+    &WAYS[which as usize]
 }
 
 /// Columns of a candidate before those of its item.

@@ -9,7 +9,10 @@ mod choose;
 mod copies;
 pub(super) mod decide;
 pub(super) mod facts;
+pub(super) mod requester;
+pub(super) mod suits;
 
+use self::copies::{Look, Looked};
 use super::snapshot::Around;
 use super::view::{Beside, extended};
 use super::words::{self, Kind};
@@ -155,16 +158,36 @@ pub async fn place_first_of(
     Err(Failure::Refused(refusals))
 }
 
-/// Places a request for the first copy of a title for which some type of request is not refused, from one look at
-/// all copies; `None` where the library takes requests for titles. The wish names the title; `in_order` makes an
-/// item-level request for each copy, the most promising first.
+/// Places a request for the first copy of a title for which some type of request is not refused; `None` where the
+/// library takes requests for titles. The wish names the title; `in_order` makes an item-level request for each
+/// copy, the most promising first.
+///
+/// Two flights where one of the most promising copies can be had; two more where all have to be looked at.
 pub async fn place_for_a_copy(
     tenant: &Arc<Tenant>,
     wish: &Order,
     asking: &Asking,
-    in_order: impl FnOnce(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
+    in_order: impl Fn(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<Option<Receipt>, Failure> {
-    let Some((tx, mut facts, book)) = copies::gather(tenant, wish).await? else { return Ok(None) };
+    for look in [Look::Best, Look::All] {
+        let Some(looked) = copies::gather(tenant, wish, look).await? else { return Ok(None) };
+        let more = looked.more;
+        match place_for_one_of(looked, tenant, asking, &in_order).await {
+            Err(Failure::Refused(_)) if more => {}
+            placed => return placed.map(Some),
+        }
+    }
+    Err(Failure::internal("a look at all copies is the last one"))
+}
+
+/// Places a request for the first of the copies looked at that can be had.
+async fn place_for_one_of(
+    looked: Looked,
+    tenant: &Tenant,
+    asking: &Asking,
+    in_order: impl Fn(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
+) -> Result<Receipt, Failure> {
+    let Looked { tx, mut facts, book, .. } = looked;
     let mut refusals = Vec::new();
     for document in in_order(&facts, &book)? {
         let mut order = Order { document, ..Order::default() };
@@ -176,7 +199,7 @@ pub async fn place_for_a_copy(
                 Err(failure) => refusals.extend(first_refusal(failure)),
                 Ok(mut placed) => {
                     apply::apply(tx, tenant, &mut placed, asking).await?;
-                    return Ok(Some(Receipt { placed, facts, book }));
+                    return Ok(Receipt { placed, facts, book });
                 }
             }
         }

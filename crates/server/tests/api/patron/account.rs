@@ -104,3 +104,10 @@ async fn batches_are_told_only_where_the_library_has_them() {
     library.admin().put(&path, &stored).await.expect(204);
     assert_eq!(library.account_of(&patron, "includeBatches=true").await.expect(200)["batches"], json!([]));
 }
+
+#[tokio::test]
+async fn routes_that_only_the_descriptor_names_answer_as_the_module_does() {
+    let library = LendingLibrary::open().await;
+    library.admin().get("/patron/account").await.expect_status(405);
+    library.admin().put("/patron/account/by-email/ada@example.org", &json!({})).await.expect_status(404);
+}

@@ -1,5 +1,6 @@
 //! Requests, their queues, and what is printed for them.
 
+mod copies;
 mod expiry;
 mod flights;
 mod fulfillment;

@@ -1,8 +1,10 @@
 //! Clients that write storage directly.
 
+use carrel_platform::jobs::{self, Pace, Runner};
 use carrel_testkit::queues::{placed, positions};
 use carrel_testkit::{Book, LendingLibrary};
 use serde_json::{Value, json};
+use std::time::Duration;
 use uuid::Uuid;
 
 const PATH: &str = "/request-storage/requests";
@@ -115,4 +117,27 @@ async fn requests_are_found_by_what_they_keep() {
     }
     let none = library.admin().get(&format!("{PATH}?query=requestType==Recall")).await.expect(200);
     assert_eq!(none["totalRecords"], 0);
+}
+
+#[tokio::test]
+async fn a_page_that_a_client_stores_bare_comes_to_the_pick_slips() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let mut page = stored(&library, &book, 1).await;
+    page["requestType"] = "Page".into();
+    library.create(PATH, &page).await;
+    let house = &library.library.library;
+    let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
+    let node: Runner = jobs::start_with(house, house.jobs(), pace);
+    let path = format!("/circulation/pick-slips/{}", library.main_desk.0);
+    for _ in 0..200 {
+        let slips = library.admin().get(&path).await.expect(200);
+        if slips["totalRecords"] == 1 {
+            node.stop().await;
+            assert_eq!(slips["pickSlips"][0]["request"]["requestID"], page["id"]);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the page never came to the slips");
 }
