@@ -3,6 +3,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
 /// Values by their type, each with the stamp it was read at.
@@ -11,28 +12,100 @@ pub struct Cache {
     values: RwLock<HashMap<TypeId, Cached>>,
 }
 
-type Cached = (i64, Arc<dyn Any + Send + Sync>);
+struct Cached {
+    stamp: i64,
+    value: Arc<dyn Any + Send + Sync>,
+    name: &'static str,
+    /// How often it was found, and how often it was then made anew because its stamp was too old.
+    found: AtomicU64,
+    replaced: u64,
+    /// How often it was made.
+    made: u64,
+}
+
+/// How well a value's cache has served since the start.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The value's type.
+    pub name: &'static str,
+    pub hits: u64,
+    pub misses: u64,
+}
 
 impl Cache {
     /// The value of this type and the stamp it is good for.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<(i64, Arc<T>)> {
         let values = self.values.read().expect("no holder of this lock panics");
-        let (stamp, value) = values.get(&TypeId::of::<T>())?;
-        Some((*stamp, Arc::clone(value).downcast().expect("stored under its own type")))
+        let known = values.get(&TypeId::of::<T>())?;
+        known.found.fetch_add(1, Relaxed);
+        Some((known.stamp, Arc::clone(&known.value).downcast().expect("stored under its own type")))
     }
 
     /// Keeps a value unless a newer one is there.
     pub fn put<T: Send + Sync + 'static>(&self, stamp: i64, value: Arc<T>) {
         let mut values = self.values.write().expect("no holder of this lock panics");
-        match values.get(&TypeId::of::<T>()) {
-            Some((known, _)) if *known > stamp => {}
-            _ => {
-                values.insert(TypeId::of::<T>(), (stamp, value));
+        match values.get_mut(&TypeId::of::<T>()) {
+            Some(known) => {
+                known.made += 1;
+                known.replaced += 1;
+                if known.stamp <= stamp {
+                    (known.stamp, known.value) = (stamp, value);
+                }
+            }
+            None => {
+                let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+                let new = Cached { stamp, value, name, found: AtomicU64::new(0), replaced: 0, made: 1 };
+                values.insert(TypeId::of::<T>(), new);
             }
         }
     }
 
+    /// What each value's cache has done, by name.
+    pub fn served(&self) -> Vec<Served> {
+        let values = self.values.read().expect("no holder of this lock panics");
+        let mut all: Vec<Served> = values
+            .values()
+            .map(|known| Served {
+                name: known.name,
+                // Who finds a value too old has found it in vain.
+                hits: known.found.load(Relaxed).saturating_sub(known.replaced),
+                misses: known.made,
+            })
+            .collect();
+        all.sort_by_key(|served| served.name);
+        all
+    }
+
     pub fn clear(&self) {
         self.values.write().expect("no holder of this lock panics").clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Rules(u8);
+
+    #[test]
+    fn a_value_that_is_found_in_vain_is_a_miss() {
+        let cache = Cache::default();
+        assert!(cache.get::<Rules>().is_none());
+        cache.put(1, Arc::new(Rules(1)));
+        cache.get::<Rules>();
+        cache.get::<Rules>();
+        // Too old for whoever asks now.
+        cache.get::<Rules>();
+        cache.put(2, Arc::new(Rules(2)));
+        assert_eq!(cache.served(), [Served { name: "Rules", hits: 2, misses: 2 }]);
+        assert_eq!(cache.get::<Rules>().map(|(stamp, rules)| (stamp, rules.0)), Some((2, 2)));
+    }
+
+    #[test]
+    fn an_older_value_does_not_replace_a_newer_one() {
+        let cache = Cache::default();
+        cache.put(7, Arc::new(Rules(7)));
+        cache.put(5, Arc::new(Rules(5)));
+        assert_eq!(cache.get::<Rules>().map(|(stamp, rules)| (stamp, rules.0)), Some((7, 7)));
     }
 }

@@ -9,7 +9,7 @@ pub mod meter;
 pub mod outbox;
 pub mod private_postgres;
 pub mod record_store;
-mod replicas;
+pub mod replicas;
 pub mod stand_in;
 pub mod surface;
 pub mod tenant;

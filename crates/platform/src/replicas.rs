@@ -28,11 +28,28 @@ struct Replica {
     left_alone_until: AtomicU64,
     /// Bytes of WAL that it had yet to replay when it was last asked.
     behind: AtomicI64,
+    /// Reads that it has answered.
+    reads: AtomicU64,
+}
+
+/// What is known of a replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicaState {
+    pub in_use: bool,
+    /// Bytes of WAL that it had yet to replay when it was last asked.
+    pub behind: i64,
+    /// Reads that it has answered for this node.
+    pub reads: u64,
 }
 
 impl Replicas {
     pub fn new(pools: Vec<OpenPool>) -> Replicas {
-        let replica = |pool| Replica { pool, left_alone_until: AtomicU64::new(0), behind: AtomicI64::new(0) };
+        let replica = |pool| Replica {
+            pool,
+            left_alone_until: AtomicU64::new(0),
+            behind: AtomicI64::new(0),
+            reads: AtomicU64::new(0),
+        };
         Replicas { all: pools.into_iter().map(replica).collect(), next: AtomicUsize::new(0) }
     }
 
@@ -40,16 +57,24 @@ impl Replicas {
         self.all.iter().for_each(|replica| replica.pool.close());
     }
 
-    /// For each replica whether it is in use, and how many bytes it was behind when last asked.
-    pub fn state(&self) -> Vec<(bool, i64)> {
-        let well = |replica: &Replica| replica.left_alone_until.load(Relaxed) == 0;
-        self.all.iter().map(|replica| (well(replica), replica.behind.load(Relaxed))).collect()
+    /// In the order of the configuration.
+    pub fn state(&self) -> Vec<ReplicaState> {
+        let state = |replica: &Replica| ReplicaState {
+            in_use: replica.left_alone_until.load(Relaxed) == 0,
+            behind: replica.behind.load(Relaxed),
+            reads: replica.reads.load(Relaxed),
+        };
+        self.all.iter().map(state).collect()
     }
 
     /// A connection to a replica that has replayed every commit acknowledged so far.
     pub async fn caught_up(&self, primary: &OpenPool) -> Option<Connection> {
+        if !self.all.iter().any(Replica::is_worth_asking) {
+            return None;
+        }
+        // Asked before a replica's connection is taken: who waits for one connection holds no other.
+        let written = position(primary).await?;
         let first = self.next.fetch_add(1, Relaxed);
-        let mut written = None;
         for turn in 0..self.all.len() {
             let replica = &self.all[(first + turn) % self.all.len()];
             if !replica.may_be_asked() {
@@ -63,11 +88,8 @@ impl Replicas {
                     continue;
                 }
             };
-            // Asked once, and only where some replica could answer.
-            if written.is_none() {
-                written = Some(position(primary).await?);
-            }
-            if replica.has_replayed(&connection, written.as_deref().unwrap_or_default()).await {
+            if replica.has_replayed(&connection, &written).await {
+                replica.reads.fetch_add(1, Relaxed);
                 return Some(connection);
             }
         }
@@ -75,10 +97,18 @@ impl Replicas {
     }
 }
 
-/// What the primary has written so far, on disk.
+/// The end of all that the primary has committed so far; a replica never has what is not on the primary's disk.
 async fn position(primary: &OpenPool) -> Option<String> {
     let primary = primary.get().await.ok()?;
-    let rows = primary.query("SELECT pg_current_wal_flush_lsn()::text", vec![]).await.ok()?;
+    let rows = primary
+        .query(
+            // Commits that do not wait for the disk are read by others before they reach it.
+            "SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
+                     ELSE pg_current_wal_flush_lsn() END)::text",
+            vec![],
+        )
+        .await
+        .ok()?;
     Some(rows.first()?.get(0))
 }
 
@@ -106,6 +136,10 @@ impl Replica {
         }
         self.leave_alone(LATE_FOR);
         false
+    }
+
+    fn is_worth_asking(&self) -> bool {
+        self.left_alone_until.load(Relaxed) <= now()
     }
 
     /// Of all who find the time of rest over, one tries.

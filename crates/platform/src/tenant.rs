@@ -1,16 +1,16 @@
 //! A tenant is a schema and a role; the library is all tenants that this node serves.
 
+mod life;
 mod tables;
 
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
-use crate::jobs::{self, Job};
+use crate::jobs::Job;
 use crate::record_store::{following, upgrade};
-use crate::replicas::Replicas;
+use crate::replicas::{ReplicaState, Replicas};
 use crate::token::Keys;
 use crate::wing::Wing;
 use carrel_records::{Failure, RecordType};
-use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -40,6 +40,8 @@ struct TenantPools {
     /// The primary, for clients' queries.
     reader: OpenPool,
     replicas: Replicas,
+    /// Reads that the primary has answered.
+    reads: AtomicU64,
 }
 
 impl TenantPools {
@@ -95,6 +97,19 @@ pub struct Library {
     tenants: RwLock<HashMap<String, Arc<Tenant>>>,
     making: tokio::sync::Mutex<()>,
     started: Instant,
+}
+
+/// A line of the table of tenants.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Entry {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    pub lenient: bool,
+    /// Fingerprint of the declarations that its schema was last brought up to.
+    pub declarations: String,
+    /// The release that did so.
+    pub release: String,
 }
 
 /// This program's release.
@@ -188,6 +203,22 @@ impl Library {
         self.read_tenants().await
     }
 
+    /// Whether a tenant that this node knows, or knew a moment ago, was dropped by another one.
+    pub async fn has_lost(&self, id: &str) -> bool {
+        if self.tenant(id).is_none() {
+            return true;
+        }
+        let Ok(connection) = self.platform.get().await else { return false };
+        let asked = connection.query("SELECT 1 FROM platform.tenant WHERE id = $1", vec![id.into()]).await;
+        let gone = asked.is_ok_and(|rows| rows.is_empty());
+        if gone && let Some(tenant) = self.tenants.write().expect("no holder of this lock panics").remove(id)
+        {
+            tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
+            tenant.pools.close();
+        }
+        gone
+    }
+
     async fn read_tenants(&self) -> Result<(), Failure> {
         let connection = self.platform.get().await?;
         let rows = connection
@@ -222,14 +253,15 @@ impl Library {
             return Arc::clone(known);
         }
         let schema = schema_of(&id);
-        let open = |config, work| self.pools.open(config, Some(&schema), self.address.per_tenant, work);
+        let open = |server, work| self.pools.open(server, Some(&schema), self.address.per_tenant, work);
         let tenant = Arc::new(Tenant {
             pools: TenantPools {
                 writer: open(&self.address.primary, Work::Deeds),
                 reader: open(&self.address.primary, Work::Queries),
                 replicas: Replicas::new(
-                    self.address.replicas.iter().map(|config| open(config, Work::Queries)).collect(),
+                    self.address.replicas.iter().map(|server| open(server, Work::Queries)).collect(),
                 ),
+                reads: AtomicU64::new(0),
             },
             id: id.clone(),
             name,
@@ -242,158 +274,6 @@ impl Library {
         });
         tenants.insert(id, Arc::clone(&tenant));
         tenant
-    }
-
-    /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
-    pub async fn create_tenant(
-        self: &Arc<Self>,
-        id: &str,
-        name: &str,
-        description: &str,
-    ) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, name, description, false).await
-    }
-
-    /// Makes a tenant for a public test suite: empty, and taking what the suite leaves out.
-    pub async fn create_lenient_tenant(self: &Arc<Self>, id: &str) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, id, "", true).await
-    }
-
-    async fn make_tenant(
-        self: &Arc<Self>,
-        id: &str,
-        name: &str,
-        description: &str,
-        lenient: bool,
-    ) -> Result<Arc<Tenant>, Failure> {
-        if !is_tenant_id(id) {
-            return Err(Failure::Invalid(format!(
-                "Invalid tenant id '{id}': 1 to 48 lower-case letters, digits and underscores, beginning with a letter"
-            )));
-        }
-        let _one_at_a_time = self.making.lock().await;
-        if let Some(tenant) = self.find_tenant(id).await? {
-            return Ok(tenant);
-        }
-        let schema = schema_of(id);
-        let connection = self.platform.get().await?;
-        // Role and schema are committed first, tables in the next transaction. The name holds only the
-        // characters checked above, so it can stand in the statement.
-        connection
-            .client()
-            .batch_execute(&format!(
-                "DO $$ BEGIN CREATE ROLE {schema} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$;
-                 GRANT {schema} TO CURRENT_USER;
-                 GRANT USAGE ON SCHEMA carrel TO {schema};
-                 CREATE SCHEMA IF NOT EXISTS {schema} AUTHORIZATION {schema};"
-            ))
-            .await
-            .map_err(|error| failure(error, "making the tenant's schema"))?;
-        drop(connection);
-        self.bring_up_to_date(id, lenient).await?;
-        if !lenient {
-            self.write_first_records(id).await?;
-        }
-        let connection = self.platform.get().await?;
-        connection
-            .query(
-                "INSERT INTO platform.tenant (id, name, description, declarations, lenient, release)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING",
-                vec![
-                    id.into(),
-                    name.into(),
-                    description.into(),
-                    self.declarations().into(),
-                    lenient.into(),
-                    RELEASE.into(),
-                ],
-            )
-            .await?;
-        tracing::info!(tenant = id, "tenant {id} is ready");
-        Ok(self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient))
-    }
-
-    /// Changes name and description.
-    pub async fn rename_tenant(
-        self: &Arc<Self>,
-        id: &str,
-        name: &str,
-        description: &str,
-    ) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
-        connection
-            .query(
-                "UPDATE platform.tenant SET name = $2, description = $3 WHERE id = $1",
-                vec![id.into(), name.into(), description.into()],
-            )
-            .await?;
-        let lenient = self.tenant(id).is_some_and(|tenant| tenant.lenient);
-        self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient);
-        Ok(())
-    }
-
-    /// Drops the tenant with all its data; false where there is none.
-    pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
-        let _one_at_a_time = self.making.lock().await;
-        let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
-        self.tenants.write().expect("no holder of this lock panics").remove(id);
-        tenant.pools.close();
-        let schema = &tenant.schema;
-        let connection = self.platform.get().await?;
-        connection
-            .client()
-            .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE;"))
-            .await
-            .map_err(|error| failure(error, "dropping the tenant's schema"))?;
-        connection.query("DELETE FROM platform.tenant WHERE id = $1", vec![id.into()]).await?;
-        jobs::forget(&connection, id).await?;
-        // The role may own things in other databases of the same server; then it stays.
-        if let Err(error) = connection
-            .client()
-            .batch_execute(&format!(
-                "REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"
-            ))
-            .await
-        {
-            tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
-        }
-        tracing::info!(tenant = id, "tenant {id} was dropped");
-        Ok(true)
-    }
-
-    /// Deletes all records of a tenant and leaves its tables, in one round trip.
-    pub async fn empty_tenant(&self, tenant: &Tenant) -> Result<(), Failure> {
-        let connection = tenant.writer().await?;
-        connection
-            .client()
-            .batch_execute(include_str!("empty_tenant.sql"))
-            .await
-            .map_err(|error| failure(error, "emptying a tenant"))?;
-        tenant.cache.clear();
-        tenant.stamp_is_stale();
-        Ok(())
-    }
-
-    async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
-        let schema = schema_of(id);
-        let pool = self.pools.open(&self.address.primary, Some(&schema), 1, Work::Deeds);
-        let mut tx = pool.get().await?.begin();
-        let now = Timestamp::now();
-        let mut flight = Flight::new();
-        for (path, document) in &self.first_records {
-            let record = self
-                .records
-                .iter()
-                .find(|record| record.path == path)
-                .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
-            crate::record_store::write::insert_first(&mut flight, record, document, now)?;
-        }
-        tx.fly(flight).await.map_err(|error| {
-            let which = self.first_records.get(error.step).map(|(path, doc)| format!("{path} {doc}"));
-            Failure::from(error).while_doing(&format!("writing first record {which:?}"))
-        })?;
-        tx.commit().await?;
-        Ok(())
     }
 }
 
@@ -413,18 +293,26 @@ impl Tenant {
     pub async fn reader(&self) -> Result<Connection, Failure> {
         match self.pools.replicas.caught_up(&self.pools.reader).await {
             Some(connection) => Ok(connection),
-            None => self.pools.reader.get().await,
+            None => {
+                self.pools.reads.fetch_add(1, Relaxed);
+                self.pools.reader.get().await
+            }
         }
     }
 
-    /// For each replica whether it is in use, and how many bytes it was behind when last asked.
-    pub fn replicas(&self) -> Vec<(bool, i64)> {
+    /// What is known of each replica, in the order of the configuration.
+    pub fn replicas(&self) -> Vec<ReplicaState> {
         self.pools.replicas.state()
     }
 
-    /// (open, idle, waiting) connections to the primary.
-    pub fn pool_use(&self) -> (usize, usize, usize) {
-        self.pools.writer.use_now()
+    /// Reads that the primary has answered for this node.
+    pub fn reads_of_the_primary(&self) -> u64 {
+        self.pools.reads.load(Relaxed)
+    }
+
+    /// (open, idle, waiting) connections to the primary, for deeds and for clients' queries.
+    pub fn pool_use(&self) -> [(&'static str, (usize, usize, usize)); 2] {
+        [("deeds", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
     /// The newest stamp known here; asked for when the last answer is older than two seconds or was declared

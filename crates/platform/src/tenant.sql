@@ -3,7 +3,9 @@ CREATE TABLE IF NOT EXISTS stamp (
     id integer PRIMARY KEY CHECK (id = 1),
     value bigint NOT NULL
 ) WITH (fillfactor = 50);
-INSERT INTO stamp (id, value) VALUES (1, 1) ON CONFLICT (id) DO NOTHING;
+-- A tenant that is made anew begins above all stamps of one of the same name before it, which a node may have cached.
+INSERT INTO stamp (id, value) VALUES (1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+ON CONFLICT (id) DO NOTHING;
 CREATE TABLE IF NOT EXISTS outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     topic text NOT NULL,

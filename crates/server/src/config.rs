@@ -1,11 +1,13 @@
 //! Configuration: flags first, then the environment, then one TOML file, then what is usual.
 
+use carrel_platform::http::Certificate;
 use carrel_platform::private_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use clap::Args;
 use serde::Deserialize;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The private PostgreSQL has 300; tests, the lab and people who look in need some.
 const MOST_OF_PRIVATE: usize = 250;
@@ -26,6 +28,12 @@ pub struct Settings {
     /// Port to listen on.
     #[arg(long, env = "CARREL_PORT")]
     pub port: Option<u16>,
+    /// Answer by HTTPS with the certificate in this PEM file, its chain behind it; read again whenever it changes.
+    #[arg(long, env = "CARREL_TLS_CERTIFICATE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The certificate's private key, a PEM file.
+    #[arg(long, env = "CARREL_TLS_KEY")]
+    pub tls_key: Option<PathBuf>,
     /// Directory of the private PostgreSQL.
     #[arg(long, env = "CARREL_DATA")]
     pub data: Option<PathBuf>,
@@ -44,7 +52,7 @@ pub struct Settings {
     /// Largest body that is read, in MiB.
     #[arg(long, env = "CARREL_LARGEST_BODY")]
     pub largest_body: Option<usize>,
-    /// Mark cookies Secure: for a server reached by HTTPS.
+    /// Mark cookies Secure: for a server reached by HTTPS through a proxy. With --tls-certificate they always are.
     #[arg(long, env = "CARREL_SECURE_COOKIES")]
     pub secure_cookies: bool,
     /// Trust tenant, user and permissions in the headers, as a module behind Okapi does. Loopback only, unless
@@ -67,6 +75,10 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Resolved {
     pub listen: SocketAddr,
+    /// Whose certificate makes HTTPS of HTTP.
+    pub certificate: Option<Arc<Certificate>>,
+    /// The certificate's file, for people.
+    pub certificate_file: Option<PathBuf>,
     pub data: PathBuf,
     /// What to tell the operator about the data directory.
     pub about_data: Option<String>,
@@ -92,7 +104,7 @@ impl Settings {
         let database = self.database.or(file.database);
         let replicas = if self.replica.is_empty() { file.replica } else { self.replica };
         for text in database.iter().chain(&replicas) {
-            crate::database::refuse(text)?;
+            crate::database::read(text)?;
         }
         if database.is_none() && !replicas.is_empty() {
             return Err("--replica needs --database: a private PostgreSQL has no replicas".into());
@@ -114,6 +126,15 @@ impl Settings {
                 "{connections} connections are more than the private PostgreSQL gives: at most {MOST_OF_PRIVATE}"
             ));
         }
+        let files = (self.tls_certificate.or(file.tls_certificate), self.tls_key.or(file.tls_key));
+        let (certificate, certificate_file) = match files {
+            (Some(certificate), Some(key)) => {
+                let read = Certificate::read(&certificate, &key).map_err(|words| format!("TLS: {words}"))?;
+                (Some(Arc::new(read)), Some(certificate))
+            }
+            (None, None) => (None, None),
+            _ => return Err("--tls-certificate and --tls-key belong together".into()),
+        };
         let largest_body = self.largest_body.or(file.largest_body).unwrap_or(64);
         if !(1..=4096).contains(&largest_body) {
             return Err(format!("--largest-body is in MiB, from 1 to 4096, and not {largest_body}"));
@@ -138,6 +159,7 @@ impl Settings {
         Ok(Resolved {
             listen: SocketAddr::new(ip, self.port.or(file.port).unwrap_or(9130)),
             data,
+            certificate_file,
             about_data: about_data.filter(|_| database.is_none()),
             replicas,
             connections,
@@ -148,9 +170,10 @@ impl Settings {
                 gateway_secret,
                 makes_tenants,
                 largest_body: largest_body * 1024 * 1024,
-                secure_cookies: self.secure_cookies || file.secure_cookies,
+                secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
                 counts_flights: self.count_flights || file.count_flights,
             },
+            certificate,
         })
     }
 }
@@ -168,6 +191,10 @@ impl Resolved {
 impl fmt::Display for Resolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "listen              {}", self.listen)?;
+        match &self.certificate_file {
+            Some(file) => writeln!(f, "TLS                 {}", file.display())?,
+            None => writeln!(f, "TLS                 off")?,
+        }
         match &self.database {
             Some(database) => writeln!(f, "database            {}", without_password(database))?,
             None => writeln!(f, "database            private, in {}", self.data.display())?,
@@ -232,7 +259,19 @@ mod tests {
             (Settings { connections: Some(1000), ..usual() }, "more than the private PostgreSQL gives"),
             (Settings { largest_body: Some(0), ..usual() }, "in MiB, from 1 to 4096"),
             (Settings { config: Some("/nowhere.toml".into()), ..usual() }, "the configuration /nowhere.toml"),
-            (Settings { database: Some("host=db sslmode=require".into()), ..usual() }, "asks for TLS"),
+            (
+                Settings { database: Some("host=db sslmode=verify-full".into()), ..usual() },
+                "needs sslrootcert",
+            ),
+            (Settings { tls_key: Some("/key.pem".into()), ..usual() }, "belong together"),
+            (
+                Settings {
+                    tls_certificate: Some("/nowhere.pem".into()),
+                    tls_key: Some("/key.pem".into()),
+                    ..usual()
+                },
+                "TLS: /nowhere.pem",
+            ),
         ];
         for (settings, words) in table {
             let told = settings.resolve().expect_err(words);

@@ -1,27 +1,27 @@
 //! The named database at the start: waited for while it comes up, and refused with a reason where it cannot serve.
 
 use crate::config::without_password;
+use carrel_platform::database::Server;
 use std::error::Error;
 use std::time::{Duration, Instant};
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::Client;
 
 /// A database that starts together with this program needs a moment.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Waits until the database answers, and says what is in the way where it never does or lacks something.
-pub async fn wait_for(address: &Config) -> Result<(), String> {
-    let mut address = address.clone();
-    address.connect_timeout(Duration::from_secs(5));
+pub async fn wait_for(server: &Server) -> Result<(), String> {
+    let mut server = server.clone();
+    server.config.connect_timeout(Duration::from_secs(5));
     let (started, mut told) = (Instant::now(), false);
     let client = loop {
-        match address.connect(NoTls).await {
+        match server.connect().await {
             Ok((client, connection)) => {
                 tokio::spawn(connection);
                 break client;
             }
             Err(error) => {
-                let words = with_causes(&error);
+                let words = explained(&error);
                 if !comes_up(&error) || started.elapsed() > LONGEST_WAIT {
                     return Err(format!("the database cannot be reached: {words}"));
                 }
@@ -36,21 +36,9 @@ pub async fn wait_for(address: &Config) -> Result<(), String> {
     examine(&client).await
 }
 
-/// What an address asks for that this program cannot do.
-pub fn refuse(text: &str) -> Result<(), String> {
-    let address: Config = text.parse().map_err(|error| {
-        format!("the database address '{}': {}", without_password(text), with_causes(&error))
-    })?;
-    if address.get_ssl_mode() == SslMode::Require {
-        return Err(format!(
-            "the database address '{}' asks for TLS, which this program does not speak to PostgreSQL: use a trusted network or a proxy on this machine",
-            without_password(text)
-        ));
-    }
-    if address.get_hosts().is_empty() {
-        return Err(format!("the database address '{}' names no host", without_password(text)));
-    }
-    Ok(())
+/// Reads an address; a refusal shows it without its password.
+pub fn read(text: &str) -> Result<Server, String> {
+    Server::read(text).map_err(|words| format!("the database address '{}': {words}", without_password(text)))
 }
 
 async fn examine(client: &Client) -> Result<(), String> {
@@ -90,12 +78,34 @@ async fn examine(client: &Client) -> Result<(), String> {
     Ok(())
 }
 
-/// Not there yet, or still starting; a wrong password stays wrong.
+/// Not there yet, or still starting; a wrong password stays wrong, and so does a wrong certificate.
 fn comes_up(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => ["57P03", "53300"].contains(&code.code()),
-        None => true,
+        None => !is_about_tls(error),
     }
+}
+
+/// The driver tells the kind of an error by its words alone.
+fn is_about_tls(error: &tokio_postgres::Error) -> bool {
+    error.to_string().contains("TLS handshake")
+}
+
+/// The error with the way out, where it is about TLS.
+fn explained(error: &tokio_postgres::Error) -> String {
+    let words = with_causes(error);
+    let advice = if words.contains("server does not support TLS") {
+        "its address asks for TLS, and the server speaks none: set 'ssl = on' there, or sslmode=disable here"
+    } else if words.contains("not valid for name") {
+        "its certificate is not made for this host: name the host as the certificate does, or use sslmode=verify-ca"
+    } else if words.contains("UnknownIssuer") || words.contains("BadSignature") {
+        "its certificate is not signed by any of those in sslrootcert"
+    } else if error.code().is_some_and(|code| code.code() == "28000") && words.contains("no encryption") {
+        "it takes encrypted connections only: use sslmode=require or, better, verify-full"
+    } else {
+        return words;
+    };
+    format!("{advice} ({words})")
 }
 
 fn with_causes(error: &tokio_postgres::Error) -> String {
@@ -115,14 +125,14 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_refused_without_its_password() {
         for text in [
-            "postgresql://carrel:secret@db/x?sslmode=require",
+            "postgresql://carrel:secret@db/x?sslmode=perhaps",
             "user=carrel password=secret",
             "host=db port=many password=secret",
         ] {
-            let words = refuse(text).expect_err(text);
+            let words = read(text).expect_err(text);
             assert!(!words.contains("secret"), "{words}");
         }
-        assert_eq!(refuse("postgresql://carrel:secret@db/x"), Ok(()));
-        assert_eq!(refuse("host=/var/run/postgresql user=carrel"), Ok(()));
+        assert!(read("postgresql://carrel:secret@db/x").is_ok());
+        assert!(read("host=/var/run/postgresql user=carrel").is_ok());
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod administrator;
 mod background;
+mod carry;
 pub mod config;
 mod database;
 pub mod demo;

@@ -23,7 +23,7 @@ enum Command {
     Serve(config::Settings),
     /// Serve a sample library with users, works and rules, for trying things out.
     Demo(config::Settings),
-    /// Make, show and drop tenants.
+    /// Make, show, dump, restore and drop tenants.
     Tenant {
         #[command(subcommand)]
         command: TenantCommand,

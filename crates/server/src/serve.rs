@@ -4,26 +4,28 @@ use crate::config::Resolved;
 use crate::database;
 use crate::wings;
 use carrel_platform::Library;
-use carrel_platform::database::Address;
-use carrel_platform::http::App;
+use carrel_platform::database::{Address, Server};
+use carrel_platform::http::{self, App};
 use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// A running house, before it listens.
 pub struct House {
     pub library: Arc<Library>,
+    /// Where its data are.
+    pub primary: Server,
     /// Kept so that it stops with the house.
     pub postgres: Option<PrivatePostgres>,
 }
 
 /// Opens the database, private or named, and the library in it.
 pub async fn open(settings: &Resolved) -> Result<House, String> {
-    let parse = |text: &String| text.parse().map_err(|error| format!("the database address: {error}"));
     let (primary, postgres) = match &settings.database {
         Some(text) => {
-            let primary: tokio_postgres::Config = parse(text)?;
+            let primary = database::read(text)?;
             database::wait_for(&primary).await?;
             (primary, None)
         }
@@ -36,12 +38,12 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
                 tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
                     .await
                     .map_err(|error| error.to_string())??;
-            (postgres.config("postgres"), Some(postgres))
+            (postgres.config("postgres").into(), Some(postgres))
         }
     };
     let address = Address {
-        primary,
-        replicas: settings.replicas.iter().map(parse).collect::<Result<_, _>>()?,
+        primary: primary.clone(),
+        replicas: settings.replicas.iter().map(|text| database::read(text)).collect::<Result<_, _>>()?,
         per_tenant: settings.tenant_connections,
     };
     let library = Library::open(
@@ -53,7 +55,7 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
     )
     .await
     .map_err(|error| error.to_string())?;
-    Ok(House { library, postgres })
+    Ok(House { library, primary, postgres })
 }
 
 /// The library with its routes and its doorkeeper.
@@ -89,12 +91,21 @@ pub async fn listen(
             if settings.manner.gateway_secret.is_some() { "whoever knows the secret" } else { "loopback" }
         );
     }
-    tracing::info!("listening on http://{address}");
+    let scheme = if settings.certificate.is_some() { "https" } else { "http" };
+    tracing::info!("listening on {scheme}://{address}");
     ready(address);
     let jobs = carrel_platform::jobs::start(&house.library);
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&house.library)));
+    let serving = async {
+        match &settings.certificate {
+            None => http::serve(app, listener, asked_to_stop()).await,
+            Some(certificate) => {
+                http::serve_with_tls(app, listener, Arc::clone(certificate), asked_to_stop()).await
+            }
+        }
+    };
     let served = tokio::select! {
-        served = carrel_platform::http::serve(app, listener, asked_to_stop()) => served,
+        served = serving => served,
         () = waited_long_enough() => {
             tracing::warn!("stopping without waiting longer for the calls under way");
             Ok(())
@@ -108,7 +119,7 @@ pub async fn listen(
 /// Ends what the house has started.
 pub async fn stop(house: House) {
     tracing::info!("stopping");
-    let House { library, postgres } = house;
+    let House { library, postgres, .. } = house;
     drop(library);
     if let Some(postgres) = postgres {
         let _ = tokio::task::spawn_blocking(move || postgres.stop()).await;
@@ -142,13 +153,32 @@ async fn look_for_changes(library: Weak<Library>) {
     }
 }
 
+/// Ctrl-C, SIGTERM, or the end of the terminal, which must not leave PostgreSQL behind alone.
 async fn asked_to_stop() {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(signal) => signal,
-        Err(_) => return std::future::pending().await,
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    let terminal_ends = async {
+        // Asked first: to listen is to take the signal back from whoever had it ignored.
+        if is_to_outlive_its_terminal() {
+            return std::future::pending().await;
+        }
+        match signal(SignalKind::hangup()) {
+            Ok(mut hangup) => hangup.recv().await,
+            Err(_) => std::future::pending().await,
+        }
     };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
+        _ = terminal_ends => {}
     }
+}
+
+/// Started by `nohup` or the like: with SIGHUP ignored from the start, before this program listens to it.
+fn is_to_outlive_its_terminal() -> bool {
+    static IGNORED: LazyLock<bool> = LazyLock::new(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(str::trim);
+        ignored.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 1 == 1)
+    });
+    *IGNORED
 }

@@ -23,6 +23,28 @@ pub async fn text(library: &Arc<Library>) -> String {
         "Database connections by tenant.",
         connections(&tenants),
     );
+    let (hits, misses) = caches(&tenants);
+    family(
+        &mut text,
+        "carrel_cache_hits_total",
+        "counter",
+        "Rules, permissions and the like found at hand.",
+        hits,
+    );
+    family(
+        &mut text,
+        "carrel_cache_misses_total",
+        "counter",
+        "Such values read anew, as their stamp had moved.",
+        misses,
+    );
+    family(
+        &mut text,
+        "carrel_reads_total",
+        "counter",
+        "Reads by the server that answered them.",
+        reads(&tenants),
+    );
     let (behind, in_use) = replicas(&tenants);
     family(
         &mut text,
@@ -88,9 +110,12 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: Vec<Sa
 
 fn connections(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
     let of = |tenant: &Arc<Tenant>| {
-        let (open, idle, waiting) = tenant.pool_use();
-        [("open", open), ("idle", idle), ("waiting", waiting)]
-            .map(|(state, number)| (format!("tenant=\"{}\",state=\"{state}\"", tenant.id), number as f64))
+        let of_pool = |(work, (open, idle, waiting)): (&'static str, (usize, usize, usize))| {
+            [("open", open), ("idle", idle), ("waiting", waiting)].map(|(state, number)| {
+                (format!("tenant=\"{}\",pool=\"{work}\",state=\"{state}\"", tenant.id), number as f64)
+            })
+        };
+        tenant.pool_use().into_iter().flat_map(of_pool).collect::<Vec<_>>()
     };
     tenants.iter().flat_map(of).collect()
 }
@@ -98,13 +123,42 @@ fn connections(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
 fn replicas(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
     let (mut behind, mut in_use) = (Vec::new(), Vec::new());
     for tenant in tenants {
-        for (place, (well, bytes)) in tenant.replicas().into_iter().enumerate() {
+        for (place, state) in tenant.replicas().into_iter().enumerate() {
             let labels = format!("tenant=\"{}\",replica=\"{}\"", tenant.id, place + 1);
-            behind.push((labels.clone(), bytes as f64));
-            in_use.push((labels, f64::from(u8::from(well))));
+            behind.push((labels.clone(), state.behind as f64));
+            in_use.push((labels, f64::from(u8::from(state.in_use))));
         }
     }
     (behind, in_use)
+}
+
+/// By the server that answered: the primary, each replica.
+fn reads(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
+    let of = |tenant: &Arc<Tenant>| {
+        let id = tenant.id.clone();
+        let sample =
+            move |server: String, reads: u64| (format!("tenant=\"{id}\",server=\"{server}\""), reads as f64);
+        let replicas = tenant.replicas();
+        std::iter::once(("primary".to_owned(), tenant.reads_of_the_primary()))
+            .chain(
+                replicas.into_iter().zip(1..).map(|(state, place)| (format!("replica {place}"), state.reads)),
+            )
+            .map(move |(server, reads)| sample(server, reads))
+            .collect::<Vec<_>>()
+    };
+    tenants.iter().flat_map(of).collect()
+}
+
+fn caches(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
+    let (mut hits, mut misses) = (Vec::new(), Vec::new());
+    for tenant in tenants {
+        for served in tenant.cache.served() {
+            let labels = format!("tenant=\"{}\",value=\"{}\"", tenant.id, served.name);
+            hits.push((labels.clone(), served.hits as f64));
+            misses.push((labels, served.misses as f64));
+        }
+    }
+    (hits, misses)
 }
 
 async fn jobs(library: &Library) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {

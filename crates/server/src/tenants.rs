@@ -1,13 +1,15 @@
-//! `carrel tenant create | list | upgrade | drop`: tenants from the command line, without a running server.
+//! `carrel tenant create | list | upgrade | dump | restore | drop`: tenants from the command line, without a running server.
 //!
 //! A tenant's first administrator comes to be here, with a password of the operator's choice; there is no
 //! default one.
 
 use crate::administrator::{self, Appointed};
+use crate::carry;
 use crate::config::Settings;
 use crate::serve;
 use clap::Subcommand;
 use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum TenantCommand {
@@ -35,6 +37,21 @@ pub enum TenantCommand {
     Upgrade {
         /// One tenant; all where none is named.
         id: Option<String>,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Write a tenant with all its data to a file, while desks go on.
+    Dump {
+        id: String,
+        /// A file that is not there yet.
+        #[arg(long)]
+        to: PathBuf,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Make the tenant that a file of `carrel tenant dump` holds, with all its data.
+    Restore {
+        file: PathBuf,
         #[command(flatten)]
         settings: Box<Settings>,
     },
@@ -77,6 +94,22 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
             let done = tidy(&house, id.as_deref()).await;
             serve::stop(house).await;
             done?.iter().for_each(|line| println!("{line}"));
+            Ok(())
+        }
+        TenantCommand::Dump { id, to, settings } => {
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let server = house.primary.clone();
+            let done = serve::unless_stopped(carry::dump(&house.library, &id, server, to)).await;
+            serve::stop(house).await;
+            println!("{}", done?);
+            Ok(())
+        }
+        TenantCommand::Restore { file, settings } => {
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let server = house.primary.clone();
+            let done = serve::unless_stopped(carry::restore(&house.library, server, file)).await;
+            serve::stop(house).await;
+            println!("{}", done?);
             Ok(())
         }
         TenantCommand::Drop { id, yes, settings } => {

@@ -46,7 +46,7 @@ impl Cluster {
 
     /// How to reach a database of the server.
     pub fn address(&self, database: &str) -> Address {
-        Address { primary: self.postgres.config(database), replicas: Vec::new(), per_tenant: 8 }
+        Address { primary: self.postgres.config(database).into(), replicas: Vec::new(), per_tenant: 8 }
     }
 
     /// The same as text, for programs.

@@ -115,6 +115,14 @@ impl TestLibrary {
         self.client_of(id, &username)
     }
 
+    /// Another node of the same library, which answers nobody.
+    pub async fn another_node(&self) -> Arc<Library> {
+        let address = self.cluster.address(&self.database);
+        Library::open(address, 4, wings::wings(), Manner::default(), first_records::all())
+            .await
+            .expect("a second node opens the library")
+    }
+
     /// A connection with all rights to the test's database, for looking behind the API.
     pub async fn database(&self) -> tokio_postgres::Client {
         let client = self.cluster.connect(&self.database).await;

@@ -15,12 +15,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder, in memory where there is room. A private PostgreSQL below it and the program whose number
+    /// A new folder, in memory where there is room. PostgreSQL servers whose data lie right below it and the program whose number
     /// stands in `server.pid` are stopped in the end.
     pub fn new() -> Scratch {
+        Scratch::named("")
+    }
+
+    /// One more folder of the same program, told from the others by a name.
+    pub fn named(name: &str) -> Scratch {
+        let number = std::process::id();
         let folder = roomy_memory()
             .unwrap_or_else(std::env::temp_dir)
-            .join(format!("carrel-test-{}", std::process::id()));
+            .join(format!("carrel-test-{number}{}{name}", if name.is_empty() { "" } else { "-" }));
         // Left over from a program with the same number, long ago.
         let _ = std::fs::remove_dir_all(&folder);
         let lifeline = guard(&folder);
@@ -55,11 +61,12 @@ fn guard(folder: &Path) -> ChildStdin {
         cat >/dev/null
         server=$(cat "$1/server.pid" 2>/dev/null)
         [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
-        pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
-        if [ -n "$pid" ]; then
+        for left in "$1"/*/postmaster.pid; do
+            pid=$(head -n 1 "$left" 2>/dev/null)
+            [ -n "$pid" ] || continue
             kill -QUIT "$pid" 2>/dev/null
             for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-        fi
+        done
         rm -rf "$1""#;
     let folder: PathBuf = folder.to_owned();
     let mut child = Command::new("sh")

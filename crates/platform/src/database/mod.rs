@@ -3,10 +3,14 @@
 mod bind;
 mod flight;
 mod pool;
+mod server;
+mod tls;
 
 pub use bind::{Bind, Json};
 pub use flight::{DatabaseError, Flight, Landed, Tx};
 pub use pool::{Address, Connection, OpenPool, Pools, Work};
+pub use server::Server;
+pub use tls::{Tls, certificates_in, key_in};
 
 use carrel_records::Failure;
 use std::sync::Mutex;

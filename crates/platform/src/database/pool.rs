@@ -1,6 +1,6 @@
 //! Where a tenant's data lives, and its few connections, born with role and search path.
 
-use crate::database::{failure, unreachable_now};
+use crate::database::{Server, failure, unreachable_now};
 use carrel_records::Failure;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
@@ -8,13 +8,12 @@ use deadpool_postgres::{
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::{Config, NoTls};
 
 /// Where a PostgreSQL server is and how many connections it gets from this node.
 #[derive(Debug, Clone)]
 pub struct Address {
-    pub primary: Config,
-    pub replicas: Vec<Config>,
+    pub primary: Server,
+    pub replicas: Vec<Server>,
     /// Connections per tenant for writing; as many again for reading from each replica.
     pub per_tenant: usize,
 }
@@ -47,8 +46,8 @@ impl Pools {
     }
 
     /// A pool for one role and schema; `None` keeps the role that connects.
-    pub fn open(&self, config: &Config, schema: Option<&str>, size: usize, work: Work) -> OpenPool {
-        let mut config = config.clone();
+    pub fn open(&self, server: &Server, schema: Option<&str>, size: usize, work: Work) -> OpenPool {
+        let mut config = server.config.clone();
         // Waiting longer than this for a row means that something is stuck; the desk hears of it.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
         options.push_str(match work {
@@ -75,8 +74,11 @@ impl Pools {
         config.application_name(
             schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
         );
-        let manager =
-            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let manager = Manager::from_config(
+            config,
+            server.tls.clone(),
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
         let pool = Pool::builder(manager)
             .max_size(size)
             .runtime(Runtime::Tokio1)

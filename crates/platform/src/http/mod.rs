@@ -6,10 +6,13 @@ mod doorkeeper;
 mod pretty;
 mod router;
 mod serve;
+mod tls;
 
 pub use answer::{Answer, Rest};
+pub(crate) use call::decode;
 pub use call::{Call, Caller, Query};
 pub use doorkeeper::{Doorkeeper, Permissions};
 pub use pretty::pretty;
 pub use router::{Handler, Place, Router, handler};
-pub use serve::{App, BOUNDS, ModuleFigures, cookie, serve, token_of};
+pub use serve::{App, BOUNDS, ModuleFigures, cookie, serve, serve_with_tls, token_of};
+pub use tls::Certificate;

@@ -1,6 +1,7 @@
 //! The gateway: finds the route, the tenant and the caller, asks for the permission, runs the handler, and
 //! counts what it cost.
 
+use crate::http::tls::{Certificate, TlsListener};
 use crate::http::{Answer, Call, Caller, Doorkeeper, Permissions, Query, Router};
 use crate::meter::{Meter, metered};
 use crate::surface::Route;
@@ -17,8 +18,8 @@ use jiff::Timestamp;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use uuid::Uuid;
@@ -66,14 +67,30 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let router = axum::Router::new().fallback(answer).with_state(app);
     // Answers leave at once: waiting to fill packets would add 40 ms to each call.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
+    axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(shutdown)
         .await
+}
+
+/// The same by HTTPS.
+pub async fn serve_with_tls(
+    app: Arc<App>,
+    listener: TcpListener,
+    certificate: Arc<Certificate>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let listener = TlsListener::new(listener, certificate)?.tap_io(|_| {});
+    axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
+        .with_graceful_shutdown(shutdown)
+        .await
+}
+
+fn router(app: Arc<App>) -> axum::Router {
+    axum::Router::new().fallback(answer).with_state(app)
 }
 
 async fn answer(
@@ -189,8 +206,9 @@ async fn route(
         return (Answer::of_failure(&Failure::NotFound(words)), None, request_id);
     };
     let route = place.route;
+    let seen = OnceLock::new();
     let outcome = async {
-        let (tenant, caller) = enter(app, peer, route, &head.headers).await?;
+        let (tenant, caller) = enter(app, peer, route, &head.headers, &seen).await?;
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
@@ -215,6 +233,10 @@ async fn route(
         Ok(if lenient { answer.with_modules_times() } else { answer })
     }
     .await;
+    let outcome = match outcome {
+        Err(failure) => Err(unless_tenant_is_gone(&app.library, seen.get(), failure).await),
+        done => done,
+    };
     let answer = outcome.unwrap_or_else(|failure| {
         if let Failure::Internal { .. } = &failure {
             tracing::error!(
@@ -230,6 +252,23 @@ async fn route(
         Answer::of_failure(&failure)
     });
     (answer, Some(route), request_id)
+}
+
+/// A tenant that another node has dropped is known here for some seconds; what fails for want of its tables is told
+/// as any call to a tenant that does not exist.
+async fn unless_tenant_is_gone(library: &Library, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
+    let Some(tenant) = tenant else { return failure };
+    let gone = match failure {
+        Failure::Internal { .. } => library.has_lost(&tenant.id).await,
+        // Its connections were closed under the call.
+        Failure::Unavailable(_) => library.tenant(&tenant.id).is_none(),
+        _ => false,
+    };
+    if gone { no_such_tenant(&tenant.id) } else { failure }
+}
+
+fn no_such_tenant(id: &str) -> Failure {
+    Failure::Invalid(format!("No such Tenant {id}"))
 }
 
 fn with_causes(failure: &Failure) -> String {
@@ -259,16 +298,23 @@ async fn read_body(body: Body, largest: usize) -> Result<Bytes, Failure> {
     }
 }
 
+fn keep(seen: &OnceLock<Arc<Tenant>>, tenant: &Option<Arc<Tenant>>) {
+    if let Some(tenant) = tenant {
+        let _ = seen.set(Arc::clone(tenant));
+    }
+}
+
 /// Finds tenant and caller, and refuses who may not pass.
 async fn enter(
     app: &Arc<App>,
     peer: SocketAddr,
     route: &'static Route,
     headers: &HeaderMap,
+    seen: &OnceLock<Arc<Tenant>>,
 ) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
     let library = &app.library;
     if library.manner.behind_gateway {
-        return enter_behind_gateway(app, peer, route, headers).await;
+        return enter_behind_gateway(app, peer, route, headers, seen).await;
     }
     let named = header_text(headers, "x-okapi-tenant").filter(|tenant| !tenant.is_empty());
     let token = token_of(headers);
@@ -298,10 +344,11 @@ async fn enter(
     let tenant = match id {
         Some(id) => match library.find_tenant(id).await? {
             Some(tenant) => Some(tenant),
-            None => return Err(Failure::Invalid(format!("No such Tenant {id}"))),
+            None => return Err(no_such_tenant(id)),
         },
         None => None,
     };
+    keep(seen, &tenant);
     if open {
         return Ok((tenant, Caller::default()));
     }
@@ -334,6 +381,7 @@ async fn enter_behind_gateway(
     peer: SocketAddr,
     route: &'static Route,
     headers: &HeaderMap,
+    seen: &OnceLock<Arc<Tenant>>,
 ) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
     let library = &app.library;
     match &library.manner.gateway_secret {
@@ -353,9 +401,10 @@ async fn enter_behind_gateway(
             Some(tenant) => Some(tenant),
             None if library.manner.makes_tenants => Some(library.create_lenient_tenant(id).await?),
             None if route.path.starts_with("/_/tenant") => None,
-            None => return Err(Failure::Invalid(format!("No such Tenant {id}"))),
+            None => return Err(no_such_tenant(id)),
         },
     };
+    keep(seen, &tenant);
     let names = header_text(headers, "x-okapi-permissions").unwrap_or("[]");
     let names: Vec<String> = serde_json::from_str(names)
         .unwrap_or_else(|_| names.split(',').map(|name| name.trim().to_owned()).collect());

@@ -320,17 +320,42 @@ impl Server {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(self.programs.join(program));
-        if let Some((user, group)) = self.runs_as {
-            command.uid(user).gid(group);
-        }
-        // Its own process group: Ctrl-C at the terminal is ours to hand on, after the last answer, and a second one
-        // must not end the program that stops the server.
-        command.process_group(0);
-        // A folder that the ordinary user may be in.
-        command.current_dir("/").env_remove("PGDATA").env("LC_ALL", "C.UTF-8");
-        command
+        command(&self.programs, self.runs_as, program)
     }
+}
+
+/// One of PostgreSQL's programs of this machine (`initdb`, `pg_basebackup`), run as the user that its servers run as.
+pub fn program(name: &str) -> Result<Command, String> {
+    let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
+    Ok(command(&programs, ordinary_user()?, name))
+}
+
+/// The same run as whoever runs this program, who may read what the other may not (`pg_dump`, `pg_restore`).
+pub fn own_program(name: &str) -> Result<Command, String> {
+    let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
+    if !programs.join(name).is_file() {
+        let folder = programs.display();
+        return Err(format!("'{name}' is missing in {folder}: install PostgreSQL's client programs"));
+    }
+    Ok(command(&programs, None, name))
+}
+
+fn command(programs: &Path, runs_as: RunsAs, program: &str) -> Command {
+    let mut command = Command::new(programs.join(program));
+    if let Some((user, group)) = runs_as {
+        command.uid(user).gid(group);
+    }
+    // Its own process group: Ctrl-C at the terminal is ours to hand on, after the last answer, and a second one
+    // must not end the program that stops the server.
+    command.process_group(0);
+    // A folder that the ordinary user may be in.
+    command.current_dir("/").env_remove("PGDATA").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// A folder that the user of PostgreSQL's programs alone can read.
+pub fn make_folder(folder: &Path) -> Result<(), String> {
+    make_folder_for(folder, ordinary_user()?)
 }
 
 /// Whether the process has ended and its parent has not asked how.

@@ -25,6 +25,11 @@ pub async fn demo(settings: Resolved) -> Result<(), String> {
     if settings.manner.behind_gateway {
         return Err("the sample library logs in, which a server behind a gateway does not offer".into());
     }
+    if settings.certificate.is_some() {
+        return Err(
+            "the sample library is loaded by plain HTTP: leave --tls-certificate to 'carrel serve'".into()
+        );
+    }
     let house = serve::unless_stopped(serve::open(&settings)).await?;
     let outcome = serve_sample(&settings, &house).await;
     serve::stop(house).await;

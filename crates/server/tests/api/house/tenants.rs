@@ -57,3 +57,50 @@ async fn a_second_start_finds_everything_as_it_was() {
     let after = library.get("/perms/permissions?limit=0").await.expect(200)["totalRecords"].clone();
     assert_eq!(before, after);
 }
+
+#[tokio::test]
+async fn calls_to_a_tenant_that_another_node_has_dropped_are_refused_like_those_to_none() {
+    let library = TestLibrary::start().await;
+    let other = library.library.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");
+    administrator::appoint(&other, "boss", "a-password").await.expect("an administrator");
+    let token = library.token_of(Uuid::new_v4(), "boss", OTHER_TENANT);
+    let login = json!({"username": "boss", "password": "a-password"});
+    let stranger = library.stranger().with_header("x-okapi-tenant", OTHER_TENANT);
+    let entered = stranger.post("/authn/login", &login).await;
+    entered.expect(201);
+    let boss = stranger.with_header("x-okapi-token", entered.header("x-okapi-token").expect("a token"));
+    boss.get("/groups").await.expect(200);
+
+    let elsewhere = library.another_node().await;
+    assert!(elsewhere.drop_tenant(OTHER_TENANT).await.expect("the tenant can be dropped"));
+    for reply in [
+        boss.get("/groups").await,
+        boss.post("/groups", &json!({"group": "too late"})).await,
+        stranger.post("/authn/login", &login).await,
+        stranger.with_header("x-okapi-token", &token).get("/users").await,
+    ] {
+        assert_eq!(
+            (reply.status, reply.text().as_str()),
+            (400, "No such Tenant otherlib"),
+            "{}",
+            reply.asked
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_made_anew_knows_nothing_of_the_rules_of_the_one_before() {
+    let library = TestLibrary::start().await;
+    let elsewhere = library.another_node().await;
+    elsewhere.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");
+    let stamp = |database: std::sync::Arc<carrel_platform::Library>| async move {
+        let tenant = database.find_tenant(OTHER_TENANT).await.expect("asked").expect("it is there");
+        tenant.stamp_is_stale();
+        tenant.stamp().await.expect("a tenant has a stamp")
+    };
+    let before = stamp(std::sync::Arc::clone(&elsewhere)).await;
+    elsewhere.drop_tenant(OTHER_TENANT).await.expect("dropped");
+    elsewhere.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");
+    let after = stamp(elsewhere).await;
+    assert!(after > before, "a node that has cached rules under {before} takes those of {after} for newer");
+}

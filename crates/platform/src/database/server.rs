@@ -1,0 +1,270 @@
+//! The address of a PostgreSQL server: what the driver understands, and what TLS is asked for beside it.
+
+use super::tls::{Tls, Trust};
+use crate::http::decode;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config, Connection, Socket};
+
+/// A PostgreSQL server, and how it is spoken to.
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub config: Config,
+    pub(super) tls: Tls,
+    ssl: Ssl,
+}
+
+/// A server of one's own address, with what it asks for in TLS put by the driver's rules.
+impl From<Config> for Server {
+    fn from(config: Config) -> Server {
+        let tls = Tls::new(&Trust::Anybody, None).expect("TLS without files needs nothing that may lack");
+        Server::with(config, tls, Ssl::default())
+    }
+}
+
+impl Server {
+    /// Reads an address, a URL or `key=value` text as libpq takes them, with `sslmode`, `sslrootcert`, `sslcert`
+    /// and `sslkey`; says what is wrong with it.
+    pub fn read(text: &str) -> Result<Server, String> {
+        let (rest, ssl) = without_ssl(text)?;
+        let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err("names no host".into());
+        }
+        let (mode, trust) = ssl.wanted()?;
+        config.ssl_mode(mode);
+        let own = match (&ssl.certificate, &ssl.key) {
+            (Some(certificate), Some(key)) => Some((certificate.as_str(), key.as_str())),
+            (None, None) => None,
+            _ => return Err("sslcert and sslkey belong together".into()),
+        };
+        let tls = Tls::new(&trust, own)?;
+        Ok(Server::with(config, tls, ssl))
+    }
+
+    fn with(mut config: Config, tls: Tls, ssl: Ssl) -> Server {
+        // A socket of this machine is not encrypted, whatever the address says; so does libpq.
+        if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)))
+            && !config.get_hosts().is_empty()
+        {
+            config.ssl_mode(SslMode::Disable);
+        }
+        Server { config, tls, ssl }
+    }
+
+    /// The same for PostgreSQL's own programs, as variables of their environment: what they are called with is seen
+    /// by everybody on the machine.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let hosts: Vec<String> = self
+            .config
+            .get_hosts()
+            .iter()
+            .map(|host| match host {
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(folder) => folder.to_string_lossy().into_owned(),
+            })
+            .collect();
+        let listed = |values: Vec<String>| Some(values.join(",")).filter(|list| !list.is_empty());
+        let password = self.config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        [
+            ("PGHOST", listed(hosts)),
+            ("PGHOSTADDR", listed(self.config.get_hostaddrs().iter().map(ToString::to_string).collect())),
+            ("PGPORT", listed(self.config.get_ports().iter().map(ToString::to_string).collect())),
+            ("PGUSER", self.config.get_user().map(str::to_owned)),
+            ("PGDATABASE", self.config.get_dbname().map(str::to_owned)),
+            ("PGPASSWORD", password),
+            ("PGSSLMODE", self.ssl.mode.clone()),
+            ("PGSSLROOTCERT", self.ssl.root.clone()),
+            ("PGSSLCERT", self.ssl.certificate.clone()),
+            ("PGSSLKEY", self.ssl.key.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+    }
+
+    /// One connection outside of the pools.
+    pub async fn connect(
+        &self,
+    ) -> Result<(Client, Connection<Socket, super::tls::Encrypted<Socket>>), tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+}
+
+/// What an address says about TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Ssl {
+    mode: Option<String>,
+    root: Option<String>,
+    certificate: Option<String>,
+    key: Option<String>,
+}
+
+impl Ssl {
+    /// Keeps the value where the key is one of ours.
+    fn take(&mut self, key: &str, value: &str) -> bool {
+        let place = match key {
+            "sslmode" => &mut self.mode,
+            "sslrootcert" => &mut self.root,
+            "sslcert" => &mut self.certificate,
+            "sslkey" => &mut self.key,
+            _ => return false,
+        };
+        *place = Some(value.to_owned());
+        true
+    }
+
+    fn wanted(&self) -> Result<(SslMode, Trust), String> {
+        let root = || {
+            self.root.clone().ok_or_else(|| {
+                format!(
+                    "sslmode={} needs sslrootcert, a file with the certificates that may sign the server's, or 'system'",
+                    self.mode.as_deref().unwrap_or_default()
+                )
+            })
+        };
+        Ok(match self.mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Trust::Anybody),
+            None | Some("prefer" | "allow") => (SslMode::Prefer, Trust::Anybody),
+            // As with libpq, who names certificates wants them looked at.
+            Some("require") => match &self.root {
+                None => (SslMode::Require, Trust::Anybody),
+                Some(root) => (SslMode::Require, Trust::SignedBy(root.clone())),
+            },
+            Some("verify-ca") => (SslMode::Require, Trust::SignedBy(root()?)),
+            Some("verify-full") => (SslMode::Require, Trust::SignedByFor(root()?)),
+            Some(other) => {
+                return Err(format!(
+                    "sslmode={other} is none of disable, allow, prefer, require, verify-ca, verify-full"
+                ));
+            }
+        })
+    }
+}
+
+/// The address without the words that the driver does not know, and what they say.
+fn without_ssl(text: &str) -> Result<(String, Ssl), String> {
+    let mut ssl = Ssl::default();
+    let rest = if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        let Some((front, query)) = text.split_once('?') else { return Ok((text.to_owned(), ssl)) };
+        let left: Vec<&str> = query
+            .split('&')
+            .filter(|pair| {
+                let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                !ssl.take(key, &decode(value, false))
+            })
+            .collect();
+        if left.is_empty() { front.to_owned() } else { format!("{front}?{}", left.join("&")) }
+    } else {
+        let mut left = String::new();
+        for (key, value, whole) in pairs(text)? {
+            if !ssl.take(&key, &value) {
+                left.push_str(whole);
+                left.push(' ');
+            }
+        }
+        left.trim_end().to_owned()
+    };
+    Ok((rest, ssl))
+}
+
+/// `key = value`, `key='a value'`, with `\` before what is meant as it stands; each with its own text.
+fn pairs(text: &str) -> Result<Vec<(String, String, &str)>, String> {
+    let mut all = Vec::new();
+    let mut letters = text.char_indices().peekable();
+    loop {
+        while letters.next_if(|(_, letter)| letter.is_whitespace()).is_some() {}
+        let Some(&(start, _)) = letters.peek() else { return Ok(all) };
+        let mut key = String::new();
+        while let Some((_, letter)) = letters.next_if(|(_, letter)| *letter != '=' && !letter.is_whitespace())
+        {
+            key.push(letter);
+        }
+        while letters.next_if(|(_, letter)| letter.is_whitespace()).is_some() {}
+        if letters.next_if(|(_, letter)| *letter == '=').is_none() {
+            return Err(format!("a '=' is missing behind '{key}'"));
+        }
+        while letters.next_if(|(_, letter)| letter.is_whitespace()).is_some() {}
+        let quoted = letters.next_if(|(_, letter)| *letter == '\'').is_some();
+        let mut value = String::new();
+        loop {
+            let next = match quoted {
+                true => letters.next(),
+                false => letters.next_if(|(_, letter)| !letter.is_whitespace()),
+            };
+            match next {
+                Some((_, '\'')) if quoted => break,
+                Some((_, '\\')) => value.extend(letters.next().map(|(_, letter)| letter)),
+                Some((_, letter)) => value.push(letter),
+                None if quoted => return Err(format!("the value of '{key}' has no end")),
+                None => break,
+            }
+        }
+        let end = letters.peek().map_or(text.len(), |(place, _)| *place);
+        all.push((key, value, &text[start..end]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_about_tls_is_taken_out_of_an_address() {
+        for text in [
+            "postgresql://carrel:a%26b@db/x?sslmode=verify-full&connect_timeout=3&sslrootcert=/etc/my%20root.crt",
+            r"host=db sslmode = verify-full user=carrel sslrootcert='/etc/my root.crt' password='it''s\'",
+        ] {
+            let (rest, ssl) = without_ssl(text).unwrap_or_else(|words| panic!("{text}: {words}"));
+            assert_eq!(ssl.mode.as_deref(), Some("verify-full"), "{text}");
+            assert_eq!(ssl.root.as_deref(), Some("/etc/my root.crt"), "{text}");
+            assert!(!rest.contains("ssl"), "{rest}");
+        }
+        let (rest, _) = without_ssl("postgresql://carrel@db/x?sslmode=require&connect_timeout=3").unwrap();
+        assert_eq!(rest, "postgresql://carrel@db/x?connect_timeout=3");
+        let (rest, _) = without_ssl("host=db sslmode=require password='a b'").unwrap();
+        assert_eq!(rest, "host=db password='a b'");
+    }
+
+    #[test]
+    fn an_address_says_whether_and_how_far_a_server_is_trusted() {
+        let mode = |text: &str| Server::read(text).map(|server| server.config.get_ssl_mode());
+        assert_eq!(mode("host=db"), Ok(SslMode::Prefer));
+        assert_eq!(mode("host=db sslmode=disable"), Ok(SslMode::Disable));
+        assert_eq!(mode("host=db sslmode=require"), Ok(SslMode::Require));
+        assert_eq!(
+            mode("host=/run/postgresql sslmode=require"),
+            Ok(SslMode::Disable),
+            "a socket of this machine"
+        );
+        for (text, words) in [
+            ("host=db sslmode=verify-full", "needs sslrootcert"),
+            ("host=db sslmode=sometimes", "none of disable"),
+            ("host=db sslmode=verify-ca sslrootcert=/nowhere.crt", "/nowhere.crt"),
+            ("host=db sslcert=/mine.crt", "belong together"),
+            ("user=carrel", "names no host"),
+            ("host=db password='open", "has no end"),
+        ] {
+            let told = mode(text).expect_err(text);
+            assert!(told.contains(words), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn programs_are_told_of_a_server_by_their_environment() {
+        let server =
+            Server::read("postgresql://carrel:secret@db:5433/x?sslmode=require").expect("an address");
+        let told = server.environment();
+        let expected = [
+            ("PGHOST", "db"),
+            ("PGPORT", "5433"),
+            ("PGUSER", "carrel"),
+            ("PGDATABASE", "x"),
+            ("PGPASSWORD", "secret"),
+            ("PGSSLMODE", "require"),
+        ];
+        assert_eq!(told, expected.map(|(name, value)| (name, value.to_owned())));
+    }
+}

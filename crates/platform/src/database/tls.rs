@@ -1,0 +1,242 @@
+//! TLS to PostgreSQL by rustls: what `sslmode` and `sslrootcert` of an address ask for, as libpq understands them.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream as ClientStream;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use tokio_rustls::rustls::crypto::{
+    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+/// Where Linux distributions keep the certificates that the whole machine trusts (`sslrootcert=system`).
+const OF_THE_SYSTEM: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
+
+/// How far a server's certificate is trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Encrypted, whoever answers.
+    #[default]
+    Anybody,
+    /// Signed by one of the certificates in the file, for whatever host.
+    SignedBy(String),
+    /// The same, and made for the host that the address names.
+    SignedByFor(String),
+}
+
+/// Makes encrypted connections of one kind.
+#[derive(Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+impl Tls {
+    /// `own` are the files of a certificate and key by which this program says who it is.
+    pub(super) fn new(trust: &Trust, own: Option<(&str, &str)>) -> Result<Tls, String> {
+        let provider = Arc::new(ring::default_provider());
+        let (roots, for_the_host) = match trust {
+            Trust::Anybody => (None, false),
+            Trust::SignedBy(file) => (Some(Roots::read(file)?), false),
+            Trust::SignedByFor(file) => (Some(Roots::read(file)?), true),
+        };
+        let judge = Judge { roots, for_the_host, algorithms: provider.signature_verification_algorithms };
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("TLS: {error}"))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(judge));
+        let config = match own {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => builder
+                .with_client_auth_cert(certificates_in(Path::new(certificate))?, key_in(Path::new(key))?)
+                .map_err(|error| format!("{certificate}: {error}"))?,
+        };
+        Ok(Tls { config: Arc::new(config) })
+    }
+}
+
+/// The certificates of a PEM file, at least one.
+pub fn certificates_in(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match all {
+        Ok(all) if all.is_empty() => Err(format!("{} holds no certificate", file.display())),
+        Ok(all) => Ok(all),
+        Err(error) => Err(format!("{}: {error}", file.display())),
+    }
+}
+
+/// The private key of a PEM file.
+pub fn key_in(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_file(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+#[derive(Debug)]
+struct Roots {
+    store: RootCertStore,
+    /// A server may show one of them as its own: so do those who made a single certificate for it by hand.
+    shown: Vec<CertificateDer<'static>>,
+}
+
+impl Roots {
+    fn read(file: &str) -> Result<Roots, String> {
+        let file = match file {
+            "system" => OF_THE_SYSTEM
+                .iter()
+                .find(|file| Path::new(file).is_file())
+                .ok_or("sslrootcert=system: this machine has no list of certificates that it trusts")?,
+            file => file,
+        };
+        let shown = certificates_in(Path::new(file)).map_err(|words| format!("sslrootcert: {words}"))?;
+        let mut store = RootCertStore::empty();
+        // A system's list may hold some of an older make.
+        if store.add_parsable_certificates(shown.iter().cloned()).0 == 0 {
+            return Err(format!("sslrootcert: {file} holds no certificate that can be used"));
+        }
+        Ok(Roots { store, shown })
+    }
+}
+
+/// Decides whether a server is who it should be.
+#[derive(Debug)]
+struct Judge {
+    roots: Option<Roots>,
+    for_the_host: bool,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Judge {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(roots) = &self.roots else { return Ok(ServerCertVerified::assertion()) };
+        let certificate = ParsedCertificate::try_from(shown)?;
+        if !roots.shown.iter().any(|root| root.as_ref() == shown.as_ref()) {
+            let algorithms = self.algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&certificate, &roots.store, others, now, algorithms)?;
+        }
+        if self.for_the_host {
+            verify_server_name(&certificate, host)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match self.roots {
+            // Whoever answers may have a certificate of any make.
+            None => Ok(HandshakeSignatureValid::assertion()),
+            Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match self.roots {
+            None => Ok(HandshakeSignatureValid::assertion()),
+            Some(_) => verify_tls13_signature(message, certificate, signed, &self.algorithms),
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
+    type Stream = Encrypted<S>;
+    type TlsConnect = Connect;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<Connect, io::Error> {
+        // A socket of this machine has no host, and is never encrypted.
+        let host = ServerName::try_from(if host.is_empty() { "localhost" } else { host })
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("'{host}' is no host's name")))?
+            .to_owned();
+        Ok(Connect { connector: TlsConnector::from(Arc::clone(&self.config)), host })
+    }
+}
+
+/// One connection to be.
+pub struct Connect {
+    connector: TlsConnector,
+    host: ServerName<'static>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Connect {
+    type Stream = Encrypted<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move { self.connector.connect(self.host, stream).await.map(Encrypted) })
+    }
+}
+
+/// An encrypted connection.
+pub struct Encrypted<S>(ClientStream<S>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,242 @@
+//! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
+
+use super::{Entry, Library, RELEASE, Tenant, is_tenant_id, schema_of};
+use crate::database::{Flight, Work, failure};
+use crate::jobs;
+use crate::record_store::upgrade;
+use carrel_records::Failure;
+use jiff::Timestamp;
+use std::sync::Arc;
+
+impl Library {
+    /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
+    pub async fn create_tenant(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+    ) -> Result<Arc<Tenant>, Failure> {
+        self.make_tenant(id, name, description, false).await
+    }
+
+    /// Makes a tenant for a public test suite: empty, and taking what the suite leaves out.
+    pub async fn create_lenient_tenant(self: &Arc<Self>, id: &str) -> Result<Arc<Tenant>, Failure> {
+        self.make_tenant(id, id, "", true).await
+    }
+
+    async fn make_tenant(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+        lenient: bool,
+    ) -> Result<Arc<Tenant>, Failure> {
+        if !is_tenant_id(id) {
+            return Err(Failure::Invalid(format!(
+                "Invalid tenant id '{id}': 1 to 48 lower-case letters, digits and underscores, beginning with a letter"
+            )));
+        }
+        let _one_at_a_time = self.making.lock().await;
+        if let Some(tenant) = self.find_tenant(id).await? {
+            return Ok(tenant);
+        }
+        self.make_role(id).await?;
+        let schema = schema_of(id);
+        let connection = self.platform.get().await?;
+        connection
+            .client()
+            .batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema} AUTHORIZATION {schema};"))
+            .await
+            .map_err(|error| failure(error, "making the tenant's schema"))?;
+        drop(connection);
+        self.bring_up_to_date(id, lenient).await?;
+        if !lenient {
+            self.write_first_records(id).await?;
+        }
+        self.enter_tenant(&Entry {
+            id: id.into(),
+            name: name.into(),
+            description: description.into(),
+            lenient,
+            declarations: self.declarations(),
+            release: RELEASE.into(),
+        })
+        .await?;
+        tracing::info!(tenant = id, "tenant {id} is ready");
+        Ok(self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient))
+    }
+
+    /// The role of a tenant, which is committed before anything is made that belongs to it.
+    async fn make_role(&self, id: &str) -> Result<(), Failure> {
+        // The name holds only letters, digits and underscores, so it can stand in the statement.
+        let schema = schema_of(id);
+        let connection = self.platform.get().await?;
+        connection
+            .client()
+            .batch_execute(&format!(
+                "DO $$ BEGIN CREATE ROLE {schema} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$;
+                 GRANT {schema} TO CURRENT_USER;
+                 GRANT USAGE ON SCHEMA carrel TO {schema};"
+            ))
+            .await
+            .map_err(|error| failure(error, "making the tenant's role"))
+    }
+
+    async fn enter_tenant(&self, entry: &Entry) -> Result<(), Failure> {
+        let connection = self.platform.get().await?;
+        connection
+            .query(
+                "INSERT INTO platform.tenant (id, name, description, declarations, lenient, release)
+                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING",
+                vec![
+                    entry.id.as_str().into(),
+                    entry.name.as_str().into(),
+                    entry.description.as_str().into(),
+                    entry.declarations.as_str().into(),
+                    entry.lenient.into(),
+                    entry.release.as_str().into(),
+                ],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// The tenant's line in the table of tenants.
+    pub async fn entry(&self, id: &str) -> Result<Option<Entry>, Failure> {
+        let connection = self.platform.get().await?;
+        let rows = connection
+            .query(
+                "SELECT id, name, description, lenient, declarations, release FROM platform.tenant WHERE id = $1",
+                vec![id.into()],
+            )
+            .await?;
+        Ok(rows.first().map(|row| Entry {
+            id: row.get(0),
+            name: row.get(1),
+            description: row.get(2),
+            lenient: row.get(3),
+            declarations: row.get(4),
+            release: row.get(5),
+        }))
+    }
+
+    /// Takes in a tenant whose schema comes from another library: its role is made, `fill` brings the schema with its
+    /// tables, and what they lack is added.
+    pub async fn take_in(
+        self: &Arc<Self>,
+        entry: &Entry,
+        fill: impl Future<Output = Result<(), String>>,
+    ) -> Result<Arc<Tenant>, Failure> {
+        let refused = |words: String| Failure::Invalid(words);
+        let id = entry.id.as_str();
+        if !is_tenant_id(id) {
+            return Err(refused(format!("'{id}' is no tenant's id")));
+        }
+        if upgrade::is_newer(&entry.release, RELEASE) {
+            let words = format!(
+                "tenant '{id}' was brought up to date by release {}, and this program is release {RELEASE}",
+                entry.release
+            );
+            return Err(refused(words));
+        }
+        let _one_at_a_time = self.making.lock().await;
+        if self.find_tenant(id).await?.is_some() {
+            return Err(refused(format!("tenant '{id}' is there already; nothing was changed")));
+        }
+        self.make_role(id).await?;
+        fill.await.map_err(refused)?;
+        self.enter_tenant(entry).await?;
+        // Brings it up to date where the release is another one.
+        self.read_tenants().await?;
+        self.tenant(id).ok_or_else(|| Failure::internal(format!("tenant {id} was taken in and is not there")))
+    }
+
+    /// Changes name and description.
+    pub async fn rename_tenant(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+    ) -> Result<(), Failure> {
+        let connection = self.platform.get().await?;
+        connection
+            .query(
+                "UPDATE platform.tenant SET name = $2, description = $3 WHERE id = $1",
+                vec![id.into(), name.into(), description.into()],
+            )
+            .await?;
+        let lenient = self.tenant(id).is_some_and(|tenant| tenant.lenient);
+        self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient);
+        Ok(())
+    }
+
+    /// Drops the tenant with all its data; false where there is none.
+    pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
+        let _one_at_a_time = self.making.lock().await;
+        let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
+        self.tenants.write().expect("no holder of this lock panics").remove(id);
+        tenant.pools.close();
+        let schema = &tenant.schema;
+        let connection = self.platform.get().await?;
+        let dropped = connection
+            .client()
+            // Together, so that another node finds either the tenant or none. The id holds only letters, digits
+            // and underscores.
+            .batch_execute(&format!(
+                "BEGIN; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
+            ))
+            .await;
+        if let Err(error) = dropped {
+            let _ = connection.client().batch_execute("ROLLBACK").await;
+            return Err(failure(error, "dropping the tenant's schema"));
+        }
+        jobs::forget(&connection, id).await?;
+        // The role may own things in other databases of the same server; then it stays.
+        if let Err(error) = connection
+            .client()
+            .batch_execute(&format!(
+                "REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"
+            ))
+            .await
+        {
+            tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
+        }
+        tracing::info!(tenant = id, "tenant {id} was dropped");
+        Ok(true)
+    }
+
+    /// Deletes all records of a tenant and leaves its tables, in one round trip.
+    pub async fn empty_tenant(&self, tenant: &Tenant) -> Result<(), Failure> {
+        let connection = tenant.writer().await?;
+        connection
+            .client()
+            .batch_execute(include_str!("../empty_tenant.sql"))
+            .await
+            .map_err(|error| failure(error, "emptying a tenant"))?;
+        tenant.cache.clear();
+        tenant.stamp_is_stale();
+        Ok(())
+    }
+
+    async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
+        let schema = schema_of(id);
+        let pool = self.pools.open(&self.address.primary, Some(&schema), 1, Work::Deeds);
+        let mut tx = pool.get().await?.begin();
+        let now = Timestamp::now();
+        let mut flight = Flight::new();
+        for (path, document) in &self.first_records {
+            let record = self
+                .records
+                .iter()
+                .find(|record| record.path == path)
+                .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
+            crate::record_store::write::insert_first(&mut flight, record, document, now)?;
+        }
+        tx.fly(flight).await.map_err(|error| {
+            let which = self.first_records.get(error.step).map(|(path, doc)| format!("{path} {doc}"));
+            Failure::from(error).while_doing(&format!("writing first record {which:?}"))
+        })?;
+        tx.commit().await?;
+        Ok(())
+    }
+}

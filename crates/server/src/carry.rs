@@ -1,0 +1,112 @@
+//! A library's data in a file, to be kept or carried to another PostgreSQL: `carrel tenant dump` and `restore`.
+//!
+//! The file begins with two lines, what it is and the tenant's line of the table of tenants; behind them stands what
+//! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
+
+use carrel_platform::Library;
+use carrel_platform::database::Server;
+use carrel_platform::private_postgres::own_program;
+use carrel_platform::tenant::{Entry, schema_of};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+
+/// The first line of every file.
+const WHAT_IT_IS: &str = "carrel tenant, form 1";
+
+/// Writes the tenant to a file that is not there yet.
+pub async fn dump(library: &Library, id: &str, server: Server, file: PathBuf) -> Result<String, String> {
+    let entry = library.entry(id).await.map_err(|failure| failure.to_string())?;
+    let entry = entry.ok_or_else(|| format!("there is no tenant '{id}'"))?;
+    let bytes = in_background(move || write(&entry, &server, &file)).await?;
+    Ok(format!("tenant '{id}' is written: {} KiB", bytes.div_ceil(1024)))
+}
+
+/// Makes the tenant that the file holds, with all its data; one that is there already is left alone.
+pub async fn restore(library: &Arc<Library>, server: Server, file: PathBuf) -> Result<String, String> {
+    let (entry, rest) = in_background(move || open(&file)).await?;
+    let fill = in_background(move || fill(&server, rest));
+    let tenant = library.take_in(&entry, fill).await.map_err(|failure| failure.to_string())?;
+    Ok(format!("tenant '{}' is restored", tenant.id))
+}
+
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+}
+
+/// Gives the file's size.
+fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::options().write(true).create_new(true).open(path).map_err(told)?;
+    let written = (|| {
+        let head = serde_json::to_string(entry).map_err(|error| error.to_string())?;
+        writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(told)?;
+        let output = program("pg_dump", server)?
+            .args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)])
+            .stdout(file.try_clone().map_err(told)?)
+            .output();
+        went_well("pg_dump", output)?;
+        file.sync_all().map_err(told)?;
+        file.metadata().map(|metadata| metadata.len()).map_err(told)
+    })();
+    if written.is_err() {
+        // Half a library must not look like one.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+fn open(path: &Path) -> Result<(Entry, BufReader<File>), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = BufReader::new(File::open(path).map_err(told)?);
+    let (mut what, mut head) = (String::new(), String::new());
+    let is_ours = (&mut file).take(64).read_line(&mut what).is_ok() && what.trim_end() == WHAT_IT_IS;
+    if !is_ours {
+        return Err(format!("{} was not written by 'carrel tenant dump'", path.display()));
+    }
+    file.read_line(&mut head).map_err(told)?;
+    let entry = serde_json::from_str(&head).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((entry, file))
+}
+
+/// All or nothing.
+fn fill(server: &Server, mut rest: BufReader<File>) -> Result<(), String> {
+    let database = server.config.get_dbname().unwrap_or("postgres").to_owned();
+    let mut child = program("pg_restore", server)?
+        .args(["--single-transaction", "--exit-on-error", "--no-privileges", "--dbname", &database])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("pg_restore could not be started: {error}"))?;
+    let mut input = child.stdin.take().expect("the pipe was asked for");
+    // Where it ends early it says why, and that is the better reason.
+    let copied = std::io::copy(&mut rest, &mut input);
+    drop(input);
+    went_well("pg_restore", child.wait_with_output())?;
+    copied.map(|_| ()).map_err(|error| format!("reading the file: {error}"))
+}
+
+fn program(name: &str, server: &Server) -> Result<Command, String> {
+    let mut command = own_program(name)?;
+    command.envs(server.environment()).env("PGAPPNAME", "carrel").stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn went_well(name: &str, output: std::io::Result<Output>) -> Result<(), String> {
+    let output = output.map_err(|error| format!("{name} could not be started: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(name, output.status, &output.stderr)),
+    }
+}
+
+fn failed(name: &str, status: ExitStatus, said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(5).collect();
+    format!("{name} failed ({status}): {}", lines.join("; "))
+}

@@ -1,0 +1,120 @@
+//! HTTPS by a certificate of the operator's, renewed on disk while the server runs.
+
+use crate::program::{ADMIN, PASSWORD, Program, TENANT, carrel_refused, carrel_said, library_data};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
+
+/// Writes a self-made certificate and its key; gives their files.
+fn make_certificate(folder: &Path) -> (PathBuf, PathBuf) {
+    let made =
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
+    let (certificate, key) = (folder.join("server.crt"), folder.join("server.key"));
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a key can be written");
+    std::fs::write(&certificate, made.cert.pem()).expect("a certificate can be written");
+    (certificate, key)
+}
+
+/// Calls by HTTPS and trusts only what is in the file; the whole answer with its head.
+async fn call(address: SocketAddr, trusted: &Path, request: &str) -> std::io::Result<String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(trusted).expect("a certificate")).expect("it can be trusted");
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("TLS has versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect(address).await?;
+    let host = ServerName::try_from("localhost").expect("a name");
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(host, stream).await?;
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secure() {
+    let data = library_data("https");
+    let (certificate, key) = make_certificate(&data.folder);
+    let folder = data.folder.to_string_lossy().into_owned();
+    let files = ["--tls-certificate", &certificate.to_string_lossy(), "--tls-key", &key.to_string_lossy()];
+    let program = Program::serve(&data.folder, &[&["--data", &folder], &files[..]].concat());
+    assert!(program.said().contains("listening on https://"), "{}", program.said());
+
+    let health = call(program.address, &certificate, &get("/admin/health")).await.expect("an answer");
+    assert!(health.starts_with("HTTP/1.1 200"), "{health}");
+
+    let body = format!(r#"{{"username":"{ADMIN}","password":"{PASSWORD}"}}"#);
+    let login = format!(
+        "POST /authn/login-with-expiry HTTP/1.1\r\nhost: localhost\r\nx-okapi-tenant: {TENANT}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let login = call(program.address, &certificate, &login).await.expect("an answer");
+    assert!(login.starts_with("HTTP/1.1 201"), "{login}");
+    let cookies: Vec<&str> = login.lines().filter(|line| line.starts_with("set-cookie")).collect();
+    assert!(cookies.len() == 2 && cookies.iter().all(|cookie| cookie.contains("Secure")), "{cookies:?}");
+
+    let plain = carrel_testkit::Client::new(program.address).get("/admin/health").await;
+    assert_eq!(plain.status, 400, "plain HTTP is told what is wrong");
+    assert!(plain.text().contains("HTTPS"), "{}", plain.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_not() {
+    let data = library_data("renewed");
+    let (certificate, key) = make_certificate(&data.folder);
+    let folder = data.folder.to_string_lossy().into_owned();
+    let files = ["--tls-certificate", &certificate.to_string_lossy(), "--tls-key", &key.to_string_lossy()];
+    let mut program = Program::serve(&data.folder, &[&["--data", &folder], &files[..]].concat());
+    let old = data.folder.join("old.crt");
+    std::fs::copy(&certificate, &old).expect("a file can be copied");
+
+    std::fs::write(&certificate, "half a certif").expect("a file can be written");
+    program.wait_until("it has looked at the files", Duration::from_secs(10), |program| {
+        program.said().contains("the certificate in use stays")
+    });
+    call(program.address, &old, &get("/admin/health")).await.expect("the certificate at hand goes on");
+
+    make_certificate(&data.folder);
+    let renewed = Instant::now();
+    while call(program.address, &certificate, &get("/admin/health")).await.is_err() {
+        assert!(renewed.elapsed() < Duration::from_secs(10), "it is not taken:\n{}", program.said());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(call(program.address, &old, &get("/")).await.is_err(), "the old one is not shown any more");
+}
+
+#[test]
+fn config_check_tells_what_is_wrong_with_a_certificate() {
+    let scratch = carrel_testkit::Scratch::named("checked");
+    std::fs::create_dir_all(&scratch.folder).expect("a folder can be made");
+    let (certificate, key) = make_certificate(&scratch.folder);
+    let file = scratch.folder.join("carrel.toml");
+    let write = |key: &Path| {
+        let text = format!("tls_certificate = {certificate:?}\ntls_key = {key:?}\nport = 9443\n");
+        std::fs::write(&file, text).expect("a file can be written");
+    };
+    write(&key);
+    let config = file.to_string_lossy().into_owned();
+    let told = carrel_said(&["config", "check", "--config", &config]);
+    assert!(told.contains("TLS") && told.contains("server.crt"), "{told}");
+    assert!(told.contains("secure cookies      true"), "{told}");
+
+    let other = scratch.folder.join("other");
+    std::fs::create_dir_all(&other).expect("a folder can be made");
+    let (_, other_key) = make_certificate(&other);
+    write(&other_key);
+    let told = carrel_refused(&["config", "check", "--config", &config]);
+    assert!(told.contains("server.crt") && told.contains("other/server.key"), "{told}");
+}

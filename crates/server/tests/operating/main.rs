@@ -1,0 +1,9 @@
+//! What an operator does with the real program: starts it with a certificate, on a database that speaks TLS, with
+//! replicas; stops it in every way; carries tenants to another place.
+
+mod database_tls;
+mod https;
+mod program;
+mod replicas;
+mod stopping;
+mod tenants;

@@ -1,0 +1,194 @@
+//! Reads from streaming replicas: everybody reads his own writes, on whichever node, and a replica that is late,
+//! dead, or back again is noticed.
+
+use carrel_platform::Library;
+use carrel_platform::database::{Address, Server};
+use carrel_platform::tenant::Manner;
+use carrel_server::{administrator, first_records, serve, wings};
+use carrel_testkit::{Client, OwnPostgres, Scratch};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TENANT: &str = "harbor";
+
+/// A primary, its replica, and two nodes that use both.
+struct House {
+    _scratch: Scratch,
+    primary: OwnPostgres,
+    replica: OwnPostgres,
+    nodes: Vec<Node>,
+}
+
+/// One of several servers of the same library.
+struct Node {
+    _library: Arc<Library>,
+    admin: Client,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl House {
+    async fn with_a_replica(name: &str) -> House {
+        let scratch = Scratch::named(name);
+        let primary = OwnPostgres::start(&scratch.folder, "primary", "max_wal_senders = 10");
+        let address = |replicas: Vec<Server>| Address {
+            primary: Server::read(&primary.by_network("postgres")).expect("an address"),
+            replicas,
+            per_tenant: 4,
+        };
+        let first =
+            Library::open(address(Vec::new()), 8, wings::wings(), Manner::default(), first_records::all())
+                .await
+                .expect("an empty database becomes a library");
+        let tenant = first.create_tenant(TENANT, "Harbor", "").await.expect("a tenant can be made");
+        administrator::appoint(&tenant, "chief", "a-password").await.expect("it gets an administrator");
+        let replica = primary.replica(&scratch.folder, "replica");
+        let mut nodes = Vec::new();
+        for _ in 0..2 {
+            let replica = Server::read(&replica.by_network("postgres")).expect("an address");
+            nodes.push(Node::open(address(vec![replica])).await);
+        }
+        House { _scratch: scratch, primary, replica, nodes }
+    }
+
+    fn node(&self, number: usize) -> &Client {
+        &self.nodes[number].admin
+    }
+
+    async fn pause_replay(&self) {
+        let replica = self.replica.connect("postgres").await;
+        replica.batch_execute("SELECT pg_wal_replay_pause()").await.expect("replay can be paused");
+        // Asked for, it takes a moment.
+        while replica
+            .query_one("SELECT pg_get_wal_replay_pause_state()", &[])
+            .await
+            .expect("told")
+            .get::<_, &str>(0)
+            != "paused"
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn resume_replay(&self) {
+        let replica = self.replica.connect("postgres").await;
+        replica.batch_execute("SELECT pg_wal_replay_resume()").await.expect("replay can go on");
+    }
+}
+
+impl Node {
+    async fn open(address: Address) -> Node {
+        let library = Library::open(address, 16, wings::wings(), Manner::default(), Vec::new())
+            .await
+            .expect("the library is there");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let at = listener.local_addr().expect("a listener has an address");
+        let serving = tokio::spawn(carrel_platform::http::serve(
+            serve::app(&library),
+            listener,
+            std::future::pending(),
+        ));
+        let stranger = Client::new(at).with_header("x-okapi-tenant", TENANT);
+        let login =
+            stranger.post("/authn/login", &json!({"username": "chief", "password": "a-password"})).await;
+        let admin = stranger.with_header("x-okapi-token", login.header("x-okapi-token").expect("a token"));
+        Node { _library: library, admin, serving }
+    }
+}
+
+/// How many reads of the node each server has answered: the primary, the replica.
+async fn reads(node: &Client) -> (u64, u64) {
+    let metrics = node.get("/metrics").await.text();
+    let of = |server: &str| {
+        let label = format!("carrel_reads_total{{tenant=\"{TENANT}\",server=\"{server}\"}} ");
+        metrics.lines().find_map(|line| line.strip_prefix(&label)?.parse().ok()).unwrap_or(0)
+    };
+    (of("primary"), of("replica 1"))
+}
+
+/// Reads until the replica answers.
+async fn wait_for_the_replica(node: &Client, longest: Duration) {
+    let started = Instant::now();
+    let before = reads(node).await.1;
+    while reads(node).await.1 == before {
+        assert!(started.elapsed() < longest, "the replica is not read from: {:?}", reads(node).await);
+        node.get("/groups?limit=1").await.expect(200);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn group(name: &str) -> Value {
+    json!({"id": uuid::Uuid::new_v4(), "group": name})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_reads_his_own_writes_on_every_node_while_a_replica_is_late() {
+    let house = House::with_a_replica("late-replica").await;
+    let (here, there) = (house.node(0), house.node(1));
+    wait_for_the_replica(here, Duration::from_secs(10)).await;
+    wait_for_the_replica(there, Duration::from_secs(10)).await;
+
+    house.pause_replay().await;
+    let (_, before) = reads(there).await;
+    let written = group("written while the replica stood still");
+    here.post("/groups", &written).await.expect(201);
+    let path = format!("/groups/{}", written["id"].as_str().unwrap_or_default());
+    for node in [here, there] {
+        assert_eq!(node.get(&path).await.expect(200)["group"], written["group"]);
+        let found = node.get("/groups?query=group==\"written while*\"").await.expect(200);
+        assert_eq!(found["totalRecords"], 1, "a list knows of it as well");
+    }
+    assert_eq!(reads(there).await.1, before, "the replica knows nothing of it, so the primary has answered");
+    let late = here.get("/metrics").await.text();
+    let behind = late.lines().find(|line| line.starts_with("carrel_replica_bytes_behind{")).unwrap_or("");
+    assert!(!behind.is_empty() && !behind.ends_with(" 0"), "an operator sees how late it is: {behind}");
+
+    house.resume_replay().await;
+    wait_for_the_replica(there, Duration::from_secs(10)).await;
+    assert_eq!(there.get(&path).await.expect(200)["group"], written["group"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
+    let mut house = House::with_a_replica("dead-replica").await;
+    wait_for_the_replica(house.node(0), Duration::from_secs(10)).await;
+
+    house.replica.kill();
+    let (before, _) = reads(house.node(0)).await;
+    for _ in 0..20 {
+        house.node(0).get("/groups?limit=1").await.expect(200);
+    }
+    assert!(reads(house.node(0)).await.0 >= before + 20, "the primary has answered");
+    let metrics = house.node(0).get("/metrics").await.text();
+    let in_use = format!("carrel_replica_in_use{{tenant=\"{TENANT}\",replica=\"1\"}} 0");
+    assert!(metrics.contains(&in_use), "an operator sees that it is left alone");
+
+    house.replica.start_again();
+    wait_for_the_replica(house.node(0), Duration::from_secs(30)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
+    let house = House::with_a_replica("lazy-commits").await;
+    let primary = house.primary.connect("postgres").await;
+    for statement in [
+        "ALTER SYSTEM SET synchronous_commit = off",
+        "ALTER SYSTEM SET wal_writer_delay = '10s'",
+        "SELECT pg_reload_conf()",
+    ] {
+        primary.batch_execute(statement).await.expect("settings can be changed");
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for number in 0..20 {
+        let written = group(&format!("lazy {number}"));
+        house.node(0).post("/groups", &written).await.expect(201);
+        let path = format!("/groups/{}", written["id"].as_str().unwrap_or_default());
+        house.node(1).get(&path).await.expect(200);
+    }
+}

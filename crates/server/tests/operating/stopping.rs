@@ -1,0 +1,137 @@
+//! However the server is stopped, calls under way are answered, and nothing is left behind.
+
+use crate::program::{Program, library_data};
+use carrel_testkit::{Client, Reply, Scratch};
+use std::process::Command;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_postgres::NoTls;
+
+const LONGEST_END: Duration = Duration::from_secs(40);
+
+/// A served library, and a call that waits in the database until it is let go.
+struct Busy {
+    data: Scratch,
+    program: Program,
+    waiting: JoinHandle<Result<Reply, String>>,
+    /// Holds what the call waits for.
+    holder: tokio_postgres::Client,
+}
+
+impl Busy {
+    async fn with(name: &str, start: impl Fn(&Scratch, &str) -> Program) -> Busy {
+        let data = library_data(name);
+        let folder = data.folder.to_string_lossy().into_owned();
+        let program = start(&data, &folder);
+        let admin = program.admin().await;
+        let mut config = tokio_postgres::Config::new();
+        config.host_path(data.folder.join("run")).user("carrel").dbname("postgres");
+        let (holder, connection) = config.connect(NoTls).await.expect("the private PostgreSQL answers");
+        tokio::spawn(connection);
+        holder
+            .batch_execute("BEGIN; LOCK TABLE library_harbor.groups IN ACCESS EXCLUSIVE MODE")
+            .await
+            .expect("a table can be held");
+        let waiting = tokio::spawn(call(admin));
+        let looker = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        for _ in 0..200 {
+            let waits: i64 = holder.query_one(looker, &[]).await.expect("locks can be listed").get(0);
+            if waits > 0 {
+                return Busy { data, program, waiting, holder };
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the call does not wait:\n{}", program.said());
+    }
+
+    async fn serving(name: &str) -> Busy {
+        Busy::with(name, |data, folder| Program::serve(&data.folder, &["--data", folder])).await
+    }
+
+    /// The call goes on and is answered, the program ends well and quickly, and nothing of it is left.
+    async fn finishes_its_calls_and_leaves_nothing(mut self) {
+        // Time for the program to hear of it; the call is still waiting then.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(self.program.is_alive(), "a call is under way:\n{}", self.program.said());
+        assert!(!self.waiting.is_finished(), "the call waits for what is held");
+        self.holder.batch_execute("ROLLBACK").await.expect("the table can be let go");
+        let reply = self.waiting.await.expect("the call does not panic");
+        reply.expect("a call under way is answered").expect(200);
+        let (status, _) = self.program.ends(LONGEST_END);
+        assert!(status.success(), "{status}:\n{}", self.program.said());
+        nothing_is_left(&self.data);
+    }
+}
+
+async fn call(admin: Client) -> Result<Reply, String> {
+    admin.try_call("GET", "/groups", None).await
+}
+
+fn nothing_is_left(data: &Scratch) {
+    for file in ["postgres/postmaster.pid", "run/.s.PGSQL.5432", "run/.s.PGSQL.5432.lock"] {
+        assert!(!data.folder.join(file).exists(), "{file} is left");
+    }
+    let folder = data.folder.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").expect("processes can be listed").flatten();
+    for process in processes {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        let is_ours = words.contains("postgres -D") && words.contains(&folder);
+        assert!(!is_ours, "still there: {words}");
+    }
+    let lock = std::fs::File::open(data.folder.join("keeper.lock")).expect("the lock's file stays");
+    assert!(lock.try_lock().is_ok(), "somebody still keeps PostgreSQL");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_finishes_the_calls_under_way_and_leaves_nothing() {
+    let busy = Busy::serving("interrupted").await;
+    busy.program.signal("INT");
+    busy.finishes_its_calls_and_leaves_nothing().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_finishes_the_calls_under_way_and_leaves_nothing() {
+    let busy = Busy::serving("terminated").await;
+    busy.program.signal("TERM");
+    busy.finishes_its_calls_and_leaves_nothing().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_terminal_finishes_the_calls_under_way_and_leaves_nothing() {
+    let busy = Busy::serving("hung-up").await;
+    busy.program.signal("HUP");
+    busy.finishes_its_calls_and_leaves_nothing().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_ctrl_c_ends_the_wait_for_calls_and_leaves_nothing() {
+    let mut busy = Busy::serving("interrupted-twice").await;
+    busy.program.signal("INT");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(busy.program.is_alive(), "the first one waits for the call");
+    busy.program.signal("INT");
+    let (_, took) = busy.program.ends(LONGEST_END);
+    assert!(took < Duration::from_secs(8), "the second one does not wait ten seconds: {took:?}");
+    let given_up = match busy.waiting.await.expect("the call does not panic") {
+        Ok(reply) => reply.status == 503,
+        Err(_) => true,
+    };
+    assert!(given_up, "what could not be done is not told as done");
+    nothing_is_left(&busy.data);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_started_by_nohup_outlives_the_terminal() {
+    let mut busy = Busy::with("nohup", |data, folder| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_carrel")]);
+        Program::spawn(shell, &data.folder, &["--data", folder])
+    })
+    .await;
+    busy.program.signal("HUP");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(busy.program.is_alive() && !busy.program.said().contains("stopping"));
+    busy.program.signal("INT");
+    busy.finishes_its_calls_and_leaves_nothing().await;
+}

@@ -1,0 +1,75 @@
+//! Tenants from the command line: made, written to a file, dropped, and restored elsewhere.
+
+use crate::program::{ADMIN, PASSWORD, Program, TENANT, carrel, carrel_refused, carrel_said, library_data};
+use carrel_testkit::Scratch;
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
+    let (here, there) = (library_data("dumped"), Scratch::named("restored"));
+    std::fs::create_dir_all(&there.folder).expect("a folder can be made");
+    let (from, to) =
+        (here.folder.to_string_lossy().into_owned(), there.folder.to_string_lossy().into_owned());
+    let file = here.folder.join("harbor.carrel").to_string_lossy().into_owned();
+    let group = json!({"id": uuid::Uuid::new_v4(), "group": "Pilots"});
+    {
+        let program = Program::serve(&here.folder, &["--data", &from]);
+        program.admin().await.post("/groups", &group).await.expect(201);
+        // Beside the running server, as a nightly job does it.
+        let told = carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
+        assert!(told.contains("'harbor' is written"), "{told}");
+        program.signal("TERM");
+        let mut program = program;
+        program.ends(std::time::Duration::from_secs(30));
+    }
+    let refused = carrel_refused(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
+    assert!(refused.contains("exists"), "a file is not written over: {refused}");
+    let refused = carrel_refused(&["tenant", "restore", &file, "--data", &from]);
+    assert!(refused.contains("'harbor' is there already"), "{refused}");
+
+    let told = carrel_said(&["tenant", "restore", &file, "--data", &to]);
+    assert!(told.contains("'harbor' is restored"), "{told}");
+    let program = Program::serve(&there.folder, &["--data", &to]);
+    let admin = program.admin().await;
+    let path = format!("/groups/{}", group["id"].as_str().unwrap_or_default());
+    assert_eq!(admin.get(&path).await.expect(200)["group"], "Pilots");
+    admin.post("/groups", &json!({"group": "Deckhands"})).await.expect(201);
+    let jobs = admin.get("/admin/jobs").await.expect(200);
+    assert!(jobs["totalRecords"].as_u64() > Some(0), "its work in the background goes on");
+}
+
+#[test]
+fn what_is_no_dump_and_what_is_half_a_dump_changes_nothing() {
+    let data = library_data("not-restored");
+    let folder = data.folder.to_string_lossy().into_owned();
+    let file = data.folder.join("file").to_string_lossy().into_owned();
+    std::fs::write(&file, "something else").expect("a file can be written");
+    let refused = carrel_refused(&["tenant", "restore", &file, "--data", &folder]);
+    assert!(refused.contains("was not written by"), "{refused}");
+
+    let whole = data.folder.join("whole").to_string_lossy().into_owned();
+    carrel_said(&["tenant", "dump", TENANT, "--to", &whole, "--data", &folder]);
+    let bytes = std::fs::read(&whole).expect("the dump can be read");
+    std::fs::write(&file, &bytes[..bytes.len() * 3 / 4]).expect("a file can be written");
+    carrel_said(&["tenant", "drop", TENANT, "--yes", "--data", &folder]);
+    let refused = carrel_refused(&["tenant", "restore", &file, "--data", &folder]);
+    assert!(refused.contains("pg_restore failed"), "{refused}");
+    assert_eq!(carrel_said(&["tenant", "list", "--data", &folder]), "");
+    carrel_said(&["tenant", "restore", &whole, "--data", &folder]);
+    assert!(carrel_said(&["tenant", "list", "--data", &folder]).starts_with(TENANT));
+
+    let refused = carrel_refused(&["tenant", "dump", "nobody", "--to", &file, "--data", &folder]);
+    assert!(refused.contains("there is no tenant 'nobody'"), "{refused}");
+}
+
+#[test]
+fn a_tenant_is_made_once_and_dropped_on_a_word() {
+    let data = library_data("made");
+    let folder = data.folder.to_string_lossy().into_owned();
+    let again = carrel_refused(&["tenant", "create", TENANT, "--admin", ADMIN, "--data", &folder]);
+    assert!(again.contains("there already") && !again.contains(PASSWORD), "{again}");
+    let without_a_word = carrel_refused(&["tenant", "drop", TENANT, "--data", &folder]);
+    assert!(without_a_word.contains("--yes"), "{without_a_word}");
+    assert!(carrel(&["tenant", "drop", TENANT, "--yes", "--data", &folder]).status.success());
+    carrel_refused(&["tenant", "drop", TENANT, "--yes", "--data", &folder]);
+}
