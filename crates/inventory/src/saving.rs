@@ -260,7 +260,7 @@ pub fn announce(
     }
     flight.add(
         "INSERT INTO outbox (topic, key, payload, created)
-         SELECT $1, event.key, event.payload::jsonb, $4 FROM unnest($2::text[], $3::text[]) AS event (key, payload)",
+         SELECT $1, event.key, event.payload::json, $4 FROM unnest($2::text[], $3::text[]) AS event (key, payload)",
         vec![topic.into(), keys.into(), Bind::Jsons(payloads), now.into()],
     );
 }

@@ -311,15 +311,17 @@ pub struct ForeignKey {
     pub reverse: Option<&'static str>,
     /// The column and its index stand, but the other record need not exist.
     pub loose: bool,
+    /// The wing's own SQL makes an index that begins with the column, with more in it than the column.
+    pub indexed_by_wing: bool,
 }
 
 /// A reference that the database enforces.
 pub const fn to(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: false }
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: false, indexed_by_wing: false }
 }
 /// A reference kept as an indexed column only: FOLIO keeps the two records in different modules.
 pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: true }
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: true, indexed_by_wing: false }
 }
 impl ForeignKey {
     pub const fn alias(mut self, name: &'static str) -> Self {
@@ -328,6 +330,10 @@ impl ForeignKey {
     }
     pub const fn reverse(mut self, name: &'static str) -> Self {
         self.reverse = Some(name);
+        self
+    }
+    pub const fn indexed_by_wing(mut self) -> Self {
+        self.indexed_by_wing = true;
         self
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Order;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
@@ -80,7 +81,7 @@ fn statement(title_level: bool, queue: bool) -> String {
         "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, {columns}
          FROM (SELECT 1) one
          LEFT JOIN ({tables}) ON {item}
-         LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+         LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
          LEFT JOIN users patron ON patron.id = loan.user_id",
         has_queue = queue::exists_sql(title_level),
         queue = if queue { queue::sql(title_level) } else { "NULL::jsonb" },

@@ -4,6 +4,7 @@
 use super::Order;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Flight, Json, Tenant, Tx};
@@ -157,7 +158,7 @@ fn statement(way: Way) -> String {
     format!(
         "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, {proxy}, {relations},
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id),
-            EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.is_open),
+            EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.{OPEN}),
             {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, {columns}
          FROM (SELECT $2::text, $4::timestamptz) given (proxy, now)
          LEFT JOIN users patron ON {patron}

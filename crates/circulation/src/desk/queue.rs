@@ -258,7 +258,7 @@ pub fn close(flight: &mut Flight, tenant: &str, request: Uuid, status: &'static 
         format!(
             "INSERT INTO outbox (topic, key, payload, created)
              SELECT 'circulation.request', id::text,
-                 jsonb_build_object('type', 'UPDATE', 'tenant', $4::text, 'old', doc, 'new', {CLOSED}), $5
+                 json_build_object('type', 'UPDATE', 'tenant', $4::text, 'old', doc, 'new', {CLOSED}), $5
              FROM request WHERE id = $1"
         ),
         vec![request.into(), status.into(), when.as_str().into(), tenant.into(), now.into()],

@@ -2,6 +2,10 @@
 
 use carrel_records::{PLAIN, Put, RecordType, Routes, boolean, date, mentions, text, unique};
 
+/// Condition that a loan is open, in the words of the index that finds the open loan of an item. Whoever looks for
+/// the open loans of a patron asks for `is_open`, as that index does.
+pub const OPEN: &str = "doc->'status'->>'name' = 'Open'";
+
 /// An item in a patron's hands, or its past.
 pub static LOAN: RecordType = RecordType {
     name: "loan",
@@ -52,7 +56,7 @@ pub static LOAN: RecordType = RecordType {
     // found by patron or item.
     fields: &[
         date("dueDate").indexed(),
-        text("status.name").indexed(),
+        text("status.name").keep_accents().indexed(),
         text("metadata.createdByUsername"),
         date("loanDate"),
         date("returnDate"),
@@ -64,8 +68,8 @@ pub static LOAN: RecordType = RecordType {
         text("proxyUserId"),
         date("metadata.updatedDate"),
     ],
-    unique: &[unique(&["itemId"]).when("doc->'status'->>'name' = 'Open'")],
-    belongs_to: &[mentions("userId", "users"), mentions("itemId", "item")],
+    unique: &[unique(&["itemId"]).when(OPEN)],
+    belongs_to: &[mentions("userId", "users").indexed_by_wing(), mentions("itemId", "item")],
     events: Some("circulation.loan"),
     put: Put::CreatesToo,
     ..PLAIN

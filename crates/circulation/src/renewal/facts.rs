@@ -4,6 +4,7 @@ use super::{By, Order};
 use crate::desk::{ItemAtDesk, item};
 use crate::loans::find::{self, LoanAtDesk};
 use crate::patron_blocks::{self, Action};
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
@@ -75,7 +76,7 @@ fn way(item: &str, title_level: bool, counts: bool) -> Way {
              ORDER BY item_id FOR NO KEY UPDATE"
         ),
         lock_loan: format!(
-            "SELECT 1 FROM loan WHERE is_open AND item_id IN (SELECT item.id FROM item WHERE {item})
+            "SELECT 1 FROM loan WHERE {OPEN} AND item_id IN (SELECT item.id FROM item WHERE {item})
              ORDER BY id FOR NO KEY UPDATE"
         ),
         facts: format!(
@@ -84,7 +85,7 @@ fn way(item: &str, title_level: bool, counts: bool) -> Way {
                  {loans}, {fees}, {columns}
              FROM (SELECT 1) one
              LEFT JOIN ({tables}) ON {item}
-             LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+             LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
              LEFT JOIN users patron ON patron.id = loan.user_id
              ORDER BY loan.id NULLS LAST LIMIT 1",
             columns = find::open_loan_columns(title_level),

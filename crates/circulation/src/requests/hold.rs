@@ -6,6 +6,7 @@ use super::queue::Waiting;
 use super::words::{self, Kind};
 use crate::desk::item::{TITLE, Title};
 use crate::desk::{Patron, queue};
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
@@ -88,7 +89,7 @@ pub async fn hold(
         if wanted.item.is_some() {
             // A recall that is moved shortens the loan of its new item.
             flight.add(
-                "SELECT 1 FROM loan WHERE item_id = $1 AND is_open FOR NO KEY UPDATE",
+                format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
                 vec![item.clone()],
             );
         }

@@ -4,6 +4,7 @@ use super::snapshot::Around;
 use super::view::{Beside, extended};
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron};
+use crate::records::loans::OPEN;
 use crate::records::requests::REQUEST;
 use crate::rulebook::Rulebook;
 use carrel_platform::http::pretty;
@@ -72,7 +73,7 @@ fn found_sql(page: &str) -> String {
          LEFT JOIN users proxy ON proxy.id = (page.doc->>'proxyUserId')::uuid
          LEFT JOIN users printed ON printed.id = CASE WHEN {PRINTED_BY} ~ '^[0-9a-fA-F]{{8}}(-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}$'
              THEN ({PRINTED_BY})::uuid END
-         LEFT JOIN loan ON loan.item_id = page.item_id AND loan.is_open
+         LEFT JOIN loan ON loan.item_id = page.item_id AND loan.{OPEN}
          ORDER BY page.place"
     )
 }

@@ -2,6 +2,7 @@
 
 use super::Order;
 use crate::desk::{ItemAtDesk, item};
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
@@ -49,7 +50,7 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
         "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, borrower.doc->>'barcode', {columns}
          FROM (SELECT 1) one
          LEFT JOIN ({tables}) ON {item}
-         LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+         LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
          LEFT JOIN users borrower ON borrower.id = loan.user_id",
         columns = item::COLUMNS,
         tables = item::TABLES,

@@ -19,6 +19,10 @@ pub fn settings(purpose: Purpose, memory: u64, lz4: bool) -> String {
     // A page's first change after a checkpoint goes to the log whole. Packing it with pglz takes longer than the
     // rest of a scan's work.
     let _ = writeln!(text, "wal_compression = {}", if lz4 { "lz4" } else { "off" });
+    if lz4 {
+        // The same holds for records and events too long for a page's share.
+        text.push_str("default_toast_compression = lz4\n");
+    }
     if purpose == Purpose::Test {
         text.push_str(
             "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 400\n",

@@ -37,7 +37,7 @@ async fn count(tx: &mut Tx, user: Uuid, call: &Call) -> Result<Value, Failure> {
     let rows = tx
         .query(
             "SELECT u.doc->>'barcode',
-                (SELECT count(*) FROM loan l WHERE l.user_id = u.id AND l.doc->'status'->>'name' = 'Open'),
+                (SELECT count(*) FROM loan l WHERE l.user_id = u.id AND l.is_open),
                 (SELECT count(*) FROM request r WHERE r.requester_id = u.id AND r.doc->>'status' LIKE 'Open%'),
                 (SELECT count(*) FROM accounts a WHERE a.user_id = u.id AND a.doc->'status'->>'name' = 'Open'),
                 (SELECT count(*) FROM proxyfor p WHERE p.user_id = u.id OR p.proxy_user_id = u.id),

@@ -6,6 +6,7 @@ use super::copies::CHOSEN;
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
 use crate::patron_blocks::{self, Action};
+use crate::records::loans::OPEN;
 use crate::requests::words;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
@@ -194,7 +195,7 @@ pub(super) fn lock(which: Which, loans: bool) -> &'static str {
             let items =
                 format!("SELECT 1 FROM item_state WHERE item_id {which} ORDER BY item_id FOR NO KEY UPDATE");
             let loans =
-                format!("SELECT 1 FROM loan WHERE item_id {which} AND is_open ORDER BY id FOR NO KEY UPDATE");
+                format!("SELECT 1 FROM loan WHERE item_id {which} AND {OPEN} ORDER BY id FOR NO KEY UPDATE");
             let both = format!("SELECT ARRAY({items}), ARRAY({loans})");
             [items, both]
         })
@@ -244,7 +245,7 @@ pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
             asked.requests, asked.recalls, asked.last, {COLUMNS_WITHOUT_TITLE}
          FROM item JOIN item_state ON item_state.item_id = item.id
          LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
-         LEFT JOIN loan ON loan.item_id = item.id AND loan.is_open
+         LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
          LEFT JOIN users borrower ON borrower.id = loan.user_id
          CROSS JOIN LATERAL (
              SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls,
