@@ -97,6 +97,12 @@ fn conditions_on_items() {
             "2020-11-12T02:04:05Z",
         ),
         ("dueDate<tomorrow", "false", ""),
+        ("dueDate>2020", "carrel.instant((item.doc->>'dueDate')) >= $1::timestamptz", "2020-01-01T00:00:00Z"),
+        (
+            "dueDate<=2020-11",
+            "carrel.instant((item.doc->>'dueDate')) < $1::timestamptz",
+            "2020-11-01T00:00:00Z",
+        ),
         (
             "nothing.like'that==a",
             "left(carrel.folded(((item.doc || item_state.doc)#>>$1::text[])), 600) COLLATE \"C\" = $2::text",

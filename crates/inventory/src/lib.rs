@@ -4,6 +4,7 @@ mod batch;
 mod bound_with;
 mod call_number;
 mod checked;
+mod date_types;
 mod effective_location;
 mod fields;
 pub mod holdings;
@@ -18,6 +19,8 @@ mod moving;
 mod places;
 pub mod records;
 mod saving;
+mod settings;
+mod source_record;
 mod title_links;
 
 use carrel_platform::{Router, Wing};
@@ -35,7 +38,13 @@ pub fn wing() -> Wing {
     }
 }
 
-const TABLES: &str = concat!(include_str!("item_state.sql"), include_str!("hrid/hrid.sql"));
+/// Collection paths and documents that a new tenant begins with.
+pub fn first_records() -> Vec<(String, serde_json::Value)> {
+    settings::first_records()
+}
+
+const TABLES: &str =
+    concat!(include_str!("item_state.sql"), include_str!("hrid/hrid.sql"), include_str!("source_record.sql"));
 
 fn routes(router: &mut Router) {
     hrid::routes(router);
@@ -49,4 +58,7 @@ fn routes(router: &mut Router) {
     bound_with::routes(router);
     places::routes(router);
     title_links::routes(router);
+    source_record::routes(router);
+    settings::routes(router);
+    date_types::routes(router);
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 /// Collection paths and documents.
 pub fn all() -> Vec<(String, Value)> {
     let mut records = carrel_users::first_records();
+    records.extend(carrel_inventory::first_records());
     records.extend(reference_data());
     records
 }

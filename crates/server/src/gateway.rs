@@ -24,7 +24,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/_/proxy/tenants/{tenantId}/modules/{moduleId}", module_of_tenant);
     router.on("GET", "/_/proxy/tenants/{tenantId}/interfaces", interfaces_of_tenant);
     router.on("GET", "/_/proxy/tenants/{tenantId}/interfaces/{interfaceId}", providers_of_interface);
-    router.on("GET", "/_/proxy/modules", |call| async move { Ok(Answer::json(&modules(full(&call)))) });
+    router.on("GET", "/_/proxy/modules", |call| async move { Ok(Answer::json(&modules_asked(&call))) });
     router.on("GET", "/_/proxy/modules/{moduleId}", module);
     router.on("POST", "/_/tenant", tenant_begins);
     router.on("DELETE", "/_/tenant", tenant_ends);
@@ -110,7 +110,21 @@ fn modules(full: bool) -> Vec<Value> {
 
 async fn modules_of_tenant(call: Call) -> Result<Answer, Failure> {
     named(&call).await?;
-    Ok(Answer::json(&modules(full(&call))))
+    Ok(Answer::json(&modules_asked(&call)))
+}
+
+/// Those that the call's `filter` (a module's name or id) and `provide` (an interface) leave.
+fn modules_asked(call: &Call) -> Vec<Value> {
+    let of = |name: &str| call.query.get(name).filter(|text| !text.is_empty());
+    let (filter, interface) = (of("filter"), of("provide"));
+    let providers = interface.map(providers);
+    let wanted = |module: &Value| {
+        let (id, name) =
+            (module["id"].as_str().unwrap_or_default(), module["name"].as_str().unwrap_or_default());
+        filter.is_none_or(|filter| filter == name || filter == id)
+            && providers.as_ref().is_none_or(|providers| providers.contains(name))
+    };
+    modules(full(call)).into_iter().filter(wanted).collect()
 }
 
 async fn module_of_tenant(call: Call) -> Result<Answer, Failure> {
@@ -133,6 +147,13 @@ fn module_named(id: &str) -> Result<Answer, Failure> {
 
 async fn interfaces_of_tenant(call: Call) -> Result<Answer, Failure> {
     named(&call).await?;
+    if full(&call) {
+        let provided = modules(true).into_iter().filter_map(|mut module| match module["provides"].take() {
+            Value::Array(interfaces) => Some(interfaces),
+            _ => None,
+        });
+        return Ok(Answer::json(&provided.flatten().collect::<Vec<Value>>()));
+    }
     let interfaces: BTreeSet<(&str, &str)> =
         ROUTES.iter().map(|route| (&*route.interface, &*route.version)).collect();
     let interfaces: Vec<Value> = interfaces
@@ -145,14 +166,17 @@ async fn interfaces_of_tenant(call: Call) -> Result<Answer, Failure> {
 
 async fn providers_of_interface(call: Call) -> Result<Answer, Failure> {
     named(&call).await?;
-    let interface = call.parameter(1);
-    let modules: BTreeSet<&str> = ROUTES
+    let modules: Vec<Value> =
+        providers(call.parameter(1)).into_iter().map(|module| json!({"id": module_id(module)})).collect();
+    Ok(Answer::json(&modules))
+}
+
+fn providers(interface: &str) -> BTreeSet<&'static str> {
+    ROUTES
         .iter()
         .filter(|route| route.interface == interface && MODULES.contains_key(&*route.module))
         .map(|route| route.module.as_str())
-        .collect();
-    let modules: Vec<Value> = modules.into_iter().map(|module| json!({"id": module_id(module)})).collect();
-    Ok(Answer::json(&modules))
+        .collect()
 }
 
 /// A module's life cycle, as Okapi calls it: the tenant is made if it is not there.

@@ -31,6 +31,7 @@ fn house_of(call: &Call) -> Result<Arc<App>, Failure> {
 pub fn connect(router: &mut Router) {
     router.on("GET", "/", start_page);
     router.on("GET", "/admin/health", health);
+    router.on("GET", "/_/health", health);
     router.on("GET", "/metrics", metrics);
     router.on("GET", "/openapi.json", |call| async move {
         Ok(Answer::json(&crate::openapi::document(&house_of(&call)?.router, &call.library.records)))

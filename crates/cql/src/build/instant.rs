@@ -59,7 +59,19 @@ impl Builder<'_> {
             let indexed = self.size_index(target, clause, true);
             return Ok(Condition::new(format!("({value} >= {from} AND {value} < {to}){negation}"), indexed));
         }
-        let Some(instant) = time::parse(&term.literal()) else {
+        let literal = term.literal();
+        let from = match verb {
+            // FOLIO compares the text: what stands in a year or month comes behind its bare name.
+            Verb::Less | Verb::LessOrEqual => period(&literal).map(|(from, _)| (from, "<")),
+            Verb::Greater | Verb::GreaterOrEqual => period(&literal).map(|(from, _)| (from, ">=")),
+            Verb::Words | Verb::Equal | Verb::NotEqual | Verb::All | Verb::Any | Verb::Adjacent => None,
+        };
+        if let (None, Some((from, sign))) = (time::parse(&literal), from) {
+            let from = self.arguments.bind(Argument::Timestamp(from));
+            let indexed = self.size_index(target, clause, true);
+            return Ok(Condition::new(format!("{value} {sign} {from}"), indexed));
+        }
+        let Some(instant) = time::parse(&literal) else {
             return Ok(self.incomparable(target, clause));
         };
         let argument = self.arguments.bind(Argument::Timestamp(instant));

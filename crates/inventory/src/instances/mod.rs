@@ -11,6 +11,7 @@ pub use route::routes;
 use crate::hrid;
 use crate::records::instances::INSTANCE;
 use crate::saving::{self, Happening, How};
+use crate::source_record;
 use carrel_platform::database::{Json, Tx};
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Flight};
@@ -42,7 +43,10 @@ pub async fn save(
     let mut tx = connection.begin();
     let ids = instances.iter().map(|instance| instance.id).collect();
     let mut stored = if how == How::Create { HashMap::new() } else { lock(&mut tx, ids).await? };
-    let changes = saving::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
+    let mut changes = saving::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
+    for change in &mut changes {
+        source_record::keep_format(&mut change.new, change.old.as_ref());
+    }
     let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
     for change in &changes {
         let text = Value::Object(change.new.clone()).to_string();

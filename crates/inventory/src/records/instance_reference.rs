@@ -328,7 +328,9 @@ pub static STATISTICAL_CODE_TYPE: RecordType = RecordType {
         id:string(uuid)
         name:string*
         source:string*
+        code:string
     ",
     closed: false,
+    unique: &[unique(&["code"])],
     ..PLAIN
 };

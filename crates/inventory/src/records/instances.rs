@@ -166,12 +166,13 @@ pub static MARC_JSON: RecordType = RecordType {
     name: "marcJson",
     module: "mod-inventory-storage",
     table: "instance_source_marc",
-    path: "/instance-storage/instances/{instanceId}/source-record/marc-json",
+    path: "/instance-storage/instances/{id}/source-record/marc-json",
     shape: "
         id:string(uuid)
-        leader:string*
-        fields:array*
+        leader:string(length=24..24)*
+        fields:array(items=2..)*
     ",
+    metadata: false,
     routes: Routes::ByHand,
     ..PLAIN
 };

@@ -15,6 +15,7 @@ const OPEN: &[(&str, &str, &str)] = &[
     ("GET", "/saml/check", "asked before login"),
     ("GET", "/_/version", "asked before login"),
     ("GET", "/_/proxy/health", "asked by load balancers"),
+    ("GET", "/_/health", "asked by load balancers"),
     ("POST", "/authn/login", "makes the token"),
     ("POST", "/authn/login-with-expiry", "makes the token"),
     ("POST", "/authn/refresh", "has the refresh token in its cookie"),

@@ -5,3 +5,4 @@ mod holdings;
 mod instances;
 mod items;
 mod marks;
+mod source_records;

@@ -75,3 +75,53 @@ async fn head_is_get_without_a_body() {
     let reply = library.admin.call("HEAD", "/users", None).await;
     assert!(reply.status == 200 && reply.body.is_empty() && reply.header("content-length").is_some());
 }
+
+#[tokio::test]
+async fn modules_are_found_by_name_and_by_what_they_provide() {
+    let library = TestLibrary::start().await;
+    let ids = async |asked: &str| -> Vec<String> {
+        let path = format!("/_/proxy/tenants/diku/modules?{asked}");
+        let modules = library.get(&path).await.expect(200);
+        let modules = modules.as_array().expect("an array").iter();
+        modules.map(|module| module["id"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let users = ids("filter=mod-users").await;
+    assert!(users.len() == 1 && users[0].starts_with("mod-users-1"), "{users:?}");
+    assert_eq!(ids(&format!("filter={}", users[0])).await, users);
+    assert_eq!(ids("provide=users").await, users);
+    assert!(ids("filter=mod-nothing").await.is_empty());
+    let full = library.get("/_/proxy/tenants/diku/interfaces?full=true").await.expect(200);
+    let users = full.as_array().expect("an array").iter().find(|one| one["id"] == "users");
+    assert!(users.is_some_and(|users| users["handlers"][0]["pathPattern"].is_string()), "{users:?}");
+}
+
+#[tokio::test]
+async fn tenants_are_made_listed_renamed_and_taken_away() {
+    let library = TestLibrary::start().await;
+    let made = library.post("/_/proxy/tenants", &json!({"id": "town_hall", "name": "Town"})).await;
+    assert_eq!(made.expect(201)["name"], "Town");
+    assert_eq!(made.header("location"), Some("/_/proxy/tenants/town_hall"));
+    let listed = library.get("/_/proxy/tenants").await.expect(200);
+    assert!(
+        listed.as_array().expect("an array").iter().any(|tenant| tenant["id"] == "town_hall"),
+        "{listed}"
+    );
+    for taken_or_bad in ["town_hall", "Town Hall", "a\"; DROP SCHEMA x; --", "1st"] {
+        library.post("/_/proxy/tenants", &json!({"id": taken_or_bad, "name": "x"})).await.expect_status(400);
+    }
+    let path = "/_/proxy/tenants/town_hall";
+    library.put(path, &json!({"id": "town_hall", "name": "City"})).await.expect(200);
+    assert_eq!(library.get(path).await.expect(200)["name"], "City");
+    library.delete(path).await.expect(204);
+    library.get(path).await.expect_status(404);
+}
+
+#[tokio::test]
+async fn version_and_health_are_told_to_anybody() {
+    let library = TestLibrary::start().await;
+    let version = library.stranger().get("/_/version").await;
+    assert_eq!(version.text().split('.').count(), 3, "{version:?}");
+    for path in ["/_/health", "/_/proxy/health", "/admin/health"] {
+        library.stranger().get(path).await.expect(200);
+    }
+}

@@ -186,3 +186,35 @@ async fn a_link_sets_a_password_once() {
     let again = bearer.call("POST", "/bl-users/password-reset/validate", None).await;
     assert_eq!(again.expect(422)["errors"][0]["code"], "link.used");
 }
+
+#[tokio::test]
+async fn credentials_are_given_once_and_taken_away() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "leaving", "secret").await;
+    let exist = async || {
+        let path = format!("/authn/credentials-existence?userId={id}");
+        library.get(&path).await.expect(200)["credentialsExist"].clone()
+    };
+    assert_eq!(exist().await, true);
+    library.post("/authn/credentials", &json!({"userId": id, "password": "other"})).await.expect(422);
+    library.delete(&format!("/authn/credentials?userId={id}")).await.expect(204);
+    assert_eq!(exist().await, false);
+    log_in(&library, "/authn/login", "leaving", "secret").await.expect(422);
+    library.delete(&format!("/authn/credentials?userId={id}")).await.expect_status(404);
+}
+
+#[tokio::test]
+async fn a_leave_to_set_a_password_is_used_once() {
+    let library = TestLibrary::start().await;
+    let id = user_with_password(&library, "reset", "old").await;
+    let action = Uuid::new_v4();
+    let leave = json!({"id": action, "userId": id, "expirationTime": "2100-01-01T00:00:00Z"});
+    let made = library.post("/authn/password-reset-action", &leave).await.expect(201);
+    assert_eq!(made["passwordExists"], true);
+    let found = library.get(&format!("/authn/password-reset-action/{action}")).await.expect(200);
+    assert_eq!(found["userId"], json!(id));
+    let new = json!({"passwordResetActionId": action, "newPassword": "new"});
+    assert_eq!(library.post("/authn/reset-password", &new).await.expect(201)["isNewPassword"], false);
+    log_in(&library, "/authn/login", "reset", "new").await.expect(201);
+    library.post("/authn/reset-password", &new).await.expect_status(400);
+}

@@ -1,6 +1,7 @@
 //! Users: who gets in, who may do what, and the records of people.
 
 mod added_fields;
+mod behind_a_gateway;
 mod doors;
 mod gateway;
 mod lenient;

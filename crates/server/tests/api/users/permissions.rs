@@ -90,3 +90,25 @@ async fn sets_are_shown_by_name_expanded_or_in_full() {
     assert_eq!(shown("&expanded=true").await, json!(["a.inner", "users.item.get"]));
     assert_eq!(shown("&expandSubs=true").await[0]["permissionName"], "a.inner");
 }
+
+#[tokio::test]
+async fn a_holder_is_addressed_by_his_user_id_as_well() {
+    let library = TestLibrary::start().await;
+    let user = Uuid::new_v4();
+    let given = json!({"userId": user, "permissions": ["users.item.get"]});
+    let made = library.post("/perms/users", &given).await.expect(201);
+    let path = format!("/perms/users/{user}?indexField=userId");
+    let mut holder = library.get(&path).await.expect(200);
+    assert_eq!((&holder["id"], &holder["permissions"]), (&made["id"], &json!(["users.item.get"])));
+    library.get(&format!("/perms/users/{user}")).await.expect_status(404);
+    holder["permissions"] = json!(["users.item.get", "users.item.put"]);
+    let by_id = format!("/perms/users/{}", made["id"].as_str().expect("an id"));
+    library.put(&by_id, &holder).await.expect(200);
+    let names = library.get(&format!("/perms/users/{user}/permissions?indexField=userId")).await.expect(200);
+    assert_eq!(names["permissionNames"], json!(["users.item.get", "users.item.put"]));
+    let one = format!("/perms/users/{user}/permissions/users.item.put?indexField=userId");
+    library.delete(&one).await.expect(204);
+    assert_eq!(library.get(&by_id).await.expect(200)["permissions"], json!(["users.item.get"]));
+    library.delete(&by_id).await.expect(204);
+    library.get(&path).await.expect_status(404);
+}

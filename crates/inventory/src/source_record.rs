@@ -1,0 +1,102 @@
+//! Source records: the MARC record from which an instance was made, kept beside it under the same id.
+//!
+//! Routes: GET, PUT and DELETE of `/instance-storage/instances/{id}/source-record/marc-json`, DELETE of
+//! `/instance-storage/instances/{id}/source-record`. Changes `instance_source_marc` and, as FOLIO does, the
+//! instance's `sourceRecordFormat` and version; it goes with its instance.
+
+use crate::records::instances::{INSTANCE, MARC_JSON};
+use carrel_platform::database::Json;
+use carrel_platform::record_store::read;
+use carrel_platform::record_store::write::{self, Document};
+use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_records::Failure;
+use serde_json::Value;
+
+/// The format that an instance names when a source record is there.
+const FORMAT: &str = "MARC-JSON";
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    let marc = "/instance-storage/instances/{id}/source-record/marc-json";
+    router.on("GET", marc, show);
+    router.on("PUT", marc, replace);
+    router.on("DELETE", marc, delete);
+    router.on("DELETE", "/instance-storage/instances/{id}/source-record", delete);
+}
+
+/// An instance that is saved names the format as before: only the source record's own routes change it.
+pub fn keep_format(new: &mut Document, old: Option<&Value>) {
+    match old.and_then(|old| old.get("sourceRecordFormat")) {
+        Some(format) => new.insert("sourceRecordFormat".into(), format.clone()),
+        None => new.remove("sourceRecordFormat"),
+    };
+}
+
+async fn show(call: Call) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    match read::find(&connection, &MARC_JSON, call.id(0)?).await? {
+        Some(record) => Ok(Answer::json_bytes(record.0.into_bytes())),
+        None => Err(Failure::NotFound("Not found".into())),
+    }
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut record = call.object()?;
+    record.insert("id".into(), id.to_string().into());
+    write::check(&MARC_JSON, &mut record, &call.caller)?;
+    let mut tx = call.tenant()?.begin().await?;
+    if write::lock(&mut tx, &INSTANCE, id).await?.is_none() {
+        return Err(Failure::NotFound(format!("There is no instance {id}")));
+    }
+    let mut flight = Flight::new();
+    flight.add(
+        "INSERT INTO instance_source_marc (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = $2",
+        vec![id.into(), Bind::from(&Value::Object(record))],
+    );
+    flight.add(
+        "UPDATE instance SET doc = doc || jsonb_build_object('sourceRecordFormat', $2::text,
+             '_version', coalesce((doc->>'_version')::int, 0) + 1) WHERE id = $1",
+        vec![id.into(), FORMAT.into()],
+    );
+    tx.fly_and_commit(flight).await?;
+    Ok(Answer::no_content())
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let mut tx = call.tenant()?.begin().await?;
+    // The instance is held first, as by those who write a source record.
+    write::lock(&mut tx, &INSTANCE, id).await?;
+    let sql = "DELETE FROM instance_source_marc WHERE id = $1 RETURNING doc";
+    let gone: Option<Json> = tx.query(sql, vec![id.into()]).await?.first().map(|row| row.get(0));
+    if gone.is_none() {
+        return Err(Failure::NotFound("Not found".into()));
+    }
+    let mut flight = Flight::new();
+    flight.add(
+        "UPDATE instance SET doc = (doc - 'sourceRecordFormat')
+             || jsonb_build_object('_version', coalesce((doc->>'_version')::int, 0) + 1) WHERE id = $1",
+        vec![id.into()],
+    );
+    tx.fly_and_commit(flight).await?;
+    Ok(Answer::no_content())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_saved_instance_names_the_format_as_before() {
+        let saved = |sent: Value, old: Value| {
+            let Value::Object(mut new) = sent else { panic!("an object") };
+            keep_format(&mut new, Some(&old));
+            Value::Object(new)
+        };
+        let with = json!({"sourceRecordFormat": FORMAT});
+        assert_eq!(saved(json!({}), with.clone()), with);
+        assert_eq!(saved(with, json!({})), json!({}));
+    }
+}
