@@ -66,21 +66,29 @@ impl Call {
     pub fn object(&self) -> Result<Map<String, Value>, Failure> {
         match self.value()? {
             Value::Object(object) => Ok(object),
-            _ => Err(Failure::Invalid("The body must be a JSON object".into())),
+            _ => Err(not_an_object()),
         }
     }
 
     /// The body as JSON of any kind that can be stored and read back.
     pub fn value(&self) -> Result<Value, Failure> {
-        let value = self.read_json::<Value>()?;
+        let value = self.read_body::<Value>()?;
         match cannot_be_kept(&value, DEEPEST) {
             Some(reason) => Err(Failure::Invalid(format!("The body {reason}"))),
             None => Ok(value),
         }
     }
 
-    /// The body as a type of ours.
+    /// The body's JSON object as a type of ours.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        // A struct is read from a list as well, its fields in a row, which no client means.
+        match self.body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') | None => self.read_body(),
+            Some(_) => self.read_body::<Value>().and_then(|_| Err(not_an_object())),
+        }
+    }
+
+    fn read_body<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         if self.body.is_empty() {
             return Err(Failure::Invalid("The body must not be empty: JSON is expected".into()));
         }
@@ -107,6 +115,10 @@ fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
             .then_some("holds a number that is too large"),
         Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
+}
+
+fn not_an_object() -> Failure {
+    Failure::Invalid("The body must be a JSON object".into())
 }
 
 /// Parameters behind the question mark, decoded.
