@@ -173,7 +173,7 @@ fn hours(today: Date) -> Vec<Record> {
     let mut main = week("08:00", "21:00");
     main.push(saturday);
     vec![
-        calendar("Main and Science", vec![CIRC_DESK_1, CIRC_DESK_2], main),
+        calendar("Main and Science", vec![CIRC_DESK_1, CIRC_DESK_2, ONLINE], main),
         calendar("Colophon Branch", vec![id_of("service point branch")], week("09:00", "17:00")),
     ]
 }
