@@ -2,7 +2,7 @@
 
 use super::{CheckIn, Order, check_in};
 use crate::desk::slip;
-use crate::loans::view::{Beside, extended};
+use crate::loans::view::{Beside, extended, without};
 use crate::rulebook::Rulebook;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router};
@@ -28,19 +28,15 @@ fn answer(decision: &CheckIn, order: &Order, book: &Rulebook, now: Timestamp) ->
             amount_remaining: 0.0,
             reminders_block_renewal: None,
         };
-        let mut loan = extended(closed.change.document(), &beside, book);
         // FOLIO quirk: a check-in writes its own times with `Z`, and tells the desks and policies by their ids.
-        if let Some(loan) = loan.as_object_mut() {
-            loan.insert("returnDate".into(), slip::instant(order.returned).into());
-            loan.insert("systemReturnDate".into(), slip::instant(now).into());
-            for key in ["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"] {
-                loan.remove(key);
-            }
-            for key in ["loanPolicy", "overdueFinePolicy", "lostItemPolicy"] {
-                if let Some(policy) = loan.get_mut(key) {
-                    *policy = json!({"name": null});
-                }
-            }
+        let mut loan = without(
+            extended(closed.change.document(), &beside, book),
+            &["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"],
+        );
+        loan["returnDate"] = slip::instant(order.returned).into();
+        loan["systemReturnDate"] = slip::instant(now).into();
+        for policy in ["loanPolicy", "overdueFinePolicy", "lostItemPolicy"] {
+            loan[policy] = json!({"name": null});
         }
         answer.insert("loan".into(), loan);
     }

@@ -37,6 +37,7 @@ pub struct Order {
     pub service_point_id: Option<String>,
     /// As clients write it; absent means now.
     pub loan_date: Option<String>,
+    #[serde(deserialize_with = "said::object")]
     pub override_blocks: OverrideBlocks,
     pub force_loan_policy_id: Option<Uuid>,
 }

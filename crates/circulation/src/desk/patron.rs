@@ -5,7 +5,7 @@ use carrel_records::{Failure, time};
 use carrel_users::records::people::USER;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -100,21 +100,16 @@ impl Patron {
         }
     }
 
-    /// The borrower as loans show him.
+    /// The borrower as loans show him: what he lacks is told as null.
     pub fn summary(&self) -> Value {
-        let mut summary = Map::new();
-        let mut put = |key: &str, value: Option<String>| {
-            if let Some(value) = value {
-                summary.insert(key.to_owned(), value.into());
-            }
-        };
-        put("firstName", self.personal.first_name.clone());
-        put("lastName", self.personal.last_name.clone());
-        put("middleName", self.personal.middle_name.clone());
-        put("preferredFirstName", self.personal.preferred_first_name.clone());
-        put("barcode", self.barcode.clone());
-        put("patronGroup", self.patron_group.map(|group| group.to_string()));
-        Value::Object(summary)
+        json!({
+            "firstName": self.personal.first_name,
+            "lastName": self.personal.last_name,
+            "middleName": self.personal.middle_name,
+            "barcode": self.barcode,
+            "preferredFirstName": self.personal.preferred_first_name,
+            "patronGroup": self.patron_group,
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Texts as clients send them: barcodes also come as numbers.
+//! What clients say in forms of their own: barcodes also come as numbers, and what is left out as null.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -24,6 +24,11 @@ pub fn text<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::E
     }
 }
 
+/// Reads an object that may be null, which then says nothing.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(reader: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(reader)?.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +40,11 @@ mod tests {
         assert_eq!(text(json!(36000291452_u64)).expect("a text").as_deref(), Some("36000291452"));
         assert_eq!(text(json!(null)).expect("nothing"), None);
         assert!(text(json!(["036"])).is_err());
+    }
+
+    #[test]
+    fn null_says_nothing() {
+        let blocks: crate::desk::OverrideBlocks = object(json!(null)).expect("nothing");
+        assert!(blocks.comment.is_none());
     }
 }

@@ -21,12 +21,7 @@ pub struct Beside<'a> {
 pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -> Value {
     let mut loan = stored.clone();
     loan.remove("itemStatus");
-    if let Some(billing) = loan.get_mut("agedToLostDelayedBilling").and_then(Value::as_object_mut) {
-        billing.retain(|key, _| key == "agedToLostDate");
-        if billing.is_empty() {
-            loan.remove("agedToLostDelayedBilling");
-        }
-    }
+    loan.remove("agedToLostDelayedBilling");
     for flag in ["dueDateChangedByHold", "dueDateChangedByNearExpireUser"] {
         if loan.get(flag) == Some(&Value::Bool(false)) {
             loan.remove(flag);
@@ -54,21 +49,18 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
         loan.insert("patronGroupAtCheckout".into(), json!({"id": group, "name": named.name}));
     }
     loan.remove("patronGroupIdAtCheckout");
-    if let Some(id) = id_at(&loan, "loanPolicyId") {
-        let name = book.loan_policies.get(&id).and_then(|policy| policy.name.clone());
-        loan.insert("loanPolicy".into(), json!({"name": name}));
-    }
+    let loan_policy = id_at(&loan, "loanPolicyId").and_then(|id| book.loan_policies.get(&id));
+    loan.insert("loanPolicy".into(), json!({"name": loan_policy.and_then(|policy| policy.name.as_ref())}));
     for (key, shown, policies) in [
         ("overdueFinePolicyId", "overdueFinePolicy", &book.overdue_fine_policies),
         ("lostItemPolicyId", "lostItemPolicy", &book.lost_item_policies),
     ] {
-        if let Some(id) = id_at(&loan, key) {
-            let name = policies.get(&id).and_then(|policy| policy.get("name").cloned());
-            loan.insert(shown.into(), json!({"name": name}));
-        }
+        let policy = id_at(&loan, key).and_then(|id| policies.get(&id));
+        loan.insert(shown.into(), json!({"name": policy.and_then(|policy| policy.get("name"))}));
     }
     loan.insert("feesAndFines".into(), json!({"amountRemainingToPay": beside.amount_remaining}));
     if let Some(blocked) = beside.reminders_block_renewal
+        && loan.get("reminders").is_some_and(|reminders| reminders["lastFeeBilled"]["number"].is_number())
         && let Some(reminders) = loan.get_mut("reminders").and_then(Value::as_object_mut)
     {
         reminders.insert("renewalBlocked".into(), blocked.into());
@@ -76,18 +68,73 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
     Value::Object(loan)
 }
 
+/// What a service point lacks is told as null.
 fn service_point(point: &ServicePoint) -> Value {
-    let mut shown = Map::new();
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            shown.insert(key.to_owned(), value);
-        }
-    };
-    put("name", Some(point.name.as_str().into()));
-    put("code", point.code.clone().map(Into::into));
-    put("discoveryDisplayName", point.discovery_display_name.clone().map(Into::into));
-    put("description", point.description.clone().map(Into::into));
-    put("shelvingLagTime", point.shelving_lag_time.map(Into::into));
-    put("pickupLocation", point.pickup_location.map(Into::into));
-    Value::Object(shown)
+    json!({
+        "name": point.name,
+        "code": point.code,
+        "discoveryDisplayName": point.discovery_display_name,
+        "description": point.description,
+        "shelvingLagTime": point.shelving_lag_time,
+        "pickupLocation": point.pickup_location == Some(true),
+    })
+}
+
+/// The extended loan without what an action has not looked up.
+pub fn without(mut loan: Value, properties: &[&str]) -> Value {
+    if let Some(loan) = loan.as_object_mut() {
+        loan.retain(|property, _| !properties.contains(&property.as_str()));
+    }
+    loan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rulebook::Named;
+
+    const DESK: Uuid = Uuid::from_u128(1);
+    const GROUP: Uuid = Uuid::from_u128(2);
+
+    fn shown(loan: Value) -> Value {
+        let mut book = Rulebook::blank();
+        book.service_points.insert(DESK, ServicePoint { name: "Desk".into(), ..ServicePoint::default() });
+        book.patron_groups.insert(GROUP, Named { name: "staff".into(), ..Named::default() });
+        let patron = Patron { barcode: Some("card".into()), ..Patron::default() };
+        let beside = Beside {
+            item: None,
+            item_status: None,
+            patron: Some(&patron),
+            amount_remaining: 1.5,
+            reminders_block_renewal: Some(true),
+        };
+        extended(loan.as_object().expect("an object"), &beside, &book)
+    }
+
+    #[test]
+    fn what_is_the_librarys_own_is_not_shown_and_what_is_not_known_is_null() {
+        let loan = json!({"id": "1", "itemStatus": "Aged to lost", "patronGroupIdAtCheckout": GROUP,
+            "checkoutServicePointId": DESK, "dueDateChangedByHold": false,
+            "agedToLostDelayedBilling": {"agedToLostDate": "2024-05-01"}});
+        assert_eq!(
+            shown(loan),
+            json!({
+                "id": "1", "checkoutServicePointId": DESK,
+                "checkoutServicePoint": {"name": "Desk", "code": null, "discoveryDisplayName": null,
+                    "description": null, "shelvingLagTime": null, "pickupLocation": false},
+                "patronGroupAtCheckout": {"id": GROUP, "name": "staff"},
+                "borrower": {"firstName": null, "lastName": null, "middleName": null, "barcode": "card",
+                    "preferredFirstName": null, "patronGroup": null},
+                "loanPolicy": {"name": null}, "overdueFinePolicy": {"name": null},
+                "lostItemPolicy": {"name": null}, "feesAndFines": {"amountRemainingToPay": 1.5},
+            })
+        );
+    }
+
+    #[test]
+    fn reminders_tell_whether_they_block_once_one_is_billed() {
+        assert!(shown(json!({"reminders": {}}))["reminders"].get("renewalBlocked").is_none());
+        let billed = json!({"reminders": {"lastFeeBilled": {"number": 1}}});
+        assert_eq!(shown(billed)["reminders"]["renewalBlocked"], true);
+    }
 }

@@ -33,6 +33,7 @@ pub struct Order {
     pub user_barcode: Option<String>,
     pub item_id: Option<String>,
     pub user_id: Option<String>,
+    #[serde(deserialize_with = "said::object")]
     pub override_blocks: OverrideBlocks,
     /// Which of the two ways the route takes.
     #[serde(skip)]

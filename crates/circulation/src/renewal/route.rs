@@ -2,9 +2,11 @@
 
 use super::{Asking, By, Order, renew};
 use crate::desk::override_blocks::MayOverride;
+use crate::loans::view::without;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
+use serde_json::Value;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/renew-by-barcode", |call| answer(call, By::Barcode));
@@ -16,6 +18,11 @@ async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
     let asking = Asking { by: call.caller.user_id, may: MayOverride::of(&call.caller), now: call.now };
     let (renewed, facts, book) = renew(call.tenant()?, &order, &asking).await?;
     let loan = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
-    let shown = loan.shown(&renewed.loan, renewed.item_status, &book);
+    // FOLIO quirk: a renewal looks up neither desk nor group, and the lost item policy without its name.
+    let mut shown = without(
+        loan.shown(&renewed.loan, renewed.item_status, &book),
+        &["checkoutServicePoint", "patronGroupAtCheckout"],
+    );
+    shown["lostItemPolicy"]["name"] = Value::Null;
     Ok(Answer::json_bytes(pretty(&shown)).location(format!("/circulation/loans/{}", loan.id)))
 }

@@ -140,7 +140,7 @@ impl<'a> Scan<'a> {
 
     fn refuse_without_service_point(&self) -> Option<Refusal> {
         let point = &self.order.service_point_id;
-        (point.as_deref().is_none_or(str::is_empty) && !self.asking.dry_run).then(|| {
+        (point.as_deref().is_none_or(|point| point.trim().is_empty()) && !self.asking.dry_run).then(|| {
             with_maybe(
                 Refusal::new("Check out must be performed at a service point"),
                 "servicePointId",
