@@ -8,10 +8,11 @@ use super::Order;
 use super::facts::{Facts, Way, Which, candidates, lock, read};
 use crate::desk::queue;
 use crate::patron_blocks::Action;
+use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Tenant, Tx};
 use carrel_records::Failure;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 /// How many copies are looked at.
@@ -45,7 +46,9 @@ pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'
 
 /// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, and
 /// keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are available.
-const CHOOSE: &str = "WITH copy AS MATERIALIZED (
+static CHOOSE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH copy AS MATERIALIZED (
          SELECT item.id, item_state.status = 'Available' AS is_here,
              coalesce(item.effective_location_id = ANY($2), false) AS is_served,
              item.doc->'metadata'->>'createdDate' AS made
@@ -58,12 +61,14 @@ const CHOOSE: &str = "WITH copy AS MATERIALIZED (
          (SELECT copy.id, is_here FROM copy
           CROSS JOIN LATERAL (
               SELECT count(*) AS requests FROM request r WHERE r.item_id = copy.id AND r.is_open) asked
-          LEFT JOIN loan ON loan.item_id = copy.id AND loan.is_open
+          LEFT JOIN loan ON loan.item_id = copy.id AND loan.{OPEN}
           WHERE NOT is_here
           ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
          LIMIT $3)
      SELECT count(*) FILTER (WHERE is_here),
-         set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best";
+         set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best"
+    )
+});
 
 /// Locks patron, chosen copies with their queues, and loans, and reads all facts; `None` where the library takes
 /// requests for titles.
@@ -90,7 +95,8 @@ pub(super) async fn gather(
         let mut flight = Flight::new();
         flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
         queue::hold_those(&mut flight, "SELECT $1::uuid", vec![instance.clone()]);
-        let chosen = flight.add(CHOOSE, vec![instance.clone(), served.clone().into(), look.most().into()]);
+        let chosen =
+            flight.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
         queue::hold_those(&mut flight, &format!("SELECT unnest({CHOSEN})"), vec![]);
         flight.add(lock(Which::Chosen, true), vec![]);
         let facts = flight
