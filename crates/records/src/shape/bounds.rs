@@ -128,6 +128,15 @@ impl Pattern {
         }
     }
 
+    /// The same for readers of JSON schemas, who know JavaScript's expressions.
+    pub fn schema_expression(self) -> &'static str {
+        match self {
+            Pattern::NotBlank | Pattern::NumberPrefix => self.expression(),
+            Pattern::VisibleLine => r"^\S+.*$",
+            Pattern::VisibleText => r"^\S[\s\S]*$",
+        }
+    }
+
     fn fits(self, text: &str) -> bool {
         // Java's blanks are those of ASCII.
         let blank = |letter: char| matches!(letter, ' ' | '\t'..='\r');

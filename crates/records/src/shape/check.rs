@@ -145,6 +145,7 @@ impl Property {
                         }
                         (Element::Text, Value::Number(_) | Value::Bool(_)) => {
                             *item = Value::String(item.to_string());
+                            self.check_text(item, &path, strictness, refusals)
                         }
                         (Element::Object, Value::Object(object)) => {
                             self.inner.check_level(object, &format!("{path}."), strictness, refusals);
@@ -166,7 +167,7 @@ impl Property {
         }
     }
 
-    fn check_text(&self, value: &Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
+    fn check_text(&self, value: &mut Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let Value::String(text) = value else { return };
         let whole = strictness == Strictness::Whole;
         if whole && !self.allowed.is_empty() && !self.allowed.iter().any(|allowed| allowed == text) {
@@ -185,9 +186,15 @@ impl Property {
             Some(Format::Uuid) if !is_uuid(text) => {
                 refusals.push(refusal(NOT_A_UUID, PATTERN, path, text.clone()));
             }
-            Some(Format::DateTime) if crate::time::parse(text).is_none() => refusals.push(
-                Refusal::new(format!("{path} must be a date and time in ISO 8601")).with(path, text.clone()),
-            ),
+            Some(Format::DateTime) => match crate::time::parse(text) {
+                // FOLIO's modules read a date and write it anew, in UTC.
+                Some(instant) if whole => *value = Value::String(crate::time::format(instant)),
+                Some(_) => {}
+                None => refusals.push(
+                    Refusal::new(format!("{path} must be a date and time in ISO 8601"))
+                        .with(path, text.clone()),
+                ),
+            },
             Some(Format::Date)
                 if text.get(..10).is_none_or(|day| day.parse::<jiff::civil::Date>().is_err()) =>
             {
@@ -263,6 +270,33 @@ mod tests {
     fn a_missing_required_property_is_refused() {
         assert_eq!(told("name:string*", json!({})), ["must not be null"]);
         assert_eq!(told("a[].b:string*", json!({"a": [{}]})), ["must not be null"]);
+    }
+
+    #[test]
+    fn dates_are_kept_in_utc() {
+        let shape = Shape::parse("from:string(date-time)", true);
+        for text in ["2026-03-04", "2026-03-04T00:00:00Z", "2026-03-04T01:00:00.000+0100"] {
+            let mut document = json!({"from": text}).as_object().cloned().unwrap_or_default();
+            assert!(shape.check(&mut document).is_empty());
+            assert_eq!(document["from"], "2026-03-04T00:00:00.000+00:00");
+        }
+    }
+
+    #[test]
+    fn a_number_where_a_text_belongs_is_checked_as_text() {
+        assert_eq!(told("a:array<string(uuid)>", json!({"a": [false]})), [NOT_A_UUID]);
+        assert_eq!(told("a:string(length=..2)", json!({"a": 123})), ["size must be between 0 and 2"]);
+    }
+
+    #[test]
+    fn what_stands_twice_in_a_set_is_kept_once_and_free_names_have_one_shape() {
+        let shape = Shape::parse("a:array<string>(set,items=..2); t:object; t{}.b:string*", true);
+        let mut document =
+            json!({"a": ["x", "y", "x"], "t": {"en": {"b": "1"}}}).as_object().cloned().unwrap_or_default();
+        assert!(shape.check(&mut document).is_empty());
+        assert_eq!(document["a"], json!(["x", "y"]));
+        let refusals = shape.check(json!({"t": {"en": {}}}).as_object_mut().expect("an object"));
+        assert_eq!(refusals[0].parameters[0].0, "t[en].b");
     }
 
     #[test]

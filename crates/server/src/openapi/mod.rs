@@ -1,5 +1,7 @@
 //! The API document: routes from the surface, schemas from the declarations of records.
 
+mod answers;
+
 use carrel_platform::Router;
 use carrel_platform::http::Place;
 use carrel_platform::record_store::shape_of;
@@ -111,7 +113,7 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         "operationId": format!("{} {}", route.method, route.path),
         "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
         "parameters": parameters,
-        "responses": responses(place, answered, collection.or(one)),
+        "responses": answers::told(place, answered, collection.or(one)),
         "security": [{"token": []}, {"cookie": []}],
         "x-permissions": route.permissions,
         "x-built": built,
@@ -121,41 +123,6 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
             json!({"required": true, "content": {"application/json": {"schema": sent}}});
     }
     operation
-}
-
-fn responses(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
-    let text = |description: &str| json!({"description": description, "content": {"text/plain": {"schema": {"type": "string"}}}});
-    let mut responses = json!({
-        "400": text("What was sent cannot be understood; the text says where"),
-        "401": text("No token, or one that is no good"),
-        "403": text("A permission is lacking"),
-        "503": text("The database or a lock cannot be had at the moment; trying again is safe"),
-    });
-    if place.handler.is_none() {
-        responses["501"] = text("Known, and not built yet");
-        return responses;
-    }
-    let method = place.route.method.as_str();
-    let (status, body) = match (method, answered) {
-        ("POST", body) => ("201", body),
-        ("PUT" | "DELETE", _) => ("204", None),
-        (_, body) => ("200", body),
-    };
-    responses[status] = match body {
-        Some(schema) => json!({"description": "Done", "content": {"application/json": {"schema": schema}}}),
-        None => json!({"description": "Done"}),
-    };
-    if place.route.path.contains('{') {
-        responses["404"] = text("There is no such record");
-    }
-    if matches!(method, "POST" | "PUT" | "PATCH") {
-        responses["422"] = json!({"description": "Refused; with all reasons found",
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/errors"}}}});
-    }
-    if method == "PUT" && record.is_some_and(|record| record.optimistic_locking) {
-        responses["409"] = text("Somebody else has changed the record since it was read");
-    }
-    responses
 }
 
 fn query_parameters() -> Vec<Value> {
@@ -235,8 +202,8 @@ fn text(property: &Property) -> Value {
         Some(Format::Uuid) => "uuid",
         Some(Format::DateTime) => "date-time",
         Some(Format::Date) => "date",
-        Some(Format::Time) => "time",
-        None => "",
+        // FOLIO's times have no zone, which JSON schemas would have.
+        Some(Format::Time) | None => "",
     };
     if !format.is_empty() {
         schema["format"] = format.into();
@@ -249,7 +216,7 @@ fn text(property: &Property) -> Value {
         schema["maxLength"] = span.most.into();
     }
     if let Some(pattern) = property.bounds.pattern {
-        schema["pattern"] = pattern.expression().into();
+        schema["pattern"] = pattern.schema_expression().into();
     }
     schema
 }
@@ -276,7 +243,7 @@ fn errors() -> Value {
     let error = json!({"type": "object", "required": ["message"], "properties": {
         "message": {"type": "string"},
         "type": {"type": "string"},
-        "code": {"type": "string"},
+        "code": {"type": "string", "nullable": true},
         "parameters": {"type": "array", "items": parameter},
     }});
     json!({"type": "object", "properties": {

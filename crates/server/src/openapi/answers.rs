@@ -1,0 +1,101 @@
+//! What an operation may answer.
+
+use carrel_platform::http::Place;
+use carrel_records::RecordType;
+use serde_json::{Value, json};
+
+/// Operations on records whose success has a status of its own.
+const SUCCESSES: &[(&str, &str, &[&str])] = &[
+    ("POST", "/settings/entries", &["204"]),
+    ("POST", "/authn/log/events", &["201", "204"]),
+    ("GET", "/authn/log/events", &["200", "204"]),
+    ("PUT", "/perms/users/{id}", &["200"]),
+    ("PUT", "/perms/permissions/{id}", &["200"]),
+    ("PUT", "/calendar/calendars/{calendarId}", &["200"]),
+    ("PUT", "/locale", &["201", "204"]),
+    ("PUT", "/base-url", &["201", "204"]),
+];
+
+/// Reads and deletions that may be refused with reasons.
+const REFUSED: &[(&str, &str)] = &[
+    ("GET", "/check-out-lock-storage"),
+    ("GET", "/custom-fields/{id}/options/{optId}/stats"),
+    ("GET", "/patron-action-session-storage/expired-session-patron-ids"),
+];
+
+/// Pages for people, and other answers that are no JSON.
+const NO_JSON: &[(&str, &str)] = &[
+    ("/", "text/html; charset=utf-8"),
+    ("/api-docs", "text/html; charset=utf-8"),
+    ("/_/version", "text/plain"),
+    ("/metrics", "text/plain; version=0.0.4"),
+];
+
+/// The answers of one operation.
+pub fn told(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
+    let route = place.route;
+    let (method, path) = (route.method.as_str(), route.path.as_str());
+    let mut answers = json!({
+        "400": failure("What was sent cannot be understood; the text says where"),
+        "401": failure("No token, or one that is no good"),
+        "403": failure("A permission is lacking"),
+        "503": failure("The database or a lock cannot be had at the moment; trying again is safe"),
+    });
+    if place.handler.is_none() {
+        answers["501"] = failure("Known, and not built yet");
+        return answers;
+    }
+    let done = match (answered, NO_JSON.iter().find(|(known, _)| *known == path)) {
+        (_, Some((_, kind))) => {
+            json!({"description": "Done", "content": {*kind: {"schema": {"type": "string"}}}})
+        }
+        (Some(schema), None) => {
+            json!({"description": "Done", "content": {"application/json": {"schema": schema}}})
+        }
+        (None, None) => json!({"description": "Done"}),
+    };
+    for status in successes(method, path, record) {
+        answers[status] = if *status == "204" { json!({"description": "Done"}) } else { done.clone() };
+    }
+    if path.contains('{') || path == "/consortia" {
+        answers["404"] = failure("There is no such record");
+    }
+    let takes_a_body = matches!(method, "POST" | "PUT" | "PATCH");
+    if takes_a_body {
+        answers["413"] = failure("The body is too large");
+    }
+    if takes_a_body || REFUSED.contains(&(method, path)) {
+        answers["422"] = json!({"description": "Refused; with all reasons found", "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/errors"}},
+            "text/plain": {"schema": {"type": "string"}},
+        }});
+    }
+    if method == "PUT"
+        && (record.is_some_and(|record| record.optimistic_locking) || path.contains("calendars"))
+    {
+        answers["409"] =
+            failure("Somebody else has changed the record since it was read, or another stands there");
+    }
+    answers
+}
+
+/// Rooms succeed in ways of their own, plain records in FOLIO's usual ones.
+fn successes(method: &str, path: &str, record: Option<&RecordType>) -> &'static [&'static str] {
+    if let Some((.., statuses)) = SUCCESSES.iter().find(|(m, p, _)| (*m, *p) == (method, path)) {
+        return statuses;
+    }
+    match (method, record) {
+        ("GET", _) => &["200"],
+        ("POST", Some(_)) => &["201"],
+        ("PUT" | "DELETE", Some(_)) => &["204"],
+        _ => &["2XX"],
+    }
+}
+
+/// Text; a few of FOLIO's modules say it in JSON.
+fn failure(description: &str) -> Value {
+    json!({"description": description, "content": {
+        "text/plain": {"schema": {"type": "string"}},
+        "application/json": {"schema": {"type": "object"}},
+    }})
+}
