@@ -1,7 +1,7 @@
 //! Marking an item by hand: missing, withdrawn, in process and the like.
 //!
 //! Routes: `/inventory/items/{id}/mark-…`. Reads and locks the item; changes its state, and puts back the request
-//! that it was filling; announces `inventory.item`.
+//! that it was filling; announces `inventory.item` and `circulation.request`.
 
 mod decide;
 mod route;
@@ -33,7 +33,7 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
     let mut flight = Flight::new();
     let change = StateChange { status, in_transit_destination: None, last_check_in: None };
     item_state::change(&mut flight, item, &change, call.now);
-    put_request_back(&mut flight, item, call);
+    put_request_back(&mut flight, item, &tenant.id, call);
     let mut new = old.clone();
     new["status"] = serde_json::json!({"name": status, "date": time::format(call.now)});
     new["_version"] = (old.get("_version").and_then(Value::as_i64).unwrap_or(0) + 1).into();
@@ -52,13 +52,25 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
 }
 
 /// The request that the item was filling waits again for one, unless it has waited too long on the hold shelf.
-fn put_request_back(flight: &mut Flight, item: Uuid, call: &Call) {
-    flight.add(
-        "UPDATE request SET doc = jsonb_set(doc || '{\"status\": \"Open - Not yet filled\"}'::jsonb,
-             '{metadata,updatedDate}', to_jsonb($2::text))
-         WHERE item_id = $1
+fn put_request_back(flight: &mut Flight, item: Uuid, tenant: &str, call: &Call) {
+    const WAITING: &str = "jsonb_set(doc || '{\"status\": \"Open - Not yet filled\"}'::jsonb,
+             '{metadata,updatedDate}', to_jsonb($2::text))";
+    const FILLED_BY_IT: &str = "item_id = $1
              AND doc->>'status' IN ('Open - Awaiting pickup', 'Open - Awaiting delivery', 'Open - In transit')
-             AND coalesce(carrel.instant(doc->>'holdShelfExpirationDate') >= $3, true)",
-        vec![item.into(), time::format(call.now).into(), call.now.into()],
+             AND coalesce(carrel.instant(doc->>'holdShelfExpirationDate') >= $3, true)";
+    let when = time::format(call.now);
+    // Read before it is changed: the event tells what it was.
+    flight.add(
+        format!(
+            "INSERT INTO outbox (topic, key, payload, created)
+             SELECT 'circulation.request', id::text,
+                 jsonb_build_object('type', 'UPDATE', 'tenant', $4::text, 'old', doc, 'new', {WAITING}), $3
+             FROM request WHERE {FILLED_BY_IT}"
+        ),
+        vec![item.into(), when.as_str().into(), call.now.into(), tenant.into()],
+    );
+    flight.add(
+        format!("UPDATE request SET doc = {WAITING} WHERE {FILLED_BY_IT}"),
+        vec![item.into(), when.into(), call.now.into()],
     );
 }

@@ -44,5 +44,18 @@ async fn the_request_that_a_missing_item_was_filling_waits_again() {
         admin.post(&format!("/inventory/items/{}/mark-missing", book.id), &json!({})).await.expect(200);
         let path = format!("/request-storage/requests/{}", request["id"].as_str().unwrap_or_default());
         assert_eq!(admin.get(&path).await.expect(200)["status"], status);
+        let events = library
+            .library
+            .database()
+            .await
+            .query(
+                "SELECT 1 FROM outbox WHERE topic = 'circulation.request' AND key = $1
+                     AND payload->'new'->>'status' = 'Open - Not yet filled'
+                     AND payload->'old'->>'status' = 'Open - Awaiting pickup'",
+                &[&request["id"].as_str()],
+            )
+            .await
+            .expect("the outbox can be read");
+        assert_eq!(events.len(), usize::from(status == "Open - Not yet filled"));
     }
 }
