@@ -199,3 +199,24 @@ async fn waits_for_a_patron_are_metered_by_tenant() {
     assert!(figures["checkOuts"].as_i64() >= Some(1), "{figures}");
     assert_eq!(figures["waitingNow"], 0);
 }
+
+#[tokio::test]
+async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    let path = "/circulation/check-out-by-barcode";
+    for (body, words) in [
+        (json!([]), "The body must be a JSON object"),
+        (json!({"loanDate": "yesterday"}), "loanDate must be a date and time in ISO 8601"),
+        (json!({"itemBarcode": ["1"]}), "The body is not the JSON expected here"),
+    ] {
+        let answer = library.admin().post(path, &body).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(answer.text().contains(words), "{}", answer.text());
+    }
+    let numbers = library.admin().post(path, &json!({"itemBarcode": 36, "userBarcode": 17})).await;
+    assert!(numbers.refusals().contains(&"No item with barcode 36 could be found".to_owned()));
+    let nothing_said = json!({"overrideBlocks": null, "loanDate": null, "proxyUserBarcode": null,
+        "forceLoanPolicyId": null});
+    library.check_out_with(&book, &patron, nothing_said).await.expect(201);
+}

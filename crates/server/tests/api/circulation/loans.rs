@@ -172,3 +172,34 @@ async fn the_patron_leaves_and_his_session_ends() {
     library.admin().post("/circulation/end-patron-action-session", &end("Check-out")).await.expect(204);
     assert_eq!(sessions().await, 0);
 }
+
+#[tokio::test]
+async fn each_answer_shows_the_names_that_folio_shows_with_it() {
+    let library = LendingLibrary::open().await;
+    let (book, patron) = (library.book().await, library.patron().await);
+    let admin = library.admin();
+    let lent = library.check_out(&book, &patron).await.expect(201);
+    let id = lent["id"].as_str().unwrap_or_default();
+    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode});
+    let renewed = admin.post("/circulation/renew-by-barcode", &order).await.expect(200);
+    let open = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
+    let back = library.check_in(&book, library.main_desk).await.expect(200)["loan"].clone();
+    let closed = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
+    // Check-out desk, check-in desk, patron group; loan, overdue fine and lost item policy.
+    for (loan, shown, named) in [
+        (&lent, [false, false, true], [true, true, true]),
+        (&renewed, [false, false, false], [true, true, false]),
+        (&open, [true, false, true], [true, true, true]),
+        (&back, [false, false, false], [false, false, false]),
+        (&closed, [true, true, true], [true, true, true]),
+    ] {
+        let names = ["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"];
+        assert_eq!(names.map(|name| loan.get(name).is_some()), shown, "{loan}");
+        let policies = ["loanPolicy", "overdueFinePolicy", "lostItemPolicy"];
+        assert_eq!(policies.map(|name| loan[name]["name"].is_string()), named, "{loan}");
+        assert_eq!(loan["borrower"]["middleName"], Value::Null);
+        for own in ["itemStatus", "patronGroupIdAtCheckout", "agedToLostDelayedBilling"] {
+            assert!(loan.get(own).is_none(), "{own}: {loan}");
+        }
+    }
+}
