@@ -1,7 +1,10 @@
 //! A tenant is a schema and a role; the library is all tenants that this node serves.
 
+mod indexes;
 mod life;
 mod tables;
+
+pub use indexes::{INDEX_BUILDS, MissingIndex};
 
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
@@ -149,9 +152,9 @@ impl Library {
         Ok(library)
     }
 
-    /// What the wings have done in the background.
+    /// What is done in the background, by the wings and for the tables' own sake.
     pub fn jobs(&self) -> Vec<&'static Job> {
-        self.wings.iter().flat_map(|wing| wing.jobs.iter().copied()).collect()
+        self.wings.iter().flat_map(|wing| wing.jobs.iter().copied()).chain([&INDEX_BUILDS]).collect()
     }
 
     pub fn uptime(&self) -> Duration {

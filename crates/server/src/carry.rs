@@ -1,12 +1,16 @@
-//! A library's data in a file, to be kept or carried to another PostgreSQL: `carrel tenant dump` and `restore`.
+//! A library's data in a file, to be kept or carried to another PostgreSQL: `carrel tenant dump`, `restore`, `move`.
 //!
 //! The file begins with two lines, what it is and the tenant's line of the table of tenants; behind them stands what
 //! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
 
+use crate::config::without_password;
+use crate::serve::House;
+use crate::{database, wings};
 use carrel_platform::Library;
-use carrel_platform::database::Server;
+use carrel_platform::database::{Address, Server};
 use carrel_platform::private_postgres::own_program;
-use carrel_platform::tenant::{Entry, schema_of};
+use carrel_platform::tenant::{Entry, Manner, schema_of};
+use carrel_records::Failure;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +34,27 @@ pub async fn restore(library: &Arc<Library>, server: Server, file: PathBuf) -> R
     let fill = in_background(move || fill(&server, rest));
     let tenant = library.take_in(&entry, fill).await.map_err(|failure| failure.to_string())?;
     Ok(format!("tenant '{}' is restored", tenant.id))
+}
+
+/// Carries the tenant to the library at another address and drops it here; while it is under way desks only read.
+pub async fn move_to(house: &House, id: &str, address: &str) -> Result<String, String> {
+    let told = |failure: Failure| failure.to_string();
+    let tenant = house.library.find_tenant(id).await.map_err(told)?;
+    let tenant = tenant.ok_or_else(|| format!("there is no tenant '{id}'"))?;
+    let entry = house.library.entry(id).await.map_err(told)?.ok_or("the tenant was dropped just now")?;
+    let to = database::read(address)?;
+    database::wait_for(&to).await?;
+    let place = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
+    let there = Library::open(place, 8, wings::wings(), Manner::default(), Vec::new()).await.map_err(told)?;
+    let from = house.primary.clone();
+    let fill = in_background({
+        let entry = entry.clone();
+        move || pass_on(&entry, &from, &to)
+    });
+    let carry =
+        async { there.take_in(&entry, fill).await.map(|_| ()).map_err(|failure| failure.to_string()) };
+    house.library.give_away(&tenant, carry).await.map_err(told)?;
+    Ok(format!("tenant '{id}' has moved: serve it with --database '{}'", without_password(address)))
 }
 
 async fn in_background<T: Send + 'static>(
@@ -74,7 +99,7 @@ fn open(path: &Path) -> Result<(Entry, BufReader<File>), String> {
 }
 
 /// All or nothing.
-fn fill(server: &Server, mut rest: BufReader<File>) -> Result<(), String> {
+fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
     let database = server.config.get_dbname().unwrap_or("postgres").to_owned();
     let mut child = program("pg_restore", server)?
         .args(["--single-transaction", "--exit-on-error", "--no-privileges", "--dbname", &database])
@@ -89,6 +114,19 @@ fn fill(server: &Server, mut rest: BufReader<File>) -> Result<(), String> {
     drop(input);
     went_well("pg_restore", child.wait_with_output())?;
     copied.map(|_| ()).map_err(|error| format!("reading the file: {error}"))
+}
+
+/// From one server to the other, without a file between them.
+fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
+    let mut dump = program("pg_dump", from)?
+        .args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)])
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("pg_dump could not be started: {error}"))?;
+    let output = dump.stdout.take().expect("the pipe was asked for");
+    let filled = fill(to, output);
+    went_well("pg_dump", dump.wait_with_output())?;
+    filled
 }
 
 fn program(name: &str, server: &Server) -> Result<Command, String> {

@@ -1,6 +1,7 @@
 //! The house: the list of wings, the gateway's own routes, configuration, starting and stopping. No rule and no
 //! SQL of the library stands here.
 
+mod admin;
 pub mod administrator;
 mod background;
 mod carry;

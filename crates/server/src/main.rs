@@ -4,6 +4,7 @@ use carrel_server::laboratory::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
 use carrel_server::{config, demo, outside, serve};
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -23,7 +24,7 @@ enum Command {
     Serve(config::Settings),
     /// Serve a sample library with users, works and rules, for trying things out.
     Demo(config::Settings),
-    /// Make, show, dump, restore and drop tenants.
+    /// Make, show, dump, restore, move and drop tenants.
     Tenant {
         #[command(subcommand)]
         command: TenantCommand,
@@ -86,6 +87,8 @@ fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
+        // Colors are for people; a log file has none.
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         // Who has closed our standard error is not interested; that is no reason to end.
         .log_internal_errors(false)

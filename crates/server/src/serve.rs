@@ -69,6 +69,11 @@ pub fn app(library: &Arc<Library>) -> Arc<App> {
 /// `carrel serve`.
 pub async fn serve(settings: Resolved) -> Result<(), String> {
     let house = unless_stopped(open(&settings)).await?;
+    if house.library.tenants().is_empty() && !settings.manner.makes_tenants {
+        tracing::info!(
+            "no tenant yet: 'carrel tenant create ID --admin NAME' makes one, also beside this server"
+        );
+    }
     listen(&settings, &house, |_| {}).await?;
     stop(house).await;
     Ok(())

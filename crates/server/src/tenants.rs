@@ -1,4 +1,4 @@
-//! `carrel tenant create | list | upgrade | dump | restore | drop`: tenants from the command line, without a running server.
+//! `carrel tenant create | list | upgrade | dump | restore | move | drop`: tenants from the command line, without a running server.
 //!
 //! A tenant's first administrator comes to be here, with a password of the operator's choice; there is no
 //! default one.
@@ -52,6 +52,15 @@ pub enum TenantCommand {
     /// Make the tenant that a file of `carrel tenant dump` holds, with all its data.
     Restore {
         file: PathBuf,
+        #[command(flatten)]
+        settings: Box<Settings>,
+    },
+    /// Carry a tenant to another PostgreSQL and drop it here, all or nothing. Desks only read while it is under way.
+    Move {
+        id: String,
+        /// Address of the other PostgreSQL, as for --database.
+        #[arg(long)]
+        to: String,
         #[command(flatten)]
         settings: Box<Settings>,
     },
@@ -112,6 +121,13 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
             println!("{}", done?);
             Ok(())
         }
+        TenantCommand::Move { id, to, settings } => {
+            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = serve::unless_stopped(carry::move_to(&house, &id, &to)).await;
+            serve::stop(house).await;
+            println!("{}", done?);
+            Ok(())
+        }
         TenantCommand::Drop { id, yes, settings } => {
             if !yes {
                 return Err(format!("this deletes all data of tenant '{id}': say --yes if that is meant"));
@@ -135,6 +151,8 @@ async fn tidy(house: &serve::House, id: Option<&str>) -> Result<Vec<String>, Str
             lines.push(format!("tenant '{}' is up to date", tenant.id));
             let told = house.library.tidy_tenant(&tenant).await.map_err(|failure| failure.to_string())?;
             lines.extend(told.into_iter().map(|line| format!("  {line}")));
+            let built = house.library.build_missing_indexes(&tenant).await;
+            lines.push(format!("  indexes: {}", built.map_err(|failure| failure.to_string())?));
         }
     }
     match (id, lines.is_empty()) {

@@ -20,6 +20,7 @@ pub fn router() -> Router {
     crate::outside::connect(&mut router);
     crate::gateway::connect(&mut router);
     crate::background::connect(&mut router);
+    crate::admin::connect(&mut router);
     let wings = wings();
     for wing in &wings {
         (wing.routes)(&mut router);

@@ -28,10 +28,13 @@ pub struct Plan {
     pub script: String,
     /// Kind, table, name, definition.
     pub made: Vec<[String; 4]>,
+    /// Indexes were left for later.
+    pub has_more: bool,
 }
 
-/// Adds what is missing and makes again what is defined otherwise.
-pub fn plan(parts: &[Part], made: &Made) -> Plan {
+/// Adds what is missing and makes again what is defined otherwise. Indexes of large tables that guard nothing are left
+/// for later, so that nobody who writes has to wait for them.
+pub fn plan(parts: &[Part], made: &Made, large: &[String]) -> Plan {
     let mut plan = Plan::default();
     // With a column go its indexes and references.
     let mut remade: HashSet<&str> = HashSet::new();
@@ -43,11 +46,17 @@ pub fn plan(parts: &[Part], made: &Made) -> Plan {
         };
         let key = (part.kind.name().to_owned(), part.table.to_owned(), part.name.clone());
         let known = made.get(&key);
+        let can_wait = part.kind == PartKind::Index
+            && large.iter().any(|table| table == part.table)
+            && !part.make.starts_with("CREATE UNIQUE");
         if known.is_some_and(|known| *known == definition) {
             let goes_with_a_column = matches!(part.kind, PartKind::Reference | PartKind::Index);
             if !(goes_with_a_column && remade.contains(part.table)) {
                 continue;
             }
+        } else if can_wait {
+            plan.has_more = true;
+            continue;
         } else if known.is_some() {
             plan.script.push_str(&drop_of(part.kind, part.table, &part.name));
             if part.kind == PartKind::Column {
@@ -135,7 +144,7 @@ mod tests {
     }
 
     fn after(parts: &[Part]) -> Made {
-        let made = plan(parts, &Made::new()).made;
+        let made = plan(parts, &Made::new(), &[]).made;
         made.into_iter().map(|[kind, table, name, definition]| ((kind, table, name), definition)).collect()
     }
 
@@ -149,29 +158,41 @@ mod tests {
 
     #[test]
     fn what_is_as_declared_is_left_alone() {
-        assert_eq!(plan(&old(), &after(&old())), Plan::default());
+        assert_eq!(plan(&old(), &after(&old()), &[]), Plan::default());
     }
 
     #[test]
     fn what_is_missing_is_added() {
         let mut new = old();
         new.push(part(PartKind::Index, "loan_status_value", "INDEX status"));
-        assert_eq!(plan(&new, &after(&old())).script, "INDEX status;\n");
+        assert_eq!(plan(&new, &after(&old()), &[]).script, "INDEX status;\n");
     }
 
     #[test]
     fn an_index_that_is_defined_otherwise_is_made_again() {
         let mut new = old();
         new[2].make = "INDEX upper(user_id)".into();
-        let script = plan(&new, &after(&old())).script;
+        let script = plan(&new, &after(&old()), &[]).script;
         assert_eq!(script, "DROP INDEX IF EXISTS loan_user_id_ref;\nINDEX upper(user_id);\n");
+    }
+
+    #[test]
+    fn an_index_of_a_large_table_is_left_for_later_and_a_guard_is_not() {
+        let mut new = old();
+        new[2].make = "INDEX upper(user_id)".into();
+        new.push(part(PartKind::Index, "loan_status_value", "INDEX status"));
+        let large = ["loan".to_owned()];
+        let left = plan(&new, &after(&old()), &large);
+        assert_eq!((left.script.as_str(), left.has_more, left.made.len()), ("", true, 0));
+        new.push(part(PartKind::Index, "loan_item_id_key", "CREATE UNIQUE INDEX item"));
+        assert_eq!(plan(&new, &after(&old()), &large).script, "CREATE UNIQUE INDEX item;\n");
     }
 
     #[test]
     fn with_a_column_its_indexes_are_made_again() {
         let mut new = old();
         new[1].make = "ADD other user_id".into();
-        let script = plan(&new, &after(&old())).script;
+        let script = plan(&new, &after(&old()), &[]).script;
         assert_eq!(
             script,
             "ALTER TABLE loan DROP COLUMN IF EXISTS user_id;\nADD other user_id;\nINDEX user_id;\n"

@@ -1,7 +1,7 @@
 //! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
 
 use super::{Entry, Library, RELEASE, Tenant, is_tenant_id, schema_of};
-use crate::database::{Flight, Work, failure};
+use crate::database::{Connection, Flight, Work, failure};
 use crate::jobs;
 use crate::record_store::upgrade;
 use carrel_records::Failure;
@@ -174,16 +174,56 @@ impl Library {
     pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
         let _one_at_a_time = self.making.lock().await;
         let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
-        self.tenants.write().expect("no holder of this lock panics").remove(id);
-        tenant.pools.close();
+        let connection = self.platform.get().await?;
+        self.let_go(&tenant);
+        self.drop_schema(connection, &tenant, "BEGIN").await?;
+        Ok(true)
+    }
+
+    /// Drops the tenant once its data have been carried elsewhere; where that fails, it stays as it is. Meanwhile
+    /// everybody reads, and who writes is asked to try again, so that nothing is written that was not carried.
+    pub async fn give_away(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        carry: impl Future<Output = Result<(), String>>,
+    ) -> Result<(), Failure> {
+        let _one_at_a_time = self.making.lock().await;
         let schema = &tenant.schema;
         let connection = self.platform.get().await?;
+        let held = format!(
+            "BEGIN; SET LOCAL lock_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = 0;
+             DO $$ DECLARE name text; BEGIN
+                 FOR name IN SELECT relname FROM pg_class
+                     WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r' ORDER BY relname
+                 LOOP EXECUTE format('LOCK TABLE {schema}.%I IN EXCLUSIVE MODE', name); END LOOP;
+             END $$"
+        );
+        let carried = match connection.client().batch_execute(&held).await {
+            Ok(()) => carry.await.map_err(Failure::Invalid),
+            Err(error) => Err(failure(error, "keeping others from writing to the tenant")),
+        };
+        if let Err(failure) = carried {
+            let _ = connection.client().batch_execute("ROLLBACK").await;
+            return Err(failure);
+        }
+        self.let_go(tenant);
+        self.drop_schema(connection, tenant, "SELECT 1").await
+    }
+
+    fn let_go(&self, tenant: &Tenant) {
+        self.tenants.write().expect("no holder of this lock panics").remove(&tenant.id);
+        tenant.pools.close();
+    }
+
+    /// Ends a transaction with the tenant's end in it; `first` begins it where none is open.
+    async fn drop_schema(&self, connection: Connection, tenant: &Tenant, first: &str) -> Result<(), Failure> {
+        let (id, schema) = (&tenant.id, &tenant.schema);
         let dropped = connection
             .client()
             // Together, so that another node finds either the tenant or none. The id holds only letters, digits
             // and underscores.
             .batch_execute(&format!(
-                "BEGIN; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
+                "{first}; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
             ))
             .await;
         if let Err(error) = dropped {
@@ -202,7 +242,7 @@ impl Library {
             tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
         }
         tracing::info!(tenant = id, "tenant {id} was dropped");
-        Ok(true)
+        Ok(())
     }
 
     /// Deletes all records of a tenant and leaves its tables, in one round trip.

@@ -1,5 +1,6 @@
 //! Making a tenant's tables, and bringing them up to date.
 
+use super::indexes::{large_tables, wanted_soon};
 use super::{Library, RELEASE, Tenant, schema_of};
 use crate::database::failure;
 use crate::record_store::{ddl, upgrade};
@@ -15,7 +16,9 @@ impl Library {
             client.batch_execute(&self.opening(id)).await?;
             let made = read_made(client).await?;
             let parts = ddl::parts(&self.records, lenient);
-            let mut plan = upgrade::plan(&parts, &made);
+            // A suite's tenant has no work in the background.
+            let large = if lenient { Vec::new() } else { large_tables(client).await? };
+            let mut plan = upgrade::plan(&parts, &made, &large);
             let mut script = String::new();
             for step in self.wings.iter().flat_map(|wing| wing.steps) {
                 let key = (upgrade::STEP.to_owned(), String::new(), step.name.to_owned());
@@ -48,18 +51,26 @@ impl Library {
                     &[&column(0), &column(1), &column(2), &column(3)],
                 )
                 .await?;
-            client.batch_execute("COMMIT").await
+            client.batch_execute("COMMIT").await?;
+            Ok(plan.has_more)
         };
-        if let Err(error) = done.await {
-            let _ = client.batch_execute("ROLLBACK").await;
-            return Err(failure(error, "making the tenant's tables"));
-        }
+        let has_more = match done.await {
+            Ok(has_more) => has_more,
+            Err(error) => {
+                let _ = client.batch_execute("ROLLBACK").await;
+                return Err(failure(error, "making the tenant's tables"));
+            }
+        };
         connection
             .query(
                 "UPDATE platform.tenant SET declarations = $2, release = $3 WHERE id = $1",
                 vec![id.into(), self.declarations().into(), RELEASE.into()],
             )
             .await?;
+        drop(connection);
+        if has_more {
+            wanted_soon(self, id).await?;
+        }
         Ok(())
     }
 

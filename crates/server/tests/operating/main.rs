@@ -5,5 +5,6 @@ mod database_tls;
 mod https;
 mod program;
 mod replicas;
+mod statistics;
 mod stopping;
 mod tenants;

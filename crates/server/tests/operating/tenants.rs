@@ -1,7 +1,7 @@
 //! Tenants from the command line: made, written to a file, dropped, and restored elsewhere.
 
 use crate::program::{ADMIN, PASSWORD, Program, TENANT, carrel, carrel_refused, carrel_said, library_data};
-use carrel_testkit::Scratch;
+use carrel_testkit::{OwnPostgres, Scratch};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,6 +36,54 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
     admin.post("/groups", &json!({"group": "Deckhands"})).await.expect(201);
     let jobs = admin.get("/admin/jobs").await.expect(200);
     assert!(jobs["totalRecords"].as_u64() > Some(0), "its work in the background goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not_carried() {
+    let here = library_data("moved");
+    let from = here.folder.to_string_lossy().into_owned();
+    let there = OwnPostgres::start(&here.folder, "other", "");
+    let to = there.by_network("postgres");
+    let program = Program::serve(&here.folder, &["--data", &from]);
+    let admin = program.admin().await;
+    // A desk that works on while the tenant moves.
+    let desk = tokio::spawn(async move {
+        let mut acknowledged = 0;
+        for number in 0.. {
+            let reply = admin.post("/groups", &json!({"group": format!("Crew {number}")})).await;
+            match reply.status {
+                201 => acknowledged += 1,
+                503 => {}
+                400 => {
+                    assert_eq!(reply.text(), "No such Tenant harbor", "after the move");
+                    return acknowledged;
+                }
+                other => panic!("{other}: {}", reply.text()),
+            }
+        }
+        acknowledged
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let told = tokio::task::spawn_blocking({
+        let (from, to) = (from.clone(), to.clone());
+        move || carrel_said(&["tenant", "move", TENANT, "--to", &to, "--data", &from])
+    });
+    let told = told.await.expect("the command does not panic");
+    assert!(told.contains("'harbor' has moved"), "{told}");
+    let acknowledged = desk.await.expect("the desk is told what it can understand");
+    assert!(acknowledged > 0, "the desk worked before");
+    let looker = there.connect("postgres").await;
+    let row = looker
+        .query_one("SELECT count(*) FROM library_harbor.groups WHERE doc->>'group' LIKE 'Crew %'", &[])
+        .await
+        .expect("the tenant is there");
+    assert_eq!(row.get::<_, i64>(0), acknowledged, "all that was acknowledged was carried");
+    let other_folder = Scratch::named("moved-there");
+    std::fs::create_dir_all(&other_folder.folder).expect("a folder can be made");
+    Program::serve(&other_folder.folder, &["--database", &to]).admin().await.get("/groups").await.expect(200);
+
+    let again = carrel_refused(&["tenant", "move", TENANT, "--to", &to, "--data", &from]);
+    assert!(again.contains("there is no tenant"), "{again}");
 }
 
 #[test]

@@ -112,6 +112,18 @@ impl Running {
         panic!("PostgreSQL did not come back within 30 seconds\n{}", self.last_words());
     }
 
+    /// Commits are acknowledged some seconds before they reach the disk.
+    pub async fn makes_commits_lazy(&self) {
+        let database = self.database().await;
+        for statement in [
+            "ALTER SYSTEM SET synchronous_commit = off",
+            "ALTER SYSTEM SET wal_writer_delay = '10s'",
+            "SELECT pg_reload_conf()",
+        ] {
+            database.batch_execute(statement).await.expect("settings can be changed");
+        }
+    }
+
     pub fn server_is_alive(&mut self) -> bool {
         matches!(self.server.try_wait(), Ok(None))
     }

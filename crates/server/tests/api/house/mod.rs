@@ -3,9 +3,11 @@
 mod fuzzed_queries;
 mod habits;
 mod health;
+mod index_builds;
 mod indexes;
 mod long_lists;
 mod nonsense;
+mod operators;
 mod routes;
 mod tenants;
 mod upgrade;

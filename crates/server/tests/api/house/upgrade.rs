@@ -90,7 +90,7 @@ async fn a_new_column_a_new_index_and_a_new_table_come_without_loss() {
         "rows stay, the new column is filled, the step was taken"
     );
     let index = "SELECT count(*) FROM pg_indexes WHERE tablename = 'shelf_mark' AND schemaname = current_schema()
-                 AND (indexname = 'shelf_mark_group_id_name_key' OR indexdef NOT LIKE '%lower%' AND indexname = 'shelf_mark_name_value')";
+                 AND (indexname = 'shelf_mark_group_id_name_key' OR indexdef NOT LIKE '%folded%' AND indexname = 'shelf_mark_name_value')";
     assert_eq!(
         count(&database, index).await,
         2,

@@ -1,0 +1,181 @@
+//! Indexes of large tables, built while desks work: at start an upgrade leaves them out, and a job makes them.
+//!
+//! An index that is declared otherwise now is built beside the old one and takes its name in the end. What a dead node
+//! has left half-built is dropped and begun anew. A lock of the session keeps two programs apart.
+
+use super::{Library, Tenant, schema_of};
+use crate::database::failure;
+use crate::jobs::{self, Job};
+use crate::record_store::ddl;
+use crate::record_store::upgrade::{self, Made};
+use carrel_records::Failure;
+use std::time::Duration;
+use tokio_postgres::{Client, Error};
+
+/// Tables below this size are done in the blink of an eye, with their transaction.
+const LARGE: i64 = 16 * 1024 * 1024;
+
+/// The job that builds what is missing.
+pub static INDEX_BUILDS: Job = Job {
+    name: "index-builds",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(6 * 3600),
+    run: |run| Box::pin(async move { run.library.build_missing_indexes(&run.tenant).await }),
+};
+
+/// An index that is declared and does not stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MissingIndex {
+    pub name: String,
+    pub table: String,
+    /// How much of its table was read, in percent, while it is being built.
+    pub percent: Option<f64>,
+    make: String,
+    definition: String,
+}
+
+impl MissingIndex {
+    /// Under what name it is built.
+    fn new_name(&self) -> String {
+        // PostgreSQL cuts names at 63 bytes; an index's name is ASCII.
+        format!("{}_new", &self.name[..self.name.len().min(59)])
+    }
+}
+
+impl Library {
+    /// Declared indexes of the tenant that are not there, or that a break has left unusable.
+    pub async fn missing_indexes(&self, tenant: &Tenant) -> Result<Vec<MissingIndex>, Failure> {
+        let connection = self.platform.get().await?;
+        self.missing(connection.client(), tenant)
+            .await
+            .map_err(|error| failure(error, "looking for missing indexes"))
+    }
+
+    /// Builds them one after the other, without keeping anybody from writing; tells what was done.
+    pub async fn build_missing_indexes(&self, tenant: &Tenant) -> Result<String, Failure> {
+        let connection = self.platform.get().await?;
+        let built = self.build(connection.client(), tenant).await;
+        // Its role and its lock are this work's own.
+        connection.discard();
+        let built = built.map_err(|(doing, error)| failure(error, &doing))?;
+        Ok(match built {
+            None => "another program builds them".to_owned(),
+            Some(0) => "all indexes stand".to_owned(),
+            Some(number) => format!("{number} built"),
+        })
+    }
+
+    async fn missing(&self, client: &Client, tenant: &Tenant) -> Result<Vec<MissingIndex>, Error> {
+        let schema = &tenant.schema;
+        let rows =
+            client.query(&format!("SELECT kind, on_table, name, definition FROM {schema}.made"), &[]).await?;
+        let made: Made = rows.iter().map(|row| ((row.get(0), row.get(1), row.get(2)), row.get(3))).collect();
+        let rows = client
+            .query(
+                "SELECT relname::text, indisvalid,
+                     (SELECT round(100.0 * blocks_done / nullif(blocks_total, 0), 1)::float8
+                      FROM pg_stat_progress_create_index AS progress WHERE progress.index_relid = pg_class.oid)
+                 FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid
+                 WHERE relnamespace = to_regnamespace($1)",
+                &[schema],
+            )
+            .await?;
+        let state = |name: &str| rows.iter().find(|row| row.get::<_, &str>(0) == name);
+        let mut missing = Vec::new();
+        for part in ddl::parts(&self.records, tenant.lenient) {
+            if part.kind != ddl::PartKind::Index {
+                continue;
+            }
+            let definition = upgrade::fingerprint(&part.make);
+            let known = made.get(&(part.kind.name().to_owned(), part.table.to_owned(), part.name.clone()));
+            let stands = state(&part.name).is_some_and(|row| row.get(1));
+            if known == Some(&definition) && stands {
+                continue;
+            }
+            let mut index = MissingIndex {
+                name: part.name,
+                table: part.table.to_owned(),
+                percent: None,
+                make: part.make,
+                definition,
+            };
+            index.percent = state(&index.new_name()).and_then(|row| row.get(2));
+            missing.push(index);
+        }
+        Ok(missing)
+    }
+
+    /// How many were built, or nothing where another program is at it.
+    async fn build(&self, client: &Client, tenant: &Tenant) -> Result<Option<usize>, (String, Error)> {
+        let at = |doing: &str| {
+            let doing = doing.to_owned();
+            move |error| (doing, error)
+        };
+        let schema = schema_of(&tenant.id);
+        let row = client
+            .query_one("SELECT pg_try_advisory_lock(hashtext('indexes of ' || $1))", &[&schema])
+            .await
+            .map_err(at("keeping others from building indexes"))?;
+        if !row.get::<_, bool>(0) {
+            return Ok(None);
+        }
+        let missing = self.missing(client, tenant).await.map_err(at("looking for missing indexes"))?;
+        client
+            .batch_execute(&format!(
+                "SET ROLE {schema}; SET search_path TO {schema}, carrel; SET lock_timeout = 0"
+            ))
+            .await
+            .map_err(at("becoming the tenant"))?;
+        for index in &missing {
+            tracing::info!(tenant = tenant.id, "building index {} of tenant {}", index.name, tenant.id);
+            build_one(client, index).await.map_err(at(&format!("building index {}", index.name)))?;
+        }
+        Ok(Some(missing.len()))
+    }
+}
+
+async fn build_one(client: &Client, index: &MissingIndex) -> Result<(), Error> {
+    let (name, new, table) = (&index.name, index.new_name(), &index.table);
+    client.batch_execute(&format!("DROP INDEX CONCURRENTLY IF EXISTS {new}")).await?;
+    let make = index.make.replacen(
+        &format!("INDEX IF NOT EXISTS {name} "),
+        &format!("INDEX CONCURRENTLY {new} "),
+        1,
+    );
+    client.batch_execute(&make).await?;
+    // The planner knows what an expression holds only from the index's own statistics.
+    client.batch_execute(&format!("ANALYZE {table}")).await?;
+    // Dropping the old one waits for those who read by it, and others wait behind: not for long.
+    let exchange = format!(
+        "BEGIN; SET LOCAL lock_timeout = '5s'; DROP INDEX IF EXISTS {name}; ALTER INDEX {new} RENAME TO {name}"
+    );
+    let exchanged = async {
+        client.batch_execute(&exchange).await?;
+        client
+            .execute(
+                "INSERT INTO made (kind, on_table, name, definition) VALUES ('index', $1, $2, $3)
+                 ON CONFLICT (kind, on_table, name) DO UPDATE SET definition = EXCLUDED.definition",
+                &[table, name, &index.definition],
+            )
+            .await?;
+        client.batch_execute("COMMIT").await
+    };
+    exchanged.await
+}
+
+/// The tenant's tables that are too large to be kept from writers while an index is made.
+pub(super) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> {
+    let rows = client
+        .query(
+            "SELECT relname::text FROM pg_class
+             WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > $1",
+            &[&LARGE],
+        )
+        .await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// The job is due at once on whichever node is there.
+pub(super) async fn wanted_soon(library: &Library, id: &str) -> Result<(), Failure> {
+    jobs::soon(&library.platform().await?, id, INDEX_BUILDS.name).await
+}

@@ -1,0 +1,17 @@
+//! Indexes that are declared and do not stand yet; the job `index-builds` makes them.
+
+use carrel_platform::{Answer, Call};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+
+pub async fn list(call: Call) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let missing: Vec<Value> = call
+        .library
+        .missing_indexes(tenant)
+        .await?
+        .iter()
+        .map(|index| json!({"index": index.name, "table": index.table, "percentBuilt": index.percent}))
+        .collect();
+    Ok(Answer::json(&json!({"missing": missing, "totalRecords": missing.len()})))
+}

@@ -1,0 +1,56 @@
+//! The tenant's statements that have taken most time, where PostgreSQL's `pg_stat_statements` counts them.
+
+use carrel_platform::{Answer, Call};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+
+/// What is shown where nothing is counted.
+const HOW_TO_COUNT: &str = "Add pg_stat_statements to shared_preload_libraries, start PostgreSQL again, and run CREATE EXTENSION pg_stat_statements in this database.";
+
+pub async fn list(call: Call) -> Result<Answer, Failure> {
+    let limit = call.query.number("limit", 20, 1, 500)?;
+    let schema = &call.tenant()?.schema;
+    let connection = call.library.platform().await?;
+    let place = connection
+        .query(
+            "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+             WHERE extname = 'pg_stat_statements' AND 'pg_stat_statements' = ANY(
+                 string_to_array(replace(current_setting('shared_preload_libraries'), ' ', ''), ','))",
+            vec![],
+        )
+        .await?;
+    let Some(place) = place.first().map(|row| row.get::<_, String>(0)) else {
+        return Ok(Answer::json(&json!({"statements": [], "totalRecords": 0, "reason": HOW_TO_COUNT})));
+    };
+    // The texts hold `$1` for values, so nothing of a patron's stands in them. What made the tables is no news.
+    let rows = connection
+        .query(
+            format!(
+                "SELECT query, calls, total_exec_time, mean_exec_time, max_exec_time, rows, shared_blks_hit,
+                     shared_blks_read
+                 FROM {place}.pg_stat_statements
+                 WHERE userid = (SELECT oid FROM pg_roles WHERE rolname = $1)
+                     AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+                     AND query ~* '^ *(SELECT|WITH|INSERT|UPDATE|DELETE)'
+                 ORDER BY total_exec_time DESC LIMIT $2"
+            ),
+            vec![schema.as_str().into(), (limit as i64).into()],
+        )
+        .await?;
+    let statements: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "statement": row.get::<_, String>(0),
+                "calls": row.get::<_, i64>(1),
+                "totalMilliseconds": row.get::<_, f64>(2),
+                "meanMilliseconds": row.get::<_, f64>(3),
+                "longestMilliseconds": row.get::<_, f64>(4),
+                "rows": row.get::<_, i64>(5),
+                "blocksInMemory": row.get::<_, i64>(6),
+                "blocksRead": row.get::<_, i64>(7),
+            })
+        })
+        .collect();
+    Ok(Answer::json(&json!({"statements": statements, "totalRecords": statements.len()})))
+}

@@ -1,0 +1,34 @@
+//! A PostgreSQL that counts statements: the slow ones are shown to operators.
+
+use crate::program::{ADMIN, Program, TENANT, carrel_said};
+use carrel_testkit::{OwnPostgres, Scratch};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tenants_statements_that_took_most_time_are_shown() {
+    let scratch = Scratch::named("statistics");
+    let settings = "shared_preload_libraries = 'pg_stat_statements'";
+    let postgres = OwnPostgres::start(&scratch.folder, "counting", settings);
+    let looker = postgres.connect("postgres").await;
+    looker.batch_execute("CREATE EXTENSION pg_stat_statements").await.expect("the extension is there");
+    let address = postgres.by_network("postgres");
+    carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
+    let program = Program::serve(&scratch.folder, &["--database", &address]);
+    let admin = program.admin().await;
+    for _ in 0..7 {
+        admin.get("/groups?query=group==\"a secret name\"").await.expect(200);
+    }
+    let shown = admin.get("/admin/slow-statements?limit=500").await.expect(200);
+    let statements = shown["statements"].as_array().expect("a list");
+    let of_groups = statements.iter().find(|one| {
+        one["statement"].as_str().is_some_and(|text| text.contains("groups")) && one["calls"] == 7
+    });
+    let texts: Vec<&str> = statements.iter().filter_map(|one| one["statement"].as_str()).collect();
+    assert!(of_groups.is_some(), "{texts:#?}");
+    assert!(
+        texts.iter().all(|text| !text.contains("CREATE ")),
+        "what made the tables is not shown: {texts:#?}"
+    );
+    assert!(!shown.to_string().contains("a secret name"), "values are not shown");
+    let times: Vec<f64> = statements.iter().filter_map(|one| one["totalMilliseconds"].as_f64()).collect();
+    assert!(times.is_sorted_by(|one, next| one >= next), "the slowest first: {times:?}");
+}
