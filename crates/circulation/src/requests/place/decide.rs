@@ -216,10 +216,14 @@ fn placed(
     book: &Rulebook,
     target: Option<&Candidate>,
 ) -> Result<Placed, Failure> {
-    let id = order.id("id").unwrap_or(asking.request_id);
+    let sent = order.id("id");
+    let id = sent.unwrap_or(asking.request_id);
     let mut document = order.document.clone();
     without_related(&mut document);
-    document.insert("id".into(), id.to_string().into());
+    // What is no id is left for the stored record's shape to refuse.
+    if sent.is_some() || order.text("id").is_none() {
+        document.insert("id".into(), id.to_string().into());
+    }
     document.insert("status".into(), status(&order.document)?.into());
     expiration_at_end_of_day(&mut document, &book.zone);
     if let Some(target) = target {

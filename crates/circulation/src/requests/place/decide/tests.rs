@@ -416,3 +416,11 @@ fn a_page_of_a_title_names_the_copy_that_will_be_fetched() {
     let hold = placed(&out(), &asks_for_title("Hold"), true);
     assert!(hold.item.is_none() && !hold.document.contains_key("itemId"));
 }
+
+#[test]
+fn a_request_keeps_its_own_id_or_gets_one_and_what_is_no_id_is_not_replaced() {
+    let id = |sent: Value| placed(&out(), &asks(json!({"id": sent})), false).document["id"].clone();
+    assert_eq!(id(json!(OTHER_BOOK)), json!(OTHER_BOOK));
+    assert_eq!(id(Value::Null), json!(clerk().request_id));
+    assert_eq!(id(json!("abc")), json!("abc"));
+}
