@@ -232,16 +232,19 @@ pub fn hold(flight: &mut Flight, queue: Uuid) {
     hold_those(flight, "SELECT $1::uuid", vec![queue.into()]);
 }
 
-/// Adds the statement that holds the queues whose ids a SELECT gives, in the order of their ids, as all do who hold
-/// several; its rows are the ids that the SELECT gave then, before any waiting. It makes a queue's row, or locks the
+/// SQL that holds the queues of the rows `wanted`, which are ids in their order. It makes a queue's row, or locks the
 /// one that is there, which PostgreSQL does also where the condition of the update says no.
+pub const HOLD_WANTED: &str = "INSERT INTO request_queue (id) SELECT id FROM wanted
+     ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false";
+
+/// Adds the statement that holds the queues whose ids a SELECT gives, in the order of their ids, as all do who hold
+/// several; its rows are the ids that the SELECT gave then, before any waiting.
 pub fn hold_those(flight: &mut Flight, which: &str, binds: Vec<Bind>) -> usize {
     flight.add(
         format!(
             "WITH wanted AS MATERIALIZED (
                  SELECT DISTINCT q.id FROM ({which}) q (id) WHERE q.id IS NOT NULL ORDER BY q.id),
-             held AS (INSERT INTO request_queue (id) SELECT id FROM wanted
-                 ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false)
+             held AS ({HOLD_WANTED})
              SELECT id FROM wanted"
         ),
         binds,

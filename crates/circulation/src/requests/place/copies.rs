@@ -6,7 +6,7 @@
 
 use super::Order;
 use super::facts::{Facts, Way, Which, candidates, lock, read};
-use crate::desk::queue;
+use crate::desk::queue::{self, HOLD_WANTED};
 use crate::patron_blocks::Action;
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
@@ -44,8 +44,9 @@ pub(super) struct Looked {
 /// transaction, as the statements of a flight do not hear of each other.
 pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
 
-/// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, and
-/// keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are available.
+/// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, holds
+/// their queues and keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are
+/// available.
 static CHOOSE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH copy AS MATERIALIZED (
@@ -55,7 +56,7 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
          FROM holdings_record JOIN item ON item.holdings_record_id = holdings_record.id
          JOIN item_state ON item_state.item_id = item.id
          WHERE holdings_record.instance_id = $1),
-     best AS (
+     best AS MATERIALIZED (
          (SELECT id, is_here FROM copy WHERE is_here ORDER BY is_served DESC, made, id LIMIT $3)
          UNION ALL
          (SELECT copy.id, is_here FROM copy
@@ -64,7 +65,9 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
           LEFT JOIN loan ON loan.item_id = copy.id AND loan.{OPEN}
           WHERE NOT is_here
           ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
-         LIMIT $3)
+         LIMIT $3),
+     wanted AS MATERIALIZED (SELECT id FROM best ORDER BY id),
+     held AS ({HOLD_WANTED})
      SELECT count(*) FILTER (WHERE is_here),
          set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best"
     )
@@ -97,7 +100,6 @@ pub(super) async fn gather(
         queue::hold_those(&mut flight, "SELECT $1::uuid", vec![instance.clone()]);
         let chosen =
             flight.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
-        queue::hold_those(&mut flight, &format!("SELECT unnest({CHOSEN})"), vec![]);
         flight.add(lock(Which::Chosen, true), vec![]);
         let facts = flight
             .add(way.around(), vec![requester, order.id("proxyUserId").into(), instance.clone(), instance]);
@@ -115,9 +117,9 @@ pub(super) async fn gather(
         }
         let facts = read(row, landed.rows(copies), way.counts.then_some(&**book))?;
         let were_here: i64 = landed.first(chosen).map_or(0, |row| row.get(0));
-        let are_here = facts.candidates.iter().filter(|copy| copy.item.status == "Available").count();
-        // Somebody else took a copy between choice and lock: another one may be here.
-        if (are_here as i64) < were_here {
+        let is_here = facts.candidates.iter().any(|copy| copy.item.status == "Available");
+        // Others took all that was chosen between choice and lock: another copy may be here.
+        if were_here > 0 && !is_here {
             continue;
         }
         let more = facts.candidates.len() as i64 == look.most();

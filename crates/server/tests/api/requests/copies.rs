@@ -118,3 +118,25 @@ async fn readers_who_ask_at_once_get_a_copy_each() {
         assert_eq!(item["status"]["name"], "Paged");
     }
 }
+
+#[tokio::test]
+async fn copies_that_are_lent_between_choice_and_lock_are_left_for_another_one() {
+    let library = library().await;
+    let copies = copies(&library, 4).await;
+    let reader = library.patron().await;
+    // A desk has the first copies in hand; the reader's choice falls on them and waits.
+    let database = library.library.database().await;
+    database.batch_execute("BEGIN").await.expect("a transaction");
+    let lend = "UPDATE item_state SET status = 'Checked out' WHERE item_id = $1";
+    for copy in &copies[..3] {
+        database.execute(lend, &[&copy.id]).await.expect("lent");
+    }
+    let asking = asks_for_whatever_copy(&library, &copies[0], reader.id);
+    let lending = async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        database.batch_execute("COMMIT").await.expect("committed");
+    };
+    let (asked, ()) = futures_util::future::join(asking, lending).await;
+    let request = asked.expect(201);
+    assert_eq!((item_of(&request), &request["requestType"]), (copies[3].id.to_string(), &json!("Page")));
+}

@@ -210,3 +210,21 @@ async fn a_queue_in_another_order() {
     let refused = library.admin().post(&path, &order(&[three, one, two])).await;
     assert_eq!(refused.refusals(), ["Refuse to reorder request queue, TLR feature status is ENABLED."]);
 }
+
+#[tokio::test]
+async fn who_gets_a_copy_goes_ahead_of_those_who_wait_for_another_one() {
+    let library = LendingLibrary::open().await;
+    library.takes_title_requests().await;
+    let book = library.book().await;
+    let other = library.copy_of(&book).await;
+    for copy in [&book, &other] {
+        library.check_out(copy, &library.patron().await).await.expect(201);
+    }
+    let (patient, flexible) = (library.patron().await, library.patron().await);
+    placed(&library.asks_for(&other, &patient, "Hold", library.main_desk).await);
+    placed(&library.asks_for_title(&book, &flexible, "Hold", library.main_desk).await);
+    library.check_in(&book, library.main_desk).await.expect(200);
+    let queue = library.queue_of_title(&book).await;
+    assert_eq!((waiting(&queue), positions(&queue)), (vec![flexible.id, patient.id], vec![1, 2]));
+    assert_eq!(queue[0]["status"], "Open - Awaiting pickup");
+}
