@@ -2,6 +2,7 @@
 
 mod batches;
 mod holdings;
+mod hrids;
 mod instances;
 mod items;
 mod marks;
