@@ -23,6 +23,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("GET", "/patron-action-session-storage/expired-session-patron-ids"),
 ];
 
+/// Described by FOLIO, and answered by none of its modules.
+const NOT_ALLOWED: &[(&str, &str)] =
+    &[("GET", "/patron/account"), ("PUT", "/patron/account/by-email/{email}")];
+
 /// Pages for people, and other answers that are no JSON.
 const NO_JSON: &[(&str, &str)] = &[
     ("/", "text/html; charset=utf-8"),
@@ -49,9 +53,13 @@ pub fn told(place: &Place, answered: Option<Value>, record: Option<&'static Reco
         (_, Some((_, kind))) => {
             json!({"description": "Done", "content": {*kind: {"schema": {"type": "string"}}}})
         }
-        (Some(schema), None) => {
+        (Some(schema), None) if record.is_some() => {
             json!({"description": "Done", "content": {"application/json": {"schema": schema}}})
         }
+        // Some rooms say it in plain text.
+        (Some(schema), None) => json!({"description": "Done", "content": {
+            "application/json": {"schema": schema}, "text/plain": {"schema": {"type": "string"}},
+        }}),
         (None, None) => json!({"description": "Done"}),
     };
     for status in successes(method, path, record) {
@@ -59,6 +67,9 @@ pub fn told(place: &Place, answered: Option<Value>, record: Option<&'static Reco
     }
     if path.contains('{') || path == "/consortia" {
         answers["404"] = failure("There is no such record");
+    }
+    if NOT_ALLOWED.contains(&(method, path)) {
+        answers["405"] = failure("FOLIO describes this route and does not answer it");
     }
     let takes_a_body = matches!(method, "POST" | "PUT" | "PATCH");
     if takes_a_body {
@@ -88,7 +99,7 @@ fn successes(method: &str, path: &str, record: Option<&RecordType>) -> &'static 
         ("GET", _) => &["200"],
         ("POST", Some(_)) => &["201"],
         ("PUT" | "DELETE", Some(_)) => &["204"],
-        _ => &["2XX"],
+        _ => &["2XX", "204"],
     }
 }
 
