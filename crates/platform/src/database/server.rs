@@ -215,7 +215,7 @@ mod tests {
     fn what_is_said_about_tls_is_taken_out_of_an_address() {
         for text in [
             "postgresql://carrel:a%26b@db/x?sslmode=verify-full&connect_timeout=3&sslrootcert=/etc/my%20root.crt",
-            r"host=db sslmode = verify-full user=carrel sslrootcert='/etc/my root.crt' password='it''s\'",
+            r"host=db sslmode = verify-full user=carrel sslrootcert='/etc/my root.crt' password='it\'s'",
         ] {
             let (rest, ssl) = without_ssl(text).unwrap_or_else(|words| panic!("{text}: {words}"));
             assert_eq!(ssl.mode.as_deref(), Some("verify-full"), "{text}");

@@ -7,21 +7,31 @@ use serde_json::{Value, json};
 /// What is shown where nothing is counted.
 const HOW_TO_COUNT: &str = "Add pg_stat_statements to shared_preload_libraries, start PostgreSQL again, and run CREATE EXTENSION pg_stat_statements in this database.";
 
+/// What is shown where the user of the database may not see what tenants' roles have done.
+const HOW_TO_SEE: &str =
+    "GRANT pg_read_all_stats to the user of --database: the statements are those of the tenant's role.";
+
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let limit = call.query.number("limit", 20, 1, 500)?;
     let schema = &call.tenant()?.schema;
     let connection = call.library.platform().await?;
     let place = connection
         .query(
-            "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
-             WHERE extname = 'pg_stat_statements' AND 'pg_stat_statements' = ANY(
-                 string_to_array(replace(current_setting('shared_preload_libraries'), ' ', ''), ','))",
+            // Its own setting is there only where it is loaded; which libraries are is not for everybody to know.
+            "SELECT quote_ident(nspname), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+             FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+             WHERE extname = 'pg_stat_statements' AND current_setting('pg_stat_statements.track', true) IS NOT NULL",
             vec![],
         )
         .await?;
-    let Some(place) = place.first().map(|row| row.get::<_, String>(0)) else {
-        return Ok(Answer::json(&json!({"statements": [], "totalRecords": 0, "reason": HOW_TO_COUNT})));
+    let none = |reason: &str| Answer::json(&json!({"statements": [], "totalRecords": 0, "reason": reason}));
+    let Some((place, may_see)) = place.first().map(|row| (row.get::<_, String>(0), row.get::<_, bool>(1)))
+    else {
+        return Ok(none(HOW_TO_COUNT));
     };
+    if !may_see {
+        return Ok(none(HOW_TO_SEE));
+    }
     // The texts hold `$1` for values, so nothing of a patron's stands in them. What made the tables is no news.
     let rows = connection
         .query(
@@ -34,7 +44,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
                      AND query ~* '^ *(SELECT|WITH|INSERT|UPDATE|DELETE)'
                  ORDER BY total_exec_time DESC LIMIT $2"
             ),
-            vec![schema.as_str().into(), (limit as i64).into()],
+            vec![schema.as_str().into(), limit.into()],
         )
         .await?;
     let statements: Vec<Value> = rows
