@@ -4,7 +4,7 @@ use carrel_server::laboratory::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
 use carrel_server::{config, demo, outside, serve};
 use clap::{Parser, Subcommand};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -68,7 +68,8 @@ fn main() -> ExitCode {
             })
         }
         Command::Routes { missing } => {
-            outside::print_routes(missing);
+            // Whoever has seen enough, as `head` has, closes the pipe.
+            let _ = std::io::stdout().write_all(outside::routes_as_text(missing).as_bytes());
             Ok(())
         }
     };

@@ -167,9 +167,10 @@ async fn start_page(_: Call) -> Result<Answer, Failure> {
     Ok(Answer::html(include_str!("start-page.html")))
 }
 
-/// `carrel routes`.
-pub fn print_routes(missing: bool) {
+/// `carrel routes`: the list as text.
+pub fn routes_as_text(missing: bool) -> String {
     let router = crate::wings::router();
+    let mut text = String::new();
     let (mut built, mut open) = (0, 0);
     for place in router.places() {
         let done = place.handler.is_some();
@@ -179,7 +180,8 @@ pub fn print_routes(missing: bool) {
             open += 1;
         }
         if !missing || !done {
-            println!(
+            let _ = writeln!(
+                text,
                 "{:9} {:7} {:80} {}",
                 if done { "answers" } else { "501" },
                 place.route.method,
@@ -188,5 +190,6 @@ pub fn print_routes(missing: bool) {
             );
         }
     }
-    println!("{built} routes answer, {open} give 501");
+    let _ = writeln!(text, "{built} routes answer, {open} give 501");
+    text
 }
