@@ -37,6 +37,18 @@ pub struct Facts {
     pub candidates: Vec<Candidate>,
 }
 
+impl Facts {
+    /// The order's title is not that of the item it names. The item counts: a check-in looks into the queue of the
+    /// item's own title, and would never find a request that waits elsewhere.
+    fn names_another_title(&self, named: Option<Uuid>) -> bool {
+        let item = self.candidates.first().map(|candidate| &candidate.item);
+        self.title.is_some()
+            && item.is_some_and(|item| {
+                !item.is_of_another_library() && item.instance_id.is_some() && item.instance_id != named
+            })
+    }
+}
+
 /// An item that may be given, with its loan.
 #[derive(Debug, Clone)]
 pub struct Candidate {
@@ -106,6 +118,10 @@ pub async fn gather(
             continue;
         }
         let facts = read(row, landed.rows(candidates), way.counts.then_some(&*at_hand.book))?;
+        if !of_the_title && !way.by_item && facts.names_another_title(instance) {
+            order.by_item = true;
+            continue;
+        }
         if way.by_item {
             let item = facts.candidates.first().map(|candidate| &candidate.item);
             let title = item.and_then(|item| item.instance_id);

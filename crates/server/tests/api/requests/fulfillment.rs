@@ -74,6 +74,20 @@ async fn what_is_picked_up_elsewhere_travels() {
 }
 
 #[tokio::test]
+async fn a_reader_who_names_the_wrong_title_gets_the_book_he_asked_for() {
+    let library = LendingLibrary::open().await;
+    library.takes_title_requests().await;
+    let (book, other_title) = (library.book().await, library.book().await);
+    library.check_out(&book, &library.patron().await).await.expect(201);
+    let wish = json!({"instanceId": other_title.instance, "holdingsRecordId": other_title.holdings});
+    let hold = placed(&library.ask_with("Hold", &book, &library.patron().await, wish).await);
+    assert_eq!(library.request(hold).await["instanceId"], book.instance.to_string());
+    assert_eq!(positions(&library.queue_of(&book).await), [1]);
+    library.check_in(&book, library.main_desk).await.expect(200);
+    assert_eq!(library.request_status(hold).await, "Open - Awaiting pickup");
+}
+
+#[tokio::test]
 async fn a_book_taken_off_the_wrong_shelf_goes_back_to_its_reader() {
     let library = LendingLibrary::open().await;
     let (book, [(_, hold)]) = queue_of(&library).await;
