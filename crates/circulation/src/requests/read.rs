@@ -7,8 +7,10 @@ use crate::desk::{ItemAtDesk, Patron};
 use crate::records::loans::OPEN;
 use crate::records::requests::REQUEST;
 use crate::rulebook::Rulebook;
+use carrel_cql::Where;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value, json};
@@ -115,28 +117,38 @@ pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> R
     found(connection, &page, vec![id.into(), LONGEST_QUEUE.into()]).await
 }
 
-/// The requests that a query of a client finds, and the number of all of them.
-pub async fn many(
-    connection: &Connection,
-    all: &[&'static carrel_records::RecordType],
-    asked: &Asked,
-) -> Result<(Vec<Found>, i64), Failure> {
-    let condition = read::condition(asked.query.as_ref(), &REQUEST, all)?;
+/// The statement that reads a page of requests with all beside them, with its values; [`read_row`] reads its rows.
+fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
     let mut binds = read::binds(&condition.arguments);
     let (limit, offset) = (binds.len() + 1, binds.len() + 2);
     binds.push(asked.limit.into());
     binds.push(asked.offset.into());
-    let order = &condition.order_by;
     let page = format!(
-        "SELECT request.*, row_number() OVER (ORDER BY {order}) AS place FROM {} WHERE {}
-         ORDER BY {order} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
+        "SELECT request.*, row_number() OVER () AS place FROM (
+             SELECT request.* FROM {} WHERE {} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint) request",
         read::from_sql(&REQUEST),
         condition.conditions,
+        condition.order_by,
     );
-    let requests = found(connection, &page, binds).await?;
-    let counted = Asked { limit: 0, offset: 0, ..asked.clone() };
-    let total = read::list(connection, &REQUEST, all, &counted).await?.total;
-    Ok((requests, total))
+    (found_sql(&page), binds)
+}
+
+/// The requests that a query of a client finds; a long list is sent as it is read.
+async fn list(call: Call) -> Result<Answer, Failure> {
+    let asked = Asked::read(&call.query)?;
+    let tenant = call.tenant()?;
+    let book = Rulebook::of(tenant).await?;
+    let connection = tenant.reader().await?;
+    let all = &call.library.records;
+    let condition = read::condition(asked.query.as_ref(), &REQUEST, all)?;
+    let statement = page_of(&condition, &asked);
+    if asked.limit > stream::LONGEST_PAGE {
+        let show: stream::Show = Box::new(move |row| Ok(pretty(&read_row(row)?.extended(&book))));
+        return stream::rows(connection, &REQUEST, all, &asked, stream::Rows::of(statement, show)).await;
+    }
+    let found = read::found(&connection, &REQUEST, &condition, &asked, statement).await?;
+    let requests = found.rows().iter().map(read_row).collect::<Result<Vec<_>, Failure>>()?;
+    Ok(collection(&requests, found.total, &book))
 }
 
 /// A collection as clients see it.
@@ -157,13 +169,7 @@ pub async fn answer(tenant: &Tenant, id: Uuid, book: &Rulebook) -> Result<Answer
 }
 
 pub fn connect(router: &mut Router) {
-    router.on("GET", "/circulation/requests", |call| async move {
-        let asked = Asked::read(&call.query)?;
-        let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
-        let (requests, total) = many(&tenant.reader().await?, &call.library.records, &asked).await?;
-        Ok(collection(&requests, total, &book))
-    });
+    router.on("GET", "/circulation/requests", list);
     router.on("GET", "/circulation/requests/{id}", |call| async move {
         let tenant = call.tenant()?;
         let book = Rulebook::of(tenant).await?;

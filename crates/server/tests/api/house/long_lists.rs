@@ -30,11 +30,13 @@ async fn a_connection_is_given_back_after_a_long_list() {
 }
 
 #[tokio::test]
-async fn long_lists_of_loans_items_and_titles_say_the_same_as_short_ones() {
+async fn long_lists_of_loans_requests_items_and_titles_say_the_same_as_short_ones() {
     let library = LendingLibrary::open().await;
     let patron = library.patron().await;
     for _ in 0..3 {
-        library.check_out(&library.book().await, &patron).await.expect(201);
+        let lent = library.book().await;
+        library.check_out(&lent, &patron).await.expect(201);
+        library.asks_for(&lent, &library.patron().await, "Hold", library.main_desk).await.expect(201);
     }
     let book = library.book().await;
     let other = library.book().await;
@@ -42,6 +44,7 @@ async fn long_lists_of_loans_items_and_titles_say_the_same_as_short_ones() {
     library.create("/preceding-succeeding-titles", &before).await;
     for (query, number) in [
         ("/circulation/loans?query=status.name==Open sortBy dueDate", 3),
+        ("/circulation/requests?query=status==Open* sortBy requestDate", 3),
         ("/loan-storage/loan-history?query=operation==I", 3),
         ("/inventory/items?query=cql.allRecords=1 sortBy barcode", 5),
         ("/item-storage/items?query=cql.allRecords=1 sortBy barcode", 5),
