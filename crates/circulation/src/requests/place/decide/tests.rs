@@ -230,7 +230,7 @@ fn a_blocked_patron_hears_why_and_who_could_insist() {
     assert_eq!(
         refusal,
         Refusal::new("Patron blocked from requesting")
-            .with("reason", "Wet books;Owes a pen")
+            .with("reason", "Wet books;Loud;Long ago;Owes a pen")
             .code("USER_IS_BLOCKED_MANUALLY")
             .overridable("patronBlock", vec!["circulation.override-patron-block.post"])
     );
