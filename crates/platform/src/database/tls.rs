@@ -123,6 +123,19 @@ struct Judge {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
+impl Judge {
+    /// Looks at a signature only where somebody is trusted: else a certificate may be of any make.
+    fn unless_anybody(
+        &self,
+        verify: impl FnOnce(&WebPkiSupportedAlgorithms) -> Result<HandshakeSignatureValid, Error>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match self.roots {
+            None => Ok(HandshakeSignatureValid::assertion()),
+            Some(_) => verify(&self.algorithms),
+        }
+    }
+}
+
 impl ServerCertVerifier for Judge {
     fn verify_server_cert(
         &self,
@@ -150,11 +163,7 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        match self.roots {
-            // Whoever answers may have a certificate of any make.
-            None => Ok(HandshakeSignatureValid::assertion()),
-            Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
-        }
+        self.unless_anybody(|algorithms| verify_tls12_signature(message, certificate, signed, algorithms))
     }
 
     fn verify_tls13_signature(
@@ -163,10 +172,7 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        match self.roots {
-            None => Ok(HandshakeSignatureValid::assertion()),
-            Some(_) => verify_tls13_signature(message, certificate, signed, &self.algorithms),
-        }
+        self.unless_anybody(|algorithms| verify_tls13_signature(message, certificate, signed, algorithms))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
