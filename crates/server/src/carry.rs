@@ -70,10 +70,7 @@ fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
     let written = (|| {
         let head = serde_json::to_string(entry).map_err(|error| error.to_string())?;
         writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(told)?;
-        let output = program("pg_dump", server)?
-            .args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)])
-            .stdout(file.try_clone().map_err(told)?)
-            .output();
+        let output = pg_dump(entry, server)?.stdout(file.try_clone().map_err(told)?).output();
         went_well("pg_dump", output)?;
         file.sync_all().map_err(told)?;
         file.metadata().map(|metadata| metadata.len()).map_err(told)
@@ -107,7 +104,7 @@ fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("pg_restore could not be started: {error}"))?;
+        .map_err(|error| not_started("pg_restore", &error))?;
     let mut input = child.stdin.take().expect("the pipe was asked for");
     // Where it ends early it says why, and that is the better reason.
     let copied = std::io::copy(&mut rest, &mut input);
@@ -118,15 +115,21 @@ fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
 
 /// From one server to the other, without a file between them.
 fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
-    let mut dump = program("pg_dump", from)?
-        .args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)])
+    let mut dump = pg_dump(entry, from)?
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("pg_dump could not be started: {error}"))?;
+        .map_err(|error| not_started("pg_dump", &error))?;
     let output = dump.stdout.take().expect("the pipe was asked for");
     let filled = fill(to, output);
     went_well("pg_dump", dump.wait_with_output())?;
     filled
+}
+
+/// Writes the tenant's schema, with all that is in it, to its output.
+fn pg_dump(entry: &Entry, server: &Server) -> Result<Command, String> {
+    let mut command = program("pg_dump", server)?;
+    command.args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)]);
+    Ok(command)
 }
 
 fn program(name: &str, server: &Server) -> Result<Command, String> {
@@ -136,11 +139,15 @@ fn program(name: &str, server: &Server) -> Result<Command, String> {
 }
 
 fn went_well(name: &str, output: std::io::Result<Output>) -> Result<(), String> {
-    let output = output.map_err(|error| format!("{name} could not be started: {error}"))?;
+    let output = output.map_err(|error| not_started(name, &error))?;
     match output.status.success() {
         true => Ok(()),
         false => Err(failed(name, output.status, &output.stderr)),
     }
+}
+
+fn not_started(name: &str, error: &std::io::Error) -> String {
+    format!("{name} could not be started: {error}")
 }
 
 fn failed(name: &str, status: ExitStatus, said: &[u8]) -> String {
