@@ -3,13 +3,11 @@
 use super::view::{Beside, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::patron_blocks::Action;
-use crate::records::loans::LOAN;
 use crate::rulebook::Rulebook;
-use carrel_cql::Where;
 use carrel_platform::database::{Connection, Landed};
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::numbered;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
-use carrel_records::{Failure, RecordType};
+use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 use tokio_postgres::Row;
@@ -126,46 +124,21 @@ pub fn not_found(id: Uuid) -> Failure {
     Failure::NotFound(format!("loan record with ID \"{id}\" cannot be found"))
 }
 
-/// A page of loans with all beside them and the number of all that match, in one flight.
-pub async fn page(
-    connection: &Connection,
-    all: &[&'static RecordType],
-    asked: &Asked,
-) -> Result<(Vec<LoanAtDesk>, i64), Failure> {
-    let condition = read::condition(asked.query.as_ref(), &LOAN, all)?;
-    let found = read::found(connection, &LOAN, &condition, asked, page_of(&condition, asked)).await?;
-    let loans = found.rows().iter().map(of_page).collect::<Result<Vec<_>, Failure>>()?;
-    Ok((loans, found.total))
-}
-
-/// The statement that reads a page of loans with all beside them, with its values; its rows are read by [`of_page`].
-pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
-    Ok(page_of(&read::condition(asked.query.as_ref(), &LOAN, all)?, asked))
+/// The statement that reads a page of loans with all beside them; [`of_page`] reads its rows.
+pub fn page_sql(page: &str) -> String {
+    format!(
+        "SELECT {} FROM {} loan
+         LEFT JOIN users patron ON patron.id = loan.user_id
+         LEFT JOIN ({}) ON item.id = loan.item_id ORDER BY loan.place",
+        columns("NULL::jsonb"),
+        numbered("loan.id, loan.doc, loan.user_id, loan.item_id", page),
+        item::TABLES
+    )
 }
 
 /// A loan of a page.
 pub fn of_page(row: &Row) -> Result<LoanAtDesk, Failure> {
     read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans"))
-}
-
-fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
-    let mut binds = read::binds(&condition.arguments);
-    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
-    binds.push(asked.limit.into());
-    binds.push(asked.offset.into());
-    let sql = format!(
-        "SELECT {} FROM (SELECT found.*, row_number() OVER () AS place FROM (
-             SELECT loan.id, loan.doc, loan.user_id, loan.item_id FROM {} WHERE {} ORDER BY {}
-             LIMIT ${limit}::bigint OFFSET ${offset}::bigint) found) loan
-         LEFT JOIN users patron ON patron.id = loan.user_id
-         LEFT JOIN ({}) ON item.id = loan.item_id ORDER BY loan.place",
-        columns("NULL::jsonb"),
-        read::from_sql(&LOAN),
-        condition.conditions,
-        condition.order_by,
-        item::TABLES
-    );
-    (sql, binds)
 }
 
 /// Locks item and loan, reads the loan with all beside it, and sees to a rulebook that is at least as new.

@@ -13,6 +13,7 @@ use carrel_platform::{Answer, Call, Flight, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
@@ -36,21 +37,12 @@ pub fn connect(router: &mut Router) {
 
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let tenant = call.tenant()?;
-    let book = Rulebook::of(tenant).await?;
-    let connection = tenant.reader().await?;
-    let all = &call.library.records;
-    if asked.limit > stream::LONGEST_PAGE {
-        let statement = find::page_sql(all, &asked)?;
-        let show: stream::Show = Box::new(move |row| {
-            let loan = find::of_page(row)?;
-            Ok(pretty(&loan.shown(&loan.document, None, &book)))
-        });
-        return stream::rows(connection, &LOAN, all, &asked, stream::Rows::of(statement, show)).await;
-    }
-    let (loans, total) = find::page(&connection, all, &asked).await?;
-    let shown: Vec<Value> = loans.iter().map(|loan| loan.shown(&loan.document, None, &book)).collect();
-    Ok(Answer::json_bytes(pretty(&json!({"loans": shown, "totalRecords": total}))))
+    let book = Rulebook::of(call.tenant()?).await?;
+    let show = move |row: &Row| {
+        let loan = find::of_page(row)?;
+        Ok(loan.shown(&loan.document, None, &book))
+    };
+    stream::shown(&call, &LOAN, &asked, find::page_sql, show).await
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {

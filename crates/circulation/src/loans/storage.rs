@@ -73,8 +73,7 @@ async fn history(call: Call) -> Result<Answer, Failure> {
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
     let sorted = newest_first(text.unwrap_or("cql.allRecords=1"));
     asked.query = Some(read::parse(&sorted)?);
-    let connection = call.tenant()?.reader().await?;
-    stream::answer(connection, &LOAN_HISTORY_ITEM, &call.library.records, &asked).await
+    stream::plain(&call, &LOAN_HISTORY_ITEM, &asked).await
 }
 
 fn newest_first(query: &str) -> String {

@@ -9,7 +9,7 @@ use carrel_fees_fines::records::accounts::ACCOUNT;
 use carrel_platform::database::Landed;
 use carrel_platform::http::Query;
 use carrel_platform::record_store::read;
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Call, Flight, Json, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
@@ -155,33 +155,27 @@ impl Part {
             Failure::Invalid(words) => bad_request(words),
             other => other,
         })?;
-        let (table, from) = (record.table, read::from_sql(record));
-        let conditions = &condition.conditions;
         let page = (wanted && asked.limit > 0).then(|| {
-            let mut binds: Vec<Bind> = read::binds(&condition.arguments);
-            let (limit, offset) = (binds.len() + 1, binds.len() + 2);
-            binds.push(asked.limit.into());
-            binds.push(asked.offset.into());
-            let order = &condition.order_by;
+            let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+            let columns = format!("{table}.doc, {table}.item_id", table = record.table);
             // Items that are gone leave their requests with the title that those name themselves.
             flight.add(
                 format!(
                     "SELECT page.doc, page.item_id, item.id, instance.id, instance.doc->>'title',
                          instance.doc->'contributors'
-                     FROM (SELECT {table}.doc, {table}.item_id, row_number() OVER (ORDER BY {order}) AS place
-                           FROM {from} WHERE {conditions} ORDER BY {order}
-                           LIMIT ${limit}::bigint OFFSET ${offset}::bigint) page
+                     FROM {} page
                      LEFT JOIN item ON item.id = page.item_id
                      LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
                      LEFT JOIN instance ON instance.id
                          = coalesce(holdings_record.instance_id, (page.doc->>'instanceId')::uuid)
-                     ORDER BY page.place"
+                     ORDER BY page.place",
+                    read::numbered(&columns, &page)
                 ),
                 binds,
             )
         });
         let count = flight.add(
-            format!("SELECT count(*) FROM {from} WHERE {conditions}"),
+            format!("SELECT count(*) FROM {} WHERE {}", condition.from, condition.conditions),
             read::binds(&condition.arguments),
         );
         Ok(Part { page, count })

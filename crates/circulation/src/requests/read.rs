@@ -7,9 +7,8 @@ use crate::desk::{ItemAtDesk, Patron};
 use crate::records::loans::OPEN;
 use crate::records::requests::REQUEST;
 use crate::rulebook::Rulebook;
-use carrel_cql::Where;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{Asked, numbered};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant, Tx};
 use carrel_records::Failure;
@@ -51,12 +50,12 @@ impl Found {
 
 /// The requests that a statement finds; it selects `request.*` and their order as `place`.
 pub async fn found(connection: &Connection, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
-    connection.query(found_sql(page), binds).await?.iter().map(read_row).collect()
+    connection.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
 /// The same within a transaction.
 pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
-    tx.query(found_sql(page), binds).await?.iter().map(read_row).collect()
+    tx.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
 /// FOLIO's shape takes any text here.
@@ -66,7 +65,7 @@ fn found_sql(page: &str) -> String {
     format!(
         "SELECT page.doc, requester.doc, proxy.doc, {TITLE}, loan.doc->>'dueDate', printed.doc->'personal',
             {COLUMNS_WITHOUT_TITLE}
-         FROM ({page}) page
+         FROM {page} page
          LEFT JOIN item ON item.id = page.item_id
          LEFT JOIN item_state ON item_state.item_id = item.id
          LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
@@ -117,38 +116,13 @@ pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> R
     found(connection, &page, vec![id.into(), LONGEST_QUEUE.into()]).await
 }
 
-/// The statement that reads a page of requests with all beside them, with its values; [`read_row`] reads its rows.
-fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
-    let mut binds = read::binds(&condition.arguments);
-    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
-    binds.push(asked.limit.into());
-    binds.push(asked.offset.into());
-    let page = format!(
-        "SELECT request.*, row_number() OVER () AS place FROM (
-             SELECT request.* FROM {} WHERE {} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint) request",
-        read::from_sql(&REQUEST),
-        condition.conditions,
-        condition.order_by,
-    );
-    (found_sql(&page), binds)
-}
-
-/// The requests that a query of a client finds; a long list is sent as it is read.
+/// The requests that a query of a client finds.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let tenant = call.tenant()?;
-    let book = Rulebook::of(tenant).await?;
-    let connection = tenant.reader().await?;
-    let all = &call.library.records;
-    let condition = read::condition(asked.query.as_ref(), &REQUEST, all)?;
-    let statement = page_of(&condition, &asked);
-    if asked.limit > stream::LONGEST_PAGE {
-        let show: stream::Show = Box::new(move |row| Ok(pretty(&read_row(row)?.extended(&book))));
-        return stream::rows(connection, &REQUEST, all, &asked, stream::Rows::of(statement, show)).await;
-    }
-    let found = read::found(&connection, &REQUEST, &condition, &asked, statement).await?;
-    let requests = found.rows().iter().map(read_row).collect::<Result<Vec<_>, Failure>>()?;
-    Ok(collection(&requests, found.total, &book))
+    let book = Rulebook::of(call.tenant()?).await?;
+    let select = |page: &str| found_sql(&numbered("request.*", page));
+    let show = move |row: &Row| Ok(read_row(row)?.extended(&book));
+    stream::shown(&call, &REQUEST, &asked, select, show).await
 }
 
 /// A collection as clients see it.

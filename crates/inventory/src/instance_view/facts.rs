@@ -5,52 +5,26 @@ use super::shape::shown;
 use crate::fields::filled;
 use crate::items::facts::object;
 use crate::records::instances::INSTANCE;
-use carrel_cql::Where;
+use carrel_platform::Connection;
 use carrel_platform::database::Json;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read;
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Bind, Connection};
-use carrel_records::{Failure, RecordType};
+use carrel_records::Failure;
 use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Views of the instances that a query finds, and the number of all of them.
-pub async fn page(
-    connection: &Connection,
-    all: &[&'static RecordType],
-    asked: &Asked,
-) -> Result<(Vec<Document>, i64), Failure> {
-    let condition = read::condition(asked.query.as_ref(), &INSTANCE, all)?;
-    let found = read::found(connection, &INSTANCE, &condition, asked, page_of(&condition, asked)).await?;
-    Ok((found.rows().iter().map(view).collect(), found.total))
-}
-
-/// The statement that reads a page of instances with what belongs to them, with its values; its rows are read by
-/// [`view`].
-pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
-    Ok(page_of(&read::condition(asked.query.as_ref(), &INSTANCE, all)?, asked))
-}
-
 /// The view of one instance.
 pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
-    let rows = connection.query(select("instance.id = $1", "instance.id"), vec![id.into()]).await?;
+    let page = format!("FROM {} WHERE instance.id = $1", read::from_sql(&INSTANCE));
+    let rows = connection.query(select(&page), vec![id.into()]).await?;
     Ok(rows.first().map(view))
 }
 
-fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
-    let mut binds = read::binds(&condition.arguments);
-    binds.extend([asked.limit.into(), asked.offset.into()]);
-    let (limit, offset) = (binds.len() - 1, binds.len());
-    let found = format!(
-        "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
-        condition.conditions, condition.order_by
-    );
-    (select(&found, &condition.order_by), binds)
-}
-
-/// Finds the instances first and looks at what belongs to them afterwards.
-fn select(found: &str, order: &str) -> String {
+/// The statement that reads a page of instances with what belongs to them, which is looked at when they are found;
+/// [`view`] reads its rows.
+pub fn select(page: &str) -> String {
+    let columns = format!("instance.id, {} AS document", read::document_sql(&INSTANCE));
     format!(
         "SELECT page.document,
              (SELECT jsonb_agg(link.doc ORDER BY link.doc->'metadata'->>'createdDate', link.id)
@@ -65,13 +39,11 @@ fn select(found: &str, order: &str) -> String {
              EXISTS (SELECT 1 FROM holdings_record held
                          JOIN bound_with_part part ON part.holdings_record_id = held.id
                      WHERE held.instance_id = page.id)
-         FROM (SELECT instance.id, {document} AS document, row_number() OVER (ORDER BY {order}) AS place
-               FROM {from} WHERE {found}) page
+         FROM {found} page
          ORDER BY page.place",
         before = named("before"),
         after = named("after"),
-        document = read::document_sql(&INSTANCE),
-        from = read::from_sql(&INSTANCE),
+        found = read::numbered(&columns, page),
     )
 }
 

@@ -17,6 +17,7 @@ use carrel_records::{Failure, RecordType};
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::convert::identity;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Connects the room.
@@ -36,15 +37,8 @@ pub fn routes(router: &mut Router) {
 
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let connection = call.tenant()?.reader().await?;
-    let all = &call.library.records;
-    if asked.limit > stream::LONGEST_PAGE {
-        let show: stream::Show = Box::new(|row| Ok(pretty(&facts::view(row))));
-        let rows = stream::Rows::of(facts::page_sql(all, &asked)?, show);
-        return stream::rows(connection, &INSTANCE, all, &asked, rows).await;
-    }
-    let (views, total) = facts::page(&connection, all, &asked).await?;
-    Ok(Answer::json_bytes(pretty(&json!({"instances": views, "totalRecords": total}))))
+    let show = |row: &Row| Ok(Value::Object(facts::view(row)));
+    stream::shown(&call, &INSTANCE, &asked, facts::select, show).await
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {

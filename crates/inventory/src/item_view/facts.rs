@@ -3,54 +3,19 @@
 use super::shape::{Around, shown};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::items::facts::object;
-use crate::records::items::ITEM;
-use carrel_cql::Where;
 use carrel_platform::database::Json;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::numbered;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Bind, Connection, Flight};
-use carrel_records::{Failure, RecordType};
+use carrel_records::Failure;
 use serde_json::{Value, json};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Views of the items that a query finds, and the number of all of them.
-pub async fn page(
-    connection: &Connection,
-    all: &[&'static RecordType],
-    asked: &Asked,
-) -> Result<(Vec<Document>, i64), Failure> {
-    let condition = read::condition(asked.query.as_ref(), &ITEM, all)?;
-    let found = read::found(connection, &ITEM, &condition, asked, page_of(&condition, asked)).await?;
-    Ok((found.rows().iter().map(of_page).collect(), found.total))
-}
-
-/// The statement that reads a page of items with what stands around them, with its values; its rows are read by
-/// [`of_page`].
-pub fn page_sql(all: &[&'static RecordType], asked: &Asked) -> Result<(String, Vec<Bind>), Failure> {
-    Ok(page_of(&read::condition(asked.query.as_ref(), &ITEM, all)?, asked))
-}
-
-/// The view of an item of a page.
-pub fn of_page(row: &Row) -> Document {
-    view(row, Vec::new())
-}
-
-fn page_of(condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
-    let mut binds = read::binds(&condition.arguments);
-    binds.extend([asked.limit.into(), asked.offset.into()]);
-    let (limit, offset) = (binds.len() - 1, binds.len());
-    let found = format!(
-        "{} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
-        condition.conditions, condition.order_by
-    );
-    (select(&found, &condition.order_by), binds)
-}
-
 /// The view of one item, with the titles bound into it.
 pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
     let mut flight = Flight::new();
-    flight.add(select("item.id = $1", "item.id"), vec![id.into()]);
+    flight.add(select(&format!("FROM {FROM} WHERE item.id = $1")), vec![id.into()]);
     flight.add(
         "SELECT jsonb_build_object(
              'briefHoldingsRecord', jsonb_build_object('id', held.id, 'hrid', held.doc->'hrid'),
@@ -73,22 +38,29 @@ pub async fn some(
     condition: &str,
     binds: Vec<Bind>,
 ) -> Result<Vec<Document>, Failure> {
-    let rows = connection.query(select(condition, "item.id"), binds).await?;
-    Ok(rows.iter().map(|row| view(row, Vec::new())).collect())
+    let rows = connection.query(select(&format!("FROM {FROM} WHERE {condition}")), binds).await?;
+    Ok(rows.iter().map(of_page).collect())
 }
 
-/// Finds the items first and looks at what stands around them afterwards.
-fn select(found: &str, order: &str) -> String {
+/// The view of an item of a page.
+pub fn of_page(row: &Row) -> Document {
+    view(row, Vec::new())
+}
+
+/// The statement that reads a page of items with what stands around them, which is looked at when they are found;
+/// [`of_page`] reads its rows.
+pub fn select(page: &str) -> String {
+    let columns = format!(
+        "item.id, {DOCUMENT} AS document, item.holdings_record_id, item.material_type_id,
+         item.permanent_loan_type_id, item.temporary_loan_type_id, item.permanent_location_id,
+         item.temporary_location_id, item.effective_location_id"
+    );
     format!(
         "SELECT page.document, held.doc->>'callNumber', title.doc->>'title', title.doc->'contributors',
              material.doc->>'name', permanent_loan.doc->>'name', temporary_loan.doc->>'name',
              permanent.doc->>'name', temporary.doc->>'name', effective.doc->>'name',
              EXISTS (SELECT 1 FROM bound_with_part part WHERE part.item_id = page.id)
-         FROM (SELECT item.id, {DOCUMENT} AS document, item.holdings_record_id, item.material_type_id,
-                   item.permanent_loan_type_id, item.temporary_loan_type_id, item.permanent_location_id,
-                   item.temporary_location_id, item.effective_location_id,
-                   row_number() OVER (ORDER BY {order}) AS place
-               FROM {FROM} WHERE {found}) page
+         FROM {} page
              LEFT JOIN holdings_record held ON held.id = page.holdings_record_id
              LEFT JOIN instance title ON title.id = held.instance_id
              LEFT JOIN material_type material ON material.id = page.material_type_id
@@ -97,7 +69,8 @@ fn select(found: &str, order: &str) -> String {
              LEFT JOIN location permanent ON permanent.id = page.permanent_location_id
              LEFT JOIN location temporary ON temporary.id = page.temporary_location_id
              LEFT JOIN location effective ON effective.id = page.effective_location_id
-         ORDER BY page.place"
+         ORDER BY page.place",
+        numbered(&columns, page)
     )
 }
 

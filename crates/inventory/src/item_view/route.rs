@@ -9,13 +9,14 @@ use crate::saving::How;
 use crate::{batch, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Connects the room.
@@ -32,29 +33,16 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
-    answer_page(&call, &asked).await
+    answer_page(&call, &Asked::read(&call.query)?).await
 }
 
 async fn retrieve(call: Call) -> Result<Answer, Failure> {
-    let asked = batch::asked_in_body(&call)?;
-    answer_page(&call, &asked).await
+    answer_page(&call, &batch::asked_in_body(&call)?).await
 }
 
 async fn answer_page(call: &Call, asked: &Asked) -> Result<Answer, Failure> {
-    let connection = call.tenant()?.reader().await?;
-    let all = &call.library.records;
-    if asked.limit > stream::LONGEST_PAGE {
-        let statement = facts::page_sql(all, asked)?;
-        let show: stream::Show = Box::new(|row| Ok(pretty(&facts::of_page(row))));
-        return stream::rows(connection, &ITEM, all, asked, stream::Rows::of(statement, show)).await;
-    }
-    let (views, total) = facts::page(&connection, all, asked).await?;
-    Ok(collection(views, total))
-}
-
-fn collection(views: Vec<Document>, total: i64) -> Answer {
-    Answer::json_bytes(pretty(&json!({"items": views, "totalRecords": total})))
+    let show = |row: &Row| Ok(Value::Object(facts::of_page(row)));
+    stream::shown(call, &ITEM, asked, facts::select, show).await
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
@@ -184,16 +172,12 @@ async fn list_of_holdings_record(call: Call) -> Result<Answer, Failure> {
         _ if only_bound => BOUND.to_owned(),
         _ => format!("(item.holdings_record_id = $1 OR {BOUND})"),
     };
-    let asked = Asked {
-        query: None,
-        limit: call.query.number("limit", 200, 0, 10_000)?,
-        offset: call.query.number("offset", 0, 0, i64::from(i32::MAX))?,
-        count: Count::Unwanted,
-    };
+    let limit = call.query.number("limit", 200, 0, 10_000)?;
+    let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
     let connection = call.tenant()?.reader().await?;
     let mut views = facts::some(&connection, &condition, vec![holdings.into()]).await?;
     views.sort_by(|a, b| filled(a, "barcode").cmp(&filled(b, "barcode")));
     let total = views.len() as i64;
-    let page = views.into_iter().skip(asked.offset as usize).take(asked.limit as usize).collect();
-    Ok(collection(page, total))
+    let page: Vec<Document> = views.into_iter().skip(offset as usize).take(limit as usize).collect();
+    Ok(Answer::json_bytes(pretty(&json!({"items": page, "totalRecords": total}))))
 }

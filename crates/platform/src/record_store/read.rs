@@ -134,89 +134,104 @@ pub async fn list(
     asked: &Asked,
 ) -> Result<Page, Failure> {
     let condition = condition(asked.query.as_ref(), record, all)?;
-    let found = found(connection, record, &condition, asked, page_of(record, &condition, asked)).await?;
+    let found = found(connection, &condition, asked, documents(record, &condition, asked)).await?;
     Ok(Page { documents: found.rows().iter().map(|row| row.get(0)).collect(), total: found.total })
 }
 
+/// A statement with its values.
+pub type Bound = (String, Vec<Bind>);
+
+/// The statement that reads the documents of a page.
+pub(super) fn documents(record: &RecordType, condition: &Where, asked: &Asked) -> Bound {
+    let (page, binds) = page_of(condition, asked.limit, asked.offset);
+    (format!("SELECT {} {page}", document_sql(record)), binds)
+}
+
+/// What stands behind the columns of a statement that reads one page of the matches, from `FROM` on.
+pub fn page_of(condition: &Where, limit: i64, offset: i64) -> Bound {
+    let Where { from, conditions, order_by, arguments, .. } = condition;
+    let mut binds = binds(arguments);
+    binds.extend([limit.into(), offset.into()]);
+    let (limit, offset) = (binds.len() - 1, binds.len());
+    let page = format!(
+        "FROM {from} WHERE {conditions} ORDER BY {order_by} LIMIT ${limit}::bigint OFFSET ${offset}::bigint"
+    );
+    (page, binds)
+}
+
+/// The rows of a page as a table that numbers them as `place`: what is joined to it may turn their order over.
+pub fn numbered(columns: &str, page: &str) -> String {
+    format!("(SELECT found.*, row_number() OVER () AS place FROM (SELECT {columns} {page}) found)")
+}
+
 /// The rows of a page, and the number of all matches.
-pub struct Found {
+pub(super) struct Found {
     landed: Landed,
     page: Option<usize>,
     pub total: i64,
 }
 
 impl Found {
-    pub fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[Row] {
         self.page.map_or(&[], |step| self.landed.rows(step))
     }
 }
 
 /// What a statement makes of the page that is asked for, and the number of all matches, in one round trip.
-pub async fn found(
+pub(super) async fn found(
     connection: &Connection,
-    record: &RecordType,
     condition: &Where,
     asked: &Asked,
-    (sql, values): (String, Vec<Bind>),
+    (sql, values): Bound,
 ) -> Result<Found, Failure> {
-    let from = from_sql(record);
-    let conditions = &condition.conditions;
     let mut flight = Flight::new();
     let page = (asked.limit > 0).then(|| flight.add(sql, values));
     let counted = (asked.count == Count::Wanted).then(|| {
-        flight.add(
-            format!(
-                "SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {}) few",
-                COUNTED_EXACTLY + 1
-            ),
-            binds(&condition.arguments),
-        )
+        let (sql, values) = count_of(condition);
+        flight.add(sql, values)
     });
     let landed = connection.fly(flight).await?;
-    let on_page = page.map_or(0, |step| landed.rows(step).len());
-    let seen = asked.offset + on_page as i64;
+    let seen = asked.offset + page.map_or(0, |step| landed.rows(step).len()) as i64;
     let total = match counted {
         None => seen,
-        Some(step) => {
-            let count: i64 = landed.first(step).map_or(0, |row| row.get(0));
-            if count > COUNTED_EXACTLY {
-                estimate(connection, from, condition).await?.max(count).max(seen)
-            } else {
-                count
-            }
-        }
+        Some(step) => total(connection, condition, landed.first(step), seen).await?,
     };
     Ok(Found { landed, page, total })
 }
 
-/// The statement that reads a page, with its values.
-pub fn page_sql(
-    record: &RecordType,
-    all: &[&'static RecordType],
-    asked: &Asked,
-) -> Result<(String, Vec<Bind>), Failure> {
-    Ok(page_of(record, &condition(asked.query.as_ref(), record, all)?, asked))
+/// The number of all matches; `seen` of them are known to be there.
+pub(super) async fn count(connection: &Connection, condition: &Where, seen: i64) -> Result<i64, Failure> {
+    let (sql, values) = count_of(condition);
+    let rows = connection.query(sql, values).await?;
+    total(connection, condition, rows.first(), seen).await
 }
 
-fn page_of(record: &RecordType, condition: &Where, asked: &Asked) -> (String, Vec<Bind>) {
-    let mut binds = binds(&condition.arguments);
-    let (limit, offset) = (binds.len() + 1, binds.len() + 2);
-    binds.push(asked.limit.into());
-    binds.push(asked.offset.into());
+fn count_of(Where { from, conditions, arguments, .. }: &Where) -> Bound {
     let sql = format!(
-        "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT ${limit}::bigint OFFSET ${offset}::bigint",
-        document_sql(record),
-        from_sql(record),
-        condition.conditions,
-        condition.order_by,
+        "SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {}) few",
+        COUNTED_EXACTLY + 1
     );
-    (sql, binds)
+    (sql, binds(arguments))
+}
+
+async fn total(
+    connection: &Connection,
+    condition: &Where,
+    counted: Option<&Row>,
+    seen: i64,
+) -> Result<i64, Failure> {
+    let count: i64 = counted.map_or(0, |row| row.get(0));
+    if count > COUNTED_EXACTLY {
+        return Ok(estimate(connection, condition).await?.max(count).max(seen));
+    }
+    Ok(count)
 }
 
 /// The planner's estimate of the matches.
-pub async fn estimate(connection: &Connection, from: &str, condition: &Where) -> Result<i64, Failure> {
-    let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {}", condition.conditions);
-    let rows = connection.query(sql, binds(&condition.arguments)).await?;
+async fn estimate(connection: &Connection, condition: &Where) -> Result<i64, Failure> {
+    let Where { from, conditions, arguments, .. } = condition;
+    let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {conditions}");
+    let rows = connection.query(sql, binds(arguments)).await?;
     let plan: Option<Json> = rows.first().map(|row| row.get(0));
     let rows = plan.and_then(|plan| plan.parse().pointer("/0/Plan/Plan Rows").and_then(|rows| rows.as_f64()));
     Ok(rows.unwrap_or(0.0) as i64)

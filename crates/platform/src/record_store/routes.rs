@@ -42,8 +42,7 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
 /// `GET collection`.
 pub async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let asked = read::Asked::read(&call.query)?;
-    let connection = call.tenant()?.reader().await?;
-    stream::answer(connection, record, &call.library.records, &asked).await
+    stream::plain(&call, record, &asked).await
 }
 
 /// `GET collection/{id}`.

@@ -1,11 +1,13 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Bind, Connection, Json, failure};
-use crate::http::{Answer, Rest};
-use crate::record_store::read::{self, Asked, Count, Page};
+use crate::database::{Connection, Json, failure};
+use crate::http::{Answer, Call, Rest, pretty};
+use crate::record_store::read::{self, Asked, Bound, Count, Page};
 use bytes::Bytes;
+use carrel_cql::Where;
 use carrel_records::{Failure, RecordType};
 use futures_util::StreamExt;
+use serde_json::{Value, json};
 use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -21,55 +23,66 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Chunk = Result<Bytes, std::io::Error>;
 
-/// Makes the JSON of a row.
-pub type Show = Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>;
-
-/// A statement, with its values, and what its rows become.
-pub struct Rows {
-    pub statement: (String, Vec<Bind>),
-    pub show: Show,
+/// A statement, and what its rows become.
+struct Rows {
+    statement: Bound,
+    /// Makes the JSON of a row.
+    show: Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>,
     /// What stands behind the last document.
     closing: fn(&RecordType, i64) -> String,
 }
 
-impl Rows {
-    /// Rows that are shown otherwise than they are stored.
-    pub fn of(statement: (String, Vec<Bind>), show: Show) -> Rows {
-        Rows { statement, show, closing: |_, total| format!("],\"totalRecords\":{total}}}") }
-    }
-}
-
-/// The plain records that are asked for: a short page at once, a long one as it is read.
-pub async fn answer(
-    connection: Connection,
-    record: &'static RecordType,
-    all: &[&'static RecordType],
-    asked: &Asked,
-) -> Result<Answer, Failure> {
+/// The records that are asked for, as they are stored: a short page at once, a long one as it is read.
+pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
     if asked.limit <= LONGEST_PAGE {
-        let page = read::list(&connection, record, all, asked).await?;
+        let page = read::list(&connection, record, &call.library.records, asked).await?;
         return Ok(Answer::json_bytes(page.to_bytes(record)));
     }
+    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let statement = read::documents(record, &condition, asked);
     let show = Box::new(|row: &Row| match row.try_get::<_, Json>(0) {
         Ok(document) => Ok(document.0.into_bytes()),
         Err(error) => Err(failure(error, "reading a document")),
     });
-    let plain = Rows { statement: read::page_sql(record, all, asked)?, show, closing: Page::closing };
-    rows(connection, record, all, asked, plain).await
+    rows(connection, record, &condition, asked, Rows { statement, show, closing: Page::closing }).await
+}
+
+/// The records that are asked for, shown with what stands beside them: a short page at once, a long one as it is read.
+///
+/// `select` makes the statement of the text that [`read::page_of`] gives, `show` the JSON of one of its rows.
+pub async fn shown(
+    call: &Call,
+    record: &'static RecordType,
+    asked: &Asked,
+    select: impl FnOnce(&str) -> String,
+    show: impl Fn(&Row) -> Result<Value, Failure> + Send + 'static,
+) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+    let statement = (select(&page), binds);
+    if asked.limit <= LONGEST_PAGE {
+        let found = read::found(&connection, &condition, asked, statement).await?;
+        let shown = found.rows().iter().map(show).collect::<Result<Vec<Value>, Failure>>()?;
+        let body = json!({(record.collection): shown, "totalRecords": found.total});
+        return Ok(Answer::json_bytes(pretty(&body)));
+    }
+    let show = Box::new(move |row: &Row| show(row).map(|shown| pretty(&shown)));
+    let closing = |_: &RecordType, total: i64| format!("],\"totalRecords\":{total}}}");
+    rows(connection, record, &condition, asked, Rows { statement, show, closing }).await
 }
 
 /// A collection of the record's name: its matches are counted first, then each row is sent as it is read.
-pub async fn rows(
+async fn rows(
     connection: Connection,
     record: &'static RecordType,
-    all: &[&'static RecordType],
+    condition: &Where,
     asked: &Asked,
     Rows { statement: (sql, binds), show, closing }: Rows,
 ) -> Result<Answer, Failure> {
     let counted = match asked.count {
-        Count::Wanted => {
-            read::list(&connection, record, all, &Asked { limit: 0, ..asked.clone() }).await?.total
-        }
+        Count::Wanted => read::count(&connection, condition, asked.offset).await?,
         Count::Unwanted => 0,
     };
     let before = asked.offset;
