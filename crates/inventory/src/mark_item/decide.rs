@@ -53,33 +53,10 @@ pub fn refuse_if_status_does_not_allow(present: &str, mark: &str) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::items::statuses;
 
-    const STATUSES: [&str; 21] = [
-        "Aged to lost",
-        "Available",
-        "Awaiting pickup",
-        "Awaiting delivery",
-        "Checked out",
-        "Claimed returned",
-        "Declared lost",
-        "In process",
-        "In process (non-requestable)",
-        "In transit",
-        "Intellectual item",
-        "Long missing",
-        "Lost and paid",
-        "Missing",
-        "On order",
-        "Paged",
-        "Restricted",
-        "Order closed",
-        "Unavailable",
-        "Unknown",
-        "Withdrawn",
-    ];
-
-    fn refused_from(mark: &str) -> Vec<&'static str> {
-        STATUSES
+    fn refused_from(mark: &str) -> Vec<String> {
+        statuses()
             .into_iter()
             .filter(|present| refuse_if_status_does_not_allow(present, mark).is_err())
             .collect()

@@ -1,6 +1,7 @@
 //! Items, their types and notes.
 
 use crate::item_state;
+use carrel_records::shape::Shape;
 use carrel_records::{
     Composed, PLAIN, RecordType, boolean, date, joined, number, text, through, to, unique, uuid,
 };
@@ -152,6 +153,12 @@ pub static ITEM: RecordType = RecordType {
     result_info: true,
     ..PLAIN
 };
+
+/// Every status that an item can have.
+pub fn statuses() -> Vec<String> {
+    let shape = Shape::parse(ITEM.shape, ITEM.closed);
+    shape.properties["status"].inner.properties["name"].allowed.clone()
+}
 
 /// How long and to whom an item may be lent, as the circulation rules see it.
 pub static LOAN_TYPE: RecordType = RecordType {

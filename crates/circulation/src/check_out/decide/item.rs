@@ -60,35 +60,12 @@ impl Scan<'_> {
 mod tests {
     use super::super::Facts;
     use super::super::fixtures::*;
+    use carrel_inventory::records::items::statuses;
     use serde_json::json;
-
-    const STATUSES: [&str; 21] = [
-        "Aged to lost",
-        "Available",
-        "Awaiting pickup",
-        "Awaiting delivery",
-        "Checked out",
-        "Claimed returned",
-        "Declared lost",
-        "In process",
-        "In process (non-requestable)",
-        "In transit",
-        "Intellectual item",
-        "Long missing",
-        "Lost and paid",
-        "Missing",
-        "On order",
-        "Order closed",
-        "Paged",
-        "Restricted",
-        "Unavailable",
-        "Unknown",
-        "Withdrawn",
-    ];
 
     #[test]
     fn an_item_goes_out_in_any_status_but_five() {
-        let refused: Vec<&str> = STATUSES
+        let refused: Vec<String> = statuses()
             .into_iter()
             .filter(|status| decided(&item_that_is(status), &order(), &usual()).is_err())
             .collect();
