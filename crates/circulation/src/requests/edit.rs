@@ -165,39 +165,13 @@ mod tests {
     use super::*;
     use crate::requests::fixtures::*;
     use crate::requests::place::facts::Candidate;
-    use crate::requests::queue::Waiting;
     use serde_json::{Value, json};
 
-    const REQUEST: Uuid = Uuid::from_u128(200);
-    const NEXT: Uuid = Uuid::from_u128(201);
-
     /// The request as stored, of the given status, with somebody behind it.
-    fn held(copy: Candidate, status: &str, behind: bool) -> Held {
-        let waiting = |id: Uuid, position: i64| Waiting {
-            id,
-            position: Some(position),
-            item_id: Some(BOOK),
-            requester_id: Some(READER),
-            kind: Some(Kind::Hold),
-            status: words::NOT_YET_FILLED.into(),
-            is_title_level: false,
-        };
-        let mut queue = vec![waiting(REQUEST, 1)];
-        queue.extend(behind.then(|| waiting(NEXT, 2)));
-        let stored = with(
-            Value::Object(asks(json!({})).document),
-            json!({"id": REQUEST, "status": status, "position": 1, "patronComments": "Thanks"}),
-        );
-        Held {
-            stored,
-            title: None,
-            requester: Some(patron(READER)),
-            proxy: None,
-            proxy_relations: Vec::new(),
-            items: vec![copy],
-            queue,
-            other_queue: Vec::new(),
-        }
+    fn held_as(status: &str, copy: Candidate, behind: bool) -> Held {
+        let mut queue = vec![waiting(REQUEST, 1, BOOK)];
+        queue.extend(behind.then(|| waiting(NEXT, 2, BOOK)));
+        held(json!({"status": status, "patronComments": "Thanks"}), vec![copy], queue)
     }
 
     fn put(held: &Held, differs: Value) -> Result<Change, Failure> {
@@ -205,21 +179,18 @@ mod tests {
         decide(held, document, REQUEST, time::parse(NOW).expect("a time"), &library(false))
     }
 
-    fn waiting() -> Held {
-        held(copy(BOOK, "Paged"), words::NOT_YET_FILLED, true)
+    fn open() -> Held {
+        held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), true)
     }
 
     fn refused(held: &Held, differs: Value) -> Refusal {
-        match put(held, differs) {
-            Err(Failure::Refused(mut refusals)) => refusals.remove(0),
-            other => unreachable!("a refusal was expected: {:?}", other.err()),
-        }
+        first_refusal(put(held, differs))
     }
 
     #[test]
     fn a_patrons_comment_stays_as_it_is() {
         assert_eq!(
-            refused(&waiting(), json!({"patronComments": "No thanks"})),
+            refused(&open(), json!({"patronComments": "No thanks"})),
             Refusal::new("Patron comments are not allowed to change")
                 .with("existingPatronComments", "Thanks")
         );
@@ -227,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_closed_stays_closed() {
-        let closed = held(copy(BOOK, "Checked out"), words::FILLED, false);
+        let closed = held_as(words::FILLED, copy(BOOK, "Checked out"), false);
         assert_eq!(
             refused(&closed, json!({"status": words::NOT_YET_FILLED})),
             Refusal::new("The Request has already been closed")
@@ -238,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_new_version_must_make_sense_as_a_request() {
-        let first = |differs: Value| refused(&waiting(), differs).message;
+        let first = |differs: Value| refused(&open(), differs).message;
         assert_eq!(first(json!({"instanceId": null})), "Cannot create a request with no instance ID");
         assert_eq!(first(json!({"itemId": null})), "Cannot create an item level request with no item ID");
         assert_eq!(
@@ -253,7 +224,7 @@ mod tests {
 
     #[test]
     fn who_cancels_leaves_the_queue_and_those_behind_move_up() {
-        let change = put(&waiting(), json!({"status": words::CANCELLED})).expect("cancelled");
+        let change = put(&open(), json!({"status": words::CANCELLED})).expect("cancelled");
         assert_eq!(change.moves, [(NEXT, 1)]);
         assert!(!change.after.contains_key("position"));
         assert!(change.items.is_empty(), "somebody else still waits for the paged book");
@@ -261,10 +232,10 @@ mod tests {
 
     #[test]
     fn a_paged_book_that_nobody_wants_any_more_is_available() {
-        let alone = held(copy(BOOK, "Paged"), words::NOT_YET_FILLED, false);
+        let alone = held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), false);
         let change = put(&alone, json!({"status": words::CANCELLED})).expect("cancelled");
         assert_eq!(change.items, [(BOOK, "Available")]);
-        let on_the_shelf = held(copy(BOOK, "Awaiting pickup"), words::AWAITING_PICKUP, false);
+        let on_the_shelf = held_as(words::AWAITING_PICKUP, copy(BOOK, "Awaiting pickup"), false);
         let change = put(&on_the_shelf, json!({"status": words::CANCELLED})).expect("cancelled");
         assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");
     }
@@ -272,7 +243,7 @@ mod tests {
     #[test]
     fn an_edit_keeps_the_place_in_the_queue_whatever_the_client_says() {
         let change =
-            put(&waiting(), json!({"position": 7, "requestExpirationDate": "2024-06-01"})).expect("edited");
+            put(&open(), json!({"position": 7, "requestExpirationDate": "2024-06-01"})).expect("edited");
         assert_eq!((change.after["position"].as_i64(), change.moves.len()), (Some(1), 0));
         assert_eq!(change.after["requestExpirationDate"], "2024-06-01T23:59:59.000Z");
     }

@@ -1,15 +1,18 @@
 //! A small library for the rules below: two desks that give out books, an office that does not, shelves at the main
 //! desk, and a reading room whose books nobody may ask for.
 
+use super::hold::Held;
 use super::place::facts::{Candidate, Facts, OpenLoan};
 use super::place::{Asking, Order};
+use super::queue::Waiting;
+use super::words::{Kind, NOT_YET_FILLED};
 use crate::desk::item::Title;
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::rulebook::{Location, Named, Rulebook, ServicePoint};
 use carrel_circulation_rules::Rules;
 use carrel_platform::http::Caller;
-use carrel_records::time;
+use carrel_records::{Failure, Refusal, time};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -30,6 +33,9 @@ pub const NEIGHBOR: Uuid = Uuid::from_u128(11);
 pub const GROUP: Uuid = Uuid::from_u128(12);
 pub const PRINT: Uuid = Uuid::from_u128(13);
 pub const LIBRARY: Uuid = Uuid::from_u128(14);
+/// What the reader asked for, and who asked next.
+pub const REQUEST: Uuid = Uuid::from_u128(15);
+pub const NEXT: Uuid = Uuid::from_u128(16);
 pub const REFERENCE: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
 pub const POLICY: Uuid = Uuid::from_u128(0x11850940_9ca5_472e_99bd_b434d5985fff);
 pub const NO_REQUESTS: Uuid = Uuid::from_u128(0x21850940_9ca5_472e_99bd_b434d5985fff);
@@ -158,6 +164,45 @@ pub fn asks(differs: Value) -> Order {
 /// A request of the title.
 pub fn asks_for_title(kind: &str) -> Order {
     asks(json!({"requestLevel": "Title", "requestType": kind, "itemId": null, "holdingsRecordId": null}))
+}
+
+/// A hold of a copy in its queue, the reader's own or a neighbor's.
+pub fn waiting(id: Uuid, position: i64, item: Uuid) -> Waiting {
+    Waiting {
+        id,
+        position: Some(position),
+        item_id: Some(item),
+        requester_id: Some(if id == REQUEST { READER } else { NEIGHBOR }),
+        kind: Some(Kind::Hold),
+        status: NOT_YET_FILLED.into(),
+        is_title_level: false,
+    }
+}
+
+/// The reader's request as it is held for a change; `differs` replaces parts of it.
+pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<Waiting>) -> Held {
+    let Value::Object(mut stored) = json!({"id": REQUEST, "status": NOT_YET_FILLED, "position": 1}) else {
+        unreachable!("it is an object")
+    };
+    stored.extend(asks(differs).document);
+    Held {
+        stored,
+        title: None,
+        requester: Some(patron(READER)),
+        proxy: None,
+        proxy_relations: Vec::new(),
+        items,
+        queue,
+        other_queue: Vec::new(),
+    }
+}
+
+/// The first refusal of what must be refused.
+pub fn first_refusal<T>(decided: Result<T, Failure>) -> Refusal {
+    match decided {
+        Err(Failure::Refused(mut refusals)) => refusals.remove(0),
+        other => unreachable!("a refusal was expected: {:?}", other.err()),
+    }
 }
 
 pub fn clerk() -> Asking {

@@ -232,37 +232,15 @@ mod tests {
     use crate::requests::queue::Waiting;
     use serde_json::json;
 
-    const REQUEST: Uuid = Uuid::from_u128(200);
-    const NEXT: Uuid = Uuid::from_u128(201);
-
-    fn waiting(id: Uuid, position: i64, item: Uuid, level: &str) -> Waiting {
-        Waiting {
-            id,
-            position: Some(position),
-            item_id: Some(item),
-            requester_id: Some(if id == REQUEST { READER } else { NEIGHBOR }),
-            kind: Some(Kind::Hold),
-            status: words::NOT_YET_FILLED.into(),
-            is_title_level: level == "Title",
-        }
-    }
-
     /// A request for the book in front of another one, and a second copy to go to.
-    fn held(kind: &str, level: &str, destination: Candidate) -> Held {
-        let stored = with(
-            Value::Object(asks(json!({"requestType": kind, "requestLevel": level})).document),
-            json!({"id": REQUEST, "status": words::NOT_YET_FILLED, "position": 1}),
-        );
-        Held {
-            stored,
-            title: None,
-            requester: Some(patron(READER)),
-            proxy: None,
-            proxy_relations: Vec::new(),
-            items: vec![copy(BOOK, "Paged"), destination],
-            queue: vec![waiting(REQUEST, 1, BOOK, level), waiting(NEXT, 2, BOOK, level)],
-            other_queue: Vec::new(),
-        }
+    fn held_at(level: &str, kind: &str, destination: Candidate) -> Held {
+        let in_queue =
+            |id, position| Waiting { is_title_level: level == "Title", ..waiting(id, position, BOOK) };
+        held(
+            json!({"requestType": kind, "requestLevel": level}),
+            vec![copy(BOOK, "Paged"), destination],
+            vec![in_queue(REQUEST, 1), in_queue(NEXT, 2)],
+        )
     }
 
     fn moved(held: &Held, kind: Option<&str>, titles: bool) -> Result<Moved, Failure> {
@@ -271,10 +249,8 @@ mod tests {
     }
 
     fn refused(held: &Held, kind: Option<&str>, titles: bool) -> (String, Option<&'static str>) {
-        match moved(held, kind, titles) {
-            Err(Failure::Refused(refusals)) => (refusals[0].message.clone(), refusals[0].code),
-            other => unreachable!("a refusal was expected: {:?}", other.err()),
-        }
+        let refusal = first_refusal(moved(held, kind, titles));
+        (refusal.message, refusal.code)
     }
 
     fn out() -> Candidate {
@@ -283,15 +259,15 @@ mod tests {
 
     #[test]
     fn requests_of_titles_move_only_where_titles_are_asked_for() {
-        let page = held("Page", "Title", out());
+        let page = held_at("Title", "Page", out());
         assert_eq!(refused(&page, None, false).0, "Can not process TLR - TLR feature is disabled");
     }
 
     #[test]
     fn a_hold_of_a_title_waits_for_no_copy_and_so_does_not_move() {
         let text = "Not allowed to move from/to Hold TLR";
-        assert_eq!(refused(&held("Hold", "Title", out()), Some("Recall"), true).0, text);
-        assert_eq!(refused(&held("Page", "Title", out()), Some("Hold"), true).0, text);
+        assert_eq!(refused(&held_at("Title", "Hold", out()), Some("Recall"), true).0, text);
+        assert_eq!(refused(&held_at("Title", "Page", out()), Some("Hold"), true).0, text);
     }
 
     #[test]
@@ -299,12 +275,12 @@ mod tests {
         let mut elsewhere = out();
         elsewhere.item.instance_id = Some(NEIGHBOR);
         let text = "Request can only be moved to an item with the same instance ID";
-        assert_eq!(refused(&held("Hold", "Item", elsewhere), None, true).0, text);
+        assert_eq!(refused(&held_at("Item", "Hold", elsewhere), None, true).0, text);
     }
 
     #[test]
     fn a_title_level_request_does_not_move_to_the_copy_that_it_has() {
-        let mut there = held("Page", "Title", out());
+        let mut there = held_at("Title", "Page", out());
         there.queue[0].item_id = Some(OTHER_BOOK);
         assert_eq!(
             refused(&there, Some("Recall"), true),
@@ -317,22 +293,21 @@ mod tests {
 
     #[test]
     fn what_holds_for_placing_holds_for_the_destination() {
-        let kind = refused(&held("Page", "Item", out()), None, false);
+        let kind = refused(&held_at("Item", "Page", out()), None, false);
         assert_eq!(kind.1, Some("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION"));
-        let reference = refused(&held("Hold", "Item", for_reference(out())), None, false);
+        let reference = refused(&held_at("Item", "Hold", for_reference(out())), None, false);
         assert_eq!(reference.1, Some("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION"));
-        let his = refused(&held("Hold", "Item", lent(OTHER_BOOK, READER, "20")), None, false);
+        let his = refused(&held_at("Item", "Hold", lent(OTHER_BOOK, READER, "20")), None, false);
         assert_eq!(his.1, Some("REQUESTER_ALREADY_HAS_THIS_ITEM_ON_LOAN"));
-        let mut twice = held("Hold", "Item", out());
-        twice.other_queue =
-            vec![Waiting { requester_id: Some(READER), ..waiting(NEXT, 1, OTHER_BOOK, "Item") }];
+        let mut twice = held_at("Item", "Hold", out());
+        twice.other_queue = vec![Waiting { requester_id: Some(READER), ..waiting(NEXT, 1, OTHER_BOOK) }];
         assert_eq!(refused(&twice, None, false).1, Some("ITEM_ALREADY_REQUESTED"));
     }
 
     #[test]
     fn a_request_moved_to_another_copy_stands_last_there_and_those_behind_move_up() {
-        let mut held = held("Hold", "Item", out());
-        held.other_queue = vec![waiting(Uuid::from_u128(202), 1, OTHER_BOOK, "Item")];
+        let mut held = held_at("Item", "Hold", out());
+        held.other_queue = vec![waiting(Uuid::from_u128(202), 1, OTHER_BOOK)];
         let change = moved(&held, None, false).expect("moved").change;
         assert_eq!(change.moves, [(REQUEST, 2)]);
         assert_eq!(change.left, Some((BOOK, vec![(NEXT, 1)])));
@@ -341,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_book_on_the_shelf_is_paged_and_the_one_left_behind_is_available() {
-        let mut held = held("Hold", "Item", copy(OTHER_BOOK, "Available"));
+        let mut held = held_at("Item", "Hold", copy(OTHER_BOOK, "Available"));
         held.queue.pop();
         let change = moved(&held, None, false).expect("moved").change;
         assert_eq!(change.after["requestType"], "Page");
@@ -350,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_recall_goes_for_the_loan_of_its_new_copy() {
-        let moved = moved(&held("Hold", "Item", out()), Some("Recall"), false).expect("moved");
+        let moved = moved(&held_at("Item", "Hold", out()), Some("Recall"), false).expect("moved");
         let (_, loan) = moved.recalled.expect("a recalled loan");
         assert_eq!(loan["action"], "recallrequested");
     }
