@@ -5,10 +5,13 @@ mod bound_with;
 mod call_number;
 mod checked;
 mod date_types;
+mod deletions;
 mod effective_location;
 mod fields;
+mod harvest;
 pub mod holdings;
 mod hrid;
+mod instance_summary;
 mod instance_view;
 pub mod instances;
 pub mod item_state;
@@ -22,6 +25,7 @@ mod saving;
 mod settings;
 mod source_record;
 mod title_links;
+mod views;
 
 use carrel_platform::{Router, Wing};
 
@@ -43,8 +47,12 @@ pub fn first_records() -> Vec<(String, serde_json::Value)> {
     settings::first_records()
 }
 
-const TABLES: &str =
-    concat!(include_str!("item_state.sql"), include_str!("hrid/hrid.sql"), include_str!("source_record.sql"));
+const TABLES: &str = concat!(
+    include_str!("item_state.sql"),
+    include_str!("hrid/hrid.sql"),
+    include_str!("source_record.sql"),
+    include_str!("deletions/deletion.sql")
+);
 
 fn routes(router: &mut Router) {
     hrid::routes(router);
@@ -61,4 +69,8 @@ fn routes(router: &mut Router) {
     source_record::routes(router);
     settings::routes(router);
     date_types::routes(router);
+    deletions::routes(router);
+    harvest::routes(router);
+    views::routes(router);
+    instance_summary::routes(router);
 }

@@ -1,6 +1,6 @@
 //! Instances as cataloguers see them: with what they are part of, titles before and after, and bindings.
 //!
-//! Routes: `/inventory/instances` (GET by query, POST, DELETE), `/inventory/instances/{id}` (GET, PUT, PATCH, DELETE,
+//! Routes: `/inventory/instances` (GET by query, POST), `/inventory/instances/{id}` (GET, PUT, PATCH,
 //! `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes instances through
 //! their own room, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
 

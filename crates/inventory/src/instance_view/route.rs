@@ -9,7 +9,6 @@ use crate::saving::How;
 use crate::{batch, instances};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
-use carrel_platform::record_store::routes as plain;
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Answer, Bind, Call, Flight, Router};
@@ -27,8 +26,6 @@ pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory/instances", create);
     router.on("PUT", "/inventory/instances/{id}", replace);
     router.on("PATCH", "/inventory/instances/{id}", patch);
-    router.on("DELETE", "/inventory/instances/{id}", |call| plain::delete(&INSTANCE, call));
-    router.on("DELETE", "/inventory/instances", |call| plain::delete_many(&INSTANCE, call));
     router.on("DELETE", "/inventory/instances/{id}/mark-deleted", mark_deleted);
     router.on("GET", "/inventory/config/instances/blocked-fields", |_: Call| async {
         Ok(Answer::json(&json!({"blockedFields": RULED_BY_MARC})))

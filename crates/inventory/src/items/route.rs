@@ -1,6 +1,7 @@
 //! Paths, and what goes in and out.
 
 use super::{apply, facts, save};
+use crate::deletions::{self, Gone};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::items::ITEM;
 use crate::saving::{self, Happening, How};
@@ -133,9 +134,13 @@ async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>)
     let (one, count) = (ids.first().copied().unwrap_or_default(), ids.len());
     let mut flight = Flight::new();
     flight.add("DELETE FROM item WHERE id = ANY($1)", vec![ids.into()]);
+    let instance_of = |id| found.versions.get(id).and_then(|standing| standing.instance);
+    let gone =
+        found.stored.keys().filter_map(|id| Some(Gone { id: *id, instance: instance_of(id)?, source: None }));
+    deletions::note(&mut flight, ITEM.table, gone.collect(), call.now);
     let happenings = found.stored.iter().map(|(id, old): (&Uuid, &Value)| Happening {
         id: *id,
-        old: Some(apply::told(old, found.versions.get(id).and_then(|standing| standing.instance))),
+        old: Some(apply::told(old, instance_of(id))),
         new: None,
     });
     saving::announce(&mut flight, "inventory.item", &tenant.id, happenings, call.now);

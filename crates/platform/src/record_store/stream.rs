@@ -23,13 +23,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Chunk = Result<Bytes, std::io::Error>;
 
+/// Makes the JSON of a row.
+pub type Show = Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>;
+
+/// What stands behind the last document, told the number of all of them.
+pub type Closing = fn(&RecordType, i64) -> String;
+
 /// A statement, and what its rows become.
 struct Rows {
     statement: Bound,
-    /// Makes the JSON of a row.
-    show: Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>,
-    /// What stands behind the last document.
-    closing: fn(&RecordType, i64) -> String,
+    show: Show,
+    /// The list.
+    name: &'static str,
+    closing: Closing,
 }
 
 /// The records that are asked for, as they are stored: a short page at once, a long one as it is read.
@@ -41,11 +47,46 @@ pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> R
     }
     let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
     let statement = read::documents(record, &condition, asked);
-    let show = Box::new(|row: &Row| match row.try_get::<_, Json>(0) {
+    let as_stored = Rows { statement, show: first_column(), name: record.collection, closing: Page::closing };
+    rows(connection, record, &condition, asked, as_stored).await
+}
+
+/// The records that are asked for, as documents that the database makes of them, in a list of this name; however few,
+/// they are sent as they are read.
+///
+/// `select` makes the statement, whose first column is the document, of the text that [`read::page_of`] gives.
+pub async fn composed(
+    call: &Call,
+    record: &'static RecordType,
+    asked: &Asked,
+    (name, closing): (&'static str, Closing),
+    select: impl FnOnce(&str) -> String,
+) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+    let composed = Rows { statement: (select(&page), binds), show: first_column(), name, closing };
+    rows(connection, record, &condition, asked, composed).await
+}
+
+/// Documents one behind the other, with nothing around and between them: a harvest has no end that could be told
+/// beforehand.
+pub async fn bare(call: &Call, statement: Bound, show: Show) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    let frame = Frame { opening: String::new(), between: "", closing: Box::new(|_| String::new()) };
+    pour(connection, statement, show, frame).await
+}
+
+/// The number of all documents and nothing else.
+pub fn total_alone(_: &RecordType, total: i64) -> String {
+    format!("],\"totalRecords\":{total}}}")
+}
+
+fn first_column() -> Show {
+    Box::new(|row: &Row| match row.try_get::<_, Json>(0) {
         Ok(document) => Ok(document.0.into_bytes()),
         Err(error) => Err(failure(error, "reading a document")),
-    });
-    rows(connection, record, &condition, asked, Rows { statement, show, closing: Page::closing }).await
+    })
 }
 
 /// The records that are asked for, shown with what stands beside them: a short page at once, a long one as it is read.
@@ -69,23 +110,47 @@ pub async fn shown(
         return Ok(Answer::json_bytes(pretty(&body)));
     }
     let show = Box::new(move |row: &Row| show(row).map(|shown| pretty(&shown)));
-    let closing = |_: &RecordType, total: i64| format!("],\"totalRecords\":{total}}}");
-    rows(connection, record, &condition, asked, Rows { statement, show, closing }).await
+    let shown = Rows { statement, show, name: record.collection, closing: total_alone };
+    rows(connection, record, &condition, asked, shown).await
 }
 
-/// A collection of the record's name: its matches are counted first, then each row is sent as it is read.
+/// A collection: its matches are counted first, then each row is sent as it is read.
 async fn rows(
     connection: Connection,
     record: &'static RecordType,
     condition: &Where,
     asked: &Asked,
-    Rows { statement: (sql, binds), show, closing }: Rows,
+    Rows { statement, show, name, closing }: Rows,
 ) -> Result<Answer, Failure> {
     let counted = match asked.count {
         Count::Wanted => read::count(&connection, condition, asked.offset).await?,
         Count::Unwanted => 0,
     };
     let before = asked.offset;
+    let frame = Frame {
+        opening: format!("{{\"{name}\":["),
+        between: ",",
+        closing: Box::new(move |sent| {
+            closing(record, if sent > 0 { counted.max(before + sent) } else { counted })
+        }),
+    };
+    pour(connection, statement, show, frame).await
+}
+
+/// What stands around and between documents; the closing is told how many there were.
+struct Frame {
+    opening: String,
+    between: &'static str,
+    closing: Box<dyn FnOnce(i64) -> String + Send>,
+}
+
+/// Sends each row as it is read.
+async fn pour(
+    connection: Connection,
+    (sql, binds): Bound,
+    show: Show,
+    frame: Frame,
+) -> Result<Answer, Failure> {
     let statement = connection
         .client
         .prepare_cached(&sql)
@@ -101,7 +166,7 @@ async fn rows(
     tokio::spawn(async move {
         let mut rows = pin!(rows);
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
-        chunk.extend_from_slice(Page::opening(record).as_bytes());
+        chunk.extend_from_slice(frame.opening.as_bytes());
         let mut sent = 0;
         while let Some(row) = rows.next().await {
             let shown = match row {
@@ -111,14 +176,14 @@ async fn rows(
             let document = match shown {
                 Ok(document) => document,
                 Err(error) => {
-                    tracing::warn!(error = %error, "a long list of {} broke off", record.name);
+                    tracing::warn!(error = %error, "a long list broke off after {sent} rows");
                     let _ = sender.send(Err(std::io::Error::other("the list broke off"))).await;
                     connection.discard();
                     return;
                 }
             };
             if sent > 0 {
-                chunk.push(b',');
+                chunk.extend_from_slice(frame.between.as_bytes());
             }
             sent += 1;
             chunk.extend_from_slice(&document);
@@ -128,8 +193,7 @@ async fn rows(
                 return;
             }
         }
-        let total = if sent > 0 { counted.max(before + sent) } else { counted };
-        chunk.extend_from_slice(closing(record, total).as_bytes());
+        chunk.extend_from_slice((frame.closing)(sent).as_bytes());
         send(&sender, &mut chunk).await;
     });
     Ok(Answer::json_bytes(Vec::new()).followed_by(Rest::of(receiver)))

@@ -1,9 +1,11 @@
 //! Inventory: what is on the shelves.
 
 mod batches;
+mod harvests;
 mod holdings;
 mod hrids;
 mod instances;
 mod items;
 mod marks;
 mod source_records;
+mod views;

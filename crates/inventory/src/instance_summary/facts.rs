@@ -1,0 +1,86 @@
+//! What a summary is made of, in one flight.
+
+use super::decide::{Facts, Holdings, Item, Named};
+use carrel_platform::database::Json;
+use carrel_platform::{Connection, Flight};
+use carrel_records::Failure;
+use serde_json::Value;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// The facts of a title; nothing where there is none.
+pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, Failure> {
+    let mut flight = Flight::new();
+    let title = flight.add(
+        "SELECT instance.doc,
+             (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM instance_type kind
+              WHERE kind.id = instance.instance_type_id),
+             (SELECT jsonb_build_array(mode.id, mode.doc->'name') FROM mode_of_issuance mode
+              WHERE mode.id = instance.mode_of_issuance_id),
+             (SELECT jsonb_agg(jsonb_build_array(format.id, format.doc->'name')) FROM instance_format format
+              WHERE instance.doc->'instanceFormatIds' ? format.id::text),
+             (SELECT jsonb_agg(jsonb_build_array(term.id, term.doc->'name')) FROM nature_of_content_term term
+              WHERE instance.doc->'natureOfContentTermIds' ? term.id::text)
+         FROM instance WHERE instance.id = $1",
+        vec![id.into()],
+    );
+    let holdings = flight.add(
+        "SELECT coalesce((doc->>'discoverySuppress')::boolean, false), doc->'electronicAccess',
+             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.holdings_record_id = holdings_record.id)
+         FROM holdings_record WHERE instance_id = $1 ORDER BY id",
+        vec![id.into()],
+    );
+    let items = flight.add(
+        "SELECT DISTINCT ON (item.id) coalesce((item.doc->>'discoverySuppress')::boolean, false), of_title.suppressed,
+             nullif(item.doc->>'effectiveShelvingOrder', ''), item.doc->'electronicAccess',
+             (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM material_type kind
+              WHERE kind.id = item.material_type_id)
+         FROM (SELECT one.id, coalesce((held.doc->>'discoverySuppress')::boolean, false) AS suppressed, 1 AS place
+               FROM holdings_record held JOIN item one ON one.holdings_record_id = held.id
+               WHERE held.instance_id = $1
+               UNION ALL
+               SELECT part.item_id, coalesce((held.doc->>'discoverySuppress')::boolean, false), 2
+               FROM holdings_record held JOIN bound_with_part part ON part.holdings_record_id = held.id
+               WHERE held.instance_id = $1) of_title
+             JOIN item ON item.id = of_title.id
+         ORDER BY item.id, of_title.place",
+        vec![id.into()],
+    );
+    let landed = connection.fly(flight).await?;
+    let Some(row) = landed.first(title) else { return Ok(None) };
+    Ok(Some(Facts {
+        instance: row.get::<_, Json>(0).parse(),
+        instance_type: named(row, 1),
+        mode_of_issuance: named(row, 2),
+        formats: Json::elements(row.get(3)).iter().filter_map(pair).collect(),
+        nature_of_content: Json::elements(row.get(4)).iter().filter_map(pair).collect(),
+        holdings: landed
+            .rows(holdings)
+            .iter()
+            .map(|row| Holdings {
+                is_suppressed: row.get(0),
+                addresses: Json::elements(row.get(1)),
+                is_bound: row.get(2),
+            })
+            .collect(),
+        items: landed
+            .rows(items)
+            .iter()
+            .map(|row| Item {
+                is_suppressed: row.get(0),
+                holdings_are_suppressed: row.get(1),
+                shelving_order: row.get(2),
+                addresses: Json::elements(row.get(3)),
+                material_type: named(row, 4),
+            })
+            .collect(),
+    }))
+}
+
+fn named(row: &Row, place: usize) -> Option<Named> {
+    pair(&row.get::<_, Option<Json>>(place)?.parse())
+}
+
+fn pair(pair: &Value) -> Option<Named> {
+    Some(Named { name: pair[1].as_str()?.to_owned(), id: pair[0].as_str()?.to_owned() })
+}

@@ -1,0 +1,24 @@
+//! A title at a glance: how much is held of it, how much of that readers may see, and what all its items tell
+//! together.
+//!
+//! Routes: `/instance-storage/instances/{id}/summary`. Reads the title, its holdings records and items, those bound
+//! with them included; changes nothing.
+
+mod decide;
+mod facts;
+
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    router.on("GET", "/instance-storage/instances/{id}/summary", show);
+}
+
+async fn show(call: Call) -> Result<Answer, Failure> {
+    let connection = call.tenant()?.reader().await?;
+    match facts::gather(&connection, call.id(0)?).await? {
+        Some(facts) => Ok(Answer::json(&decide::summary(&facts))),
+        None => Err(Failure::NotFound("Not found".into())),
+    }
+}

@@ -1,0 +1,46 @@
+//! Titles with their holdings records and items.
+
+use super::renamed::renamed;
+use super::{is_asked, titles, unless_null};
+use crate::item_state::{DOCUMENT, FROM};
+use crate::records::instances::INSTANCE;
+use carrel_platform::record_store::read::{Asked, Page};
+use carrel_platform::record_store::stream;
+use carrel_platform::{Answer, Call};
+use carrel_records::Failure;
+
+/// `GET /inventory-view/instances`.
+pub async fn list(call: Call) -> Result<Answer, Failure> {
+    let mut asked = Asked::read(&call.query)?;
+    asked.query = asked.query.map(|query| renamed(query, "instance.", ""));
+    let with_bound_items = is_asked(&call.query, "withBoundedItems");
+    let select = |page: &str| select(page, with_bound_items);
+    stream::composed(&call, &INSTANCE, &asked, ("instances", Page::closing), select).await
+}
+
+fn select(page: &str, with_bound_items: bool) -> String {
+    let bound = match with_bound_items {
+        true => {
+            "UNION SELECT part.item_id FROM holdings_record held
+                 JOIN bound_with_part part ON part.holdings_record_id = held.id WHERE held.instance_id = page.id"
+        }
+        false => "",
+    };
+    format!(
+        "SELECT jsonb_build_object('instanceId', page.id, 'isBoundWith', EXISTS (
+                 SELECT 1 FROM holdings_record held JOIN bound_with_part part ON part.holdings_record_id = held.id
+                 WHERE held.instance_id = page.id), 'instance', page.document)
+             || {records} || {items}
+         FROM {page}
+             LEFT JOIN LATERAL (SELECT jsonb_agg(held.doc ORDER BY held.id) AS list FROM holdings_record held
+                 WHERE held.instance_id = page.id) records ON true
+             LEFT JOIN LATERAL (SELECT jsonb_agg({DOCUMENT} ORDER BY item.id) AS list FROM (
+                     SELECT one.id FROM holdings_record held JOIN item one ON one.holdings_record_id = held.id
+                     WHERE held.instance_id = page.id {bound}) wanted
+                 JOIN ({FROM}) ON item.id = wanted.id) items ON true
+         ORDER BY page.place",
+        records = unless_null("holdingsRecords", "records.list"),
+        items = unless_null("items", "items.list"),
+        page = titles(page),
+    )
+}

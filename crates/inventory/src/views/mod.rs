@@ -1,0 +1,39 @@
+//! Views: records with what belongs to them, in one answer, for scripts and search engines.
+//!
+//! Routes: `/inventory-view/instances`, `/inventory-view/instance-set` (titles with holdings records, items and links),
+//! `/item-storage-dereferenced/items` (items with what they refer to), `/record-bulk/ids` (ids alone). Reads only;
+//! long lists are sent as they are read.
+
+mod dereferenced;
+mod instance_set;
+mod inventory_view;
+mod record_ids;
+mod renamed;
+
+use carrel_platform::Router;
+use carrel_platform::http::Query;
+use carrel_platform::record_store::read;
+
+/// Connects the room.
+pub fn routes(router: &mut Router) {
+    router.on("GET", "/inventory-view/instances", inventory_view::list);
+    router.on("GET", "/inventory-view/instance-set", instance_set::list);
+    router.on("GET", "/item-storage-dereferenced/items", dereferenced::list);
+    router.on("GET", "/item-storage-dereferenced/items/{id}", dereferenced::find);
+    router.on("GET", "/record-bulk/ids", record_ids::list);
+}
+
+/// Whether a parameter that is off unless asked for is asked for.
+fn is_asked(query: &Query, name: &str) -> bool {
+    query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+}
+
+/// A property that is left out where there is nothing to tell.
+fn unless_null(name: &str, value: &str) -> String {
+    format!("CASE WHEN {value} IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object('{name}', {value}) END")
+}
+
+/// The titles of a page, with `id` and `document`, as the table `page`.
+fn titles(page: &str) -> String {
+    format!("{} page", read::numbered("instance.id, instance.doc AS document", page))
+}
