@@ -29,6 +29,7 @@ async fn expired(call: Call) -> Result<Answer, Failure> {
     let Some(moment) = time::parse(limit_text) else {
         return Err(Refusal::new("Date cannot be parsed")
             .with("session_inactivity_time_limit", limit_text)
+            .of_storage()
             .into());
     };
     let action = call.query.get("action_type").filter(|action| !action.trim().is_empty());
@@ -36,7 +37,10 @@ async fn expired(call: Call) -> Result<Answer, Failure> {
         && !matches!(action, "Check-out" | "Check-in")
     {
         // FOLIO quirk: the value shown is that of the other parameter.
-        return Err(Refusal::new("Invalid action type value").with("action_type", limit_text).into());
+        return Err(Refusal::new("Invalid action type value")
+            .with("action_type", limit_text)
+            .of_storage()
+            .into());
     }
     let limit = call.query.number("limit", 10, 0, i64::from(i32::MAX))?;
     let connection = call.tenant()?.writer().await?;

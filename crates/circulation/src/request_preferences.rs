@@ -27,7 +27,7 @@ async fn save(call: Call, replaces: bool) -> Result<Answer, Failure> {
         (routes::create(&REQUEST_PREFERENCE, call).await, None)
     };
     told_by(written, &tenant, &REQUEST_PREFERENCE, ("userId", user), id, |user| {
-        Refusal::new("Request preference for specified user already exists").with("userId", user)
+        Refusal::new("Request preference for specified user already exists").with("userId", user).of_storage()
     })
     .await
 }

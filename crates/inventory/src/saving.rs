@@ -168,6 +168,7 @@ fn refuse_if_note_is_too_long(document: &Document) -> Result<(), Failure> {
         {
             return Err(Refusal::new("A note has exceeded the 32,000 character limit.")
                 .with(name, note)
+                .of_storage()
                 .into());
         }
     }
@@ -177,6 +178,7 @@ fn refuse_if_note_is_too_long(document: &Document) -> Result<(), Failure> {
 fn already_exists(record: &RecordType, id: Uuid) -> Failure {
     Refusal::new(format!("id value already exists in table {}: {id}", record.table))
         .with("id", id.to_string())
+        .of_storage()
         .into()
 }
 

@@ -1,6 +1,8 @@
 //! The declaration of a record type: one constant value from which come its table, routes, CQL fields, API
 //! document and battery of tests.
 
+use crate::Refusal;
+
 /// One kind of stored record, as FOLIO's storage modules define it.
 #[derive(Debug)]
 pub struct RecordType {
@@ -30,6 +32,8 @@ pub struct RecordType {
     pub metadata: bool,
     /// A replacement must carry the current `_version`, else it is refused with 409.
     pub optimistic_locking: bool,
+    /// FOLIO's own words, from the record's `name`, for a value that another record has.
+    pub taken: Option<fn(&str) -> Refusal>,
     /// Topic of the events, without tenant, such as `inventory.item`; `None` announces nothing.
     pub events: Option<&'static str>,
     /// Desk decisions are made from this record, so a write moves the tenant's stamp.
@@ -59,6 +63,7 @@ pub const PLAIN: RecordType = RecordType {
     reaches: &[],
     metadata: true,
     optimistic_locking: false,
+    taken: None,
     events: None,
     shapes_decisions: false,
     composed: None,

@@ -1,9 +1,9 @@
 //! What Okapi itself answers: tenants, the modules and interfaces they have, its version.
 //!
-//! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Modules cannot be enabled one by one here: every tenant has
-//! all of them.
+//! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; what is asked about that
+//! answers a room of its own.
 
-use carrel_platform::surface::{MODULES, ROUTES, module_id};
+use carrel_platform::surface::{MODULES, ROUTES, Route, module_id};
 use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
 use serde_json::{Value, json};
@@ -28,6 +28,9 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/_/proxy/modules/{moduleId}", module);
     router.on("POST", "/_/tenant", tenant_begins);
     router.on("DELETE", "/_/tenant", tenant_ends);
+    for method in ["GET", "DELETE"] {
+        router.on(method, "/_/tenant/{id}", no_such_operation);
+    }
 }
 
 fn shown(tenant: &Tenant) -> Value {
@@ -56,7 +59,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::created(&shown(&tenant)).location(format!("/_/proxy/tenants/{id}")))
 }
 
-async fn named(call: &Call) -> Result<std::sync::Arc<Tenant>, Failure> {
+pub(crate) async fn named(call: &Call) -> Result<std::sync::Arc<Tenant>, Failure> {
     let id = call.parameter(0);
     call.library.find_tenant(id).await?.ok_or_else(|| Failure::NotFound(id.to_owned()))
 }
@@ -85,7 +88,8 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
 /// Module descriptors made from the surface: interfaces with their handlers.
 fn modules(full: bool) -> Vec<Value> {
     let mut by_module: BTreeMap<&str, BTreeMap<&str, (&str, Vec<Value>)>> = BTreeMap::new();
-    for route in ROUTES.iter().filter(|route| MODULES.contains_key(&*route.module)) {
+    let named = |route: &&Route| MODULES.contains_key(&*route.module) && !route.interface.is_empty();
+    for route in ROUTES.iter().filter(named) {
         let interfaces = by_module.entry(&route.module).or_default();
         let (_, handlers) = interfaces.entry(&route.interface).or_insert((&route.version, Vec::new()));
         handlers.push(json!({
@@ -158,7 +162,7 @@ async fn interfaces_of_tenant(call: Call) -> Result<Answer, Failure> {
         ROUTES.iter().map(|route| (&*route.interface, &*route.version)).collect();
     let interfaces: Vec<Value> = interfaces
         .into_iter()
-        .filter(|(name, _)| *name != "carrel")
+        .filter(|(name, _)| !matches!(*name, "carrel" | ""))
         .map(|(name, version)| json!({"id": name, "version": version}))
         .collect();
     Ok(Answer::json(&interfaces))
@@ -179,9 +183,27 @@ fn providers(interface: &str) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A module's life cycle, as Okapi calls it: the tenant is made if it is not there.
+/// A module's life cycle, as Okapi calls it: the tenant is made if it is not there. Without a module to begin with,
+/// it ends: its data stay, unless they are to be purged.
 async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
+    if !call.body.trim_ascii().is_empty() {
+        let asked = call.object()?;
+        let purges = asked.get("purge") == Some(&Value::Bool(true));
+        let begins = asked.get("module_to").is_some_and(Value::is_string);
+        match (begins, purges) {
+            (true, _) => {}
+            (false, true) => {
+                // Okapi asks for the end as often as it likes.
+                return match tenant_ends(call).await {
+                    Err(Failure::NotFound(_)) => Ok(Answer::no_content()),
+                    ended => ended,
+                };
+            }
+            (false, false) if asked.contains_key("module_from") => return Ok(Answer::no_content()),
+            (false, false) => {}
+        }
+    }
     if call.library.manner.makes_tenants {
         call.library.create_lenient_tenant(&id).await?;
     } else {
@@ -199,6 +221,12 @@ async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::NotFound(id));
     }
     Ok(Answer::no_content())
+}
+
+/// Beginning and ending are done when they are answered, so that no operation is left to be looked at.
+async fn no_such_operation(call: Call) -> Result<Answer, Failure> {
+    gateway_tenant(&call)?;
+    Err(Failure::NotFound(format!("Operation not found {}", call.parameter(0))))
 }
 
 /// Only a gateway may begin and end tenants in this way.

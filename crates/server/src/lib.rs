@@ -8,6 +8,7 @@ mod carry;
 pub mod config;
 mod database;
 pub mod demo;
+mod enabling;
 pub mod first_records;
 pub mod gateway;
 pub mod laboratory;

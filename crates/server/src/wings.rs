@@ -19,6 +19,7 @@ pub fn router() -> Router {
     let mut router = Router::default();
     crate::outside::connect(&mut router);
     crate::gateway::connect(&mut router);
+    crate::enabling::connect(&mut router);
     crate::background::connect(&mut router);
     crate::admin::connect(&mut router);
     let wings = wings();

@@ -35,6 +35,7 @@ fn refuse_if_alternate_schedule_does_not_fit(policy: &LoanPolicy) -> Option<Refu
             profile.unwrap_or("null")
         ))
         .with("alternateFixedDueDateScheduleId", alternate)
+        .of_storage()
     })
 }
 
@@ -48,6 +49,7 @@ fn refuse_if_schedule_is_missing(policy: &LoanPolicy) -> Option<Refusal> {
             or_null(policy.loanable)
         ))
         .with("fixedDueDateScheduleId", "null")
+        .of_storage()
     })
 }
 
@@ -57,6 +59,7 @@ fn refuse_if_fixed_with_alternate_period_for_holds(policy: &LoanPolicy) -> Optio
     (is_fixed_and_renewable(policy) && holds.renew_items_with_request == Some(true)).then(|| {
         Refusal::new("Alternate Renewal Loan Period for Holds is not allowed for policies with Fixed profile")
             .with("alternateRenewalLoanPeriod", shown(period))
+            .of_storage()
     })
 }
 
@@ -65,6 +68,7 @@ fn refuse_if_fixed_with_renewal_period(policy: &LoanPolicy) -> Option<Refusal> {
     (is_fixed_and_renewable(policy) && policy.renews_differently()).then(|| {
         Refusal::new("Period in RenewalsPolicy is not allowed for policies with Fixed profile")
             .with("period", shown(period))
+            .of_storage()
     })
 }
 
@@ -80,7 +84,7 @@ fn refuse_if_dates_are_out_of_order(schedule: &Schedule) -> Option<Refusal> {
         return None;
     };
     let message = format!("Unable to save fixed loan date. Date range not valid {which}");
-    Some(Refusal::new(message).with(key, time::format(date)))
+    Some(Refusal::new(message).with(key, time::format(date)).of_storage())
 }
 
 fn is_fixed_and_renewable(policy: &LoanPolicy) -> bool {

@@ -89,7 +89,10 @@ pub fn stored(document: &Map<String, Value>) -> Map<String, Value> {
 
 /// The refusal of a second open loan.
 pub fn already_lent(item_id: &str) -> Failure {
-    Refusal::new("Cannot have more than one open loan for the same item").with("itemId", item_id).into()
+    Refusal::new("Cannot have more than one open loan for the same item")
+        .with("itemId", item_id)
+        .of_storage()
+        .into()
 }
 
 #[cfg(test)]

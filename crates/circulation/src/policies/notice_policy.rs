@@ -82,7 +82,7 @@ fn check_notice(notice: &Value) -> Vec<Refusal> {
 
 fn not_valid(selected: &str, option: &str, value: &Value) -> Refusal {
     let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Refusal::new(format!("This option is not valid for selected {selected}")).with(option, shown)
+    Refusal::new(format!("This option is not valid for selected {selected}")).with(option, shown).of_storage()
 }
 
 #[cfg(test)]

@@ -248,7 +248,9 @@ fn shaped(record: &RecordType, path: &str) -> Option<(Kind, bool)> {
         }
         (JsonKind::Text | JsonKind::Object | JsonKind::Any, _) => Kind::Text,
     };
-    Some((kind, property.format == Some(Format::Uuid)))
+    // An array of UUIDs is searched as any array: by the words of its text.
+    let holds_uuid = property.format == Some(Format::Uuid) && property.kind == JsonKind::Text;
+    Some((kind, holds_uuid))
 }
 
 /// The property at a path. Only its own line of the shape is read: most queries need none, and those that do

@@ -53,9 +53,17 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
     apply::store(&mut flight, &tenant.id, &changes, &facts.versions, instance_of, call.now);
     if let Err(error) = tx.fly_and_commit(flight).await {
         let failure = saving::told(&ITEM, error, changes.iter().map(|change| &change.new));
-        return Err(if how == How::Replace { saving::in_plain_text(failure) } else { failure });
+        return Err(if how == How::Replace { in_words_of_replacement(failure) } else { failure });
     }
     Ok(changes.into_iter().map(|change| change.new).collect())
+}
+
+/// FOLIO quirk: what a replaced item refers to in vain is told a little differently.
+fn in_words_of_replacement(failure: Failure) -> Failure {
+    match saving::in_plain_text(failure) {
+        Failure::Invalid(text) => Failure::Invalid(text.replacen("Cannot set item.", "Cannot set item ", 1)),
+        other => other,
+    }
 }
 
 fn refuse_if_holdings_record_is_missing(change: &Change, facts: &Facts, how: How) -> Result<(), Failure> {
@@ -67,6 +75,7 @@ fn refuse_if_holdings_record_is_missing(change: &Change, facts: &Facts, how: How
         How::Replace => Failure::Invalid(format!("holdingsRecordId not found: {holdings}")),
         How::Create | How::Upsert | How::UpsertUnchecked => Refusal::new("Holdings record does not exist")
             .with("holdingsRecordId", holdings.to_string())
+            .of_storage()
             .into(),
     })
 }

@@ -26,7 +26,7 @@ fn refusals_of_location(location: &Document) -> Vec<Refusal> {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let refusal = |field: &str, words: &str| Refusal::new(words).with_null(field).code("-1");
+    let refusal = |field: &str, words: &str| Refusal::new(words).with_null(field).of_storage();
     let mut refusals = Vec::new();
     if served.is_empty() {
         refusals
@@ -57,7 +57,7 @@ fn refusals_of_service_point(service_point: &Document) -> Vec<Refusal> {
         }
         (true, true) | (false, false) => return Vec::new(),
     };
-    vec![Refusal::new(words).with("name", filled(service_point, "name").unwrap_or_default())]
+    vec![Refusal::new(words).with("name", filled(service_point, "name").unwrap_or_default()).of_storage()]
 }
 
 #[cfg(test)]

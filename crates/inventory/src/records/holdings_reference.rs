@@ -1,6 +1,6 @@
 //! The vocabularies of holdings records.
 
-use carrel_records::{PLAIN, RecordType, text, unique};
+use carrel_records::{PLAIN, RecordType, Refusal, text, unique};
 
 /// A kind of holdings record, such as serial.
 pub static HOLDINGS_TYPE: RecordType = RecordType {
@@ -16,6 +16,11 @@ pub static HOLDINGS_TYPE: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
+    taken: Some(|_| {
+        Refusal::new("Cannot create/update entity; name is not unique")
+            .with("fieldLabel", "name")
+            .code("name.duplicate")
+    }),
     ..PLAIN
 };
 

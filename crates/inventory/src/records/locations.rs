@@ -1,6 +1,6 @@
 //! Institutions, campuses, libraries, locations, service points and who works there.
 
-use carrel_records::{PLAIN, RecordType, boolean, mentions, text, to, unique};
+use carrel_records::{PLAIN, RecordType, Refusal, boolean, mentions, text, to, unique};
 
 /// An institution, the first level above a location.
 pub static LOCATION_INSTITUTION: RecordType = RecordType {
@@ -138,6 +138,8 @@ pub static SERVICE_POINT: RecordType = RecordType {
     ",
     fields: &[text("code").indexed(), text("name").indexed(), boolean("pickupLocation").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
+    // FOLIO quirk: also where the code is taken.
+    taken: Some(|name| Refusal::new("Service Point Exists").with("name", name).of_storage()),
     events: Some("inventory.service-point"),
     shapes_decisions: true,
     ..PLAIN

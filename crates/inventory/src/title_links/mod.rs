@@ -24,7 +24,8 @@ fn refusals(link: &Document) -> Vec<Refusal> {
     }
     vec![
         Refusal::new("The precedingInstanceId and succeedingInstanceId can't be empty at the same time")
-            .with("", ""),
+            .with("", "")
+            .of_storage(),
     ]
 }
 
@@ -45,6 +46,7 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
                 "The precedingInstanceId or succeedingInstanceId should contain instanceId [{instance}]"
             ))
             .with("precedingInstanceId or succeedingInstanceId", "")
+            .of_storage()
             .into());
         }
         write::check(&TITLE, &mut link, &call.caller)?;

@@ -4,6 +4,7 @@ mod answer;
 mod call;
 mod doorkeeper;
 mod pretty;
+mod request_line;
 mod router;
 mod serve;
 mod tls;

@@ -1,6 +1,7 @@
 //! The gateway: finds the route, the tenant and the caller, asks for the permission, runs the handler, and
 //! counts what it cost.
 
+use crate::http::request_line::{CUT, Escaping};
 use crate::http::tls::{Certificate, TlsListener};
 use crate::http::{Answer, Call, Caller, Doorkeeper, Permissions, Query, Router};
 use crate::meter::{Meter, metered};
@@ -71,6 +72,7 @@ pub async fn serve(
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
+    let listener = Escaping(listener).tap_io(|_| {});
     axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(shutdown)
         .await
@@ -83,7 +85,7 @@ pub async fn serve_with_tls(
     certificate: Arc<Certificate>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let listener = TlsListener::new(listener, certificate)?.tap_io(|_| {});
+    let listener = Escaping(TlsListener::new(listener, certificate)?).tap_io(|_| {});
     axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(shutdown)
         .await
@@ -196,6 +198,9 @@ async fn route(
         .and_then(|value| value.to_str().ok())
         .filter(|id| id.len() <= 200)
         .map_or_else(|| format!("{number:06}/{}", first_level(head.uri.path())), str::to_owned);
+    if let Some(answer) = head.headers.get(CUT).map(too_large) {
+        return (answer, None, request_id);
+    }
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
     let path = head.uri.path();
     let stand_in = || app.router.find_stand_in(method, path).filter(|_| app.library.manner.makes_tenants);
@@ -252,6 +257,20 @@ async fn route(
         Answer::of_failure(&failure)
     });
     (answer, Some(route), request_id)
+}
+
+/// A request of which something was cut off before it was read.
+fn too_large(mark: &HeaderValue) -> Answer {
+    match mark.as_bytes() {
+        b"414" => Answer::text(
+            StatusCode::URI_TOO_LONG,
+            "The request's address is too long; POST …/retrieve takes long queries",
+        ),
+        _ => Answer::text(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "The request's headers are too many or too long",
+        ),
+    }
 }
 
 /// A tenant that another node has dropped is known here for some seconds; what fails for want of its tables is told

@@ -288,45 +288,64 @@ pub fn told(record: &RecordType, error: DatabaseError, document: &Document) -> F
     let constraint = error.constraint.clone().unwrap_or_default();
     let table = record.table;
     if error.is_unique_violation() {
+        if let Some(taken) = record.taken {
+            return taken(&text_at(document, "name")).into();
+        }
         if constraint.starts_with(&format!("{table}_pkey")) {
             let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
             return Refusal::new(format!("id value already exists in table {table}: {id}"))
                 .with("id", id)
+                .of_storage()
                 .into();
         }
         for unique in record.unique {
-            let values: Vec<String> = unique.fields.iter().map(|field| text_at(document, field)).collect();
+            let sent = || unique.fields.iter().map(|field| text_at(document, field)).collect::<Vec<_>>();
             let name = carrel_cql::sql::index_name(table, &unique.fields.join("."), "key");
             if constraint.starts_with(&name) || record.unique.len() == 1 {
-                // FOLIO quirk: the expression of the index is named in message and parameter.
+                // FOLIO quirk: the expression of the index is named in message and parameter, and the value as
+                // the index has it: in lower case, without accents.
                 let expressions: Vec<String> =
                     unique.fields.iter().map(|f| rmb_expression(f, unique)).collect();
-                let (expression, value) = (expressions.join(", "), values.join(", "));
+                let expression = expressions.join(", ");
+                let value = value_in_doubt(&error).unwrap_or_else(|| sent().join(", "));
                 return Refusal::new(format!("{expression} value already exists in table {table}: {value}"))
                     .with(expression, value)
+                    .of_storage()
                     .into();
             }
         }
         return Refusal::new(format!("The value already exists in table {table}"))
             .with(constraint, "")
+            .of_storage()
             .into();
     }
     if error.is_foreign_key_violation() {
         for reference in record.belongs_to {
             if constraint.starts_with(&ddl::foreign_key_name(record, reference)) {
                 let value = text_at(document, reference.field);
+                // FOLIO quirk: the column is named, not the property.
+                let column =
+                    format!("{table}.{}", carrel_records::column_name(reference.field).replace('_', ""));
                 return Refusal::new(format!(
-                    "Cannot set {table}.{} = {value} because it does not exist in {}.id.",
-                    carrel_records::column_name(reference.field).replace('_', ""),
+                    "Cannot set {column} = {value} because it does not exist in {}.id.",
                     reference.to
                 ))
-                .with(format!("{table}.{}", reference.field), value)
+                .with(column, value)
+                .of_storage()
                 .into();
             }
         }
         return Failure::Conflict(format!("A record that {table} refers to does not exist"));
     }
     bad_value(error, table)
+}
+
+/// The value that a unique index refused, as the index has it. The server names it in brackets, in every language:
+/// `(expression)=(value)`.
+pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
+    let detail = error.error.as_db_error()?.detail()?;
+    let (value, _) = detail.split_once(")=(")?.1.rsplit_once(')')?;
+    Some(value.to_owned())
 }
 
 /// Values that PostgreSQL cannot hold: told as the client's mistake.

@@ -159,6 +159,12 @@ impl<'a> Scan<'a> {
 
     fn loan_policy(&self, patron: &Patron, item: &ItemAtDesk) -> Result<Matched, Failure> {
         if let Some(id) = self.order.force_loan_policy_id {
+            // The rules are not to blame for what the caller asked for.
+            if !self.book.loan_policies.contains_key(&id) {
+                return Err(Refusal::new(format!("Loan policy {id} could not be found"))
+                    .with("forceLoanPolicyId", id.to_string())
+                    .into());
+            }
             return Ok(Matched { id, conditions: Default::default() });
         }
         if patron.patron_group.is_none() {
@@ -320,6 +326,8 @@ mod tests {
         let order = Order { force_loan_policy_id: Some(OTHER), ..order() };
         let loan = decided(&facts(), &order, &book).expect("a loan").loan;
         assert_eq!(loan["loanPolicyId"], OTHER.to_string());
+        let unknown = decided(&facts(), &order, &usual()).expect_err("no policy");
+        assert!(matches!(unknown, Failure::Refused(_)), "{unknown}");
     }
 
     #[test]

@@ -112,3 +112,29 @@ async fn a_replacement_is_of_the_record_that_the_address_names() {
     let stored = admin.get(&path).await.expect(200);
     assert_eq!((&stored["id"], &stored["name"]), (&made["id"], &json!("map")));
 }
+
+/// A call of the administrator whose target stands on the first line as it is.
+async fn told_raw(library: &TestLibrary, target: &str, headers: &str) -> String {
+    let token = library.token_of(library.admin_id, "diku_admin", "diku");
+    let call = format!("GET {target} HTTP/1.1\r\nhost: carrel\r\nx-okapi-token: {token}\r\n{headers}\r\n");
+    let mut stream = TcpStream::connect(library.address).await.expect("a connection");
+    exchange(&mut stream, &call).await
+}
+
+#[tokio::test]
+async fn a_query_is_taken_also_with_what_should_be_escaped() {
+    let library = TestLibrary::start().await;
+    for target in ["/users?query=(username==\"diku_admin\")&limit=1", "/users?query=username<>\"Zoë\""] {
+        let answer = told_raw(&library, target, "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{target}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_or_headers_beyond_all_bounds_are_refused_with_words() {
+    let library = TestLibrary::start().await;
+    let answer = told_raw(&library, &format!("/users?query={}", "a".repeat(100_000)), "").await;
+    assert!(answer.starts_with("HTTP/1.1 414") && answer.contains("text/plain"), "{answer}");
+    let answer = told_raw(&library, "/users", &"a: b\r\n".repeat(200)).await;
+    assert!(answer.starts_with("HTTP/1.1 431") && answer.contains("text/plain"), "{answer}");
+}

@@ -154,9 +154,20 @@ async fn what_an_item_cannot_be_is_told_in_folios_words() {
         let mut item = another_copy(&library, book.holdings);
         item[property] = value;
         let answer = admin.post("/item-storage/items", &item).await;
-        answer.expect(422);
-        assert_eq!(answer.refusals(), [words]);
+        let error = answer.expect(422)["errors"][0].clone();
+        assert_eq!(
+            (&error["message"], &error["type"], &error["code"]),
+            (&json!(words), &json!("1"), &json!("-1"))
+        );
     }
+    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    item["materialTypeId"] = json!(nothing);
+    let answer = admin.put(&path(&item), &item).await;
+    answer.expect_status(400);
+    assert_eq!(
+        answer.text(),
+        format!("Cannot set item materialtypeid = {nothing} because it does not exist in material_type.id.")
+    );
     let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
     item["hrid"] = json!("mine");
     let answer = admin.put(&path(&item), &item).await;

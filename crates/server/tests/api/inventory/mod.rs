@@ -9,3 +9,4 @@ mod items;
 mod marks;
 mod source_records;
 mod views;
+mod vocabularies;

@@ -31,6 +31,22 @@ async fn a_tenant_begins_with_reference_data_and_is_purged_at_its_end() {
 }
 
 #[tokio::test]
+async fn a_module_that_ends_takes_its_data_along_only_when_it_is_told_to_purge() {
+    let library = TestLibrary::start_in(Manner { behind_gateway: true, ..Manner::default() }).await;
+    let caller = library.stranger().with_header("x-okapi-tenant", "new_lib");
+    caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await.expect(204);
+    caller.post("/_/tenant", &json!({"module_from": "mod-users-1.0.0", "purge": false})).await.expect(204);
+    caller.get("/groups").await.expect(200);
+    for _ in 0..2 {
+        let end = json!({"module_from": "mod-users-1.0.0", "purge": true});
+        caller.post("/_/tenant", &end).await.expect(204);
+        caller.get("/groups").await.expect_status(400);
+    }
+    caller.get("/_/tenant/51f9b6b4-9a63-4a4c-8a3b-2d3f4a1c9f10").await.expect_status(404);
+    caller.call("POST", "/_/tenant", Some("{".into())).await.expect_status(400);
+}
+
+#[tokio::test]
 async fn the_user_and_permissions_of_the_headers_are_believed() {
     let library = TestLibrary::start_in(Manner { behind_gateway: true, ..Manner::default() }).await;
     let user = "79ff2a8b-d9c3-5b39-ad4a-0a84025ab085";

@@ -125,3 +125,35 @@ async fn version_and_health_are_told_to_anybody() {
         library.stranger().get(path).await.expect(200);
     }
 }
+
+#[tokio::test]
+async fn modules_are_there_for_good() {
+    let library = TestLibrary::start().await;
+    let of_tenant = |rest: &str| format!("/_/proxy/tenants/diku/{rest}");
+    let modules = library.admin.get(&of_tenant("modules")).await.expect(200);
+    let users = modules.as_array().expect("a list").iter().find(|module| module["name"] == "mod-users");
+    let id = users.expect("a module of users")["id"].as_str().expect("an id").to_owned();
+    let again = library.admin.post(&of_tenant("modules"), &json!({"id": id})).await;
+    again.expect_status(400);
+    assert_eq!(again.text(), format!("Module {id} already provided"));
+    let installed = [json!({"id": "mod-users", "action": "enable"})];
+    let answer = library.admin.post(&of_tenant("install"), &json!(installed)).await.expect(200);
+    assert_eq!(answer, json!([{"id": id, "action": "uptodate"}]));
+    library
+        .admin
+        .post(&of_tenant("install"), &json!([{"id": "nope-1.0", "action": "enable"}]))
+        .await
+        .expect_status(400);
+    library.admin.delete(&of_tenant(&format!("modules/{id}"))).await.expect_status(400);
+    library.admin.delete(&of_tenant("modules/nope-1.0.0")).await.expect_status(404);
+}
+
+#[tokio::test]
+async fn every_interface_that_is_listed_has_a_name() {
+    let library = TestLibrary::start().await;
+    for path in ["/_/proxy/tenants/diku/interfaces", "/_/proxy/tenants/diku/interfaces?full=true"] {
+        let interfaces = library.admin.get(path).await.expect(200);
+        let unnamed = interfaces.as_array().expect("a list").iter().filter(|interface| interface["id"] == "");
+        assert_eq!(unnamed.count(), 0, "{path}");
+    }
+}
