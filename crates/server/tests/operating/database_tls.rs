@@ -1,6 +1,6 @@
 //! A database that speaks TLS: an address says whether, and whom it trusts.
 
-use crate::program::{ADMIN, Program, TENANT, carrel_refused, carrel_said};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_refused, carrel_said, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
@@ -36,8 +36,8 @@ async fn a_database_is_spoken_to_by_tls_as_its_address_says() {
 
     let full = format!("{named} sslmode=verify-full sslrootcert={root}");
     carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &full]);
-    let program = Program::serve(&scratch.folder, &["--database", &full]);
-    program.admin().await.get("/groups").await.expect(200);
+    let program = serve(&scratch.folder, &["--database", &full]);
+    admin_of(&program).await.get("/groups").await.expect(200);
     let looker = postgres.connect("postgres").await;
     let row = looker
         .query_one(

@@ -1,6 +1,7 @@
 //! HTTPS by a certificate of the operator's, renewed on disk while the server runs.
 
-use crate::program::{ADMIN, PASSWORD, Program, TENANT, carrel_refused, carrel_said, library_data};
+use crate::program::{ADMIN, PASSWORD, TENANT, carrel_refused, carrel_said, library_data, serve};
+use carrel_testkit::{Program, Scratch};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +20,16 @@ fn make_certificate(folder: &Path) -> (PathBuf, PathBuf) {
     std::fs::write(&key, made.signing_key.serialize_pem()).expect("a key can be written");
     std::fs::write(&certificate, made.cert.pem()).expect("a certificate can be written");
     (certificate, key)
+}
+
+/// A library that is served with a certificate in its own folder.
+fn served_with_certificate(name: &str) -> (Scratch, PathBuf, Program) {
+    let data = library_data(name);
+    let (certificate, key) = make_certificate(&data.folder);
+    let [folder, shown, secret] = [&data.folder, &certificate, &key].map(|path| path.to_string_lossy());
+    let program =
+        serve(&data.folder, &["--data", &folder, "--tls-certificate", &shown, "--tls-key", &secret]);
+    (data, certificate, program)
 }
 
 /// Calls by HTTPS and trusts only what is in the file; the whole answer with its head.
@@ -45,11 +56,7 @@ fn get(path: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secure() {
-    let data = library_data("https");
-    let (certificate, key) = make_certificate(&data.folder);
-    let folder = data.folder.to_string_lossy().into_owned();
-    let files = ["--tls-certificate", &certificate.to_string_lossy(), "--tls-key", &key.to_string_lossy()];
-    let program = Program::serve(&data.folder, &[&["--data", &folder], &files[..]].concat());
+    let (_data, certificate, program) = served_with_certificate("https");
     assert!(program.said().contains("listening on https://"), "{}", program.said());
 
     let health = call(program.address, &certificate, &get("/admin/health")).await.expect("an answer");
@@ -72,11 +79,7 @@ async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_not() {
-    let data = library_data("renewed");
-    let (certificate, key) = make_certificate(&data.folder);
-    let folder = data.folder.to_string_lossy().into_owned();
-    let files = ["--tls-certificate", &certificate.to_string_lossy(), "--tls-key", &key.to_string_lossy()];
-    let mut program = Program::serve(&data.folder, &[&["--data", &folder], &files[..]].concat());
+    let (data, certificate, mut program) = served_with_certificate("renewed");
     let old = data.folder.join("old.crt");
     std::fs::copy(&certificate, &old).expect("a file can be copied");
 
@@ -97,7 +100,7 @@ async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_no
 
 #[test]
 fn config_check_tells_what_is_wrong_with_a_certificate() {
-    let scratch = carrel_testkit::Scratch::named("checked");
+    let scratch = Scratch::named("checked");
     std::fs::create_dir_all(&scratch.folder).expect("a folder can be made");
     let (certificate, key) = make_certificate(&scratch.folder);
     let file = scratch.folder.join("carrel.toml");

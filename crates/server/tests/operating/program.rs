@@ -1,104 +1,39 @@
 //! The program as an operator starts it, and data directories for it.
 
-use carrel_testkit::{Client, Scratch};
+use carrel_testkit::{Client, Program, Scratch, free_port};
 use serde_json::json;
-use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub const TENANT: &str = "harbor";
 pub const ADMIN: &str = "chief";
 pub const PASSWORD: &str = "a-long-password";
 
-/// A running `carrel serve`.
-pub struct Program {
-    child: Child,
-    pub address: SocketAddr,
-    log: PathBuf,
+/// Starts the server with more arguments and waits until it listens.
+pub fn serve(folder: &Path, arguments: &[&str]) -> Program {
+    serve_by(Command::new(env!("CARGO_BIN_EXE_carrel")), folder, arguments)
 }
 
-impl Program {
-    /// Starts the server with more arguments and waits until it listens.
-    pub fn serve(folder: &Path, arguments: &[&str]) -> Program {
-        Program::spawn(Command::new(env!("CARGO_BIN_EXE_carrel")), folder, arguments)
-    }
-
-    /// The same by a command that starts the program, such as a shell's.
-    pub fn spawn(mut command: Command, folder: &Path, arguments: &[&str]) -> Program {
-        // Nobody else takes a port that was just free, as a rule.
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-        let port = free.local_addr().expect("a listener has an address").port();
-        drop(free);
-        let log = folder.join("server.log");
-        let file = File::options().create(true).append(true).open(&log).expect("a log can be written");
-        let child = command
-            .args(["serve", "--port", &port.to_string()])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(file.try_clone().expect("a log can be shared"))
-            .stderr(file)
-            .spawn()
-            .expect("the program can be started");
-        let _ = std::fs::write(folder.join("server.pid"), child.id().to_string());
-        let mut program = Program { child, address: (Ipv4Addr::LOCALHOST, port).into(), log };
-        let words = format!("{port}");
-        program.wait_until("it listens", Duration::from_secs(60), |program| {
-            program.said().lines().any(|line| line.contains("listening on") && line.contains(&words))
-        });
-        program
-    }
-
-    pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill can be run");
-    }
-
-    /// Waits for the end; gives how the program ended and how long it took.
-    pub fn ends(&mut self, longest: Duration) -> (ExitStatus, Duration) {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("a child can be asked") {
-                return (status, started.elapsed());
-            }
-            assert!(started.elapsed() < longest, "it does not end:\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    pub fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
-    pub fn said(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
-    }
-
-    /// The administrator, logged in with his password.
-    pub async fn admin(&self) -> Client {
-        let stranger = Client::new(self.address).with_header("x-okapi-tenant", TENANT);
-        let login = stranger.post("/authn/login", &json!({"username": ADMIN, "password": PASSWORD})).await;
-        login.expect(201);
-        stranger.with_header("x-okapi-token", login.header("x-okapi-token").expect("login gives a token"))
-    }
-
-    pub fn wait_until(&mut self, what: &str, longest: Duration, holds: impl Fn(&mut Program) -> bool) {
-        let started = Instant::now();
-        while !holds(self) {
-            assert!(self.is_alive(), "{what}: the program has ended:\n{}", self.said());
-            assert!(started.elapsed() < longest, "{what}: not within {longest:?}:\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
+/// The same by a command that starts the program, such as a shell's.
+pub fn serve_by(mut command: Command, folder: &Path, arguments: &[&str]) -> Program {
+    let port = free_port();
+    command.arg("serve").args(arguments);
+    let mut program = Program::start(command, folder, port);
+    let words = format!("{port}");
+    program.wait_until("it listens", Duration::from_secs(60), |program| {
+        program.said().lines().any(|line| line.contains("listening on") && line.contains(&words))
+    });
+    program
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The administrator, logged in with his password.
+pub async fn admin_of(program: &Program) -> Client {
+    let stranger = Client::new(program.address).with_header("x-okapi-tenant", TENANT);
+    let login = stranger.post("/authn/login", &json!({"username": ADMIN, "password": PASSWORD})).await;
+    login.expect(201);
+    stranger.with_header("x-okapi-token", login.header("x-okapi-token").expect("login gives a token"))
 }
 
 /// Runs a command of the program to its end.

@@ -1,6 +1,6 @@
 //! A PostgreSQL that counts statements: the slow ones are shown to operators.
 
-use crate::program::{ADMIN, Program, TENANT, carrel_said};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_said, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -17,8 +17,8 @@ async fn the_tenants_statements_that_took_most_time_are_shown() {
     postgres.connect("modest").await.batch_execute(extension).await.expect("the extension is there");
     let address = postgres.by_network("modest").replace("user=carrel", "user=modest");
     carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
-    let program = Program::serve(&scratch.folder, &["--database", &address]);
-    let admin = program.admin().await;
+    let program = serve(&scratch.folder, &["--database", &address]);
+    let admin = admin_of(&program).await;
     for _ in 0..7 {
         admin.get("/groups?query=group==\"a secret name\"").await.expect(200);
     }

@@ -1,7 +1,7 @@
 //! However the server is stopped, calls under way are answered, and nothing is left behind.
 
-use crate::program::{Program, library_data};
-use carrel_testkit::{Client, Reply, Scratch};
+use crate::program::{admin_of, library_data, serve, serve_by};
+use carrel_testkit::{Client, Program, Reply, Scratch};
 use std::process::Command;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -23,7 +23,7 @@ impl Busy {
         let data = library_data(name);
         let folder = data.folder.to_string_lossy().into_owned();
         let program = start(&data, &folder);
-        let admin = program.admin().await;
+        let admin = admin_of(&program).await;
         let mut config = tokio_postgres::Config::new();
         config.host_path(data.folder.join("run")).user("carrel").dbname("postgres");
         let (holder, connection) = config.connect(NoTls).await.expect("the private PostgreSQL answers");
@@ -45,7 +45,7 @@ impl Busy {
     }
 
     async fn serving(name: &str) -> Busy {
-        Busy::with(name, |data, folder| Program::serve(&data.folder, &["--data", folder])).await
+        Busy::with(name, |data, folder| serve(&data.folder, &["--data", folder])).await
     }
 
     /// The call goes on and is answered, the program ends well and quickly, and nothing of it is left.
@@ -103,7 +103,7 @@ async fn a_closed_terminal_finishes_the_calls_under_way_and_leaves_nothing() {
     let busy = Busy::with("hung-up", |data, folder| {
         let mut listening = Command::new("env");
         listening.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_carrel")]);
-        Program::spawn(listening, &data.folder, &["--data", folder])
+        serve_by(listening, &data.folder, &["--data", folder])
     })
     .await;
     busy.program.signal("HUP");
@@ -132,7 +132,7 @@ async fn who_is_started_by_nohup_outlives_the_terminal() {
     let mut busy = Busy::with("nohup", |data, folder| {
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_carrel")]);
-        Program::spawn(shell, &data.folder, &["--data", folder])
+        serve_by(shell, &data.folder, &["--data", folder])
     })
     .await;
     busy.program.signal("HUP");

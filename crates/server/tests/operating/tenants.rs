@@ -1,6 +1,8 @@
 //! Tenants from the command line: made, written to a file, dropped, and restored elsewhere.
 
-use crate::program::{ADMIN, PASSWORD, Program, TENANT, carrel, carrel_refused, carrel_said, library_data};
+use crate::program::{
+    ADMIN, PASSWORD, TENANT, admin_of, carrel, carrel_refused, carrel_said, library_data, serve,
+};
 use carrel_testkit::{OwnPostgres, Scratch};
 use serde_json::json;
 
@@ -13,8 +15,8 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
     let file = here.folder.join("harbor.carrel").to_string_lossy().into_owned();
     let group = json!({"id": uuid::Uuid::new_v4(), "group": "Pilots"});
     {
-        let program = Program::serve(&here.folder, &["--data", &from]);
-        program.admin().await.post("/groups", &group).await.expect(201);
+        let program = serve(&here.folder, &["--data", &from]);
+        admin_of(&program).await.post("/groups", &group).await.expect(201);
         // Beside the running server, as a nightly job does it.
         let told = carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
         assert!(told.contains("'harbor' is written"), "{told}");
@@ -29,8 +31,8 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
 
     let told = carrel_said(&["tenant", "restore", &file, "--data", &to]);
     assert!(told.contains("'harbor' is restored"), "{told}");
-    let program = Program::serve(&there.folder, &["--data", &to]);
-    let admin = program.admin().await;
+    let program = serve(&there.folder, &["--data", &to]);
+    let admin = admin_of(&program).await;
     let path = format!("/groups/{}", group["id"].as_str().unwrap_or_default());
     assert_eq!(admin.get(&path).await.expect(200)["group"], "Pilots");
     admin.post("/groups", &json!({"group": "Deckhands"})).await.expect(201);
@@ -44,8 +46,8 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
     let from = here.folder.to_string_lossy().into_owned();
     let there = OwnPostgres::start(&here.folder, "other", "");
     let to = there.by_network("postgres");
-    let program = Program::serve(&here.folder, &["--data", &from]);
-    let admin = program.admin().await;
+    let program = serve(&here.folder, &["--data", &from]);
+    let admin = admin_of(&program).await;
     // A desk that works on while the tenant moves.
     let desk = tokio::spawn(async move {
         let mut acknowledged = 0;
@@ -80,7 +82,8 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
     assert_eq!(row.get::<_, i64>(0), acknowledged, "all that was acknowledged was carried");
     let other_folder = Scratch::named("moved-there");
     std::fs::create_dir_all(&other_folder.folder).expect("a folder can be made");
-    Program::serve(&other_folder.folder, &["--database", &to]).admin().await.get("/groups").await.expect(200);
+    let program = serve(&other_folder.folder, &["--database", &to]);
+    admin_of(&program).await.get("/groups").await.expect(200);
 
     let again = carrel_refused(&["tenant", "move", TENANT, "--to", &to, "--data", &from]);
     assert!(again.contains("there is no tenant"), "{again}");

@@ -1,17 +1,15 @@
 //! The program as an operator runs it: `carrel demo` once, then `carrel serve`, as processes of their own.
 
-use carrel_testkit::Scratch;
-use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use carrel_testkit::{Program, Scratch, free_port};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use tokio_postgres::NoTls;
 
+/// A server on the sample library.
 pub struct Running {
     scratch: Scratch,
-    port: u16,
-    server: Child,
+    server: Program,
 }
 
 impl Running {
@@ -19,31 +17,26 @@ impl Running {
     pub fn sample_library() -> Running {
         let scratch = Scratch::new();
         std::fs::create_dir_all(&scratch.folder).expect("the folder can be made");
-        // Nobody else takes a port that was just free, as a rule.
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-        let port = free.local_addr().expect("a listener has an address").port();
-        drop(free);
-        let server = spawn(&scratch, port, "demo");
-        let mut running = Running { scratch, port, server };
-        running.wait_until("the sample library is ready", Duration::from_secs(240), |running| {
-            running.said().contains("Ctrl-C stops it")
+        let mut server = start(&scratch, free_port(), "demo");
+        server.wait_until("the sample library is ready", Duration::from_secs(240), |server| {
+            server.said().contains("Ctrl-C stops it")
         });
+        let mut running = Running { scratch, server };
         running.stops_when_asked();
         running.start_server();
         running
     }
 
     pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        self.server.address
     }
 
     pub fn start_server(&mut self) {
-        self.server = spawn(&self.scratch, self.port, "serve");
+        self.server = start(&self.scratch, self.server.address.port(), "serve");
     }
 
     pub fn kill_server(&mut self) {
-        self.server.kill().expect("the server was running");
-        let _ = self.server.wait();
+        self.server.kill();
     }
 
     /// Kills PostgreSQL's first process and waits for its successor: the others work on until they notice.
@@ -125,20 +118,20 @@ impl Running {
     }
 
     pub fn server_is_alive(&mut self) -> bool {
-        matches!(self.server.try_wait(), Ok(None))
+        self.server.is_alive()
     }
 
     /// What an operator does: the server ends, and PostgreSQL with it.
     pub fn stops_when_asked(&mut self) {
-        signal("-INT", &self.server.id().to_string());
-        self.wait_until("the server stops", Duration::from_secs(40), |running| !running.server_is_alive());
+        self.server.signal("INT");
+        self.server.ends(Duration::from_secs(40));
         let left = self.scratch.folder.join("postgres/postmaster.pid");
         assert!(!left.exists(), "PostgreSQL stops with the server that keeps it");
     }
 
     /// The end of the server's log, for a message.
     pub fn last_words(&self) -> String {
-        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let log = self.server.said();
         let database = std::fs::read_to_string(self.scratch.folder.join("postgres.log")).unwrap_or_default();
         let tail = |text: &str| text.lines().rev().take(15).map(str::to_owned).collect::<Vec<_>>();
         let turned = |mut lines: Vec<String>| {
@@ -147,48 +140,12 @@ impl Running {
         };
         format!("server:\n{}\nPostgreSQL:\n{}", turned(tail(&log)), turned(tail(&database)))
     }
-
-    fn said(&self) -> String {
-        std::fs::read_to_string(self.log()).unwrap_or_default()
-    }
-
-    fn log(&self) -> PathBuf {
-        self.scratch.folder.join("server.log")
-    }
-
-    fn wait_until(&mut self, what: &str, longest: Duration, holds: impl Fn(&mut Running) -> bool) {
-        let started = Instant::now();
-        while !holds(self) {
-            assert!(started.elapsed() < longest, "{what}: not within {longest:?}\n{}", self.last_words());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-fn spawn(scratch: &Scratch, port: u16, command: &str) -> Child {
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(scratch.folder.join("server.log"))
-        .expect("a log can be written");
-    let server = Command::new(env!("CARGO_BIN_EXE_carrel"))
-        .args([command, "--port", &port.to_string(), "--data"])
-        .arg(&scratch.folder)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone().expect("a log can be shared"))
-        .stderr(log)
-        .spawn()
-        .expect("the program can be started");
-    // For the guard of the folder.
-    let _ = std::fs::write(scratch.folder.join("server.pid"), server.id().to_string());
-    server
+fn start(scratch: &Scratch, port: u16, word: &str) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carrel"));
+    command.args([word, "--data"]).arg(&scratch.folder);
+    Program::start(command, &scratch.folder, port)
 }
 
 fn signal(which: &str, process: &str) {
