@@ -126,9 +126,7 @@ impl LendingLibrary {
                 "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
             "renewalsPolicy": {"unlimited": true, "renewFromId": "SYSTEM_DATE", "differentPeriod": false},
         });
-        for (key, value) in differs.as_object().expect("an object of differences") {
-            policy["loansPolicy"][key] = value.clone();
-        }
+        alter(&mut policy["loansPolicy"], &differs);
         self.create("/loan-policy-storage/loan-policies", &policy).await;
         id
     }
@@ -161,9 +159,7 @@ impl LendingLibrary {
             "patronGroup": self.group,
             "personal": {"lastName": format!("Reader{number}"), "firstName": "Some", "preferredContactTypeId": "002"},
         });
-        for (key, value) in differs.as_object().expect("an object of differences") {
-            user[key] = value.clone();
-        }
+        alter(&mut user, &differs);
         self.create("/users", &user).await;
         TestPatron { id, barcode }
     }
@@ -195,6 +191,13 @@ impl LendingLibrary {
         Book { id, barcode, instance, holdings }
     }
 
+    /// A new book that somebody has.
+    pub async fn lent_book(&self) -> Book {
+        let book = self.book().await;
+        self.check_out(&book, &self.patron().await).await.expect(201);
+        book
+    }
+
     /// Stores a record, which must succeed.
     pub async fn create(&self, path: &str, record: &Value) -> Value {
         self.admin().post(path, record).await.expect(201)
@@ -219,9 +222,7 @@ impl LendingLibrary {
     pub async fn check_out_with(&self, book: &Book, patron: &TestPatron, more: Value) -> Reply {
         let mut order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
             "servicePointId": self.main_desk.0});
-        for (key, value) in more.as_object().expect("an object of additions") {
-            order[key] = value.clone();
-        }
+        alter(&mut order, &more);
         self.admin().post("/circulation/check-out-by-barcode", &order).await
     }
 
@@ -237,6 +238,13 @@ impl LendingLibrary {
         let path =
             format!("/loan-storage/loans?limit=1000&query=userId=={}%20and%20status.name==Open", patron.id);
         self.admin().get(&path).await.expect(200)["loans"].as_array().cloned().unwrap_or_default()
+    }
+}
+
+/// Replaces parts of a record by those of another object.
+pub fn alter(record: &mut Value, differs: &Value) {
+    for (key, value) in differs.as_object().expect("an object of differences") {
+        record[key] = value.clone();
     }
 }
 

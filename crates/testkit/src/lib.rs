@@ -22,7 +22,7 @@ mod scratch;
 
 pub use client::{Client, Reply};
 pub use cluster::Cluster;
-pub use desk::{Book, Desk, LendingLibrary, TestPatron};
+pub use desk::{Book, Desk, LendingLibrary, TestPatron, alter};
 pub use library::{ADMIN, OTHER_TENANT, PASSWORD, TENANT, TestLibrary};
 pub use postgres::OwnPostgres;
 pub use program::{Program, free_port};

@@ -1,7 +1,7 @@
 //! Queues in the desk's language: who waits for what, at which place, and what becomes of it.
 
 use crate::client::Reply;
-use crate::desk::{Book, Desk, LendingLibrary, TestPatron};
+use crate::desk::{Book, Desk, LendingLibrary, TestPatron, alter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -21,6 +21,11 @@ impl LendingLibrary {
     /// A patron asks for just this copy, to be picked up at the desk.
     pub async fn asks_for(&self, book: &Book, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
         self.ask_with(kind, book, patron, json!({"pickupServicePointId": desk.0})).await
+    }
+
+    /// The patron's hold of this copy, to be picked up at the main desk.
+    pub async fn hold(&self, book: &Book, patron: &TestPatron) -> Uuid {
+        placed(&self.asks_for(book, patron, "Hold", self.main_desk).await)
     }
 
     /// A patron asks for any copy of the title.
@@ -55,9 +60,7 @@ impl LendingLibrary {
             return found;
         }
         let mut request = found.json();
-        for (key, value) in differs.as_object().expect("an object of differences") {
-            request[key] = value.clone();
-        }
+        alter(&mut request, &differs);
         self.admin().put(&format!("/circulation/requests/{id}"), &request).await
     }
 

@@ -1,7 +1,7 @@
 //! The desk's language for requests and for what keeps patrons from things.
 
 use crate::client::Reply;
-use crate::desk::{Book, LendingLibrary, TestPatron};
+use crate::desk::{Book, LendingLibrary, TestPatron, alter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -17,9 +17,7 @@ impl LendingLibrary {
             "requestDate": jiff::Timestamp::now().to_string(), "requesterId": patron.id,
             "instanceId": book.instance, "holdingsRecordId": book.holdings, "itemId": book.id,
             "fulfillmentPreference": "Hold Shelf", "pickupServicePointId": self.main_desk.0});
-        for (key, value) in more.as_object().expect("an object of additions") {
-            request[key] = value.clone();
-        }
+        alter(&mut request, &more);
         self.admin().post("/circulation/requests", &request).await
     }
 
@@ -80,9 +78,7 @@ impl LendingLibrary {
     pub async fn patron_cancels_with(&self, hold: &Value, patron: &TestPatron, more: Value) -> Reply {
         let id = hold["requestId"].as_str().unwrap_or_default();
         let mut wish = self.wish();
-        for (key, value) in more.as_object().expect("an object of additions") {
-            wish[key] = value.clone();
-        }
+        alter(&mut wish, &more);
         self.admin().post(&format!("/patron/account/{}/hold/{id}/cancel", patron.id), &wish).await
     }
 

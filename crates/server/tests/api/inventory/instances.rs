@@ -1,6 +1,6 @@
 //! Instances as cataloguers see them.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::{LendingLibrary, alter};
 use serde_json::{Value, json};
 
 async fn described(library: &LendingLibrary, differs: Value) -> Value {
@@ -9,9 +9,7 @@ async fn described(library: &LendingLibrary, differs: Value) -> Value {
         library.admin().get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
     let mut instance =
         json!({"title": "Quarterly", "source": "FOLIO", "instanceTypeId": stored["instanceTypeId"]});
-    for (name, value) in differs.as_object().expect("an object of differences") {
-        instance[name] = value.clone();
-    }
+    alter(&mut instance, &differs);
     instance
 }
 

@@ -163,8 +163,7 @@ async fn a_wish_says_when_and_where_of_what_and_for_whom() {
 async fn many_patrons_who_ask_at_once_stand_in_one_row() {
     let library = Arc::new(LendingLibrary::open().await);
     library.lets_readers_ask_for_titles().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let mut asking = Vec::new();
     for _ in 0..24 {
         let (library, book, patron) = (Arc::clone(&library), book.clone(), library.patron().await);

@@ -6,8 +6,7 @@ use uuid::Uuid;
 
 /// A book that somebody has, and two holds behind it.
 async fn two_wait(library: &LendingLibrary) -> (Book, Uuid, Uuid) {
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let desk = library.main_desk;
     let first = placed(&library.asks_for(&book, &library.patron().await, "Hold", desk).await);
     let second = placed(&library.asks_for(&book, &library.patron().await, "Hold", desk).await);
@@ -57,8 +56,7 @@ async fn what_is_not_picked_up_stays_on_the_shelf_until_staff_scan_it_for_the_ne
 async fn the_queue_of_a_title_closes_its_gaps() {
     let library = LendingLibrary::open().await;
     library.takes_title_requests().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let mut ids = Vec::new();
     for _ in 0..4 {
         let patron = library.patron().await;

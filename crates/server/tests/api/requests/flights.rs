@@ -26,8 +26,7 @@ async fn a_request_of_an_item_takes_two_flights() {
 #[tokio::test]
 async fn a_hold_behind_others_takes_two_flights() {
     let library = counting().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     for _ in 0..3 {
         let reply = library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await;
         reply.expect(201);
@@ -47,8 +46,7 @@ async fn a_request_of_a_title_takes_two_flights() {
 #[tokio::test]
 async fn a_request_of_whatever_copy_can_be_had_takes_two_flights() {
     let library = counting().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let (book, patron) = (library.lent_book().await, library.patron().await);
     let order = json!({"instanceId": book.instance, "requesterId": patron.id,
         "requestDate": jiff::Timestamp::now().to_string(), "fulfillmentPreference": "Hold Shelf",
         "pickupServicePointId": library.main_desk.0});

@@ -7,12 +7,11 @@ use uuid::Uuid;
 
 /// A book that somebody has, and readers who wait for it.
 async fn queue_of<const N: usize>(library: &LendingLibrary) -> (Book, [(TestPatron, Uuid); N]) {
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let mut readers = Vec::new();
     for _ in 0..N {
         let reader = library.patron().await;
-        let hold = placed(&library.asks_for(&book, &reader, "Hold", library.main_desk).await);
+        let hold = library.hold(&book, &reader).await;
         readers.push((reader, hold));
     }
     (book, readers.try_into().unwrap_or_else(|_| panic!("as many readers as asked for")))
@@ -59,8 +58,7 @@ async fn every_step_of_a_request_is_announced() {
 #[tokio::test]
 async fn what_is_picked_up_elsewhere_travels() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let reader = library.patron().await;
     let hold = placed(&library.asks_for(&book, &reader, "Hold", library.other_desk).await);
     library.check_in(&book, library.main_desk).await.expect(200);
@@ -107,8 +105,7 @@ async fn a_book_taken_off_the_wrong_shelf_goes_back_to_its_reader() {
 #[tokio::test]
 async fn what_is_delivered_waits_for_delivery_and_is_filled_by_lending() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let reader = library.patron().await;
     let wish = json!({"fulfillmentPreference": "Delivery", "deliveryAddressTypeId": Uuid::new_v4(),
         "pickupServicePointId": null});
@@ -153,7 +150,7 @@ async fn a_page_with_a_hold_behind_it_stays_paged_when_given_up() {
     let library = LendingLibrary::open().await;
     let book = library.book().await;
     let page = placed(&library.asks_for(&book, &library.patron().await, "Page", library.main_desk).await);
-    let hold = placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    let hold = library.hold(&book, &library.patron().await).await;
     library.cancel(page).await.expect(204);
     assert_eq!(library.status_of(&book).await, "Paged");
     library.check_in(&book, library.main_desk).await.expect(200);
@@ -189,7 +186,7 @@ async fn a_request_moved_to_another_copy_stands_last_there() {
     let other = library.copy_of(&book).await;
     library.check_out(&other, &library.patron().await).await.expect(201);
     let there = library.patron().await;
-    placed(&library.asks_for(&other, &there, "Hold", library.main_desk).await);
+    library.hold(&other, &there).await;
     let wish = json!({"destinationItemId": other.id});
     let moved: Value =
         library.admin().post(&format!("/circulation/requests/{first}/move"), &wish).await.expect(200);
@@ -235,7 +232,7 @@ async fn who_gets_a_copy_goes_ahead_of_those_who_wait_for_another_one() {
         library.check_out(copy, &library.patron().await).await.expect(201);
     }
     let (patient, flexible) = (library.patron().await, library.patron().await);
-    placed(&library.asks_for(&other, &patient, "Hold", library.main_desk).await);
+    library.hold(&other, &patient).await;
     placed(&library.asks_for_title(&book, &flexible, "Hold", library.main_desk).await);
     library.check_in(&book, library.main_desk).await.expect(200);
     let queue = library.queue_of_title(&book).await;

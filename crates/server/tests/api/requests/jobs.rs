@@ -1,7 +1,6 @@
 //! Work in the background: each due run once, whichever node is there; taken over from a node that is gone.
 
 use carrel_platform::jobs::{self, Job, Pace};
-use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingLibrary, TestLibrary};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -168,9 +167,8 @@ async fn every_job_of_the_house_is_entered_for_the_tenant() {
 #[tokio::test]
 async fn requests_expire_without_anybody_asking() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
-    let hold = placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    let book = library.lent_book().await;
+    let hold = library.hold(&book, &library.patron().await).await;
     library.time_passes_for(hold).await;
     let node = jobs::start(&library.library.library);
     library.admin().post("/admin/jobs/request-expiration/run", &Value::Null).await.expect(202);

@@ -1,7 +1,7 @@
 //! A library begins to take requests for titles, or ceases to: its queues are numbered anew.
 
 use carrel_testkit::LendingLibrary;
-use carrel_testkit::queues::{placed, positions, waiting};
+use carrel_testkit::queues::{positions, waiting};
 use serde_json::json;
 
 const JOBS: &str = "/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs";
@@ -17,11 +17,10 @@ async fn queues_of_copies_become_one_of_the_title_and_back() {
     let library = LendingLibrary::open().await;
     let one = library.book().await;
     let other = library.copy_of(&one).await;
-    let desk = library.main_desk;
     for book in [&one, &other] {
         library.check_out(book, &library.patron().await).await.expect(201);
         for _ in 0..2 {
-            placed(&library.asks_for(book, &library.patron().await, "Hold", desk).await);
+            library.hold(book, &library.patron().await).await;
         }
     }
     library.takes_title_requests().await;
@@ -43,18 +42,17 @@ async fn between_the_setting_and_the_renumbering_nothing_is_stuck() {
     library.takes_title_requests().await;
     let one = library.book().await;
     let other = library.copy_of(&one).await;
-    let desk = library.main_desk;
     let mut requests = Vec::new();
     for book in [&one, &other] {
         library.check_out(book, &library.patron().await).await.expect(201);
     }
     for book in [&one, &other, &one, &other] {
-        requests.push(placed(&library.asks_for(book, &library.patron().await, "Hold", desk).await));
+        requests.push(library.hold(book, &library.patron().await).await);
     }
     // The queue was the title's, 1 to 4; now each copy has its own.
     library.title_requests(false).await;
     for book in [&one, &other] {
-        placed(&library.asks_for(book, &library.patron().await, "Hold", desk).await);
+        library.hold(book, &library.patron().await).await;
     }
     library.cancel(requests[0]).await.expect(204);
     library.cancel(requests[1]).await.expect(204);
@@ -62,7 +60,7 @@ async fn between_the_setting_and_the_renumbering_nothing_is_stuck() {
         let queue = library.queue_of(book).await;
         assert_eq!(positions(&queue), [1, 2]);
         assert_eq!(waiting(&queue).len(), 2);
-        library.check_in(book, desk).await.expect(200);
+        library.check_in(book, library.main_desk).await.expect(200);
     }
     assert_eq!(library.request_status(requests[2]).await, "Open - Awaiting pickup");
     assert_eq!(library.request_status(requests[3]).await, "Open - Awaiting pickup");

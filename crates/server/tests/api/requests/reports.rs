@@ -84,9 +84,8 @@ async fn holds_are_printed(library: &LendingLibrary, enabled: bool) {
 #[tokio::test]
 async fn holds_are_looked_for_only_where_the_library_prints_them() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
-    placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    let book = library.lent_book().await;
+    library.hold(&book, &library.patron().await).await;
     assert_eq!(search_slips(&library).await, json!({"searchSlips": [], "totalRecords": 0}));
     holds_are_printed(&library, true).await;
     let slips = search_slips(&library).await;
@@ -101,8 +100,7 @@ async fn a_hold_of_a_title_is_looked_for_where_its_holdings_are() {
     let library = LendingLibrary::open().await;
     library.takes_title_requests().await;
     holds_are_printed(&library, true).await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     placed(&library.asks_for_title(&book, &library.patron().await, "Hold", library.main_desk).await);
     let slips = search_slips(&library).await;
     assert_eq!(slips["totalRecords"], 1);
@@ -140,7 +138,7 @@ async fn what_nobody_may_pick_up_any_more_is_to_be_taken_off_the_hold_shelf() {
 async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
     let library = LendingLibrary::open().await;
     let (book, _, first) = paged(&library).await;
-    let second = placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+    let second = library.hold(&book, &library.patron().await).await;
     library.check_in(&book, library.main_desk).await.expect(200);
     library.cancel(first).await.expect(204);
     library.check_in(&book, library.main_desk).await.expect(200);
@@ -155,8 +153,7 @@ async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
 #[tokio::test]
 async fn items_on_their_way_are_listed_with_where_and_for_whom() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     placed(&library.asks_for(&book, &library.patron().await, "Hold", library.other_desk).await);
     library.check_in(&book, library.main_desk).await.expect(200);
     let report = report(&library, "/inventory-reports/items-in-transit").await;

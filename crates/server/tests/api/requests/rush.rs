@@ -79,10 +79,9 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_desks_and_one_copy_make_one_promise() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     for _ in 0..3 {
-        placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await);
+        library.hold(&book, &library.patron().await).await;
     }
     let desks = (0..6).map(|_| library.check_in(&book, library.main_desk));
     for reply in futures_util::future::join_all(desks).await {

@@ -1,8 +1,7 @@
 //! What requests keep of the records around them stays true.
 
 use carrel_platform::jobs::{self, Pace, Runner};
-use carrel_testkit::queues::placed;
-use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use carrel_testkit::{Book, LendingLibrary, TestPatron, alter};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
@@ -18,9 +17,8 @@ struct Asked {
 /// A hold, and a node that does the work in the background.
 async fn asked() -> Asked {
     let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    library.check_out(&book, &library.patron().await).await.expect(201);
-    let hold = placed(&library.asks_for(&book, &patron, "Hold", library.main_desk).await);
+    let (book, patron) = (library.lent_book().await, library.patron().await);
+    let hold = library.hold(&book, &patron).await;
     let house = &library.library.library;
     let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
     let node = jobs::start_with(house, house.jobs(), pace);
@@ -31,9 +29,7 @@ impl Asked {
     /// Changes a record whose path and document are known.
     async fn changes(&self, path: &str, differs: Value) {
         let mut record = self.library.admin().get(path).await.expect(200);
-        for (key, value) in differs.as_object().expect("an object of differences") {
-            record[key] = value.clone();
-        }
+        alter(&mut record, &differs);
         self.library.admin().put(path, &record).await.expect(204);
     }
 

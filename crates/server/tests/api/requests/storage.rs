@@ -83,7 +83,7 @@ async fn a_cancellation_names_a_reason_that_is_there() {
     let book = library.book().await;
     let hold = {
         library.check_out(&book, &library.patron().await).await.expect(201);
-        placed(&library.asks_for(&book, &library.patron().await, "Hold", library.main_desk).await)
+        library.hold(&book, &library.patron().await).await
     };
     let mut request = library.stored_request(hold).await;
     request["status"] = "Closed - Cancelled".into();

@@ -2,7 +2,7 @@
 
 use carrel_records::time;
 use carrel_testkit::queues::{placed, positions, waiting};
-use carrel_testkit::{Book, LendingLibrary};
+use carrel_testkit::{Book, LendingLibrary, alter};
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,9 +14,7 @@ async fn lent_by(library: &LendingLibrary, policy: Value) {
             "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
         "renewalsPolicy": {"unlimited": true, "renewFromId": "SYSTEM_DATE", "differentPeriod": false},
     });
-    for (key, value) in policy.as_object().expect("an object of differences") {
-        whole[key] = value.clone();
-    }
+    alter(&mut whole, &policy);
     library.create("/loan-policy-storage/loan-policies", &whole).await;
     let id = whole["id"].as_str().and_then(|id| Uuid::parse_str(id).ok()).expect("an id");
     library.lends_by(&format!("fallback-policy: {}", library.policies(id))).await;
@@ -111,8 +109,7 @@ async fn branch_closes(library: &LendingLibrary) {
 #[tokio::test]
 async fn a_pickup_point_that_closes() {
     let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
+    let book = library.lent_book().await;
     let reader = library.patron().await;
     let hold = placed(&library.asks_for(&book, &reader, "Hold", library.other_desk).await);
     branch_closes(&library).await;
