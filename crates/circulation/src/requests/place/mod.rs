@@ -144,18 +144,9 @@ pub async fn place_first_of(
 ) -> Result<Receipt, Failure> {
     let recall = kinds.contains(&Kind::Recall);
     let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await?;
-    let mut refusals = Vec::new();
-    for kind in kinds {
-        order.document.insert("requestType".into(), kind.text().into());
-        match decide::decide(&facts, &order, asking, &book) {
-            Err(failure) => refusals.extend(first_refusal(failure)),
-            Ok(mut placed) => {
-                apply::apply(tx, tenant, &mut placed, asking).await?;
-                return Ok(Receipt { placed, facts, book });
-            }
-        }
-    }
-    Err(Failure::Refused(refusals))
+    let mut placed = first_of(kinds, &mut order, &facts, asking, &book).map_err(Failure::Refused)?;
+    apply::apply(tx, tenant, &mut placed, asking).await?;
+    Ok(Receipt { placed, facts, book })
 }
 
 /// Places a request for the first copy of a title for which some type of request is not refused; `None` where the
@@ -193,18 +184,34 @@ async fn place_for_one_of(
         let mut order = Order { document, ..Order::default() };
         let copy = facts.candidates.iter().find(|copy| Some(copy.item.id) == order.id("itemId"));
         facts.last_position = copy.map_or(0, |copy| copy.last_position);
-        for kind in Kind::BY_SPEED {
-            order.document.insert("requestType".into(), kind.text().into());
-            match decide::decide(&facts, &order, asking, &book) {
-                Err(failure) => refusals.extend(first_refusal(failure)),
-                Ok(mut placed) => {
-                    apply::apply(tx, tenant, &mut placed, asking).await?;
-                    return Ok(Receipt { placed, facts, book });
-                }
+        match first_of(&Kind::BY_SPEED, &mut order, &facts, asking, &book) {
+            Err(more) => refusals.extend(more),
+            Ok(mut placed) => {
+                apply::apply(tx, tenant, &mut placed, asking).await?;
+                return Ok(Receipt { placed, facts, book });
             }
         }
     }
     Err(Failure::Refused(refusals))
+}
+
+/// What the first of these types that is not refused makes of the order; else the first refusal of each type.
+fn first_of(
+    kinds: &[Kind],
+    order: &mut Order,
+    facts: &Facts,
+    asking: &Asking,
+    book: &Rulebook,
+) -> Result<Placed, Vec<Refusal>> {
+    let mut refusals = Vec::new();
+    for kind in kinds {
+        order.document.insert("requestType".into(), kind.text().into());
+        match decide::decide(facts, order, asking, book) {
+            Err(failure) => refusals.extend(first_refusal(failure)),
+            Ok(placed) => return Ok(placed),
+        }
+    }
+    Err(refusals)
 }
 
 /// One way that did not succeed, as one of several is told.
