@@ -1,16 +1,17 @@
-//! The gateway: finds the route, the tenant and the caller, asks for the permission, runs the handler, and
-//! counts what it cost.
+//! The gateway: finds the route, lets the caller in or not, runs the handler, and counts what it cost.
 
+use crate::http::entrance::{Entrant, no_such_tenant};
+use crate::http::figures::ModuleFigures;
+use crate::http::origin::{allow_origin, preflight};
 use crate::http::request_line::{CUT, Escaping};
 use crate::http::tls::{Certificate, TlsListener};
-use crate::http::{Answer, Call, Caller, Doorkeeper, Permissions, Query, Router};
+use crate::http::{Answer, Call, Doorkeeper, Query, Router};
 use crate::meter::{Meter, metered};
 use crate::surface::Route;
 use crate::tenant::{Library, Tenant};
-use crate::token::TokenKind;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use axum::serve::ListenerExt;
 use carrel_records::Failure;
 use futures_util::{FutureExt, StreamExt};
@@ -21,9 +22,8 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::net::TcpListener;
-use uuid::Uuid;
 
 /// The program as the network sees it.
 pub struct App {
@@ -32,22 +32,6 @@ pub struct App {
     pub doorkeeper: Box<dyn Doorkeeper>,
     figures: HashMap<&'static str, ModuleFigures>,
     requests: AtomicU64,
-}
-
-/// Upper bounds of the latency histogram, in microseconds.
-pub const BOUNDS: [u64; 12] =
-    [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 250_000, 1_000_000, 8_000_000];
-
-/// What one FOLIO module's routes have cost since the start.
-#[derive(Debug, Default)]
-pub struct ModuleFigures {
-    pub by_class: [AtomicU64; 5],
-    pub histogram: [AtomicU64; BOUNDS.len() + 1],
-    pub micros: AtomicU64,
-    pub busy_nanos: AtomicU64,
-    pub flights: AtomicU64,
-    pub database_nanos: AtomicU64,
-    pub bytes: AtomicU64,
 }
 
 impl App {
@@ -111,7 +95,7 @@ async fn answer(
     if let Some(route) = route
         && let Some(figures) = app.figures.get(&*route.module)
     {
-        count(figures, &answer, started.elapsed(), &meter);
+        figures.count(&answer, started.elapsed(), &meter);
     }
     let flights = app.library.manner.counts_flights.then(|| meter.flights.load(Relaxed));
     let body = match answer.rest {
@@ -138,51 +122,6 @@ async fn answer(
     }
     allow_origin(headers, origin);
     response
-}
-
-fn count(figures: &ModuleFigures, answer: &Answer, took: Duration, meter: &Meter) {
-    let micros = took.as_micros() as u64;
-    let class = usize::from(answer.status.as_u16() / 100).clamp(1, 5) - 1;
-    figures.by_class[class].fetch_add(1, Relaxed);
-    let bucket = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
-    figures.histogram[bucket].fetch_add(1, Relaxed);
-    figures.micros.fetch_add(micros, Relaxed);
-    figures.busy_nanos.fetch_add(meter.busy.load(Relaxed), Relaxed);
-    figures.flights.fetch_add(meter.flights.load(Relaxed), Relaxed);
-    figures.database_nanos.fetch_add(meter.database.load(Relaxed), Relaxed);
-    figures.bytes.fetch_add(answer.body.len() as u64, Relaxed);
-}
-
-/// Preflights are answered without a question about permission, as browsers send them without credentials.
-fn preflight(asked: &HeaderMap, origin: Option<HeaderValue>) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_METHODS,
-        HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
-    );
-    let wanted = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned().unwrap_or_else(|| {
-        HeaderValue::from_static(
-            "content-type, authorization, x-okapi-tenant, x-okapi-token, x-okapi-request-id",
-        )
-    });
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
-    allow_origin(headers, origin);
-    response
-}
-
-fn allow_origin(headers: &mut HeaderMap, origin: Option<HeaderValue>) {
-    if let Some(origin) = origin {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-        headers.insert(
-            header::ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("location, x-okapi-token, x-okapi-request-id"),
-        );
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
-    }
 }
 
 async fn route(
@@ -213,7 +152,8 @@ async fn route(
     let route = place.route;
     let seen = OnceLock::new();
     let outcome = async {
-        let (tenant, caller) = enter(app, peer, route, &head.headers, &seen).await?;
+        let entrant = Entrant { app, peer, route, headers: &head.headers, seen: &seen };
+        let (tenant, caller) = entrant.enter().await?;
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
@@ -286,10 +226,6 @@ async fn unless_tenant_is_gone(library: &Library, tenant: Option<&Arc<Tenant>>, 
     if gone { no_such_tenant(&tenant.id) } else { failure }
 }
 
-fn no_such_tenant(id: &str) -> Failure {
-    Failure::Invalid(format!("No such Tenant {id}"))
-}
-
 fn with_causes(failure: &Failure) -> String {
     let mut text = failure.to_string();
     if let Failure::Internal { cause: Some(cause), .. } = failure {
@@ -315,179 +251,4 @@ async fn read_body(body: Body, largest: usize) -> Result<Bytes, Failure> {
         }
         Err(error) => Err(Failure::Invalid(format!("The body could not be read: {error}"))),
     }
-}
-
-fn keep(seen: &OnceLock<Arc<Tenant>>, tenant: &Option<Arc<Tenant>>) {
-    if let Some(tenant) = tenant {
-        let _ = seen.set(Arc::clone(tenant));
-    }
-}
-
-/// Finds tenant and caller, and refuses who may not pass.
-async fn enter(
-    app: &Arc<App>,
-    peer: SocketAddr,
-    route: &'static Route,
-    headers: &HeaderMap,
-    seen: &OnceLock<Arc<Tenant>>,
-) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
-    let library = &app.library;
-    if library.manner.behind_gateway {
-        return enter_behind_gateway(app, peer, route, headers, seen).await;
-    }
-    let named = header_text(headers, "x-okapi-tenant").filter(|tenant| !tenant.is_empty());
-    let token = token_of(headers);
-    let open = is_open(route);
-    let claims = match &token {
-        // A stale token in a cookie must not keep anybody from logging in anew.
-        Some(_) if open => None,
-        Some(token) => Some(library.keys.read(token, Timestamp::now())?),
-        None => None,
-    };
-    // FOLIO tells nobody what is wrong with a token.
-    if let (Some(claims), Some(named)) = (&claims, named)
-        && claims.tenant != named
-    {
-        return Err(Failure::Forbidden("Invalid token".into()));
-    }
-    if let (Some(claims), Some(user)) = (&claims, header_text(headers, "x-okapi-user-id"))
-        && claims.kind != TokenKind::DummyExpiring
-        && Uuid::parse_str(user).ok() != Some(claims.user_id)
-    {
-        return Err(Failure::Forbidden("Invalid token".into()));
-    }
-    if claims.as_ref().is_some_and(|claims| claims.kind == TokenKind::Refresh) {
-        return Err(Failure::Unauthenticated("Invalid token".into()));
-    }
-    let id = claims.as_ref().map(|claims| claims.tenant.as_str()).or(named);
-    let tenant = match id {
-        Some(id) => match library.find_tenant(id).await? {
-            Some(tenant) => Some(tenant),
-            None => return Err(no_such_tenant(id)),
-        },
-        None => None,
-    };
-    keep(seen, &tenant);
-    if open {
-        return Ok((tenant, Caller::default()));
-    }
-    let (Some(claims), Some(tenant)) = (claims, tenant) else {
-        let first = needed(route).next().unwrap_or("any");
-        return Err(Failure::Unauthenticated(format!("Token missing, access requires permission: {first}")));
-    };
-    if app.doorkeeper.is_revoked(&tenant, &claims).await? {
-        return Err(Failure::Unauthenticated("Invalid token".into()));
-    }
-    let user_id = (claims.kind != TokenKind::DummyExpiring).then_some(claims.user_id);
-    let permissions = match user_id {
-        Some(user) => app.doorkeeper.permissions(&tenant, user).await?,
-        None => Permissions::new(claims.extra_permissions.into_iter().map(Into::into).collect()),
-    };
-    for needed in needed(route) {
-        if !permissions.holds(needed) {
-            let (name, id) = (claims.sub, user_id.map_or("null".into(), |id| id.to_string()));
-            let words = format!("Access for user '{name}' ({id}) requires permission: {needed}");
-            return Err(Failure::Forbidden(words));
-        }
-    }
-    let caller = Caller { user_id, username: Some(claims.sub), permissions, lenient: tenant.lenient };
-    Ok((Some(tenant), caller))
-}
-
-/// As a module behind Okapi: the gateway has checked the token and tells who calls.
-async fn enter_behind_gateway(
-    app: &Arc<App>,
-    peer: SocketAddr,
-    route: &'static Route,
-    headers: &HeaderMap,
-    seen: &OnceLock<Arc<Tenant>>,
-) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
-    let library = &app.library;
-    match &library.manner.gateway_secret {
-        Some(secret) => {
-            if header_text(headers, "x-carrel-gateway") != Some(secret) {
-                return Err(Failure::Unauthenticated("The gateway's secret is missing or wrong".into()));
-            }
-        }
-        None if peer.ip().is_loopback() => {}
-        None => {
-            return Err(Failure::Unauthenticated("Behind a gateway only loopback may call".into()));
-        }
-    }
-    let tenant = match header_text(headers, "x-okapi-tenant").filter(|id| !id.is_empty()) {
-        None => None,
-        Some(id) => match library.find_tenant(id).await? {
-            Some(tenant) => Some(tenant),
-            None if library.manner.makes_tenants => Some(library.create_lenient_tenant(id).await?),
-            None if route.path.starts_with("/_/tenant") => None,
-            None => return Err(no_such_tenant(id)),
-        },
-    };
-    keep(seen, &tenant);
-    let names = header_text(headers, "x-okapi-permissions").unwrap_or("[]");
-    let names: Vec<String> = serde_json::from_str(names)
-        .unwrap_or_else(|_| names.split(',').map(|name| name.trim().to_owned()).collect());
-    let user_id = header_text(headers, "x-okapi-user-id").and_then(|id| Uuid::parse_str(id).ok());
-    let permissions = Permissions::new(names.into_iter().map(Into::into).collect());
-    let lenient = tenant.as_ref().is_some_and(|tenant| tenant.lenient);
-    Ok((tenant, Caller { user_id, username: None, permissions, lenient }))
-}
-
-/// Routes that need no token: those that make one, and what may be known about the server.
-fn is_open(route: &Route) -> bool {
-    const OPEN: [&str; 17] = [
-        "/",
-        "/metrics",
-        "/admin/health",
-        "/openapi.json",
-        "/api-docs",
-        "/consortia",
-        "/saml/check",
-        "/_/version",
-        "/_/proxy/health",
-        "/_/health",
-        "/authn/login",
-        "/authn/login-with-expiry",
-        "/authn/refresh",
-        "/bl-users/login",
-        "/bl-users/login-with-expiry",
-        "/bl-users/forgotten/password",
-        "/bl-users/forgotten/username",
-    ];
-    OPEN.contains(&route.path.as_str())
-}
-
-/// The permissions of the route; a timer's route has none of its own and is for operators.
-fn needed(route: &Route) -> impl Iterator<Item = &str> {
-    let timer =
-        (route.timer || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
-    route.permissions.iter().map(String::as_str).chain(timer)
-}
-
-fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// The token from header, `Authorization`, or cookie, in this order.
-pub fn token_of(headers: &HeaderMap) -> Option<String> {
-    if let Some(token) = header_text(headers, "x-okapi-token").filter(|token| !token.is_empty()) {
-        return Some(token.to_owned());
-    }
-    if let Some(token) = header_text(headers, "authorization").and_then(|value| value.strip_prefix("Bearer "))
-    {
-        return Some(token.trim().to_owned());
-    }
-    cookie(headers, "folioAccessToken")
-}
-
-/// A cookie's value.
-pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(key, value)| *key == name && !value.is_empty())
-        .map(|(_, value)| value.to_owned())
 }
