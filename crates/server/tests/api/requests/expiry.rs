@@ -7,9 +7,8 @@ use uuid::Uuid;
 /// A book that somebody has, and two holds behind it.
 async fn two_wait(library: &LendingLibrary) -> (Book, Uuid, Uuid) {
     let book = library.lent_book().await;
-    let desk = library.main_desk;
-    let first = placed(&library.asks_for(&book, &library.patron().await, "Hold", desk).await);
-    let second = placed(&library.asks_for(&book, &library.patron().await, "Hold", desk).await);
+    let first = library.hold(&book, &library.patron().await).await;
+    let second = library.hold(&book, &library.patron().await).await;
     (book, first, second)
 }
 
