@@ -14,6 +14,7 @@ mod hrid;
 mod instance_summary;
 mod instance_view;
 pub mod instances;
+mod isbn;
 pub mod item_state;
 mod item_view;
 pub mod items;
@@ -26,7 +27,9 @@ mod settings;
 mod source_record;
 mod title_links;
 mod views;
+mod walks;
 
+use carrel_platform::jobs::Job;
 use carrel_platform::{Router, Wing};
 
 /// This wing.
@@ -37,7 +40,7 @@ pub fn wing() -> Wing {
         tables: TABLES,
         steps: &[],
         routes,
-        jobs: &[],
+        jobs: JOBS,
         follows: &[],
     }
 }
@@ -47,11 +50,14 @@ pub fn first_records() -> Vec<(String, serde_json::Value)> {
     settings::first_records()
 }
 
+static JOBS: &[&Job] = &[&walks::WALKS];
+
 const TABLES: &str = concat!(
     include_str!("item_state.sql"),
     include_str!("hrid/hrid.sql"),
     include_str!("source_record.sql"),
-    include_str!("deletions/deletion.sql")
+    include_str!("deletions/deletion.sql"),
+    include_str!("walks/walk.sql")
 );
 
 fn routes(router: &mut Router) {
@@ -73,4 +79,6 @@ fn routes(router: &mut Router) {
     harvest::routes(router);
     views::routes(router);
     instance_summary::routes(router);
+    isbn::routes(router);
+    walks::routes(router);
 }

@@ -70,7 +70,11 @@ fn is_wanted(text: Option<&str>) -> bool {
 /// A date, at its beginning in UTC, or a point in time with its offset.
 fn instant(text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let of_day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    let of_day = || {
+        // Of a longer text the parser would drop the time.
+        let day = text.parse::<Date>().ok().filter(|_| text.len() == 10)?;
+        Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
     match text.parse::<Timestamp>().ok().or_else(of_day) {
         Some(instant) => Ok(Some(instant)),
         None => Err(Failure::Invalid(format!(

@@ -1,11 +1,12 @@
 //! Instances as cataloguers see them: with what they are part of, titles before and after, and bindings.
 //!
-//! Routes: `/inventory/instances` (GET by query, POST), `/inventory/instances/{id}` (GET, PUT, PATCH,
-//! `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes instances through
-//! their own room, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
+//! Routes: `/inventory/instances` (GET by query, POST), `/inventory/instances/batch`, `/inventory/instances/{id}` (GET,
+//! PUT, PATCH, `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes
+//! instances through their own room, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
 
 mod facts;
 mod holdings;
+mod many;
 mod related;
 mod route;
 mod shape;

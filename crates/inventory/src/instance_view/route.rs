@@ -1,8 +1,8 @@
 //! Paths, and what goes in and out.
 
-use super::facts;
 use super::related::{self, Related, refuse_if_unconnected_title_has_no_name};
 use super::shape::{RULED_BY_MARC, refuse_if_deleted_is_shown, refuse_replacement, stored};
+use super::{facts, many};
 use crate::fields::{filled, id};
 use crate::records::instances::{INSTANCE, INSTANCE_PRECEDING_SUCCEEDING_TITLE, INSTANCE_RELATIONSHIP};
 use crate::saving::How;
@@ -24,6 +24,7 @@ pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory/instances", list);
     router.on("GET", "/inventory/instances/{id}", find);
     router.on("POST", "/inventory/instances", create);
+    router.on("POST", "/inventory/instances/batch", many::create);
     router.on("PUT", "/inventory/instances/{id}", replace);
     router.on("PATCH", "/inventory/instances/{id}", patch);
     router.on("DELETE", "/inventory/instances/{id}/mark-deleted", mark_deleted);
@@ -99,7 +100,7 @@ async fn present(call: &Call) -> Result<Document, Failure> {
     facts::one(&connection, call.id(0)?).await?.ok_or_else(|| Failure::NotFound("Instance not found".into()))
 }
 
-async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -> Result<(), Failure> {
+pub(super) async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -> Result<(), Failure> {
     let related = related::take_from(&mut view, id, call.now);
     let statements = statements(call, id, related)?;
     instances::save(call, vec![stored(view)], how, identity, |flight: &mut Flight| {

@@ -1,13 +1,14 @@
 //! Items as the desk and cataloguers see them: with title, contributors, and the names of what they refer to.
 //!
 //! Routes: `/inventory/items` (GET by query, POST, DELETE), `/inventory/items/{id}` (GET, PUT, PATCH, DELETE),
-//! `/inventory/items/retrieve`, `/inventory/items-by-holdings-id`. Reads items with holdings record, instance,
+//! `/inventory/items/retrieve`, `/inventory/items-by-holdings-id`, `/inventory/tenant-items`. Reads items with holdings record, instance,
 //! types and locations; changes items through their own room.
 
 mod circulation_notes;
 mod facts;
 mod route;
 mod shape;
+mod tenant_items;
 
 pub use route::routes;
 pub(crate) use route::show;

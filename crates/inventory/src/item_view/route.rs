@@ -2,7 +2,7 @@
 
 use super::facts;
 use super::shape::stored;
-use super::{circulation_notes, refuse_replacement};
+use super::{circulation_notes, refuse_replacement, tenant_items};
 use crate::fields::filled;
 use crate::records::items::ITEM;
 use crate::saving::How;
@@ -30,6 +30,7 @@ pub fn routes(router: &mut Router) {
     router.on("DELETE", "/inventory/items/{id}", items::delete);
     router.on("DELETE", "/inventory/items", items::delete_many);
     router.on("GET", "/inventory/items-by-holdings-id", list_of_holdings_record);
+    router.on("POST", "/inventory/tenant-items", tenant_items::find);
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {

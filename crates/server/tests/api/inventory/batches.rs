@@ -96,3 +96,35 @@ async fn titles_and_holdings_come_in_batches_too() {
     assert_eq!(stored["effectiveLocationId"], json!(library.location));
     assert!(stored["hrid"].as_str().is_some_and(|hrid| hrid.starts_with("ho")), "{stored}");
 }
+
+#[tokio::test]
+async fn of_many_titles_those_that_are_right_are_stored_and_the_others_told() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let admin = library.admin();
+    let known = admin.get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+    let title =
+        |name: &str| json!({"title": name, "source": "FOLIO", "instanceTypeId": known["instanceTypeId"]});
+    let mut second = title("Second");
+    second["precedingTitles"] = json!([{"title": "Zeroth"}]);
+    let mut twice = title("Twice");
+    twice["id"] = json!(book.instance);
+    let order = json!({"instances": [title("First"), title(" "), second, twice], "totalRecords": 4});
+    let told = admin.post("/inventory/instances/batch", &order).await.expect(201);
+    let titles: Vec<&Value> =
+        told["instances"].as_array().into_iter().flatten().map(|instance| &instance["title"]).collect();
+    assert_eq!(titles, ["First", "Second"]);
+    assert_eq!(told["instances"][1]["precedingTitles"][0]["title"], "Zeroth");
+    assert_eq!(told["totalRecords"], 2);
+    assert_eq!(
+        told["errorMessages"][0],
+        "Instance is not valid for further processing: [Title must be provided for an instance: null]"
+    );
+    assert!(
+        told["errorMessages"][1].as_str().is_some_and(|words| words.contains("already exists")),
+        "{told}"
+    );
+
+    let none = admin.post("/inventory/instances/batch", &json!({"instances": [{}]})).await.expect(400);
+    assert_eq!((&none["totalRecords"], none["errorMessages"].as_array().map(Vec::len)), (&json!(0), Some(1)));
+}

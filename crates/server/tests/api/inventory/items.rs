@@ -258,3 +258,18 @@ async fn a_cataloguer_stores_what_the_desk_sees() {
         format!("Barcode must be unique, {} is already assigned to another item", book.barcode)
     );
 }
+
+#[tokio::test]
+async fn items_are_asked_for_with_their_library() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let pairs = json!({"tenantItemPairs": [
+        {"tenantId": "diku", "itemId": book.id},
+        {"tenantId": "elsewhere", "itemId": book.id},
+        {"tenantId": "diku", "itemId": Uuid::new_v4()}]});
+    let told = library.admin().post("/inventory/tenant-items", &pairs).await.expect(200);
+    assert_eq!(told["totalRecords"], 1);
+    assert_eq!(told["tenantItems"][0]["tenantId"], "diku");
+    assert_eq!(told["tenantItems"][0]["item"]["barcode"], json!(book.barcode));
+    library.admin().post("/inventory/tenant-items", &json!({})).await.expect_status(422);
+}

@@ -1,0 +1,35 @@
+//! Items of several libraries in one answer: of this one here, as FOLIO tells those of a library that the caller may
+//! look into.
+
+use crate::fields::id;
+use crate::item_state::{DOCUMENT, FROM};
+use carrel_platform::database::Json;
+use carrel_platform::{Answer, Call};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// `POST /inventory/tenant-items`.
+pub async fn find(call: Call) -> Result<Answer, Failure> {
+    let body = call.object()?;
+    let Some(Value::Array(pairs)) = body.get("tenantItemPairs") else {
+        return Err(Refusal::new("must not be null").with_null("tenantItemPairs").into());
+    };
+    let tenant = call.tenant()?;
+    // Who asks for another library's items without standing there gets none of them.
+    let is_here =
+        |pair: &&Value| pair.get("tenantId").is_none_or(|name| name.is_null() || *name == *tenant.id);
+    let ids: Vec<Uuid> =
+        pairs.iter().filter(is_here).filter_map(|pair| id(pair.as_object()?, "itemId")).collect();
+    let sql = format!(
+        "SELECT {DOCUMENT} FROM {FROM} JOIN unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place)
+             ON asked.id = item.id ORDER BY asked.place"
+    );
+    let connection = tenant.reader().await?;
+    let rows = connection.query(sql, vec![ids.into()]).await?;
+    let items: Vec<Value> = rows
+        .iter()
+        .map(|row| json!({"item": row.get::<_, Json>(0).parse(), "tenantId": tenant.id}))
+        .collect();
+    Ok(Answer::json(&json!({"tenantItems": items, "totalRecords": items.len()})))
+}

@@ -1,0 +1,178 @@
+//! One step of a walk, in one transaction.
+
+use super::{announcing, migration};
+use crate::records::settings::{ASYNC_MIGRATION_JOB, ITERATION_JOB, REINDEX_JOB};
+use carrel_platform::database::Json;
+use carrel_platform::{Bind, Flight, Tenant, Tx};
+use carrel_records::{Failure, RecordType};
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Records that are visited in one step.
+pub const AT_ONCE: i64 = 1_000;
+
+/// What walks there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Reindex,
+    Iteration,
+    Migration,
+}
+
+/// The words that FOLIO has for where a walk stands.
+pub struct Words {
+    pub done: &'static str,
+    pub to_cancel: &'static str,
+    pub cancelled: &'static str,
+    pub failed: &'static str,
+}
+
+/// Every walk begins so.
+pub const IN_PROGRESS: &str = "In progress";
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Reindex, Kind::Iteration, Kind::Migration];
+
+    pub fn record(self) -> &'static RecordType {
+        match self {
+            Kind::Reindex => &REINDEX_JOB,
+            Kind::Iteration => &ITERATION_JOB,
+            Kind::Migration => &ASYNC_MIGRATION_JOB,
+        }
+    }
+
+    pub fn words(self) -> Words {
+        match self {
+            Kind::Reindex => Words {
+                done: "Ids published",
+                to_cancel: "Pending cancel",
+                cancelled: "Id publishing cancelled",
+                failed: "Id publishing failed",
+            },
+            Kind::Iteration => Words {
+                done: "Completed",
+                to_cancel: "Cancellation pending",
+                cancelled: "Cancelled",
+                failed: "Failed",
+            },
+            Kind::Migration => Words {
+                done: "Completed",
+                to_cancel: "Pending cancel",
+                cancelled: "Cancelled",
+                failed: "Id publishing failed",
+            },
+        }
+    }
+}
+
+/// Whether there was something to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    Taken,
+    NothingLeft,
+}
+
+/// A walk under way.
+pub struct Walk {
+    pub id: Uuid,
+    pub document: Value,
+    /// The last record that was reached, before all others at the beginning.
+    pub reached: Uuid,
+}
+
+/// What a step has visited: the number and the last of them, and what is to be done with them.
+pub struct Visited {
+    pub number: i64,
+    pub last: Option<Uuid>,
+    pub changes: Flight,
+    /// The walk's record, brought up to date.
+    pub document: Value,
+}
+
+/// Takes the next step of the oldest walk of a kind.
+pub async fn take(tenant: &Tenant, kind: Kind) -> Result<Step, Failure> {
+    let mut tx = tenant.begin().await?;
+    let Some(walk) = oldest(&mut tx, kind).await? else { return Ok(Step::NothingLeft) };
+    let (id, mut document) = (walk.id, walk.document.clone());
+    let words = kind.words();
+    if document["jobStatus"] == words.to_cancel {
+        document["jobStatus"] = words.cancelled.into();
+        end(tx, kind, id, &document).await?;
+        return Ok(Step::Taken);
+    }
+    let visited = match kind {
+        Kind::Reindex | Kind::Iteration => announcing::visit(&mut tx, &tenant.id, kind, &walk).await,
+        Kind::Migration => migration::visit(&mut tx, &walk).await,
+    };
+    let failure = match visited {
+        Ok(visited) => match finish(tx, kind, id, visited).await {
+            Ok(()) => return Ok(Step::Taken),
+            Err(failure) => failure,
+        },
+        Err(failure) => {
+            // Gives up the lock that the end of the walk needs.
+            drop(tx);
+            failure
+        }
+    };
+    // What passes by itself is tried again when the job is due next.
+    if !matches!(failure, Failure::Unavailable(_)) {
+        document["jobStatus"] = words.failed.into();
+        end(tenant.begin().await?, kind, id, &document).await?;
+    }
+    Err(failure)
+}
+
+/// Reads and locks the oldest walk of a kind that goes on.
+async fn oldest(tx: &mut Tx, kind: Kind) -> Result<Option<Walk>, Failure> {
+    let table = kind.record().table;
+    let sql = format!(
+        "SELECT job.id, job.doc, (SELECT walk.reached FROM walk WHERE walk.job_id = job.id)
+         FROM {table} job WHERE job.doc->>'jobStatus' IN ($1, $2)
+         ORDER BY job.doc->>'submittedDate', job.id LIMIT 1 FOR NO KEY UPDATE"
+    );
+    let rows = tx.query(sql, vec![IN_PROGRESS.into(), kind.words().to_cancel.into()]).await?;
+    Ok(rows.first().map(|row| Walk {
+        id: row.get(0),
+        document: row.get::<_, Json>(1).parse(),
+        reached: row.get::<_, Option<Uuid>>(2).unwrap_or_default(),
+    }))
+}
+
+async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Failure> {
+    let Visited { number, last, mut changes, mut document } = visited;
+    let last = last.filter(|_| number >= AT_ONCE);
+    if let Some(last) = last {
+        changes.add(
+            "INSERT INTO walk (job_id, reached) VALUES ($1, $2) ON CONFLICT (job_id) DO UPDATE SET reached = $2",
+            vec![id.into(), last.into()],
+        );
+    } else {
+        document["jobStatus"] = kind.words().done.into();
+        if kind == Kind::Migration {
+            document["finishedDate"] = carrel_records::time::format(Timestamp::now()).into();
+        }
+        changes.add("DELETE FROM walk WHERE job_id = $1", vec![id.into()]);
+    }
+    write(&mut changes, kind, id, &document);
+    tx.fly_and_commit(changes).await?;
+    Ok(())
+}
+
+/// Ends a walk that will not go on.
+async fn end(tx: Tx, kind: Kind, id: Uuid, document: &Value) -> Result<(), Failure> {
+    let mut flight = Flight::new();
+    flight.add("DELETE FROM walk WHERE job_id = $1", vec![id.into()]);
+    write(&mut flight, kind, id, document);
+    tx.fly_and_commit(flight).await?;
+    Ok(())
+}
+
+/// Adds the statement that replaces a walk's record.
+pub fn write(flight: &mut Flight, kind: Kind, id: Uuid, document: &Value) {
+    flight.add(
+        format!("UPDATE {} SET doc = $2 WHERE id = $1", kind.record().table),
+        vec![id.into(), Bind::from(document)],
+    );
+}

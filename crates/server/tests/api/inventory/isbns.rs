@@ -1,0 +1,61 @@
+//! ISBNs, as staff's clients and importers ask for them.
+
+use carrel_testkit::TestLibrary;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_number_is_known_in_each_length() {
+    let library = TestLibrary::start().await;
+    for (parameters, is_valid) in [
+        ("isbn13=9781930110991", true),
+        ("isbn13=1930110995", false),
+        ("isbn10=1-930110-99-5", true),
+        ("isbn10=0318Y40648", false),
+        ("isbn=9781930110991", true),
+        ("isbn=1930110995", true),
+        ("isbn=1-930110-99--5", false),
+    ] {
+        let told = library.get(&format!("/isbn/validator?{parameters}")).await.expect(200);
+        assert_eq!(told, json!({"isValid": is_valid}), "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_is_told_in_its_other_length() {
+    let library = TestLibrary::start().await;
+    for (asked, told) in [
+        ("convertTo10?isbn=9781930110991", "1930110995"),
+        ("convertTo10?isbn=9781930110991&hyphens=true", "1-930110-99-5"),
+        ("convertTo10?isbn=9999999999&hyphens=true", "999999999-9"),
+        ("convertTo13?isbn=1930110995&hyphens=false", "9781930110991"),
+        ("convertTo13?isbn=1930110995&hyphens=true", "978-1-930110-99-1"),
+        ("convertTo13?isbn=978-1930110991&hyphens=true", ""),
+        ("convertTo13?isbn=9781930110991&hyphens=TRUE", "978-1-930110-99-1"),
+    ] {
+        let reply = library.get(&format!("/isbn/{asked}")).await;
+        match told {
+            "" => reply.expect_status(400),
+            told => assert_eq!(reply.expect(200), json!({"isbn": told}), "{asked}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_converted_is_told_in_folios_words() {
+    let library = TestLibrary::start().await;
+    for (asked, words) in [
+        ("convertTo13?isbn=1930211099&hyphens=true", "ISBN value 1930211099 is invalid"),
+        ("convertTo10?isbn=97819301109911", "ISBN value 97819301109911 is invalid"),
+        ("convertTo10?isbn=9791090636071", "ISBN value 9791090636071 is invalid"),
+        ("convertTo13?isbn=9781930110991&hyphens=123", "Hyphens must be true or false"),
+        ("convertTo10", "Isbn must be specified"),
+        ("validator", "Only one of following query params must be specified: isbn, isbn10, isbn13"),
+        (
+            "validator?isbn10=109310410&isbn13=07417041",
+            "Only one of following query params must be specified: isbn, isbn10, isbn13",
+        ),
+    ] {
+        let reply = library.get(&format!("/isbn/{asked}")).await;
+        assert_eq!((reply.status, reply.text().as_str()), (400, words), "{asked}");
+    }
+}
