@@ -66,6 +66,8 @@ pub struct Manner {
     pub makes_tenants: bool,
     /// Largest body that is read, in bytes.
     pub largest_body: usize,
+    /// Calls of one client that may be under way at once.
+    pub most_calls_at_once: usize,
     /// Cookies are marked `Secure`.
     pub secure_cookies: bool,
     /// Address of the server for tests that count.
@@ -79,6 +81,8 @@ impl Default for Manner {
             gateway_secret: None,
             makes_tenants: false,
             largest_body: 64 * 1024 * 1024,
+            // Many desks may share an account or an address; programs that load data send hundreds at once.
+            most_calls_at_once: 1000,
             secure_cookies: false,
             counts_flights: false,
         }

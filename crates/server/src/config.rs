@@ -172,6 +172,7 @@ impl Settings {
                 largest_body: largest_body * 1024 * 1024,
                 secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
                 counts_flights: self.count_flights || file.count_flights,
+                ..Default::default()
             },
             certificate,
         })

@@ -26,6 +26,10 @@ pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
     if error.code().is_some_and(|code| code.code() == "22021") {
         return Failure::Invalid("A text holds a character that cannot be stored".into());
     }
+    // The time for a client's query is over.
+    if error.code().is_some_and(|code| code.code() == "57014") {
+        return Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into());
+    }
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
 }
 

@@ -57,7 +57,8 @@ impl Pools {
             Work::Deeds => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
             // A client's query is planned for its own values: a plan for any value would not know how rare
             // a status is, and would walk the whole table by id.
-            Work::Queries => " -c plan_cache_mode=force_custom_plan",
+            // What finds nothing in a minute keeps others from their lists; FOLIO's modules wait as long.
+            Work::Queries => " -c plan_cache_mode=force_custom_plan -c statement_timeout=60000",
         });
         options.push_str(" -c jit=off -c timezone=UTC");
         // A statement whose node has died holds its locks no longer than this.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod call;
+mod crowd;
 mod doorkeeper;
 mod entrance;
 mod figures;

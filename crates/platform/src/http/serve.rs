@@ -1,5 +1,6 @@
 //! The gateway: finds the route, lets the caller in or not, runs the handler, and counts what it cost.
 
+use crate::http::crowd::{Client, Crowd};
 use crate::http::entrance::{Entrant, no_such_tenant};
 use crate::http::figures::ModuleFigures;
 use crate::http::origin::{allow_origin, preflight};
@@ -32,13 +33,21 @@ pub struct App {
     pub doorkeeper: Box<dyn Doorkeeper>,
     figures: HashMap<&'static str, ModuleFigures>,
     requests: AtomicU64,
+    crowd: Crowd,
 }
 
 impl App {
     pub fn new(library: Arc<Library>, router: Router, doorkeeper: Box<dyn Doorkeeper>) -> Arc<App> {
         let figures =
             router.places().iter().map(|place| (&*place.route.module, ModuleFigures::default())).collect();
-        Arc::new(App { library, router, doorkeeper, figures, requests: AtomicU64::new(0) })
+        Arc::new(App {
+            library,
+            router,
+            doorkeeper,
+            figures,
+            requests: AtomicU64::new(0),
+            crowd: Crowd::default(),
+        })
     }
 
     pub fn figures(&self) -> impl Iterator<Item = (&'static str, &ModuleFigures)> {
@@ -157,6 +166,11 @@ async fn route(
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
+        let client = match (&tenant, caller.user_id) {
+            (Some(tenant), Some(id)) => Client::User { tenant: tenant.id.clone(), id },
+            _ => Client::Address(peer.ip()),
+        };
+        let _place = app.crowd.enter(client, app.library.manner.most_calls_at_once)?;
         let body = read_body(body, app.library.manner.largest_body).await?;
         let call = Call {
             library: Arc::clone(&app.library),
@@ -166,7 +180,7 @@ async fn route(
             parameters,
             query: Query::read(head.uri.query().unwrap_or("")),
             headers: head.headers,
-            body: body.to_vec(),
+            body,
             request_id: request_id.clone(),
             now: Timestamp::now(),
         };
@@ -243,12 +257,21 @@ fn first_level(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or("")
 }
 
-async fn read_body(body: Body, largest: usize) -> Result<Bytes, Failure> {
-    match Limited::new(body, largest).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err(Failure::TooLarge(format!("The body is larger than {largest} bytes")))
+/// Nobody is waited for longer who sends nothing more of a body.
+const LONGEST_SILENCE: Duration = Duration::from_secs(30);
+
+async fn read_body(body: Body, largest: usize) -> Result<Vec<u8>, Failure> {
+    let mut body = Limited::new(body, largest);
+    let mut whole = Vec::new();
+    loop {
+        let silence = || Failure::Invalid(format!("No more of the body came in {LONGEST_SILENCE:?}"));
+        match tokio::time::timeout(LONGEST_SILENCE, body.frame()).await.map_err(|_| silence())? {
+            None => return Ok(whole),
+            Some(Ok(frame)) => whole.extend_from_slice(&frame.into_data().unwrap_or_default()),
+            Some(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+                return Err(Failure::TooLarge(format!("The body is larger than {largest} bytes")));
+            }
+            Some(Err(error)) => return Err(Failure::Invalid(format!("The body could not be read: {error}"))),
         }
-        Err(error) => Err(Failure::Invalid(format!("The body could not be read: {error}"))),
     }
 }

@@ -55,7 +55,8 @@ impl Library {
     pub async fn build_missing_indexes(&self, tenant: &Tenant) -> Result<String, Failure> {
         let connection = self.platform.get().await?;
         let built = self.build(connection.client(), tenant).await;
-        // Its role and its lock are this work's own.
+        // Its role is this work's own. The lock is given back first: a connection closes when it likes.
+        let _ = connection.client().batch_execute("SELECT pg_advisory_unlock_all()").await;
         connection.discard();
         let built = built.map_err(|(doing, error)| failure(error, &doing))?;
         Ok(match built {

@@ -131,6 +131,30 @@ async fn a_query_is_taken_also_with_what_should_be_escaped() {
 }
 
 #[tokio::test]
+async fn who_has_too_many_calls_under_way_is_told_to_come_again() {
+    let manner = carrel_platform::tenant::Manner { most_calls_at_once: 1, ..Default::default() };
+    let library = TestLibrary::start_in(manner).await;
+    let token = library.token_of(library.admin_id, "diku_admin", "diku");
+    let call = format!(
+        "POST /groups HTTP/1.1\r\nhost: carrel\r\nx-okapi-token: {token}\r\ncontent-length: 9\r\n\r\n"
+    );
+    let mut slow = TcpStream::connect(library.address).await.expect("a connection");
+    slow.write_all(call.as_bytes()).await.expect("the call begins");
+    let mut refused = library.get("/groups").await;
+    for _ in 0..100 {
+        if refused.status == 429 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        refused = library.get("/groups").await;
+    }
+    refused.expect_status(429);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    slow.write_all(b"{\"a\":\"b\"}").await.expect("the call ends");
+    drop(slow);
+}
+
+#[tokio::test]
 async fn an_address_or_headers_beyond_all_bounds_are_refused_with_words() {
     let library = TestLibrary::start().await;
     let answer = told_raw(&library, &format!("/users?query={}", "a".repeat(100_000)), "").await;
