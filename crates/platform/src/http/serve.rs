@@ -218,7 +218,7 @@ fn too_large(mark: &HeaderValue) -> Answer {
     match mark.as_bytes() {
         b"414" => Answer::text(
             StatusCode::URI_TOO_LONG,
-            "The request's address is too long; POST …/retrieve takes long queries",
+            "The request's address is too long; where there is a POST to /retrieve, it takes long queries",
         ),
         _ => Answer::text(
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
