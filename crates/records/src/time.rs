@@ -14,13 +14,33 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Some(instant);
     }
+    let (datetime, offset) = spelled_out(text)?;
+    datetime.to_zoned(TimeZone::fixed(offset)).ok().map(|zoned| zoned.timestamp())
+}
+
+/// The date as FOLIO's storage writes it, in UTC; nothing where it is none.
+pub fn normal(text: &str) -> Option<String> {
+    if let Some(instant) = parse(text) {
+        return Some(format(instant));
+    }
+    // The last days of the year 9999, which many a library writes for "never", are beyond what can be computed with,
+    // as instants, but not beyond what can be kept.
+    let (datetime, offset) = spelled_out(text.trim())?;
+    let utc = datetime.checked_sub(jiff::SignedDuration::from_secs(offset.seconds().into())).ok()?;
+    Some(written(utc))
+}
+
+fn spelled_out(text: &str) -> Option<(civil::DateTime, Offset)> {
+    if text.len() > 64 || !text.is_ascii() {
+        return None;
+    }
     let (local, offset) = split_offset(text)?;
     let local = local.trim_end();
-    let datetime: civil::DateTime = match local.parse::<civil::DateTime>() {
+    let datetime = match local.parse::<civil::DateTime>() {
         Ok(datetime) => datetime,
         Err(_) => local.parse::<civil::Date>().ok()?.to_datetime(civil::Time::midnight()),
     };
-    datetime.to_zoned(TimeZone::fixed(offset)).ok().map(|zoned| zoned.timestamp())
+    Some((datetime, offset))
 }
 
 fn split_offset(text: &str) -> Option<(&str, Offset)> {
@@ -44,7 +64,10 @@ fn split_offset(text: &str) -> Option<(&str, Offset)> {
 
 /// Writes an instant as FOLIO's storage does: UTC, milliseconds, `+00:00`.
 pub fn format(instant: Timestamp) -> String {
-    let datetime = Offset::UTC.to_datetime(instant);
+    written(Offset::UTC.to_datetime(instant))
+}
+
+fn written(datetime: civil::DateTime) -> String {
     format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}+00:00",
         datetime.year(),
@@ -74,6 +97,15 @@ mod tests {
             assert_eq!(parse(text).map(format).as_deref(), Some("2020-11-12T03:04:05.000+00:00"), "{text}");
         }
         assert_eq!(parse("2020-11-12").map(format).as_deref(), Some("2020-11-12T00:00:00.000+00:00"));
+    }
+
+    #[test]
+    fn the_end_of_the_year_9999_is_kept() {
+        for text in ["9999-12-31", "9999-12-31T00:00:00Z", "9999-12-31T02:00:00.000+02:00"] {
+            assert_eq!(normal(text).as_deref(), Some("9999-12-31T00:00:00.000+00:00"), "{text}");
+        }
+        assert_eq!(normal("2020-11-12").as_deref(), Some("2020-11-12T00:00:00.000+00:00"));
+        assert_eq!(normal("9999-12-32"), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn connect(router: &mut Router) {
     });
     router.on("POST", "/loan-storage/loans/anonymize/{userId}", |call| async move {
         let user = call.id(0).map_err(|_| {
-            Refusal::new("Invalid user ID, should be a UUID").with("userId", call.parameter(0))
+            Refusal::new("Invalid user ID, should be a UUID").with("userId", call.parameter(0)).of_storage()
         })?;
         let mut tx = call.tenant()?.begin().await?;
         let rows = tx

@@ -66,15 +66,17 @@ impl Builder<'_> {
             Verb::Greater | Verb::GreaterOrEqual => period(&literal).map(|(from, _)| (from, ">=")),
             Verb::Words | Verb::Equal | Verb::NotEqual | Verb::All | Verb::Any | Verb::Adjacent => None,
         };
-        if let (None, Some((from, sign))) = (time::parse(&literal), from) {
+        if let (None, None, Some((from, sign))) = (time::parse(&literal), time::normal(&literal), from) {
             let from = self.arguments.bind(Argument::Timestamp(from));
             let indexed = self.size_index(target, clause, true);
             return Ok(Condition::new(format!("{value} {sign} {from}"), indexed));
         }
-        let Some(instant) = time::parse(&literal) else {
-            return Ok(self.incomparable(target, clause));
+        let argument = match (time::parse(&literal), time::normal(&literal)) {
+            (Some(instant), _) => self.arguments.bind(Argument::Timestamp(instant)),
+            // The last days of 9999, which only the database can compare.
+            (None, Some(last)) => format!("carrel.instant({})", self.arguments.bind(Argument::Text(last))),
+            (None, None) => return Ok(self.incomparable(target, clause)),
         };
-        let argument = self.arguments.bind(Argument::Timestamp(instant));
         let indexed = self.size_index(target, clause, true);
         Ok(Condition::new(format!("{value} {} {argument}", sql_sign(verb)), indexed))
     }
@@ -147,13 +149,13 @@ fn period(start: &str) -> Option<(Timestamp, Timestamp)> {
         return None;
     }
     let first = Date::new(year, month.unwrap_or(1), day.unwrap_or(1)).ok()?;
+    // No later date than the last of 9999 can be computed with.
     let next = match (month, day) {
-        (None, _) => Date::new(year.checked_add(1)?, 1, 1).ok()?,
-        (Some(12), None) => Date::new(year.checked_add(1)?, 1, 1).ok()?,
-        (Some(month), None) => Date::new(year, month + 1, 1).ok()?,
-        (Some(_), Some(_)) => first.tomorrow().ok()?,
+        (None, _) | (Some(12), None) => Date::new(year.checked_add(1)?, 1, 1).ok(),
+        (Some(month), None) => Date::new(year, month + 1, 1).ok(),
+        (Some(_), Some(_)) => first.tomorrow().ok(),
     };
-    Some((instant(first)?, instant(next)?))
+    Some((instant(first)?, next.and_then(instant).unwrap_or(Timestamp::MAX)))
 }
 
 #[cfg(test)]

@@ -186,9 +186,9 @@ impl Property {
             Some(Format::Uuid) if !is_uuid(text) => {
                 refusals.push(refusal(NOT_A_UUID, PATTERN, path, text.clone()));
             }
-            Some(Format::DateTime) => match crate::time::parse(text) {
+            Some(Format::DateTime) => match crate::time::normal(text) {
                 // FOLIO's modules read a date and write it anew, in UTC.
-                Some(instant) if whole => *value = Value::String(crate::time::format(instant)),
+                Some(anew) if whole => *value = Value::String(anew),
                 Some(_) => {}
                 None => refusals.push(
                     Refusal::new(format!("{path} must be a date and time in ISO 8601"))

@@ -132,3 +132,21 @@ async fn who_registers_himself_becomes_a_user() {
     assert_eq!(user["personal"]["addresses"][0]["primaryAddress"], true);
     assert_eq!(library.get("/staging-users").await.expect(200)["totalRecords"], 0);
 }
+
+#[tokio::test]
+async fn who_never_expires_may_be_written_with_the_last_day_of_9999() {
+    let library = TestLibrary::start().await;
+    let user = json!({"username": "forever", "expirationDate": "9999-12-31T23:59:59.000Z"});
+    let stored = library.admin.post("/users", &user).await.expect(201);
+    assert_eq!(stored["expirationDate"], "9999-12-31T23:59:59.000+00:00");
+    for (query, found) in [
+        ("expirationDate==\"9999-12-31T23:59:59Z\"", 1),
+        ("expirationDate>9999-12-30", 1),
+        ("expirationDate>9999", 1),
+        ("expirationDate<9999-12-31", 0),
+        ("username==forever and expirationDate>2030", 1),
+    ] {
+        let page = library.admin.get(&format!("/users?query={query}")).await.expect(200);
+        assert_eq!(page["totalRecords"], found, "{query}");
+    }
+}
