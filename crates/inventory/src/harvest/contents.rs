@@ -141,7 +141,7 @@ fn items() -> String {
                    FROM holdings_record JOIN bound_with_part part ON part.holdings_record_id = holdings_record.id
                    WHERE holdings_record.instance_id = instance.id) every
                ORDER BY every.item_id, every.bound, every.holdings_id) held
-             JOIN {from} ON item.id = held.item_id
+             JOIN ({from}) ON item.id = held.item_id
          WHERE NOT ($2::boolean AND (held.suppressed OR {suppressed}))",
         of_title = suppressed("instance"),
         of_holdings = suppressed("holdings_record"),
@@ -156,7 +156,7 @@ fn items() -> String {
         access = or_empty(&addresses("(item.doc->'electronicAccess')")),
         notes = or_empty(&notes("(item.doc->'notes')", "item_note_type", "itemNoteTypeId", "itemNoteTypeName")),
         codes = or_empty(&statistical_codes("(item.doc->'statisticalCodeIds')")),
-        from = format!("({})", item_state::FROM),
+        from = item_state::FROM,
     )
 }
 

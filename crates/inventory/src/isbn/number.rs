@@ -4,7 +4,7 @@
 pub fn isbn_10(text: &str) -> Option<String> {
     let digits = ten(text.trim())?;
     let sum: u32 = digits.chars().rev().zip(1..).map(|(digit, weight)| value(digit) * weight).sum();
-    (sum % 11 == 0).then_some(digits)
+    sum.is_multiple_of(11).then_some(digits)
 }
 
 /// The thirteen digits of an ISBN of the new length.

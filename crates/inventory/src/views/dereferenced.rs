@@ -1,6 +1,6 @@
 //! Items with the records that they refer to, in place of these records' ids.
 
-use super::unless_null;
+use super::{AS_READ, unless_empty};
 use crate::records::items::ITEM;
 use carrel_platform::database::Json;
 use carrel_platform::record_store::read::{self, Asked};
@@ -27,35 +27,36 @@ pub async fn find(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// Tables that an item refers to: the name told, the table, the column, and whether there is always one.
-const REFERENCES: [(&str, &str, &str, bool); 7] = [
-    ("holdingsRecord", "holdings_record", "holdings_record_id", true),
-    ("materialType", "material_type", "material_type_id", true),
-    ("permanentLoanType", "loan_type", "permanent_loan_type_id", true),
-    ("temporaryLoanType", "loan_type", "temporary_loan_type_id", false),
-    ("permanentLocation", "location", "permanent_location_id", false),
-    ("temporaryLocation", "location", "temporary_location_id", false),
-    ("effectiveLocation", "location", "effective_location_id", false),
+/// What an item refers to: the name told, the table, the column.
+const REFERENCES: [(&str, &str, &str); 7] = [
+    ("holdingsRecord", "holdings_record", "holdings_record_id"),
+    ("materialType", "material_type", "material_type_id"),
+    ("permanentLoanType", "loan_type", "permanent_loan_type_id"),
+    ("temporaryLoanType", "loan_type", "temporary_loan_type_id"),
+    ("permanentLocation", "location", "permanent_location_id"),
+    ("temporaryLocation", "location", "temporary_location_id"),
+    ("effectiveLocation", "location", "effective_location_id"),
 ];
 
 /// The items of a page with what they refer to.
 fn select(page: &str) -> String {
     let mut columns = format!("item.id, {} AS document", read::document_sql(&ITEM));
-    for (_, _, column, _) in REFERENCES {
-        columns.push_str(&format!(", item.{column}"));
-    }
-    let mut from = format!("{} page", read::numbered(&columns, page));
     let mut document = String::from(
         "page.document - ARRAY['holdingsRecordId', 'instanceId', 'materialTypeId', 'permanentLocationId',
              'temporaryLocationId', 'effectiveLocationId', 'permanentLoanTypeId', 'temporaryLoanTypeId']",
     );
-    for (number, (name, table, column, always)) in REFERENCES.into_iter().enumerate() {
-        let join = if always { "JOIN" } else { "LEFT JOIN" };
-        from.push_str(&format!(" {join} {table} r{number} ON r{number}.id = page.{column}"));
-        document.push_str(&format!(" || {}", unless_null(name, &format!("r{number}.doc"))));
+    let mut add = |object: &str| {
+        document.push_str(" || ");
+        document.push_str(&unless_empty(object));
+    };
+    for (name, table, column) in REFERENCES {
+        columns.push_str(&format!(", item.{column}"));
+        add(&format!(
+            "SELECT jsonb_build_object('{name}', one.doc) FROM {table} one WHERE one.id = page.{column}"
+        ));
     }
-    // The title of the holdings record, which stands first.
-    from.push_str(" JOIN instance title ON title.id = r0.instance_id");
-    document.push_str(" || jsonb_build_object('instanceRecord', title.doc)");
-    format!("SELECT {document} FROM {from} ORDER BY page.place")
+    add("SELECT jsonb_build_object('instanceRecord', title.doc)
+         FROM holdings_record held JOIN instance title ON title.id = held.instance_id
+         WHERE held.id = page.holdings_record_id");
+    format!("SELECT {document} FROM {} page {AS_READ}", read::numbered(&columns, page))
 }

@@ -1,7 +1,7 @@
 //! Titles with their holdings records and items.
 
 use super::renamed::renamed;
-use super::{is_asked, titles, unless_null};
+use super::{AS_READ, is_asked, titles, unless_empty};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::instances::INSTANCE;
 use carrel_platform::record_store::read::{Asked, Page};
@@ -26,21 +26,22 @@ fn select(page: &str, with_bound_items: bool) -> String {
         }
         false => "",
     };
+    let records = "SELECT jsonb_build_object('holdingsRecords', jsonb_agg(held.doc ORDER BY held.id))
+         FROM holdings_record held WHERE held.instance_id = page.id HAVING count(*) > 0";
+    let items = format!(
+        "SELECT jsonb_build_object('items', jsonb_agg({DOCUMENT} ORDER BY item.id))
+         FROM (SELECT one.id FROM holdings_record held JOIN item one ON one.holdings_record_id = held.id
+               WHERE held.instance_id = page.id {bound}) wanted JOIN ({FROM}) ON item.id = wanted.id
+         HAVING count(*) > 0"
+    );
     format!(
         "SELECT jsonb_build_object('instanceId', page.id, 'isBoundWith', EXISTS (
                  SELECT 1 FROM holdings_record held JOIN bound_with_part part ON part.holdings_record_id = held.id
                  WHERE held.instance_id = page.id), 'instance', page.document)
              || {records} || {items}
-         FROM {page}
-             LEFT JOIN LATERAL (SELECT jsonb_agg(held.doc ORDER BY held.id) AS list FROM holdings_record held
-                 WHERE held.instance_id = page.id) records ON true
-             LEFT JOIN LATERAL (SELECT jsonb_agg({DOCUMENT} ORDER BY item.id) AS list FROM (
-                     SELECT one.id FROM holdings_record held JOIN item one ON one.holdings_record_id = held.id
-                     WHERE held.instance_id = page.id {bound}) wanted
-                 JOIN ({FROM}) ON item.id = wanted.id) items ON true
-         ORDER BY page.place",
-        records = unless_null("holdingsRecords", "records.list"),
-        items = unless_null("items", "items.list"),
+         FROM {page} {AS_READ}",
+        records = unless_empty(records),
+        items = unless_empty(&items),
         page = titles(page),
     )
 }

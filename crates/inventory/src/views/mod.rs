@@ -28,9 +28,13 @@ fn is_asked(query: &Query, name: &str) -> bool {
     query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// A property that is left out where there is nothing to tell.
-fn unless_null(name: &str, value: &str) -> String {
-    format!("CASE WHEN {value} IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object('{name}', {value}) END")
+/// In the order of the table `page`. With a limit, whatever it is, the planner makes the documents after it has sorted
+/// the page: the first goes out before the last is made.
+const AS_READ: &str = "ORDER BY page.place LIMIT 9223372036854775807";
+
+/// A property, from a statement that makes an object of it, or none where there is nothing to tell.
+fn unless_empty(object: &str) -> String {
+    format!("coalesce(({object}), '{{}}'::jsonb)")
 }
 
 /// The titles of a page, with `id` and `document`, as the table `page`.
