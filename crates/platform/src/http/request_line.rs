@@ -1,6 +1,7 @@
 //! What clients write on the first line of a request although it should be escaped there, such as `"`, `<` or `é` in
 //! a query: FOLIO's modules take it, the HTTP library below does not, so it is escaped before the library reads it.
-//! What is too long or too much for the library is cut off and marked, so that the answer can say so.
+//! What is too long for the library's first line goes on in a header; what is too much for that, too, is cut off and
+//! marked, so that the answer can say so.
 
 use axum::serve::Listener;
 use std::io;
@@ -11,12 +12,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The header that marks a request of which something was cut off; its value is the status to answer.
 pub const CUT: &str = "x-carrel-cut";
 
-/// Bytes of a target that are passed on; the library takes some more.
+/// The header in which a long target goes on.
+pub const REST: &str = "x-carrel-rest-of-target";
+
+/// Bytes of a target that are passed on in their place; the library takes some more.
 const LONGEST_TARGET: usize = 65_000;
+/// Bytes of a target that are passed on in the header.
+const LONGEST_REST: usize = 200_000;
 /// Headers that are passed on; the library takes some more.
 const MOST_HEADERS: usize = 90;
 /// Bytes of all headers together that are passed on.
-const LARGEST_HEADERS: usize = 200_000;
+const LARGEST_HEADERS: usize = 100_000;
 /// No header whose value matters here is longer.
 const LONGEST_KNOWN: usize = 100;
 
@@ -135,6 +141,8 @@ struct Reader {
     header_bytes: usize,
     body: u64,
     chunked: bool,
+    /// What of the target did not fit.
+    rest: Vec<u8>,
     cut: Option<&'static str>,
 }
 
@@ -225,16 +233,22 @@ impl Reader {
                 self.at = At::Unknown;
                 passing.keep(place, place + 1);
             }
-            _ if self.length >= LONGEST_TARGET => {
-                self.cut = Some("414");
+            _ if self.rest.len() >= LONGEST_REST => {
                 passing.differing(place);
+                self.cut = Some("414");
             }
             // What may not stand there unescaped.
             0..=0x1f | b'"' | b'<' | b'>' | b'`' | 0x7f.. => {
                 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
                 self.length += 3;
                 let escaped = [b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-                passing.differing(place).extend_from_slice(&escaped);
+                let passed = passing.differing(place);
+                if self.length > LONGEST_TARGET { &mut self.rest } else { passed }
+                    .extend_from_slice(&escaped);
+            }
+            _ if self.length >= LONGEST_TARGET => {
+                passing.differing(place);
+                self.rest.push(byte);
             }
             _ => {
                 self.length += 1;
@@ -248,7 +262,7 @@ impl Reader {
         let part = &passing.came[from..to];
         let ends = part.last() == Some(&b'\n');
         let begins = self.length == 0;
-        if begins && part == b"\r" && self.cut.is_some() {
+        if begins && part == b"\r" && (self.cut.is_some() || !self.rest.is_empty()) {
             // Half of a blank line: the mark must stand before it.
             passing.differing(from);
             self.line.push(b'\r');
@@ -260,11 +274,17 @@ impl Reader {
         self.remember(part);
         self.length += part.len();
         if ends && self.line.iter().all(|byte| matches!(byte, b'\r' | b'\n')) && self.length <= 2 {
-            if let Some(status) = self.cut {
-                let mark = passing.differing(from);
-                mark.extend_from_slice(format!("{CUT}: {status}\r\n").as_bytes());
+            if self.cut.is_some() || !self.rest.is_empty() {
+                let added = passing.differing(from);
+                if let Some(status) = self.cut {
+                    added.extend_from_slice(format!("{CUT}: {status}\r\n").as_bytes());
+                } else {
+                    added.extend_from_slice(format!("{REST}: ").as_bytes());
+                    added.append(&mut self.rest);
+                    added.extend_from_slice(b"\r\n");
+                }
                 if held {
-                    mark.push(b'\r');
+                    added.push(b'\r');
                 }
             }
             passing.keep(from, to);
@@ -429,8 +449,19 @@ mod tests {
     }
 
     #[test]
+    fn a_target_that_is_long_goes_on_in_a_header() {
+        let came = format!("GET /?{}\"b HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(LONGEST_TARGET));
+        for size in [1, 1000, came.len()] {
+            let told = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
+            assert_eq!(told.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));
+            let end = " HTTP/1.1\r\nHost: x\r\nx-carrel-rest-of-target: aa%22b\r\n\r\n";
+            assert!(told.ends_with(end), "{}", &told[LONGEST_TARGET..]);
+        }
+    }
+
+    #[test]
     fn a_target_that_is_too_long_is_cut_and_marked() {
-        let came = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(100_000));
+        let came = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(300_000));
         for size in [1, 1000, came.len()] {
             let told = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
             assert_eq!(told.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));

@@ -4,7 +4,7 @@ use crate::http::crowd::{Client, Crowd};
 use crate::http::entrance::{Entrant, no_such_tenant};
 use crate::http::figures::ModuleFigures;
 use crate::http::origin::{allow_origin, preflight};
-use crate::http::request_line::{CUT, Escaping};
+use crate::http::request_line::{CUT, Escaping, REST};
 use crate::http::tls::{Certificate, TlsListener};
 use crate::http::{Answer, Call, Doorkeeper, Query, Router};
 use crate::meter::{Meter, metered};
@@ -12,12 +12,13 @@ use crate::surface::Route;
 use crate::tenant::{Library, Tenant};
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use axum::serve::ListenerExt;
 use carrel_records::Failure;
 use futures_util::{FutureExt, StreamExt};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -178,7 +179,7 @@ async fn route(
             caller,
             route,
             parameters,
-            query: Query::read(head.uri.query().unwrap_or("")),
+            query: Query::read(&whole_query(&head.uri, &head.headers)),
             headers: head.headers,
             body,
             request_id: request_id.clone(),
@@ -211,6 +212,15 @@ async fn route(
         Answer::of_failure(&failure)
     });
     (answer, Some(route), request_id)
+}
+
+/// The query, the end of which stands in a header where it is long.
+fn whole_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Cow<'a, str> {
+    let query = uri.query().unwrap_or_default();
+    match headers.get(REST).and_then(|rest| rest.to_str().ok()) {
+        Some(rest) => format!("{query}{rest}").into(),
+        None => query.into(),
+    }
 }
 
 /// A request of which something was cut off before it was read.
