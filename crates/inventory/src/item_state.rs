@@ -1,7 +1,7 @@
 //! What changes with every scan of an item: status, transit destination, last check-in. It stands apart from
 //! what a cataloguer wrote, in the narrow table `item_state`, and is composed into the item on reading.
 
-use carrel_platform::{Bind, Flight};
+use carrel_platform::{Bind, Flight, RowChange};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -29,11 +29,8 @@ pub struct StateChange {
 
 /// Adds the statement that changes the state of one item.
 pub fn change(flight: &mut Flight, item: Uuid, change: &StateChange, now: Timestamp) -> usize {
-    flight.change(
-        "UPDATE item_state SET
-             status_date = CASE WHEN status = $2 THEN status_date ELSE $3 END, status = $2,
-             in_transit_destination = $4, last_check_in = coalesce($5, last_check_in), version = version + 1
-         WHERE item_id = $1",
+    flight.change_row(
+        &STATE,
         vec![
             item.into(),
             change.status.into(),
@@ -43,6 +40,20 @@ pub fn change(flight: &mut Flight, item: Uuid, change: &StateChange, now: Timest
         ],
     )
 }
+
+static STATE: RowChange = RowChange {
+    one: "UPDATE item_state SET
+             status_date = CASE WHEN status = $2 THEN status_date ELSE $3 END, status = $2,
+             in_transit_destination = $4, last_check_in = coalesce($5, last_check_in), version = version + 1
+         WHERE item_id = $1",
+    several: "UPDATE item_state SET
+             status_date = CASE WHEN item_state.status = one.status THEN item_state.status_date ELSE one.date END,
+             status = one.status, in_transit_destination = one.destination,
+             last_check_in = coalesce(one.check_in, item_state.last_check_in), version = version + 1
+         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::jsonb[])
+             AS one (id, status, date, destination, check_in)
+         WHERE item_state.item_id = one.id",
+};
 
 /// The state of an item as a document tells it.
 #[derive(Debug, Clone, PartialEq)]

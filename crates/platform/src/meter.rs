@@ -29,6 +29,16 @@ pub(crate) fn flew(time: Duration) {
     });
 }
 
+/// Charges the request at hand for work that was done for so many together: their flights were its own, their time
+/// it shared.
+pub(crate) fn charge(cost: &Meter, company: usize) {
+    let _ = METER.try_with(|meter| {
+        meter.flights.fetch_add(cost.flights.load(Relaxed), Relaxed);
+        meter.database.fetch_add(cost.database.load(Relaxed), Relaxed);
+        meter.busy.fetch_add(cost.busy.load(Relaxed) / company as u64, Relaxed);
+    });
+}
+
 /// Runs a request's work with a meter.
 pub async fn metered<F: Future>(meter: Arc<Meter>, work: F) -> F::Output {
     let timed = Timed { work: Box::pin(work), meter: Arc::clone(&meter) };

@@ -1,6 +1,6 @@
 //! What happened, written in the transaction in which it happened.
 
-use crate::database::{Bind, Flight};
+use crate::database::{Bind, Flight, RowChange};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,8 +14,11 @@ pub fn announce(flight: &mut Flight, topic: &'static str, key: String, payload: 
 
 /// The same for a payload that is JSON text already.
 pub fn announce_text(flight: &mut Flight, topic: &'static str, key: String, payload: String, now: Timestamp) {
-    flight.change(
-        "INSERT INTO outbox (topic, key, payload, created) VALUES ($1, $2, $3, $4)",
-        vec![topic.into(), key.into(), Bind::Json(payload), now.into()],
-    );
+    flight.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
 }
+
+static EVENT: RowChange = RowChange {
+    one: "INSERT INTO outbox (topic, key, payload, created) VALUES ($1, $2, $3, $4)",
+    several: "INSERT INTO outbox (topic, key, payload, created)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::json[], $4::timestamptz[])",
+};

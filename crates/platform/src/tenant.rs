@@ -9,6 +9,7 @@ pub use indexes::{INDEX_BUILDS, MissingIndex};
 use crate::cache::Cache;
 use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
 use crate::jobs::Job;
+use crate::kept::Kept;
 use crate::record_store::{following, upgrade};
 use crate::replicas::{ReplicaState, Replicas};
 use crate::token::Keys;
@@ -33,6 +34,8 @@ pub struct Tenant {
     pools: TenantPools,
     /// Values computed from its slow records.
     pub cache: Cache,
+    /// What rooms keep for it.
+    pub kept: Kept,
     /// The newest stamp that this node has seen, and when it last asked.
     stamp: AtomicI64,
     asked: AtomicU64,
@@ -276,6 +279,7 @@ impl Library {
             schema,
             lenient,
             cache: Cache::default(),
+            kept: Kept::default(),
             stamp: AtomicI64::new(0),
             asked: AtomicU64::new(0),
         });

@@ -1,6 +1,7 @@
 //! Figures by tenant for `/metrics`: connections, replicas, waits at the desk, background work, events.
 
 use carrel_circulation::check_out_lock;
+use carrel_circulation::desk::company;
 use carrel_platform::tenant::schema_of;
 use carrel_platform::{Library, Tenant};
 use std::fmt::Write;
@@ -37,6 +38,15 @@ pub async fn text(library: &Arc<Library>) -> String {
         "counter",
         "Such values read anew, as their stamp had moved.",
         misses,
+    );
+    let (scans, transactions) = scans(&tenants);
+    family(&mut text, "carrel_scans_total", "counter", "Check-outs and check-ins.", scans);
+    family(
+        &mut text,
+        "carrel_scan_transactions_total",
+        "counter",
+        "Transactions that they went in, as those at the same time go together.",
+        transactions,
     );
     family(
         &mut text,
@@ -147,6 +157,18 @@ fn reads(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
             .collect::<Vec<_>>()
     };
     tenants.iter().flat_map(of).collect()
+}
+
+fn scans(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
+    let (mut scans, mut transactions) = (Vec::new(), Vec::new());
+    for tenant in tenants {
+        for (kind, (calls, companies)) in company::all_figures(tenant) {
+            let labels = format!("tenant=\"{}\",scan=\"{kind}\"", tenant.id);
+            scans.push((labels.clone(), calls as f64));
+            transactions.push((labels, companies as f64));
+        }
+    }
+    (scans, transactions)
 }
 
 fn caches(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {

@@ -1,64 +1,72 @@
-//! The changes of a check-in, with the commit, in one flight.
+//! The changes of check-ins, with the commit, in one flight.
 
 use super::Order;
 use super::decide::{CheckIn, MovedRequest};
+use crate::desk::record_change::{LOAN, REQUEST};
 use carrel_inventory::item_state;
-use carrel_platform::{Flight, Tenant, Tx, outbox};
-use carrel_records::Failure;
+use carrel_platform::database::DatabaseError;
+use carrel_platform::{Bind, Flight, RowChange, Tenant, Tx, outbox};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// Writes all that the check-in changes.
-pub async fn apply(
-    tx: Tx,
-    tenant: &Tenant,
-    decision: &CheckIn,
-    order: &Order,
-    now: Timestamp,
-) -> Result<(), Failure> {
+/// A check-in that is decided, as it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Decided<'a> {
+    pub decision: &'a CheckIn,
+    pub order: &'a Order,
+    pub now: Timestamp,
+}
+
+/// Writes all that the check-ins change, of one or of several of different items: all or none.
+pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), DatabaseError> {
     let mut flight = Flight::new();
+    for decided in all {
+        write(&mut flight, tenant, decided);
+    }
+    for Decided { decision, .. } in all {
+        if let Some(location) = decision.floats_to {
+            flight.add(
+                "UPDATE item SET doc = doc || $2 WHERE id = $1",
+                vec![
+                    decision.item.id.into(),
+                    (&json!({"temporaryLocationId": location, "effectiveLocationId": location})).into(),
+                ],
+            );
+        }
+    }
+    tx.fly_and_commit(flight).await.map(|_| ())
+}
+
+fn write(flight: &mut Flight, tenant: &Tenant, Decided { decision, order, now }: &Decided) {
+    let now = *now;
     if let Some(closed) = &decision.loan {
-        closed.change.apply(&mut flight, "UPDATE loan SET doc = (doc - $2::text[]) || $3 WHERE id = $1");
-        let loan = Value::Object(closed.change.document().clone()).to_string();
-        crate::loans::history::write(&mut flight, "U", &loan, now);
+        closed.change.apply(flight, &LOAN);
+        let loan = json!(closed.change.document()).to_string();
+        crate::loans::history::write(flight, "U", &loan, now);
         if let Some(patron) = closed.patron {
             let visit = crate::loans::session::Visit { session: order.session, by: Some(order.by) };
-            crate::loans::session::record(&mut flight, patron, closed.change.id, "Check-in", &visit, now);
+            crate::loans::session::record(flight, patron, closed.change.id, "Check-in", &visit, now);
         }
-        closed.change.announce(&mut flight, "circulation.loan", &tenant.id, now);
+        closed.change.announce(flight, "circulation.loan", &tenant.id, now);
     }
     if let Some(request) = &decision.request {
-        move_on(&mut flight, tenant, request, now);
+        move_on(flight, tenant, request, now);
     }
-    if let Some(location) = decision.floats_to {
-        flight.add(
-            "UPDATE item SET doc = doc || $2 WHERE id = $1",
-            vec![
-                decision.item.id.into(),
-                (&json!({"temporaryLocationId": location, "effectiveLocationId": location})).into(),
-            ],
-        );
-    }
-    item_state::change(&mut flight, decision.item.id, &decision.state, now);
-    let record = Value::Object(decision.record.clone());
-    flight.change(
-        "INSERT INTO check_in (id, doc) VALUES ($1, $2)",
-        vec![decision.record_id.into(), (&record).into()],
-    );
-    outbox::announce(
-        &mut flight,
-        "circulation.check-in",
-        decision.record_id.to_string(),
-        &json!({"type": "CREATE", "tenant": tenant.id, "new": record}),
-        now,
-    );
-    tx.fly_and_commit(flight).await?;
-    Ok(())
+    item_state::change(flight, decision.item.id, &decision.state, now);
+    let record = json!(decision.record).to_string();
+    flight.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
+    let event = format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{record}}}", tenant.id);
+    outbox::announce_text(flight, "circulation.check-in", decision.record_id.to_string(), event, now);
 }
+
+static RECORD: RowChange = RowChange {
+    one: "INSERT INTO check_in (id, doc) VALUES ($1, $2)",
+    several: "INSERT INTO check_in (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
+};
 
 /// Adds the statements that move a request on.
 pub fn move_on(flight: &mut Flight, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
-    request.change.apply(flight, "UPDATE request SET doc = (doc - $2::text[]) || $3 WHERE id = $1");
+    request.change.apply(flight, &REQUEST);
     crate::desk::queue::write(flight, &request.positions);
     request.change.announce(flight, "circulation.request", &tenant.id, now);
 }

@@ -1,14 +1,17 @@
-//! Everything that the decision wants to know, in one flight: the item is locked first, so that what is read
-//! after it holds until the end of the transaction.
+//! Everything that the decision wants to know, in one flight: the item is locked first, so that what is read after it
+//! holds until the end of the transaction. Of one scan, or of several that go together.
 
 use super::Order;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
-use carrel_platform::{Flight, Json, Tenant, Tx};
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
+use tokio_postgres::Row;
+use uuid::Uuid;
 
 /// What is known when the decision is made.
 #[derive(Debug, Clone, Default)]
@@ -21,11 +24,15 @@ pub struct Facts {
 }
 
 /// Locks the item, reads all facts, and sees to a rulebook that is at least as new as they are.
-pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+///
+/// Most items have no queue, and a scan knows its queue only with its item. Where it finds one that is not held yet, a
+/// third flight gathers the facts again with the queue held first, as queues are locked before items.
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    order: &Order,
+    mut held: Option<Uuid>,
+) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
-    // Most items have no queue, and a scan knows its queue only with its item. Where it finds one, a third
-    // flight gathers the facts again with the queue held first, as queues are locked before items.
-    let mut held = None;
     loop {
         let mut tx = tenant.begin().await?;
         let mut flight = Flight::new();
@@ -35,7 +42,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         let barcode = order.item_barcode.as_str();
         flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
         let title_level = at_hand.book.title_level_requests.enabled();
-        let facts = flight.add(select(title_level, held.is_some()), vec![barcode.into()]);
+        let facts = flight.add(select(false, title_level, held.is_some()), vec![barcode.into()]);
         let landed = tx.fly(flight).await?;
         let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         at_hand.keep_up(tenant, row).await?;
@@ -43,7 +50,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         if at_hand.book.title_level_requests.enabled() != title_level {
             continue;
         }
-        let mut has_queue: bool = row.get(3);
+        let mut has_queue: bool = row.get(HAS_QUEUE);
         let mut facts = read(row)?;
         if let Some(item) = facts.item.as_ref().filter(|item| title_level && item.is_of_another_library()) {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
@@ -60,38 +67,101 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     }
 }
 
+/// The facts of a scan among several; not of one that must go by itself, but its queue, where it is known.
+pub type Gathered = Result<Facts, Option<Uuid>>;
+
+/// Reads the facts of scans whose items nobody else holds, and locks those, waiting for none.
+pub async fn gather_free(
+    tenant: &Arc<Tenant>,
+    orders: &[&Order],
+) -> Result<(Tx, Vec<Gathered>, Arc<Rulebook>), Failure> {
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
+    let title_level = at_hand.book.title_level_requests.enabled();
+    let mut barcodes: Vec<String> = orders.iter().map(|order| order.item_barcode.clone()).collect();
+    let several = barcodes.len() > 1;
+    let barcodes: Bind = if several { barcodes.into() } else { barcodes.swap_remove(0).into() };
+    let mut tx = tenant.begin().await?;
+    let mut flight = Flight::new();
+    let lock = if several { LOCK_SEVERAL_FREE.as_str() } else { LOCK_FREE.as_str() };
+    let held = flight.add(lock, vec![barcodes.clone()]);
+    let facts = flight.add(select(several, title_level, false), vec![barcodes]);
+    let landed = tx.fly(flight).await?;
+    let held: HashSet<i64> = landed.rows(held).iter().map(|row| row.get(0)).collect();
+    if let Some(row) = landed.first(facts) {
+        at_hand.keep_up(tenant, row).await?;
+    }
+    let mut all: Vec<Gathered> = orders.iter().map(|_| Err(None)).collect();
+    // The queue was looked for in the way that older settings ask for: then each anew.
+    if at_hand.book.title_level_requests.enabled() != title_level {
+        return Ok((tx, all, at_hand.book));
+    }
+    let mut items = HashSet::new();
+    for row in landed.rows(facts) {
+        let number: i64 = row.get(NUMBER);
+        let facts = read(row)?;
+        let has_item = facts.item.as_ref().is_none_or(|item| {
+            held.contains(&number) && items.insert(item.id) && !(title_level && item.is_of_another_library())
+        });
+        let queue = facts.item.as_ref().filter(|_| row.get(HAS_QUEUE));
+        all[number as usize - 1] = match queue {
+            Some(item) => Err(queue::of_item(title_level, item, &[])),
+            None if has_item => Ok(facts),
+            None => Err(None),
+        };
+    }
+    Ok((tx, all, at_hand.book))
+}
+
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is(1)
+        "SELECT 1::bigint FROM item_state
+         WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
+        item::barcode_is("$1::text")
+    )
+});
+static LOCK_FREE: LazyLock<String> = LazyLock::new(|| format!("{} SKIP LOCKED", *LOCK_ITEM));
+static LOCK_SEVERAL_FREE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT given.number FROM unnest($1::text[]) WITH ORDINALITY given (barcode, number)
+         JOIN item ON {} JOIN item_state ON item_state.item_id = item.id
+         FOR NO KEY UPDATE OF item_state SKIP LOCKED",
+        item::barcode_is("given.barcode")
     )
 });
 
-/// The statement for each way of asking, made once: with the queue, or only whether there is one.
-fn select(title_level: bool, queue: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 4]> = LazyLock::new(|| {
-        [(false, false), (false, true), (true, false), (true, true)]
-            .map(|(title_level, queue)| statement(title_level, queue))
-    });
-    &WAYS[usize::from(title_level) << 1 | usize::from(queue)]
+/// The statement for each way of asking, made once: of one scan or several, with the queue or only whether there is
+/// one.
+fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
+    static WAYS: LazyLock<[String; 8]> =
+        LazyLock::new(|| std::array::from_fn(|way| statement(way & 4 != 0, way & 2 != 0, way & 1 != 0)));
+    &WAYS[usize::from(several) << 2 | usize::from(title_level) << 1 | usize::from(queue)]
 }
 
-fn statement(title_level: bool, queue: bool) -> String {
+/// Columns of the statement: whether a queue waits for the item, and the scan's number among several.
+const HAS_QUEUE: usize = 3;
+const NUMBER: usize = 5;
+
+fn statement(several: bool, title_level: bool, queue: bool) -> String {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, {columns}
-         FROM (SELECT 1) one
+        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, given.number,
+             {columns}
+         FROM {given}
          LEFT JOIN ({tables}) ON {item}
          LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
          LEFT JOIN users patron ON patron.id = loan.user_id",
         has_queue = queue::exists_sql(title_level),
         queue = if queue { queue::sql(title_level) } else { "NULL::jsonb" },
         columns = item::COLUMNS,
+        given = match several {
+            false => "(SELECT $1::text, 1::bigint) given (barcode, number)",
+            true => "unnest($1::text[]) WITH ORDINALITY given (barcode, number)",
+        },
         tables = item::TABLES,
-        item = item::barcode_is(1),
+        item = item::barcode_is("given.barcode"),
     )
 }
 
-fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
+fn read(row: &Row) -> Result<Facts, Failure> {
     let loan = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
         Some(Value::Object(loan)) => Some(loan),
         _ => None,
@@ -100,6 +170,6 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
         loan,
         patron: Patron::at(row, 2)?,
         queue: queue::read(row.get(4))?,
-        item: ItemAtDesk::read(row, 5)?,
+        item: ItemAtDesk::read(row, NUMBER + 1)?,
     })
 }

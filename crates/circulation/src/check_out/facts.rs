@@ -1,17 +1,19 @@
-//! Everything that the decision wants to know, in one flight: patron and item are locked first, so that what
-//! is read after them holds until the end of the transaction.
+//! Everything that the decision wants to know, in one flight: patron and item are locked first, so that what is read
+//! after them holds until the end of the transaction. Of one scan, or of several that go together.
 
-use super::Order;
+use super::{Order, locks};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Flight, Json, Tenant, Tx};
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// What is known when the decision is made.
@@ -34,10 +36,14 @@ pub struct Facts {
 }
 
 /// Locks patron and item, reads all facts, and sees to a rulebook that is at least as new as they are.
-pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+///
+/// Most items have no queue; where one is found that is not held yet, the facts are gathered again with the queue held.
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    order: &Order,
+    mut held: Option<Uuid>,
+) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
-    // Most items have no queue; where one is found, the facts are gathered again with the queue held.
-    let mut held = None;
     let user = order.user_barcode.as_deref().unwrap_or_default();
     let proxy = order.proxy_user_barcode.as_deref().unwrap_or_default();
     let item = order.item_barcode.as_deref().unwrap_or_default();
@@ -53,17 +59,17 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         }
         match held {
             None => {
-                flight.add(LOCK_BOTH.as_str(), vec![user.into(), item.into()]);
+                locks::hold_both(&mut flight, user, item);
             }
             Some(queue) => {
-                flight.add(LOCK_PATRON.as_str(), vec![user.into()]);
+                locks::hold_patron(&mut flight, user);
                 queue::hold(&mut flight, queue);
-                flight.add(LOCK_ITEM.as_str(), vec![item.into()]);
+                locks::hold_item(&mut flight, item);
             }
         }
         let way = Way::of(&at_hand.book, !proxy.is_empty(), held.is_some());
         let facts = flight.add(
-            way.statement(),
+            way.statement(false),
             vec![user.into(), proxy.into(), item.into(), jiff::Timestamp::now().into()],
         );
         let landed = tx.fly(flight).await.map_err(|error| busy(error, &at_hand.book))?;
@@ -74,12 +80,8 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
         if Way::of(&at_hand.book, way.proxy, way.queue) != way {
             continue;
         }
-        let mut has_queue: bool = row.get(6);
-        let mut facts = read(row)?;
-        if way.counts {
-            let (loans, fees) = (row.get(10), row.get(11));
-            facts.counted = Some(patron_blocks::read(loans, fees, &at_hand.book, jiff::Timestamp::now()));
-        }
+        let mut has_queue: bool = row.get(HAS_QUEUE);
+        let mut facts = read(row, way, &at_hand.book)?;
         if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
         {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
@@ -96,23 +98,69 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     }
 }
 
+/// The facts of a scan among several; not of one that must go by itself, but its queue, where it is known.
+pub type Gathered = Result<Facts, Option<Uuid>>;
+
+/// Reads the facts of scans whose patrons and items nobody else holds, and locks those, waiting for none.
+pub async fn gather_free(
+    tenant: &Arc<Tenant>,
+    orders: &[&Order],
+) -> Result<(Tx, Vec<Gathered>, Arc<Rulebook>), Failure> {
+    let mut at_hand = Rulebook::at_hand(tenant).await?;
+    let barcodes = |barcode: fn(&Order) -> &Option<String>| -> Vec<String> {
+        orders.iter().map(|order| barcode(order).clone().unwrap_or_default()).collect()
+    };
+    let patrons = barcodes(|order| &order.user_barcode);
+    let proxies = barcodes(|order| &order.proxy_user_barcode);
+    let items = barcodes(|order| &order.item_barcode);
+    let way = Way::of(&at_hand.book, proxies.iter().any(|proxy| !proxy.is_empty()), false);
+    let several = orders.len() > 1;
+    let mut tx = tenant.begin().await?;
+    let mut flight = Flight::new();
+    let held = locks::hold_those_free(&mut flight, patrons.clone(), items.clone());
+    let given = [patrons, proxies, items].map(|mut given| -> Bind {
+        if several { given.into() } else { given.swap_remove(0).into() }
+    });
+    let binds = given.into_iter().chain([jiff::Timestamp::now().into()]).collect();
+    let facts = flight.add(way.statement(several), binds);
+    let landed = tx.fly(flight).await?;
+    let held = locks::Held::read(landed.first(held));
+    if let Some(row) = landed.first(facts) {
+        at_hand.keep_up(tenant, row).await?;
+    }
+    let mut all: Vec<Gathered> = orders.iter().map(|_| Err(None)).collect();
+    // The facts were gathered in the way that older settings ask for: then each anew.
+    if Way::of(&at_hand.book, way.proxy, way.queue) != way {
+        return Ok((tx, all, at_hand.book));
+    }
+    let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
+    for row in landed.rows(facts) {
+        let number: i64 = row.get(NUMBER);
+        let facts = read(row, way, &at_hand.book)?;
+        let has_patron = facts
+            .patron
+            .as_ref()
+            .is_none_or(|patron| held.patrons.contains(&number) && patrons.insert(patron.id));
+        let has_item = facts.item.as_ref().is_none_or(|item| {
+            held.items.contains(&number)
+                && items.insert(item.id)
+                && !(way.title_level && item.is_of_another_library())
+        });
+        let queue = facts.item.as_ref().filter(|_| row.get(HAS_QUEUE));
+        all[number as usize - 1] = match queue {
+            Some(item) => Err(queue::of_item(way.title_level, item, &[])),
+            None if has_patron && has_item => {
+                crate::check_out_lock::waited(tenant, Duration::ZERO);
+                Ok(facts)
+            }
+            None => Err(None),
+        };
+    }
+    Ok((tx, all, at_hand.book))
+}
+
 /// The wait that connections are born with.
 const DEFAULT_WAIT: Duration = Duration::from_millis(7_500);
-
-static LOCK_PATRON: LazyLock<String> = LazyLock::new(|| {
-    format!("SELECT 1 FROM users WHERE {} FOR NO KEY UPDATE", patron::barcode_is("users", 1))
-});
-static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| lock_item(1));
-/// The patron first, then the item, in one statement.
-static LOCK_BOTH: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", *LOCK_PATRON, lock_item(2)));
-
-fn lock_item(barcode: usize) -> String {
-    format!(
-        "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is(barcode)
-    )
-}
 
 /// What is asked beside patron and item: each table that a statement names costs, also one without rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,16 +190,16 @@ impl Way {
         }
     }
 
-    /// The statement for this way of asking, made once.
-    fn statement(self) -> &'static str {
-        static WAYS: [OnceLock<String>; 64] = [const { OnceLock::new() }; 64];
-        let bits = [self.title_level, self.limits, self.counts, self.proxy, self.locks, self.queue];
+    /// The statement for this way of asking, of one scan or of several; made once.
+    fn statement(self, several: bool) -> &'static str {
+        static WAYS: [OnceLock<String>; 128] = [const { OnceLock::new() }; 128];
+        let bits = [several, self.title_level, self.limits, self.counts, self.proxy, self.locks, self.queue];
         let number = bits.into_iter().fold(0, |number, bit| number << 1 | usize::from(bit));
-        WAYS[number].get_or_init(|| statement(self))
+        WAYS[number].get_or_init(|| statement(self, several))
     }
 }
 
-fn statement(way: Way) -> String {
+fn statement(way: Way, several: bool) -> String {
     let when =
         |asked: bool, sql: &str, else_: &'static str| if asked { sql.to_owned() } else { else_.to_owned() };
     let nothing = "NULL::jsonb";
@@ -159,8 +207,8 @@ fn statement(way: Way) -> String {
         "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, {proxy}, {relations},
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id),
             EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.{OPEN}),
-            {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, {columns}
-         FROM (SELECT $2::text, $4::timestamptz) given (proxy, now)
+            {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, given.number, {columns}
+         FROM {given}
          LEFT JOIN users patron ON {patron}
          {join_proxy}
          LEFT JOIN ({tables}) ON {item}",
@@ -172,7 +220,7 @@ fn statement(way: Way) -> String {
             nothing
         ),
         join_proxy = match way.proxy {
-            true => format!("LEFT JOIN users proxy ON {}", patron::barcode_is("proxy", 2)),
+            true => format!("LEFT JOIN users proxy ON {}", patron::barcode_is("proxy", "given.proxy")),
             false => String::new(),
         },
         has_queue = queue::exists_sql(way.title_level),
@@ -195,12 +243,24 @@ fn statement(way: Way) -> String {
         counted_fees = when(way.counts, &patron_blocks::open_fees_sql("patron.id"), nothing),
         columns = item::COLUMNS,
         tables = item::TABLES,
-        patron = patron::barcode_is("patron", 1),
-        item = item::barcode_is(3),
+        patron = patron::barcode_is("patron", "given.patron"),
+        item = item::barcode_is("given.item"),
+        given = match several {
+            false => "(SELECT 1::bigint, $1::text, $2::text, $3::text, $4::timestamptz)
+                 given (number, patron, proxy, item, now)",
+            true => "(SELECT number, patron, proxy, item, $4::timestamptz
+                     FROM unnest($1::text[], $2::text[], $3::text[])
+                         WITH ORDINALITY scan (patron, proxy, item, number)) given (number, patron, proxy, item, now)",
+        },
     )
 }
 
-fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
+/// Columns of the statement: whether a queue waits for the item, and the scan's number among several.
+const HAS_QUEUE: usize = 6;
+const NUMBER: usize = 12;
+
+fn read(row: &Row, way: Way, book: &Rulebook) -> Result<Facts, Failure> {
+    let counted = || patron_blocks::read(row.get(10), row.get(11), book, jiff::Timestamp::now());
     Ok(Facts {
         patron: Patron::at(row, 1)?,
         proxy: Patron::at(row, 2)?,
@@ -216,8 +276,8 @@ fn read(row: &tokio_postgres::Row) -> Result<Facts, Failure> {
             })
             .collect(),
         locked_elsewhere: row.get(9),
-        item: ItemAtDesk::read(row, 12)?,
-        counted: None,
+        item: ItemAtDesk::read(row, NUMBER + 1)?,
+        counted: way.counts.then(counted),
     })
 }
 

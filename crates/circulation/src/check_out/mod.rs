@@ -2,16 +2,20 @@
 //!
 //! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue;
 //! creates the loan with its history row, changes the item's state, fills the request that waited for the
-//! item, records the desk session, announces `circulation.loan`. Two flights: facts, changes.
+//! item, records the desk session, announces `circulation.loan`. Two flights: facts, changes; check-outs that come
+//! while others are under way share theirs (`together`).
 
 mod apply;
 mod decide;
 mod facts;
+mod locks;
 mod route;
+mod together;
 
 pub use decide::is_valid_relation;
 pub use route::connect;
 
+use crate::desk::company::{self, Outcome};
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, said};
 use crate::rulebook::Rulebook;
@@ -54,22 +58,41 @@ pub struct Asking {
     pub dry_run: bool,
 }
 
-/// Checks out, durably.
-pub async fn check_out(
+/// One check-out that is asked for.
+#[derive(Debug)]
+pub struct Scan {
+    pub order: Order,
+    pub asking: Asking,
+}
+
+/// What was decided, what is known beside it, and by which rules.
+pub type Done = (CheckOut, Facts, Arc<Rulebook>);
+
+/// Checks out, durably: with others that come at the same time, or by itself where they cannot help it.
+pub async fn check_out(tenant: &Arc<Tenant>, order: Order, asking: Asking) -> Result<Done, Failure> {
+    decide::refuse_unreadable(&order)?;
+    let scan = Arc::new(Scan { order, asking });
+    match company::go(tenant, &scan, together::check_out).await? {
+        Outcome::Answered(answer) => answer,
+        Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
+    }
+}
+
+async fn by_itself(
     tenant: &Arc<Tenant>,
-    order: &Order,
-    asking: &Asking,
-) -> Result<(CheckOut, Facts, Arc<Rulebook>), Failure> {
-    decide::refuse_unreadable(order)?;
-    let (tx, facts, book) = facts::gather(tenant, order).await?;
+    Scan { order, asking }: &Scan,
+    queue: Option<Uuid>,
+) -> Result<Done, Failure> {
+    let (tx, facts, book) = facts::gather(tenant, order, queue).await?;
     let decision = decide::decide(&facts, order, asking, &book)?;
-    apply::apply(tx, tenant, &decision, asking.now).await?;
+    let written = apply::apply(tx, tenant, &[(&decision, asking.now)]).await;
+    written.map_err(|error| apply::failure(error, &decision))?;
     Ok((decision, facts, book))
 }
 
 /// What a check-out would be made by, without one: all checks, nothing saved.
 pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<Policies, Failure> {
     decide::refuse_unreadable(order)?;
-    let (_, facts, book) = facts::gather(tenant, order).await?;
+    let (_, facts, book) = facts::gather(tenant, order, None).await?;
     decide::policies(&facts, order, asking, &book)
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/check-out-by-barcode", |call| async move {
         let order: Order = call.read_json()?;
-        let (decision, facts, book) = check_out(call.tenant()?, &order, &asking(&call)).await?;
+        let (decision, facts, book) = check_out(call.tenant()?, order, asking(&call)).await?;
         let beside = Beside {
             item: facts.item.as_ref(),
             item_status: Some("Checked out"),

@@ -35,13 +35,13 @@ pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
     LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id \
     LEFT JOIN instance ON instance.id = holdings_record.instance_id";
 
-/// Condition that an item has the barcode given as `$N`, in the words of the index on it.
-pub fn barcode_is(parameter: usize) -> String {
+/// Condition that an item has the barcode that an expression tells, such as `$1::text`, in the words of the index on it.
+pub fn barcode_is(barcode: &str) -> String {
     static FIELD: LazyLock<String> = LazyLock::new(|| {
         let field = ITEM.fields.iter().find(|field| field.name == "barcode").expect("items have barcodes");
         carrel_cql::sql::expression(field, "item")
     });
-    format!("{} = left(carrel.f_lower(${parameter}::text), 600)", *FIELD)
+    format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
 }
 
 /// An item at the desk.

@@ -2,6 +2,7 @@
 //! several actions read in the same way.
 
 pub mod blocks;
+pub mod company;
 pub mod item;
 pub mod override_blocks;
 pub mod patron;

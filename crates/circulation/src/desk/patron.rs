@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Condition that a user has the barcode given as `$N`, in the words of the index on it.
-pub fn barcode_is(alias: &str, parameter: usize) -> String {
+/// Condition that a user has the barcode that an expression tells, such as `$1::text`, in the words of the index on it.
+pub fn barcode_is(alias: &str, barcode: &str) -> String {
     static FIELD: LazyLock<String> = LazyLock::new(|| {
         let field = USER.fields.iter().find(|field| field.name == "barcode").expect("users have barcodes");
         carrel_cql::sql::expression(field, "users")
@@ -19,8 +19,8 @@ pub fn barcode_is(alias: &str, parameter: usize) -> String {
     let field = FIELD.replace("users.", &format!("{alias}."));
     // `carrel.folded` does no more to ASCII, but it costs a call of PL/pgSQL.
     format!(
-        "{field} = left(CASE WHEN octet_length(${parameter}::text) = length(${parameter}::text)
-             THEN carrel.f_lower(${parameter}::text) ELSE carrel.folded(${parameter}::text) END, 600)"
+        "{field} = left(CASE WHEN octet_length({barcode}) = length({barcode})
+             THEN carrel.f_lower({barcode}) ELSE carrel.folded({barcode}) END, 600)"
     )
 }
 

@@ -1,11 +1,26 @@
 //! A change of a stored record, told by its fields: what the change does not name stays as it is stored, also
 //! where somebody else has changed it meanwhile.
 
-use carrel_platform::{Bind, Flight, outbox};
+use carrel_platform::{Bind, Flight, RowChange, outbox};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
+
+/// The change of a stored loan.
+pub static LOAN: RowChange = RowChange {
+    one: "UPDATE loan SET doc = (doc - string_to_array($2, ',')) || $3 WHERE id = $1",
+    several: "UPDATE loan SET doc = (loan.doc - string_to_array(one.removed, ',')) || one.doc
+         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc) WHERE loan.id = one.id",
+};
+
+/// The change of a stored request.
+pub static REQUEST: RowChange = RowChange {
+    one: "UPDATE request SET doc = (doc - string_to_array($2, ',')) || $3 WHERE id = $1",
+    several:
+        "UPDATE request SET doc = (request.doc - string_to_array(one.removed, ',')) || one.doc
+         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc) WHERE request.id = one.id",
+};
 
 /// The fields of one record that change.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,20 +70,19 @@ impl RecordChange {
         &self.new
     }
 
-    /// Adds the statement; `update` is `UPDATE table SET doc = (doc - $2::text[]) || $3 WHERE id = $1`, with the
-    /// table's name in it.
-    pub fn apply(&self, flight: &mut Flight, update: &'static str) {
-        let removed: Vec<String> = self.removed.iter().map(|&key| key.to_owned()).collect();
-        flight.change(
-            update,
-            vec![self.id.into(), removed.into(), Bind::Json(Value::Object(self.set.clone()).to_string())],
-        );
+    /// Adds the statement, [`LOAN`] or [`REQUEST`].
+    pub fn apply(&self, flight: &mut Flight, table: &'static RowChange) {
+        // Field names have no commas.
+        let removed = self.removed.join(",");
+        let set = json!(self.set).to_string();
+        flight.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
 
     /// Adds the event.
     pub fn announce(&self, flight: &mut Flight, topic: &'static str, tenant: &str, now: Timestamp) {
-        let event = json!({"type": "UPDATE", "tenant": tenant, "old": self.old, "new": self.new});
-        outbox::announce(flight, topic, self.id.to_string(), &event, now);
+        let [old, new] = [&self.old, &self.new].map(|record| json!(record).to_string());
+        let event = format!("{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"old\":{old},\"new\":{new}}}");
+        outbox::announce_text(flight, topic, self.id.to_string(), event, now);
     }
 }
 

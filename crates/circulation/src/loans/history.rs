@@ -1,6 +1,6 @@
 //! Loan history: one row for every insert and change of a loan.
 
-use carrel_platform::{Bind, Flight};
+use carrel_platform::{Bind, Flight, RowChange};
 use carrel_records::time;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -12,5 +12,10 @@ pub fn write(flight: &mut Flight, operation: &'static str, loan: &str, now: Time
         "{{\"id\":\"{id}\",\"operation\":\"{operation}\",\"createdDate\":\"{}\",\"loan\":{loan}}}",
         time::format(now)
     );
-    flight.change("INSERT INTO audit_loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(document)]);
+    flight.change_row(&HISTORY, vec![id.into(), Bind::Json(document)]);
 }
+
+static HISTORY: RowChange = RowChange {
+    one: "INSERT INTO audit_loan (id, doc) VALUES ($1, $2)",
+    several: "INSERT INTO audit_loan (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
+};

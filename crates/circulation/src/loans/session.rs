@@ -1,6 +1,6 @@
 //! The desk session: what was done for a patron since he came, for the notices at its end.
 
-use carrel_platform::{Answer, Flight, Router, record_store::write::uuid_time};
+use carrel_platform::{Answer, Flight, Router, RowChange, record_store::write::uuid_time};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -40,11 +40,13 @@ pub fn record(
         metadata["updatedByUserId"] = json!(by);
     }
     document.insert("metadata".into(), metadata);
-    flight.change(
-        "INSERT INTO patron_action_session (id, doc) VALUES ($1, $2)",
-        vec![id.into(), (&json!(document)).into()],
-    );
+    flight.change_row(&ACTION, vec![id.into(), (&Value::Object(document)).into()]);
 }
+
+static ACTION: RowChange = RowChange {
+    one: "INSERT INTO patron_action_session (id, doc) VALUES ($1, $2)",
+    several: "INSERT INTO patron_action_session (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
+};
 
 /// `POST /circulation/end-patron-action-session`: the patron leaves.
 pub fn connect(router: &mut Router) {

@@ -59,7 +59,7 @@ struct Way {
 
 /// By id or barcode, by the kind of queue, with or without what blocks are counted from.
 static WAYS: LazyLock<[[[Way; 2]; 2]; 2]> = LazyLock::new(|| {
-    [item::barcode_is(1), "item.id = $1".to_owned()].map(|item| {
+    [item::barcode_is("$1::text"), "item.id = $1".to_owned()].map(|item| {
         [false, true].map(|title_level| [false, true].map(|counts| way(&item, title_level, counts)))
     })
 });

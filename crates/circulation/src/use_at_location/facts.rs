@@ -41,7 +41,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is(1)
+        item::barcode_is("$1::text")
     )
 });
 
@@ -54,6 +54,6 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
          LEFT JOIN users borrower ON borrower.id = loan.user_id",
         columns = item::COLUMNS,
         tables = item::TABLES,
-        item = item::barcode_is(1),
+        item = item::barcode_is("$1::text"),
     )
 });

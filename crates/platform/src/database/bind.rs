@@ -8,7 +8,7 @@ use std::error::Error;
 use uuid::Uuid;
 
 /// A value bound to a statement. SQL text never holds values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Bind {
     Null,
     Text(String),
@@ -23,6 +23,8 @@ pub enum Bind {
     Json(String),
     /// JSON texts, bound as text[] and cast in the statement.
     Jsons(Vec<String>),
+    /// What several rows bind to one parameter, as an array.
+    Several(Vec<Bind>),
 }
 
 macro_rules! bind_from {
@@ -64,6 +66,7 @@ impl ToSql for Bind {
                 Ok(IsNull::No)
             }
             Bind::Texts(texts) | Bind::Jsons(texts) => texts.to_sql(kind, out),
+            Bind::Several(binds) => binds.to_sql(kind, out),
             Bind::Uuid(id) => id.to_sql(kind, out),
             Bind::Uuids(ids) => ids.to_sql(kind, out),
             // A number is written in the width that the statement asks for.

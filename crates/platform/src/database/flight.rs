@@ -1,11 +1,11 @@
 //! Statements that travel together: one flight is one round trip, however many statements it carries.
 
+use crate::database::joining::{RowChange, Step, Touch, joined};
 use crate::database::{Bind, Connection, Json, failure};
 use crate::meter;
 use carrel_records::Failure;
 use futures_util::future::join_all;
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -14,13 +14,6 @@ use tokio_postgres::types::ToSql;
 #[derive(Default)]
 pub struct Flight {
     steps: Vec<Step>,
-}
-
-struct Step {
-    sql: Cow<'static, str>,
-    binds: Vec<Bind>,
-    /// What it touches, where it is a change that may be one statement with the changes beside it.
-    joins: Option<Touch>,
 }
 
 /// What came back, by the number that [`Flight::add`] gave.
@@ -53,6 +46,13 @@ impl DatabaseError {
     pub fn is_lock_timeout(&self) -> bool {
         self.state.as_deref() == Some("55P03")
     }
+    /// The statement was refused for what it asks (data 22, integrity 23, transaction 40, locks 55): nothing of the
+    /// transaction has happened. After other errors nobody knows.
+    pub fn is_refusal(&self) -> bool {
+        self.state
+            .as_deref()
+            .is_some_and(|state| ["22", "23", "40", "55"].iter().any(|class| state.starts_with(class)))
+    }
     /// Deadlock or serialization failure: the same work may be tried again.
     pub fn is_worth_another_try(&self) -> bool {
         matches!(self.state.as_deref(), Some("40P01" | "40001"))
@@ -80,19 +80,38 @@ impl Flight {
 
     /// Adds a statement and gives its number.
     pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
-        self.steps.push(Step { sql: sql.into(), binds, joins: None });
-        self.steps.len() - 1
+        self.push(sql.into(), binds, false, None)
     }
 
     /// Adds a change that nobody reads rows of, and gives its number.
     ///
-    /// What a scan pays for is the number of statements, so changes that follow each other are sent as one, where
-    /// they are of different tables: none sees what the others did. An error is told of the first.
+    /// Changes that follow each other are sent as one statement, where they are of different tables: none sees what
+    /// the others did. An error is told of the first.
     pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
-        let sql = sql.into();
-        let joins = Some(Touch::of(&sql));
-        self.steps.push(Step { sql, binds, joins });
+        self.push(sql.into(), binds, true, None)
+    }
+
+    /// Adds a change of one row, and gives its number. Rows that the flight changes in the same way, or adds to the
+    /// same table, are changed by one part of the joined statement.
+    pub fn change_row(&mut self, change: &'static RowChange, binds: Vec<Bind>) -> usize {
+        self.push(change.one.into(), binds, true, Some(change))
+    }
+
+    fn push(
+        &mut self,
+        sql: Cow<'static, str>,
+        binds: Vec<Bind>,
+        joins: bool,
+        rows: Option<&'static RowChange>,
+    ) -> usize {
+        let joins = joins.then(|| Touch::of(&sql));
+        self.steps.push(Step { sql, binds, joins, rows });
         self.steps.len() - 1
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_steps(self) -> Vec<Step> {
+        self.steps
     }
 
     pub fn is_empty(&self) -> bool {
@@ -259,131 +278,10 @@ async fn fly(
     Ok(Landed { rows, arrived })
 }
 
-/// So many changes are one statement at most: a batch of a thousand records is not one of a thousand parts.
-const LONGEST_JOIN: usize = 8;
-
-/// The statements to send, changes that follow each other as one, each with the number of its first step.
-fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
-    let mut sent: Vec<Step> = Vec::with_capacity(steps.len());
-    let mut numbers = Vec::with_capacity(steps.len());
-    let mut steps = steps.into_iter().enumerate().peekable();
-    while let Some((number, mut step)) = steps.next() {
-        numbers.push(number);
-        if let Some(touch) = step.joins.take() {
-            let mut touched = vec![touch];
-            let mut sql = String::new();
-            while let Some((place, next)) = steps.next_if(|(_, next)| {
-                touched.len() < LONGEST_JOIN
-                    && next.joins.as_ref().is_some_and(|touch| touch.is_apart_from(&touched))
-            }) {
-                if sql.is_empty() {
-                    let _ = write!(sql, "WITH change_0 AS ({})", step.sql);
-                }
-                let _ = write!(sql, ", change_{place} AS (");
-                shift_parameters(&next.sql, step.binds.len(), &mut sql);
-                sql.push(')');
-                touched.extend(next.joins);
-                step.binds.extend(next.binds);
-            }
-            if !sql.is_empty() {
-                sql.push_str(" SELECT 1 WHERE false");
-                step.sql = sql.into();
-            }
-        }
-        sent.push(step);
-    }
-    (sent, numbers)
-}
-
-/// The table that a change touches.
-#[derive(Clone, PartialEq, Eq)]
-struct Touch {
-    table: String,
-    inserts: bool,
-}
-
-impl Touch {
-    fn of(sql: &str) -> Touch {
-        let mut words = sql.split(|letter: char| letter.is_whitespace() || letter == '(');
-        let verb = words.next().unwrap_or_default();
-        let table = words.find(|word| !matches!(*word, "INTO" | "FROM" | ""));
-        Touch { table: table.unwrap_or_default().to_owned(), inserts: verb == "INSERT" }
-    }
-
-    /// Of two changes of one row in one statement only one would happen, so a table is changed once in each;
-    /// new rows are apart from each other.
-    fn is_apart_from(&self, others: &[Touch]) -> bool {
-        others.iter().all(|other| other.table != self.table || other.inserts && self.inserts)
-    }
-}
-
-/// Appends a statement with its parameters numbered from `by` on.
-fn shift_parameters(sql: &str, by: usize, out: &mut String) {
-    let mut pieces = sql.split('$');
-    out.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
-        match piece[..digits].parse::<usize>() {
-            Ok(number) => {
-                let _ = write!(out, "${}", number + by);
-            }
-            Err(_) => out.push('$'),
-        }
-        out.push_str(&piece[digits..]);
-    }
-}
-
 fn told(step: usize, error: tokio_postgres::Error) -> DatabaseError {
     let (state, constraint) = match error.as_db_error() {
         Some(db) => (Some(db.code().code().to_owned()), db.constraint().map(str::to_owned)),
         None => (None, None),
     };
     DatabaseError { step, state, constraint, error }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn texts(flight: Flight) -> Vec<(usize, String, usize)> {
-        let (steps, numbers) = joined(flight.steps);
-        steps
-            .into_iter()
-            .zip(numbers)
-            .map(|(step, number)| (number, step.sql.into_owned(), step.binds.len()))
-            .collect()
-    }
-
-    #[test]
-    fn a_table_is_changed_once_in_a_statement_but_gets_several_new_rows() {
-        let mut flight = Flight::new();
-        for sql in ["UPDATE a SET b = 1", "INSERT INTO c(d) VALUES (1)", "INSERT INTO c(d) VALUES (2)"] {
-            flight.change(sql, vec![]);
-        }
-        flight.change("UPDATE a SET b = 2", vec![]);
-        flight.change("DELETE FROM a WHERE b = 2", vec![]);
-        let numbers: Vec<usize> = texts(flight).into_iter().map(|(number, ..)| number).collect();
-        assert_eq!(numbers, [0, 3, 4]);
-    }
-
-    #[test]
-    fn changes_that_follow_each_other_are_one_statement() {
-        let mut flight = Flight::new();
-        flight.add("SELECT $1", vec![1.into()]);
-        flight.change("INSERT INTO a VALUES ($1, $2)", vec![1.into(), 2.into()]);
-        flight.change("UPDATE b SET c = $2, d = '$' WHERE e = $1", vec![3.into(), 4.into()]);
-        flight.add("SELECT 2", vec![]);
-        flight.change("DELETE FROM f WHERE g = $1", vec![5.into()]);
-        let joined = "WITH change_0 AS (INSERT INTO a VALUES ($1, $2)), \
-            change_2 AS (UPDATE b SET c = $4, d = '$' WHERE e = $3) SELECT 1 WHERE false";
-        assert_eq!(
-            texts(flight),
-            [
-                (0, "SELECT $1".to_owned(), 1),
-                (1, joined.to_owned(), 4),
-                (3, "SELECT 2".to_owned(), 0),
-                (4, "DELETE FROM f WHERE g = $1".to_owned(), 1),
-            ]
-        );
-    }
 }

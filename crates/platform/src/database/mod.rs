@@ -2,12 +2,14 @@
 
 mod bind;
 mod flight;
+mod joining;
 mod pool;
 mod server;
 mod tls;
 
 pub use bind::{Bind, Json};
 pub use flight::{DatabaseError, Flight, Landed, Tx};
+pub use joining::RowChange;
 pub use pool::{Address, Connection, OpenPool, Pools, Work};
 pub use server::Server;
 pub use tls::{Tls, certificates_in, key_in};

@@ -9,3 +9,4 @@ mod policies;
 mod renewal;
 mod rules;
 mod settings;
+mod together;

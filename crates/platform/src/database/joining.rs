@@ -1,0 +1,237 @@
+//! Changes that travel as one statement. What a scan pays for is the number of statements, so changes that follow
+//! each other are the parts of one, and changes of one kind are the rows of one part.
+
+use crate::database::Bind;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// A change of one row, or a new row, in its two forms. In `several` each parameter is the array of what the rows bind
+/// to it in `one`. The first parameter of a change names the row.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RowChange {
+    pub one: &'static str,
+    pub several: &'static str,
+}
+
+/// A statement of a flight.
+pub(super) struct Step {
+    pub sql: Cow<'static, str>,
+    pub binds: Vec<Bind>,
+    /// What it touches, where it is a change that may be one statement with the changes beside it.
+    pub joins: Option<Touch>,
+    /// Set where `sql` is its form for one row.
+    pub rows: Option<&'static RowChange>,
+}
+
+/// So many changes are one statement at most: a batch of a thousand records is not one of a thousand parts.
+const LONGEST_JOIN: usize = 8;
+/// So many rows are one part at most.
+const MOST_ROWS: usize = 500;
+
+/// The statements to send, changes that follow each other as one, each with the number of its first step.
+pub(super) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
+    let mut sent = Vec::with_capacity(steps.len());
+    let mut numbers = Vec::with_capacity(steps.len());
+    let mut steps = steps.into_iter().enumerate().peekable();
+    while let Some((number, step)) = steps.next() {
+        numbers.push(number);
+        if step.joins.is_none() {
+            sent.push(step);
+            continue;
+        }
+        let mut parts = vec![Part::of(number, step)];
+        while let Some((place, next)) = steps.next_if(|(_, next)| fits(&parts, next)) {
+            match parts.iter_mut().find(|part| part.takes(&next)) {
+                Some(part) => part.rows.push(next.binds),
+                None => parts.push(Part::of(place, next)),
+            }
+        }
+        sent.push(one_statement(parts));
+    }
+    (sent, numbers)
+}
+
+/// A part of a joined statement.
+struct Part {
+    number: usize,
+    sql: Cow<'static, str>,
+    touch: Option<Touch>,
+    change: Option<&'static RowChange>,
+    /// The binds of each row.
+    rows: Vec<Vec<Bind>>,
+}
+
+impl Part {
+    fn of(number: usize, step: Step) -> Part {
+        Part { number, sql: step.sql, touch: step.joins, change: step.rows, rows: vec![step.binds] }
+    }
+
+    /// Whether the step is one more row of this part. Of two changes of one row only one would happen, so no row
+    /// is named twice.
+    fn takes(&self, step: &Step) -> bool {
+        step.rows.is_some()
+            && self.change == step.rows
+            && self.rows.len() < MOST_ROWS
+            && (self.touch.as_ref().is_some_and(|touch| touch.inserts)
+                || self.rows.iter().all(|row| row.first() != step.binds.first()))
+    }
+
+    /// Its statement and its binds.
+    fn told(mut self) -> (Cow<'static, str>, Vec<Bind>) {
+        match self.change {
+            Some(change) if self.rows.len() > 1 => {
+                let mut columns: Vec<Vec<Bind>> =
+                    vec![Vec::with_capacity(self.rows.len()); self.rows[0].len()];
+                for row in self.rows {
+                    for (column, bind) in columns.iter_mut().zip(row) {
+                        column.push(bind);
+                    }
+                }
+                (change.several.into(), columns.into_iter().map(Bind::Several).collect())
+            }
+            _ => (self.sql, self.rows.swap_remove(0)),
+        }
+    }
+}
+
+fn fits(parts: &[Part], next: &Step) -> bool {
+    let Some(touch) = &next.joins else { return false };
+    parts.iter().any(|part| part.takes(next))
+        || parts.len() < LONGEST_JOIN
+            && parts.iter().filter_map(|part| part.touch.as_ref()).all(|other| touch.is_apart_from(other))
+}
+
+fn one_statement(mut parts: Vec<Part>) -> Step {
+    if parts.len() == 1 {
+        let (sql, binds) = parts.swap_remove(0).told();
+        return Step { sql, binds, joins: None, rows: None };
+    }
+    let first = parts.first().map_or(0, |part| part.number);
+    let (mut text, mut all) = (String::from("WITH "), Vec::new());
+    for (place, part) in parts.into_iter().enumerate() {
+        let between = if place == 0 { "" } else { ", " };
+        let _ = write!(text, "{between}change_{} AS (", part.number - first);
+        let (sql, binds) = part.told();
+        shift_parameters(&sql, all.len(), &mut text);
+        text.push(')');
+        all.extend(binds);
+    }
+    text.push_str(" SELECT 1 WHERE false");
+    Step { sql: text.into(), binds: all, joins: None, rows: None }
+}
+
+/// The table that a change touches.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Touch {
+    table: String,
+    inserts: bool,
+}
+
+impl Touch {
+    pub fn of(sql: &str) -> Touch {
+        let mut words = sql.split(|letter: char| letter.is_whitespace() || letter == '(');
+        let verb = words.next().unwrap_or_default();
+        let table = words.find(|word| !matches!(*word, "INTO" | "FROM" | ""));
+        Touch { table: table.unwrap_or_default().to_owned(), inserts: verb == "INSERT" }
+    }
+
+    /// Of two changes of one row in one statement only one would happen, so a table is changed once in each;
+    /// new rows are apart from each other.
+    fn is_apart_from(&self, other: &Touch) -> bool {
+        other.table != self.table || other.inserts && self.inserts
+    }
+}
+
+/// Appends a statement with its parameters numbered from `by` on.
+fn shift_parameters(sql: &str, by: usize, out: &mut String) {
+    let mut pieces = sql.split('$');
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        match piece[..digits].parse::<usize>() {
+            Ok(number) => {
+                let _ = write!(out, "${}", number + by);
+            }
+            Err(_) => out.push('$'),
+        }
+        out.push_str(&piece[digits..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::database::{Bind, Flight, RowChange};
+
+    fn texts(flight: Flight) -> Vec<(usize, String, usize)> {
+        let (steps, numbers) = super::joined(flight.into_steps());
+        steps
+            .into_iter()
+            .zip(numbers)
+            .map(|(step, number)| (number, step.sql.into_owned(), step.binds.len()))
+            .collect()
+    }
+
+    #[test]
+    fn a_table_is_changed_once_in_a_statement_but_gets_several_new_rows() {
+        let mut flight = Flight::new();
+        for sql in ["UPDATE a SET b = 1", "INSERT INTO c(d) VALUES (1)", "INSERT INTO c(d) VALUES (2)"] {
+            flight.change(sql, vec![]);
+        }
+        flight.change("UPDATE a SET b = 2", vec![]);
+        flight.change("DELETE FROM a WHERE b = 2", vec![]);
+        let numbers: Vec<usize> = texts(flight).into_iter().map(|(number, ..)| number).collect();
+        assert_eq!(numbers, [0, 3, 4]);
+    }
+
+    #[test]
+    fn changes_that_follow_each_other_are_one_statement() {
+        let mut flight = Flight::new();
+        flight.add("SELECT $1", vec![1.into()]);
+        flight.change("INSERT INTO a VALUES ($1, $2)", vec![1.into(), 2.into()]);
+        flight.change("UPDATE b SET c = $2, d = '$' WHERE e = $1", vec![3.into(), 4.into()]);
+        flight.add("SELECT 2", vec![]);
+        flight.change("DELETE FROM f WHERE g = $1", vec![5.into()]);
+        let joined = "WITH change_0 AS (INSERT INTO a VALUES ($1, $2)), \
+            change_1 AS (UPDATE b SET c = $4, d = '$' WHERE e = $3) SELECT 1 WHERE false";
+        assert_eq!(
+            texts(flight),
+            [
+                (0, "SELECT $1".to_owned(), 1),
+                (1, joined.to_owned(), 4),
+                (3, "SELECT 2".to_owned(), 0),
+                (4, "DELETE FROM f WHERE g = $1".to_owned(), 1),
+            ]
+        );
+    }
+
+    static STATE: RowChange = RowChange {
+        one: "UPDATE state SET b = $2 WHERE a = $1",
+        several: "UPDATE state SET b = one.b FROM unnest($1::int[], $2::int[]) one (a, b) WHERE state.a = one.a",
+    };
+    static EVENT: RowChange = RowChange {
+        one: "INSERT INTO event (a) VALUES ($1)",
+        several: "INSERT INTO event (a) SELECT * FROM unnest($1::int[])",
+    };
+
+    #[test]
+    fn changes_of_one_kind_are_rows_of_one_part_wherever_they_stand_among_the_others() {
+        let mut flight = Flight::new();
+        for row in [1, 2] {
+            flight.change_row(&STATE, vec![row.into(), 7.into()]);
+            flight.change_row(&EVENT, vec![row.into()]);
+        }
+        let (steps, numbers) = super::joined(flight.into_steps());
+        assert_eq!((steps.len(), numbers), (1, vec![0]));
+        let column = |first: i32, second: i32| Bind::Several(vec![first.into(), second.into()]);
+        assert_eq!(steps[0].binds, [column(1, 2), column(7, 7), column(1, 2)]);
+        assert!(steps[0].sql.contains("unnest($3::int[])"), "{}", steps[0].sql);
+    }
+
+    #[test]
+    fn one_row_is_changed_in_the_form_for_one_and_twice_in_two_statements() {
+        let mut flight = Flight::new();
+        flight.change_row(&STATE, vec![1.into(), 7.into()]);
+        flight.change_row(&STATE, vec![1.into(), 8.into()]);
+        assert_eq!(texts(flight), [(0, STATE.one.to_owned(), 2), (1, STATE.one.to_owned(), 2)]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Calls of one kind that come while others are under way are answered together: one transaction for many desks.
+//!
+//! Nobody is made to wait for company. A call that finds a free place goes at once, and alone; those that come
+//! while all places are taken go together as soon as one is free. So a quiet library waits for nothing, and the
+//! busier it is the less a call costs.
+
+use crate::meter::{self, Meter};
+use carrel_records::Failure;
+use futures_util::FutureExt;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use tokio::sync::oneshot;
+
+/// So many companies of one kind are under way at once: while one waits for the disk, the other is worked on.
+const PLACES: usize = 2;
+/// So many calls are one company at most: what more would save is little, and all wait for the last.
+const LARGEST: usize = 16;
+
+/// Where calls of one kind meet.
+pub struct Together<Job, Answer> {
+    meeting: Mutex<Meeting<Job, Answer>>,
+    /// Calls, and the companies that they went in.
+    calls: AtomicU64,
+    companies: AtomicU64,
+}
+
+struct Meeting<Job, Answer> {
+    waiting: VecDeque<(Job, oneshot::Sender<Told<Answer>>)>,
+    under_way: usize,
+}
+
+/// An answer, what its company cost, and how many they were.
+struct Told<Answer> {
+    answer: Answer,
+    cost: Arc<Meter>,
+    company: usize,
+}
+
+impl<Job, Answer> Default for Together<Job, Answer> {
+    fn default() -> Self {
+        Together {
+            meeting: Mutex::new(Meeting { waiting: VecDeque::new(), under_way: 0 }),
+            calls: AtomicU64::new(0),
+            companies: AtomicU64::new(0),
+        }
+    }
+}
+
+impl<Job: Send + 'static, Answer: Send + 'static> Together<Job, Answer> {
+    /// Answers a call; `work` gives one answer for each job, in their order. What has begun is finished also where
+    /// its caller goes away, as others may be with it.
+    pub async fn answer<W, F>(self: &Arc<Self>, job: Job, work: W) -> Result<Answer, Failure>
+    where
+        W: Fn(Vec<Job>) -> F + Send + Sync + 'static,
+        F: Future<Output = Vec<Answer>> + Send + 'static,
+    {
+        let (tell, told) = oneshot::channel();
+        let has_place = {
+            let mut meeting = self.meeting.lock().expect("no holder of this lock panics");
+            meeting.waiting.push_back((job, tell));
+            let has_place = meeting.under_way < PLACES;
+            meeting.under_way += usize::from(has_place);
+            has_place
+        };
+        if has_place {
+            tokio::spawn(Arc::clone(self).work_off(work));
+        }
+        let told = told.await.map_err(|_| Failure::internal("the work of several calls panicked"))?;
+        meter::charge(&told.cost, told.company);
+        Ok(told.answer)
+    }
+
+    /// Works until nobody waits, then gives the place back.
+    async fn work_off<W, F>(self: Arc<Self>, work: W)
+    where
+        W: Fn(Vec<Job>) -> F + Send + Sync + 'static,
+        F: Future<Output = Vec<Answer>> + Send + 'static,
+    {
+        while let Some((jobs, callers)) = self.next_company() {
+            let company = jobs.len();
+            self.calls.fetch_add(company as u64, Relaxed);
+            self.companies.fetch_add(1, Relaxed);
+            let cost = Arc::new(Meter::default());
+            let done = meter::metered(Arc::clone(&cost), work(jobs));
+            // After a panic the callers are told by their closed channels.
+            let answers = AssertUnwindSafe(done).catch_unwind().await.unwrap_or_default();
+            for (caller, answer) in callers.into_iter().zip(answers) {
+                // Who has gone away meanwhile is told nothing.
+                let _ = caller.send(Told { answer, cost: Arc::clone(&cost), company });
+            }
+        }
+    }
+
+    /// Those who go next; where nobody waits, the place is free from now on.
+    #[allow(clippy::type_complexity)]
+    fn next_company(&self) -> Option<(Vec<Job>, Vec<oneshot::Sender<Told<Answer>>>)> {
+        let mut meeting = self.meeting.lock().expect("no holder of this lock panics");
+        if meeting.waiting.is_empty() {
+            meeting.under_way -= 1;
+            return None;
+        }
+        let size = meeting.waiting.len().min(LARGEST);
+        Some(meeting.waiting.drain(..size).unzip())
+    }
+}
+
+impl<Job, Answer> Together<Job, Answer> {
+    /// Calls since the start, and the companies that they went in.
+    pub fn figures(&self) -> (u64, u64) {
+        (self.calls.load(Relaxed), self.companies.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::sync::Semaphore;
+
+    type Numbers = Together<u64, (u64, usize)>;
+
+    /// Doubles numbers, and tells how many went together; the gate says when a company may end.
+    async fn doubled(
+        numbers: &Arc<Numbers>,
+        gate: &Arc<Semaphore>,
+        number: u64,
+    ) -> Result<(u64, usize), Failure> {
+        let gate = Arc::clone(gate);
+        numbers
+            .answer(number, move |jobs| {
+                let gate = Arc::clone(&gate);
+                async move {
+                    let _ = gate.acquire().await;
+                    assert!(!jobs.contains(&13), "thirteen is not doubled");
+                    let size = jobs.len();
+                    jobs.into_iter().map(|number| (2 * number, size)).collect()
+                }
+            })
+            .await
+    }
+
+    async fn all(gate: Arc<Semaphore>, calls: Vec<u64>) -> Vec<Result<(u64, usize), String>> {
+        let numbers = Arc::new(Numbers::default());
+        let mut answers = Vec::new();
+        for number in calls {
+            let (numbers, gate) = (Arc::clone(&numbers), Arc::clone(&gate));
+            answers.push(tokio::spawn(async move { doubled(&numbers, &gate, number).await }));
+            // Each is there before the next one comes.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        gate.add_permits(100);
+        let mut told = Vec::new();
+        for answer in answers {
+            told.push(answer.await.expect("a call does not panic").map_err(|failure| failure.to_string()));
+        }
+        let meeting = numbers.meeting.lock().expect("no holder of this lock panics");
+        assert_eq!((meeting.under_way, meeting.waiting.len()), (0, 0), "all places are free afterwards");
+        told
+    }
+
+    #[tokio::test]
+    async fn who_finds_a_place_goes_alone_and_who_comes_later_goes_with_others() {
+        let told = all(Arc::new(Semaphore::new(0)), (1..=12).collect()).await;
+        let sizes: Vec<usize> = told.iter().flatten().map(|(_, size)| *size).collect();
+        assert_eq!(sizes, [1, 1, 8, 8, 8, 8, 8, 8, 8, 8, 2, 2]);
+        let doubles: Vec<u64> = told.iter().flatten().map(|(double, _)| *double).collect();
+        assert_eq!(doubles, (1..=12).map(|number| 2 * number).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_to_its_company_and_the_next_one_goes() {
+        let told = all(Arc::new(Semaphore::new(0)), vec![1, 2, 13, 4, 5, 6, 7, 8, 9, 10, 11]).await;
+        let failed: Vec<bool> = told.iter().map(Result::is_err).collect();
+        assert_eq!(failed, [false, false, true, true, true, true, true, true, true, true, false]);
+    }
+
+    #[tokio::test]
+    async fn what_has_begun_is_finished_where_its_caller_goes_away() {
+        let (numbers, gate) = (Arc::new(Numbers::default()), Arc::new(Semaphore::new(0)));
+        let impatient = tokio::time::timeout(Duration::from_millis(5), doubled(&numbers, &gate, 1)).await;
+        assert!(impatient.is_err());
+        gate.add_permits(100);
+        assert_eq!(doubled(&numbers, &gate, 2).await.ok(), Some((4, 1)));
+        assert_eq!(numbers.figures(), (2, 2));
+    }
+}
