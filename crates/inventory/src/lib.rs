@@ -20,6 +20,7 @@ mod item_view;
 pub mod items;
 mod mark_item;
 mod moving;
+mod ownership;
 mod places;
 pub mod records;
 mod saving;
@@ -69,6 +70,7 @@ fn routes(router: &mut Router) {
     instance_view::routes(router);
     mark_item::routes(router);
     moving::routes(router);
+    ownership::routes(router);
     bound_with::routes(router);
     places::routes(router);
     title_links::routes(router);

@@ -12,7 +12,7 @@ const PURE: [&str; 5] = [
 ];
 
 /// Rules that a room's `decide.rs` is made of.
-const RULES: [&str; 7] = [
+const RULES: [&str; 9] = [
     "circulation/src/requests/effects.rs",
     "circulation/src/requests/form.rs",
     "circulation/src/requests/policy.rs",
@@ -20,6 +20,8 @@ const RULES: [&str; 7] = [
     "circulation/src/requests/place/choose.rs",
     "circulation/src/requests/place/requester.rs",
     "circulation/src/requests/place/suits.rs",
+    "inventory/src/isbn/hyphens.rs",
+    "inventory/src/isbn/number.rs",
 ];
 
 /// In a room these touch the world, also where the room's concept is pure otherwise.

@@ -96,3 +96,15 @@ async fn hrids_go_on_where_the_settings_say() {
     assert_eq!(admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200)["hrid"], "copy500");
     assert_eq!(admin.get(path).await.expect(200)["items"]["currentNumber"], 500);
 }
+
+#[tokio::test]
+async fn a_library_that_stands_alone_hands_nothing_over() {
+    let library = LendingLibrary::open().await;
+    let book = library.book().await;
+    let order = json!({"toInstanceId": book.instance, "holdingsRecordIds": [book.holdings],
+        "targetLocationId": library.location, "targetTenantId": "elsewhere"});
+    let reply = library.admin().post("/inventory/holdings/update-ownership", &order).await;
+    assert_eq!((reply.status, reply.text().as_str()), (400, "diku tenant is not in consortia"));
+    let reply = library.admin().post("/inventory/items/update-ownership", &json!({})).await;
+    assert_eq!(reply.refusals(), ["toHoldingsRecordId is a required field"]);
+}
