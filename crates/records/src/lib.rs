@@ -3,6 +3,7 @@
 
 pub mod declaration;
 pub mod failure;
+pub mod metadata;
 pub mod refusal;
 pub mod shape;
 pub mod soundness;

@@ -2,7 +2,7 @@
 //! where somebody else has changed it meanwhile.
 
 use carrel_platform::{Bind, Flight, RowChange, outbox};
-use carrel_records::time;
+use carrel_records::metadata;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -52,11 +52,8 @@ impl RecordChange {
 
     /// Says in `metadata` when and by whom.
     pub fn signed(&mut self, by: Option<Uuid>, now: Timestamp) {
-        let mut metadata = self.new.get("metadata").cloned().unwrap_or_else(|| json!({}));
-        metadata["updatedDate"] = time::format(now).into();
-        if let Some(by) = by {
-            metadata["updatedByUserId"] = by.to_string().into();
-        }
+        let mut metadata = self.new.get("metadata").cloned().unwrap_or_default();
+        metadata::change(&mut metadata, by, now);
         self.set("metadata", metadata);
     }
 

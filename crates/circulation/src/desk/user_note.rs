@@ -1,7 +1,7 @@
 //! Notes that circulation leaves on a patron for staff.
 
 use carrel_platform::{Flight, record_store::write::uuid_time};
-use carrel_records::time;
+use carrel_records::metadata;
 use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
@@ -9,14 +9,9 @@ use uuid::Uuid;
 /// Adds a general note on the patron; a library that has no type "General note" gets none.
 pub fn add(flight: &mut Flight, patron: &str, words: &'static str, by: Option<Uuid>, now: Timestamp) {
     let id = Uuid::new_v7(uuid_time(now));
-    let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
-    if let Some(by) = by {
-        metadata["createdByUserId"] = by.to_string().into();
-        metadata["updatedByUserId"] = by.to_string().into();
-    }
     let note = json!({
         "id": id, "title": words, "content": words, "domain": "users", "type": "General note",
-        "links": [{"id": patron, "type": "user"}], "metadata": metadata,
+        "links": [{"id": patron, "type": "user"}], "metadata": metadata::made(by, now),
     });
     flight.add(
         "INSERT INTO note (id, doc)

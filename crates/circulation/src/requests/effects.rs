@@ -7,7 +7,7 @@ use crate::desk::ItemAtDesk;
 use crate::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
 use crate::rulebook::Rulebook;
 use carrel_circulation_rules::PolicyKind;
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, metadata, time};
 use serde_json::{Map, Value};
 
 /// The status of an item whose queue has changed: paged for a page, and back on the shelf where it was paged and
@@ -63,11 +63,8 @@ pub fn recall(
     after.insert("itemStatus".into(), item.status.as_str().into());
     after.remove("actionComment");
     after.remove("reminders");
-    if let Some(Value::Object(metadata)) = after.get_mut("metadata") {
-        metadata.insert("updatedDate".into(), time::format(asking.now).into());
-        if let Some(by) = asking.caller.user_id {
-            metadata.insert("updatedByUserId".into(), by.to_string().into());
-        }
+    if let Some(metadata) = after.get_mut("metadata") {
+        metadata::change(metadata, asking.caller.user_id, asking.now);
     }
     Ok(Some(after))
 }

@@ -1,6 +1,7 @@
 //! Plain records: declared, not programmed. From a declaration come its table, its reading by CQL, its writing
 //! with constraints told as refusals, its events and its routes.
 
+mod constraints;
 pub mod ddl;
 pub mod following;
 pub mod missing_index;

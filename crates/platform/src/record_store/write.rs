@@ -1,17 +1,20 @@
 //! Writing records: checked against the declaration, refused by the database where a constraint says so,
 //! announced and stamped in the same transaction.
 
-use crate::database::{Bind, DatabaseError, Flight, Json, Tx};
+use crate::database::{Bind, Flight, Json, Tx};
 use crate::http::Caller;
 use crate::outbox;
-use crate::record_store::{ddl, following, read, shape_of};
+use crate::record_store::{following, read, shape_of};
 use crate::tenant::move_stamp;
 use carrel_records::shape::Strictness;
-use carrel_records::{Failure, RecordType, Refusal, time};
+use carrel_records::{Failure, RecordType, Refusal, metadata};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
+pub use crate::record_store::constraints::{still_used, told, value_in_doubt};
+
+/// The JSON object of a record.
 pub type Document = Map<String, Value>;
 
 /// A document that fits its declaration, with id and metadata, ready to be stored.
@@ -47,7 +50,7 @@ pub fn complete_new(
         document.insert("_version".into(), 1.into());
     }
     if record.metadata {
-        stamp_new(&mut document, caller, now);
+        document.insert("metadata".into(), metadata::made(caller.user_id, now));
     }
     Ok(Ready { id, document, overwrites: caller.lenient })
 }
@@ -89,7 +92,7 @@ pub fn complete_replacement(
         document.insert("_version".into(), (current + 1).into());
     }
     if record.metadata {
-        stamp_changed(&mut document, stored, caller, now);
+        document.insert("metadata".into(), metadata::of_replacement(stored, caller.user_id, now));
     }
     Ok(Ready { id, document, overwrites: false })
 }
@@ -283,111 +286,6 @@ pub async fn delete_matching(
     Ok(rows.len())
 }
 
-/// Tells a violated constraint as the refusal that the declaration gives it.
-pub fn told(record: &RecordType, error: DatabaseError, document: &Document) -> Failure {
-    let constraint = error.constraint.clone().unwrap_or_default();
-    let table = record.table;
-    if error.is_unique_violation() {
-        if let Some(taken) = record.taken {
-            return taken(&text_at(document, "name")).into();
-        }
-        if constraint.starts_with(&format!("{table}_pkey")) {
-            let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
-            return Refusal::new(format!("id value already exists in table {table}: {id}"))
-                .with("id", id)
-                .of_storage()
-                .into();
-        }
-        for unique in record.unique {
-            let sent = || unique.fields.iter().map(|field| text_at(document, field)).collect::<Vec<_>>();
-            let name = carrel_cql::sql::index_name(table, &unique.fields.join("."), "key");
-            if constraint.starts_with(&name) || record.unique.len() == 1 {
-                // FOLIO quirk: the expression of the index is named in message and parameter, and the value as
-                // the index has it: in lower case, without accents.
-                let expressions: Vec<String> =
-                    unique.fields.iter().map(|f| rmb_expression(f, unique)).collect();
-                let expression = expressions.join(", ");
-                let value = value_in_doubt(&error).unwrap_or_else(|| sent().join(", "));
-                return Refusal::new(format!("{expression} value already exists in table {table}: {value}"))
-                    .with(expression, value)
-                    .of_storage()
-                    .into();
-            }
-        }
-        return Refusal::new(format!("The value already exists in table {table}"))
-            .with(constraint, "")
-            .of_storage()
-            .into();
-    }
-    if error.is_foreign_key_violation() {
-        for reference in record.belongs_to {
-            if constraint.starts_with(&ddl::foreign_key_name(record, reference)) {
-                let value = text_at(document, reference.field);
-                // FOLIO quirk: the column is named, not the property.
-                let column =
-                    format!("{table}.{}", carrel_records::column_name(reference.field).replace('_', ""));
-                return Refusal::new(format!(
-                    "Cannot set {column} = {value} because it does not exist in {}.id.",
-                    reference.to
-                ))
-                .with(column, value)
-                .of_storage()
-                .into();
-            }
-        }
-        return Failure::Conflict(format!("A record that {table} refers to does not exist"));
-    }
-    bad_value(error, table)
-}
-
-/// The value that a unique index refused, as the index has it. The server names it in brackets, in every language:
-/// `(expression)=(value)`.
-pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
-    let detail = error.error.as_db_error()?.detail()?;
-    let (value, _) = detail.split_once(")=(")?.1.rsplit_once(')')?;
-    Some(value.to_owned())
-}
-
-/// Values that PostgreSQL cannot hold: told as the client's mistake.
-fn bad_value(error: DatabaseError, table: &str) -> Failure {
-    match error.state.as_deref() {
-        // Not a UUID, untranslatable character, number out of range.
-        Some("22P02" | "22P05" | "22003" | "22021") => Refusal::new(format!(
-            "A value of the record cannot be stored in {table}: it is not of the kind expected"
-        ))
-        .into(),
-        // Index row too large.
-        Some("54000") => Failure::Invalid(format!("A value of the record is too long for {table}")),
-        _ => error.into(),
-    }
-}
-
-/// Tells that a record cannot be deleted because others refer to it.
-pub fn still_used(
-    record: &RecordType,
-    id: Uuid,
-    all: &[&'static RecordType],
-    error: DatabaseError,
-) -> Failure {
-    if !error.is_foreign_key_violation() {
-        return error.into();
-    }
-    let constraint = error.constraint.clone().unwrap_or_default();
-    let user = all
-        .iter()
-        .find(|other| {
-            other
-                .belongs_to
-                .iter()
-                .any(|reference| constraint.starts_with(&ddl::foreign_key_name(other, reference)))
-        })
-        .map_or("another table", |other| other.table);
-    Failure::Conflict(format!(
-        "Cannot delete {}.id = {id} because id is still referenced from table {user}.",
-        record.table
-    ))
-}
-
 /// Checks a document against the shape of its record type; fills in defaults.
 pub fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
     let strictness = if caller.lenient { Strictness::TypesOnly } else { Strictness::Whole };
@@ -406,63 +304,8 @@ fn take_id(document: &mut Document) -> Result<Option<Uuid>, Failure> {
     }
 }
 
-fn text_at(document: &Document, path: &str) -> String {
-    let mut levels = path.split('.');
-    let mut value = levels.next().and_then(|level| document.get(level));
-    for level in levels {
-        value = value.and_then(|value| value.get(level));
-    }
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::new(),
-    }
-}
-
-fn rmb_expression(field: &str, unique: &carrel_records::Unique) -> String {
-    let path: Vec<&str> = field.split('.').collect();
-    let (last, levels) = path.split_last().expect("a field has a path");
-    let mut expression = String::from("jsonb");
-    for level in levels {
-        expression.push_str(&format!(" -> '{level}'::text"));
-    }
-    expression.push_str(&format!(" ->> '{last}'::text"));
-    if !unique.keeps_accents {
-        expression = format!("f_unaccent({expression})");
-    }
-    if !unique.keeps_case {
-        expression = format!("lower({expression})");
-    }
-    expression
-}
-
 /// Milliseconds of an instant as the time part of a UUIDv7.
 pub fn uuid_time(now: Timestamp) -> uuid::Timestamp {
     let millis = now.as_millisecond().max(0) as u64;
     uuid::Timestamp::from_unix(uuid::NoContext, millis / 1000, ((millis % 1000) * 1_000_000) as u32)
-}
-
-fn stamp_new(document: &mut Document, caller: &Caller, now: Timestamp) {
-    let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
-    sign(&mut metadata, "createdBy", caller);
-    sign(&mut metadata, "updatedBy", caller);
-    document.insert("metadata".into(), metadata);
-}
-
-fn stamp_changed(document: &mut Document, stored: &Value, caller: &Caller, now: Timestamp) {
-    let mut metadata = json!({});
-    for key in ["createdDate", "createdByUserId", "createdByUsername"] {
-        if let Some(value) = stored.pointer(&format!("/metadata/{key}")) {
-            metadata[key] = value.clone();
-        }
-    }
-    metadata["updatedDate"] = time::format(now).into();
-    sign(&mut metadata, "updatedBy", caller);
-    document.insert("metadata".into(), metadata);
-}
-
-fn sign(metadata: &mut Value, who: &str, caller: &Caller) {
-    if let Some(id) = caller.user_id {
-        metadata[format!("{who}UserId")] = id.to_string().into();
-    }
 }

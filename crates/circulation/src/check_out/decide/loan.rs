@@ -2,7 +2,7 @@
 
 use super::{Permitted, Scan};
 use crate::due_date::{self, Circumstances, NewLoan, RecallMoment, RecalledLoan};
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -75,7 +75,6 @@ impl Scan<'_> {
         let overridden = blocks.patron_block.is_some()
             || blocks.item_limit_block.is_some()
             || blocks.item_not_loanable_block.is_some();
-        let now = time::format(self.asking.now);
         let mut loan = Map::new();
         let mut put = |key: &str, value: Value| {
             loan.insert(key.to_owned(), value);
@@ -114,16 +113,11 @@ impl Scan<'_> {
             }
         }
         put("isDcb", (item.is_of_another_library() || patron.is_of_another_library()).into());
-        let mut metadata = json!({"createdDate": now, "updatedDate": now});
-        if let Some(by) = self.asking.by {
-            metadata["createdByUserId"] = by.to_string().into();
-            metadata["updatedByUserId"] = by.to_string().into();
-        }
-        put("metadata", metadata);
+        put("metadata", metadata::made(self.asking.by, self.asking.now));
         let for_use_here =
             terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
         if self.book.features.for_use_at_location && for_use_here {
-            put("forUseAtLocation", json!({"status": "In use", "statusDate": now}));
+            put("forUseAtLocation", json!({"status": "In use", "statusDate": time::format(self.asking.now)}));
         }
         loan
     }

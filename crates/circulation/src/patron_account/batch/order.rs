@@ -2,7 +2,7 @@
 
 use carrel_platform::http::Caller;
 use carrel_records::shape::Shape;
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -91,13 +91,8 @@ impl Batch {
 
 /// What is kept of a batch beside its lines.
 pub fn document(caller: &Caller, now: Timestamp, comments: Option<&str>) -> Value {
-    let now = time::format(now);
-    let mut metadata = json!({"createdDate": now, "updatedDate": now});
-    if let Some(by) = caller.user_id {
-        metadata["createdByUserId"] = by.to_string().into();
-        metadata["updatedByUserId"] = by.to_string().into();
-    }
-    let mut document = json!({"requestDate": now, "metadata": metadata});
+    let metadata = metadata::made(caller.user_id, now);
+    let mut document = json!({"requestDate": time::format(now), "metadata": metadata});
     if let Some(comments) = comments {
         document["patronComments"] = comments.into();
     }

@@ -1,0 +1,77 @@
+//! `metadata`: when and by whom a record was made and last changed.
+
+use crate::time;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Of a record that is made now; nobody stands there where nobody is known.
+pub fn made(by: Option<Uuid>, now: Timestamp) -> Value {
+    let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
+    if let Some(by) = by {
+        metadata["createdByUserId"] = by.to_string().into();
+        metadata["updatedByUserId"] = by.to_string().into();
+    }
+    metadata
+}
+
+/// Of a document that takes the place of a stored one: who made that is kept.
+pub fn of_replacement(stored: &Value, by: Option<Uuid>, now: Timestamp) -> Value {
+    let mut metadata = json!({});
+    for key in ["createdDate", "createdByUserId", "createdByUsername"] {
+        if let Some(value) = stored.pointer(&format!("/metadata/{key}")) {
+            metadata[key] = value.clone();
+        }
+    }
+    change(&mut metadata, by, now);
+    metadata
+}
+
+/// Says that the record is changed now; where nobody is known, the last one who did so stays.
+pub fn change(metadata: &mut Value, by: Option<Uuid>, now: Timestamp) {
+    if !metadata.is_object() {
+        *metadata = json!({});
+    }
+    metadata["updatedDate"] = time::format(now).into();
+    if let Some(by) = by {
+        metadata["updatedByUserId"] = by.to_string().into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAKER: Uuid = Uuid::from_u128(1);
+    const CLERK: Uuid = Uuid::from_u128(2);
+
+    fn day(day: u8) -> Timestamp {
+        time::parse(&format!("2024-05-{day:02}T10:00:00Z")).expect("a time")
+    }
+
+    #[test]
+    fn a_replacement_keeps_who_made_the_record_and_nothing_else() {
+        let stored = json!({"metadata": made(Some(MAKER), day(1))});
+        assert_eq!(
+            of_replacement(&stored, None, day(2)),
+            json!({"createdDate": "2024-05-01T10:00:00.000+00:00", "createdByUserId": MAKER,
+                "updatedDate": "2024-05-02T10:00:00.000+00:00"})
+        );
+    }
+
+    #[test]
+    fn a_change_by_nobody_keeps_the_last_name() {
+        let mut metadata = made(Some(MAKER), day(1));
+        change(&mut metadata, Some(CLERK), day(2));
+        change(&mut metadata, None, day(3));
+        assert_eq!(metadata["updatedByUserId"], json!(CLERK));
+        assert_eq!(metadata["updatedDate"], "2024-05-03T10:00:00.000+00:00");
+    }
+
+    #[test]
+    fn what_is_no_metadata_gives_way() {
+        let mut metadata = json!("nonsense");
+        change(&mut metadata, None, day(1));
+        assert_eq!(metadata, json!({"updatedDate": "2024-05-01T10:00:00.000+00:00"}));
+    }
+}
