@@ -1,0 +1,112 @@
+//! Where an item goes that comes back: to whoever waits for it, on a shelf here, or home.
+
+use crate::check_in::Order;
+use crate::desk::{ItemAtDesk, QueuedRequest};
+use crate::rulebook::Rulebook;
+use carrel_records::Refusal;
+use uuid::Uuid;
+
+/// Where the item goes, and what the request that it fulfills becomes.
+pub(super) struct Destination {
+    pub status: &'static str,
+    pub service_point: Option<Uuid>,
+    pub request_status: &'static str,
+}
+
+/// The pickup desk of the request that the item fulfills, else its own shelf, or one where such items float to.
+pub(super) fn destination(
+    item: &ItemAtDesk,
+    request: Option<&QueuedRequest>,
+    order: &Order,
+    book: &Rulebook,
+) -> Result<Destination, Refusal> {
+    let here = |status, request_status| Destination { status, service_point: None, request_status };
+    let to = |service_point| Destination {
+        status: "In transit",
+        service_point,
+        request_status: "Open - In transit",
+    };
+    if let Some(request) = request {
+        if request.wants_delivery() {
+            return Ok(here("Awaiting delivery", "Open - Awaiting delivery"));
+        }
+        return match request.pickup_service_point() {
+            None => Err(Refusal::new(
+                "Failed to check in item due to the highest priority request missing a pickup service point",
+            )
+            .with_null("pickupServicePointId")),
+            Some(pickup) if pickup == order.service_point => {
+                Ok(here("Awaiting pickup", "Open - Awaiting pickup"))
+            }
+            Some(pickup) => Ok(to(Some(pickup))),
+        };
+    }
+    let location = item.record.effective_location_id;
+    if location.is_some_and(|at| book.serves(order.service_point, at))
+        || floats_to(item, order, book).is_some()
+    {
+        return Ok(here("Available", ""));
+    }
+    Ok(to(location.and_then(|at| book.locations.get(&at)).and_then(|at| at.primary_service_point)))
+}
+
+/// The floating collection of the service point that takes in an item of such a collection: its own, where the
+/// service point serves it, else the first by code.
+pub(super) fn floats_to(item: &ItemAtDesk, order: &Order, book: &Rulebook) -> Option<Uuid> {
+    let own = item.record.effective_location_id?;
+    let floats = |id: &Uuid| {
+        book.locations.get(id).is_some_and(|location| location.is_floating_collection == Some(true))
+    };
+    if !book.features.floating_collections || !floats(&own) {
+        return None;
+    }
+    book.locations
+        .iter()
+        .filter(|(id, location)| floats(id) && location.service_point_ids.contains(&order.service_point))
+        .min_by_key(|(id, location)| (**id != own, location.code.clone(), **id))
+        .map(|(id, _)| *id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decide;
+    use super::super::fixtures::*;
+    use crate::rulebook::Location;
+    use carrel_records::time;
+    use uuid::Uuid;
+
+    #[test]
+    fn without_requests_an_item_is_available_at_its_own_desk_and_goes_home_from_another() {
+        let here = done(facts("Checked out"), MAIN_DESK);
+        assert_eq!((here.state.status, here.state.in_transit_destination), ("Available", None));
+        let away = done(facts("Checked out"), BRANCH_DESK);
+        assert_eq!((away.state.status, away.state.in_transit_destination), ("In transit", Some(MAIN_DESK)));
+    }
+
+    #[test]
+    fn an_item_of_a_floating_collection_stays_where_such_a_collection_is() {
+        let branch_shelf = Uuid::from_u128(9);
+        let mut book = library();
+        book.features.floating_collections = true;
+        book.locations.get_mut(&STACKS).expect("the stacks").is_floating_collection = Some(true);
+        book.locations.insert(
+            branch_shelf,
+            Location {
+                name: "Branch shelf".into(),
+                primary_service_point: Some(BRANCH_DESK),
+                service_point_ids: vec![BRANCH_DESK],
+                is_floating_collection: Some(true),
+                ..Location::default()
+            },
+        );
+        let now = time::parse(NOW).expect("a time");
+        let check_in =
+            decide(facts("Checked out"), &at(BRANCH_DESK), &book, now, Uuid::nil()).expect("a check-in");
+        assert_eq!(check_in.state.status, "Available");
+        assert_eq!(check_in.floats_to, Some(branch_shelf));
+        book.features.floating_collections = false;
+        let check_in =
+            decide(facts("Checked out"), &at(BRANCH_DESK), &book, now, Uuid::nil()).expect("a check-in");
+        assert_eq!((check_in.state.status, check_in.floats_to), ("In transit", None));
+    }
+}

@@ -1,0 +1,183 @@
+//! Where the item goes, what becomes of its loan and of the request that waits for it (circulation.md 3).
+
+mod destination;
+#[cfg(test)]
+mod fixtures;
+mod loan;
+mod request;
+
+use super::Order;
+use super::facts::Facts;
+use crate::desk::{ItemAtDesk, queue};
+use crate::rulebook::Rulebook;
+use carrel_inventory::item_state::StateChange;
+use carrel_records::{Failure, Refusal, metadata, time};
+use destination::{destination, floats_to};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+pub use loan::ClosedLoan;
+pub use request::{MovedRequest, TakenIn, moved};
+
+/// What changes when the item comes back.
+#[derive(Debug, Clone)]
+pub struct CheckIn {
+    /// The item as it stands afterwards.
+    pub item: ItemAtDesk,
+    pub state: StateChange,
+    /// Floating collection that the item now belongs to.
+    pub floats_to: Option<Uuid>,
+    pub loan: Option<ClosedLoan>,
+    pub request: Option<MovedRequest>,
+    /// The check-in record.
+    pub record: Map<String, Value>,
+    pub record_id: Uuid,
+    /// The item was read in the house and comes back to its own shelf.
+    pub in_house_use: bool,
+}
+
+/// The first refusal in desk order, or all that changes.
+pub fn decide(
+    facts: Facts,
+    order: &Order,
+    book: &Rulebook,
+    now: Timestamp,
+    record_id: Uuid,
+) -> Result<CheckIn, Failure> {
+    let item = known(facts.item.as_ref(), order)?;
+    if let Some(refusal) = refuse_intellectual_item(item, book).or_else(|| refuse_open_claim(item, order)) {
+        return Err(refusal.into());
+    }
+    let request = queue::first_fulfillable(&facts.queue, item, book);
+    let destination = destination(item, request, order, book)?;
+    let floats_to = (destination.status == "Available").then(|| floats_to(item, order, book)).flatten();
+    let last_check_in = json!({
+        "dateTime": time::format(now),
+        "servicePointId": order.service_point,
+        "staffMemberId": order.by,
+    });
+    let state = StateChange {
+        status: destination.status,
+        in_transit_destination: destination.service_point,
+        last_check_in: Some(last_check_in),
+    };
+    let mut after = item.after(&state);
+    if floats_to.is_some() {
+        after.record.temporary_location_id = floats_to;
+        after.record.effective_location_id = floats_to;
+    }
+    let in_house_use = item.status == "Available"
+        && facts.queue.is_empty()
+        && item.record.effective_location_id.is_some_and(|at| book.serves(order.service_point, at));
+    let taken_in = TakenIn { service_point: order.service_point, by: Some(order.by), now };
+    let request = request
+        .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, book))
+        .transpose()?;
+    let loan =
+        facts.loan.as_ref().map(|loan| loan::closed(loan, facts.patron, item, &state, order, book, now));
+    Ok(CheckIn {
+        record: record(item, facts.queue.len(), order, now, record_id),
+        record_id,
+        item: after,
+        state,
+        floats_to,
+        loan: loan.transpose()?,
+        request,
+        in_house_use,
+    })
+}
+
+fn known<'a>(item: Option<&'a ItemAtDesk>, order: &Order) -> Result<&'a ItemAtDesk, Refusal> {
+    let barcode = &order.item_barcode;
+    item.ok_or_else(|| {
+        Refusal::new(format!("No item with barcode {barcode} exists"))
+            .with("itemBarcode", barcode)
+            .code("ITEM_BARCODE_NOT_FOUND")
+    })
+}
+
+fn refuse_intellectual_item(item: &ItemAtDesk, book: &Rulebook) -> Option<Refusal> {
+    (item.status == "Intellectual item").then(|| {
+        Refusal::new(format!(
+            "{} ({}) (Barcode: {}) has the item status {} and cannot be checked in",
+            item.title(),
+            item.material_type_name(book),
+            item.barcode(),
+            item.status
+        ))
+        .with("itemBarcode", item.barcode())
+    })
+}
+
+fn refuse_open_claim(item: &ItemAtDesk, order: &Order) -> Option<Refusal> {
+    (item.status == "Claimed returned" && order.resolution.is_none()).then(|| {
+        Refusal::new("Item is claimed returned, a resolution is required to check in")
+            .with_null("claimedReturnedResolution")
+    })
+}
+
+fn record(
+    item: &ItemAtDesk,
+    queue_size: usize,
+    order: &Order,
+    now: Timestamp,
+    id: Uuid,
+) -> Map<String, Value> {
+    let mut record = Map::new();
+    record.insert("id".into(), id.to_string().into());
+    record.insert("occurredDateTime".into(), time::format(now).into());
+    record.insert("itemId".into(), item.id.to_string().into());
+    record.insert("itemStatusPriorToCheckIn".into(), item.status.as_str().into());
+    record.insert("requestQueueSize".into(), queue_size.into());
+    if let Some(location) = item.record.effective_location_id {
+        record.insert("itemLocationId".into(), location.to_string().into());
+    }
+    record.insert("servicePointId".into(), order.service_point.to_string().into());
+    record.insert("performedByUserId".into(), order.by.to_string().into());
+    record.insert("metadata".into(), metadata::made(Some(order.by), now));
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::*;
+    use super::*;
+
+    #[test]
+    fn refusals_come_in_desk_order() {
+        assert_eq!(refused(Facts::default()), "refused: No item with barcode 0360 exists");
+        assert_eq!(
+            refused(facts("Intellectual item")),
+            "refused: Nod (Book) (Barcode: 0360) has the item status Intellectual item and cannot be checked in"
+        );
+        assert_eq!(
+            refused(facts("Claimed returned")),
+            "refused: Item is claimed returned, a resolution is required to check in"
+        );
+        let queue = vec![request(1, json!({"pickupServicePointId": null}))];
+        assert_eq!(
+            refused(Facts { queue, ..facts("Checked out") }),
+            "refused: Failed to check in item due to the highest priority request missing a pickup service point"
+        );
+    }
+
+    #[test]
+    fn an_item_from_the_reading_room_was_used_in_the_house() {
+        assert!(done(facts("Available"), MAIN_DESK).in_house_use);
+        assert!(!done(facts("Available"), BRANCH_DESK).in_house_use);
+        assert!(!done(facts("In transit"), MAIN_DESK).in_house_use);
+        let queue = vec![request(1, json!({}))];
+        assert!(!done(Facts { queue, ..facts("Available") }, MAIN_DESK).in_house_use);
+    }
+
+    #[test]
+    fn every_check_in_is_recorded_with_what_it_found() {
+        let queue = vec![request(1, json!({}))];
+        let check_in = done(Facts { queue, ..facts("Paged") }, MAIN_DESK);
+        let record = Value::Object(check_in.record);
+        assert_eq!(record["itemStatusPriorToCheckIn"], "Paged");
+        assert_eq!(record["requestQueueSize"], 1);
+        assert_eq!(record["itemLocationId"], json!(STACKS));
+    }
+}
