@@ -1,0 +1,138 @@
+//! A loan that is made.
+
+use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks, with_text};
+use crate::desk::{ItemAtDesk, Patron, queue};
+use crate::due_date::{self, Circumstances, RecallMoment, RecalledLoan};
+use crate::loan_policy::LoanTerms;
+use crate::loans::find::text_at;
+use crate::loans::sent::facts::Facts;
+use crate::loans::store;
+use crate::rulebook::Rulebook;
+use carrel_circulation_rules::PolicyKind;
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Refusals of a new loan in desk order, or the loan.
+pub fn decide_new(
+    facts: &Facts,
+    sent: &Map<String, Value>,
+    book: &Rulebook,
+    now: Timestamp,
+) -> Result<Decision, Failure> {
+    refuse_for_status_and_desks(sent, book)?;
+    let item = known_item(facts, sent)?;
+    refuse_for_status_of_item(item, book)?;
+    refuse_for_proxy(facts, sent, now)?;
+    let Some(patron) = &facts.patron else {
+        return Err(with_text(Refusal::new("user is not found"), "userId", sent).into());
+    };
+    let request = queue::first_fulfillable_by_lending(&facts.queue, item, book);
+    if request.is_some_and(|request| request.requester_id() != Some(patron.id)) {
+        return Err(requested_by_another(item, patron, sent).into());
+    }
+    if patron.patron_group.is_none() {
+        return Err(Failure::Misconfigured(
+            "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
+        ));
+    }
+    let matched = book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)?;
+    let terms = book.loan_terms(matched.id)?;
+
+    let is_open = text_at(sent, "status/name") == "Open";
+    let mut loan = store::stored(sent);
+    loan.insert("loanPolicyId".into(), matched.id.to_string().into());
+    let is_dcb = item.is_of_another_library() || patron.is_of_another_library();
+    loan.insert("isDcb".into(), is_dcb.into());
+    let recalled = facts
+        .queue
+        .iter()
+        .filter(|waiting| request.is_none_or(|filled| filled.id != waiting.id))
+        .any(|waiting| waiting.is_recall() && waiting.item_id() == Some(item.id));
+    if recalled
+        && is_open
+        && let Some(due_date) = recalled_due_date(sent, patron, &terms, book, now)?
+    {
+        loan.insert("dueDate".into(), time::format(due_date).into());
+        loan.insert("dueDateChangedByRecall".into(), true.into());
+    }
+    let item_status = (is_open && item.status != "Checked out").then_some("Checked out");
+    loan.insert("itemStatus".into(), item_status.unwrap_or(&item.status).into());
+    Ok(Decision {
+        loan,
+        item_id: item.id,
+        item_status,
+        fills: request.map(|request| request.id),
+        moves_up: request.map_or_else(Default::default, |filled| queue::without(&facts.queue, filled.id)),
+        moved: None,
+    })
+}
+
+fn refuse_for_status_of_item(item: &ItemAtDesk, book: &Rulebook) -> Result<(), Refusal> {
+    let words = match item.status.as_str() {
+        "Checked out" => "Item is already checked out".to_owned(),
+        "Missing" | "Declared lost" => format!(
+            "{} ({}) (Barcode: {}) has the item status {}, loan cannot be created",
+            item.title(),
+            item.material_type_name(book),
+            item.barcode(),
+            item.status
+        ),
+        _ => return Ok(()),
+    };
+    Err(Refusal::new(words).with("itemId", item.id.to_string()))
+}
+
+fn requested_by_another(item: &ItemAtDesk, patron: &Patron, sent: &Map<String, Value>) -> Refusal {
+    let words = format!(
+        "{} (Barcode: {}) cannot be checked out to user {} because it has been requested by another patron",
+        item.title(),
+        item.barcode(),
+        patron.said_name()
+    );
+    with_text(Refusal::new(words), "userId", sent)
+}
+
+/// When a loan is due that somebody else's recall shortens from its first day; `None` where it stays as it was sent.
+fn recalled_due_date(
+    sent: &Map<String, Value>,
+    patron: &Patron,
+    terms: &LoanTerms,
+    book: &Rulebook,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Failure> {
+    let moment = |key: &str| time::parse(text_at(sent, key));
+    let (Some(loan_date), Some(due_date)) = (moment("loanDate"), moment("dueDate")) else { return Ok(None) };
+    let desk = Uuid::parse_str(text_at(sent, "checkoutServicePointId")).unwrap_or_default();
+    let circumstances = Circumstances {
+        now,
+        zone: &book.zone,
+        calendar: &book.calendar(desk),
+        patron_expires: patron.expires(),
+    };
+    let already_recalled = sent.get("dueDateChangedByRecall") == Some(&Value::Bool(true));
+    let loan = RecalledLoan { loan_date, due_date, already_recalled };
+    let moved = due_date::due_date_after_recall(terms, &loan, RecallMoment::AtCheckOut, &circumstances)
+        .map_err(Failure::Refused)?;
+    Ok(moved.map(|moved| moved.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::*;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_out_lost_or_missing_is_not_lent() {
+        let refused = |status: &str| {
+            let sent = loan("Open", json!({}));
+            let refused = decide_new(&item(status), &sent, &library(), now());
+            refused.expect_err("refused").to_string()
+        };
+        assert_eq!(refused("Checked out"), "refused: Item is already checked out");
+        assert!(refused("Missing").ends_with("has the item status Missing, loan cannot be created"));
+        assert_eq!(refused("Available"), "refused: user is not found");
+    }
+}

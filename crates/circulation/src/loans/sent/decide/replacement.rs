@@ -1,0 +1,182 @@
+//! A loan that takes the place of a stored one: with it the item may come back.
+
+use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks};
+use crate::check_in::{self, MovedRequest, TakenIn};
+use crate::desk::{ItemAtDesk, QueuedRequest, queue};
+use crate::loans::change::{KEEPS_DUE_DATE, has_open_recall};
+use crate::loans::find::text_at;
+use crate::loans::sent::facts::Facts;
+use crate::loans::store;
+use crate::rulebook::Rulebook;
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Refusals of a replaced loan, the first one found, or the loan as it will be stored.
+pub fn decide_replacement(
+    facts: &Facts,
+    sent: &Map<String, Value>,
+    existing: &Map<String, Value>,
+    book: &Rulebook,
+    by: Option<Uuid>,
+    now: Timestamp,
+) -> Result<Decision, Failure> {
+    refuse_for_status_and_desks(sent, book)?;
+    let is_closed = text_at(sent, "status/name") == "Closed";
+    if is_closed && text_at(sent, "checkinServicePointId").is_empty() {
+        return Err(Refusal::new("A Closed loan must have a Checkin Service Point")
+            .with_null("checkinServicePointId")
+            .into());
+    }
+    let item = known_item(facts, sent)?;
+    let due = |loan: &Map<String, Value>| time::parse(text_at(loan, "dueDate")).map(|at| at.as_millisecond());
+    let due_date_changes = due(existing) != due(sent);
+    if due_date_changes && KEEPS_DUE_DATE.contains(&item.status.as_str()) {
+        return Err(Refusal::new(format!("item is {}", item.status))
+            .with("itemId", item.id.to_string())
+            .into());
+    }
+    refuse_for_proxy(facts, sent, now)?;
+
+    let mut loan = store::stored(sent);
+    if due_date_changes
+        && loan.get("dueDateChangedByRecall") == Some(&Value::Bool(true))
+        && !has_open_recall(&facts.queue)
+    {
+        loan.insert("dueDateChangedByRecall".into(), false.into());
+    }
+    let request = is_closed.then(|| queue::first_fulfillable(&facts.queue, item, book)).flatten();
+    let moved = request.map(|request| moved_on(request, facts, item, sent, by, now, book)).transpose()?;
+    let becomes = match (is_closed, request) {
+        (true, Some(request)) if request.wants_delivery() => "Awaiting delivery",
+        // FOLIO quirk: also where the request waits at another service point.
+        (true, Some(_)) => "Awaiting pickup",
+        (true, None) => "Available",
+        (false, _) if item.status == "Declared lost" => "Declared lost",
+        (false, _) => "Checked out",
+    };
+    loan.insert("itemStatus".into(), becomes.into());
+    keep(&mut loan, existing);
+    Ok(Decision {
+        loan,
+        item_id: item.id,
+        item_status: (becomes != item.status).then_some(becomes),
+        fills: None,
+        moves_up: Default::default(),
+        moved,
+    })
+}
+
+/// The request that the item fulfills now that it is back.
+fn moved_on(
+    request: &QueuedRequest,
+    facts: &Facts,
+    item: &ItemAtDesk,
+    sent: &Map<String, Value>,
+    by: Option<Uuid>,
+    now: Timestamp,
+    book: &Rulebook,
+) -> Result<MovedRequest, Refusal> {
+    let service_point = Uuid::parse_str(text_at(sent, "checkinServicePointId")).unwrap_or_default();
+    let taken_in = TakenIn { service_point, by, now };
+    let status = if request.wants_delivery() {
+        "Open - Awaiting delivery"
+    } else if request.pickup_service_point() == Some(service_point) {
+        "Open - Awaiting pickup"
+    } else {
+        "Open - In transit"
+    };
+    check_in::moved(request, &facts.queue, item, status, &taken_in, book)
+}
+
+/// What clients may leave out without taking it away, and what they cannot change.
+fn keep(loan: &mut Map<String, Value>, existing: &Map<String, Value>) {
+    for kept in ["patronGroupIdAtCheckout", "isDcb"] {
+        if !loan.contains_key(kept)
+            && let Some(value) = existing.get(kept)
+        {
+            loan.insert(kept.into(), value.clone());
+        }
+    }
+    if let Some(metadata) = existing.get("metadata") {
+        loan.insert("metadata".into(), metadata.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::*;
+    use super::*;
+    use serde_json::json;
+
+    fn replaced(facts: &Facts, sent: Map<String, Value>) -> Result<Decision, String> {
+        let existing = loan("Open", json!({"isDcb": false, "metadata": {"createdDate": "then"}}));
+        decide_replacement(facts, &sent, &existing, &library(), None, now())
+            .map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_loan_that_is_closed_brings_its_item_back() {
+        let closed = loan("Closed", json!({"checkinServicePointId": DESK, "borrower": {}}));
+        let decision = replaced(&item("Checked out"), closed).expect("allowed");
+        assert_eq!(decision.item_status, Some("Available"));
+        assert_eq!(decision.loan["itemStatus"], "Available");
+        assert_eq!(decision.loan["isDcb"], false);
+        assert!(!decision.loan.contains_key("borrower"));
+    }
+
+    #[test]
+    fn an_item_that_somebody_waits_for_goes_to_the_hold_shelf() {
+        let request =
+            object(json!({"id": READER, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
+            "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf", "position": 1}));
+        let waiting = QueuedRequest { id: READER, document: request, requester: None, queue: None };
+        let facts = Facts { queue: vec![waiting], ..item("Checked out") };
+        let closed = loan("Closed", json!({"checkinServicePointId": DESK}));
+        let decision = replaced(&facts, closed).expect("allowed");
+        assert_eq!(decision.item_status, Some("Awaiting pickup"));
+        let moved = decision.moved.expect("a request moves on");
+        assert_eq!(moved.change.document()["status"], "Open - In transit");
+    }
+
+    #[test]
+    fn an_open_loan_keeps_its_item_lent() {
+        assert_eq!(
+            replaced(&item("Checked out"), loan("Open", json!({}))).expect("allowed").item_status,
+            None
+        );
+        let lost = replaced(&item("Declared lost"), loan("Open", json!({}))).expect("allowed");
+        assert_eq!(lost.item_status, None);
+        assert_eq!(lost.loan["itemStatus"], "Declared lost");
+    }
+
+    #[test]
+    fn the_first_thing_wrong_with_a_loan_is_told() {
+        let other = Uuid::from_u128(9).to_string();
+        let table = [
+            (item("Available"), loan("Lent", json!({})), "Loan status must be \"Open\" or \"Closed\""),
+            (item("Available"), loan("Open", json!({"userId": null})), "Open loan must have a user ID"),
+            (
+                item("Available"),
+                loan("Open", json!({"checkinServicePointId": other})),
+                "Check In Service Point does not exist",
+            ),
+            (item("Available"), loan("Closed", json!({})), "A Closed loan must have a Checkin Service Point"),
+            (
+                Facts::default(),
+                loan("Open", json!({})),
+                "No item with ID 00000000-0000-0000-0000-000000000004 could be found",
+            ),
+            (
+                item("Claimed returned"),
+                loan("Open", json!({"dueDate": "2024-06-01T10:00:00Z"})),
+                "item is Claimed returned",
+            ),
+            (item("Available"), loan("Open", json!({"proxyUserId": other})), "proxyUserId is not valid"),
+        ];
+        for (facts, sent, expected) in table {
+            assert_eq!(replaced(&facts, sent).expect_err("refused"), format!("refused: {expected}"));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What is known about a loan that a client sends whole, in one flight.
+
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::loans::find::{self, LoanAtDesk, id_bind, text_at};
+use crate::rulebook::Rulebook;
+use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_records::Failure;
+use serde_json::{Map, Value};
+use std::sync::{Arc, LazyLock};
+use uuid::Uuid;
+
+/// What stands in the library beside the loan that was sent.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The loan as stored until now.
+    pub existing: Option<Map<String, Value>>,
+    pub item: Option<ItemAtDesk>,
+    pub patron: Option<Patron>,
+    pub proxy_relations: Vec<Value>,
+    pub queue: Vec<QueuedRequest>,
+    pub amount_remaining: f64,
+}
+
+/// Locks patron, queue, item and loan, and reads what the decision wants to know.
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    id: Uuid,
+    sent: &Map<String, Value>,
+) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+    let [user, item, proxy] = ["userId", "itemId", "proxyUserId"].map(|key| id_bind(text_at(sent, key)));
+    // Where a queue is found, the facts are gathered again with the queue held.
+    let mut held = None;
+    loop {
+        let (tx, facts, book) =
+            gather_holding(tenant, id, held, [user.clone(), item.clone(), proxy.clone()]).await?;
+        if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
+            let queue = queue::id_of(book.title_level_requests.enabled(), item.instance_id, Some(item.id));
+            if queue != held {
+                held = queue;
+                continue;
+            }
+        }
+        return Ok((tx, facts, book));
+    }
+}
+
+async fn gather_holding(
+    tenant: &Arc<Tenant>,
+    id: Uuid,
+    held: Option<Uuid>,
+    [user, item, proxy]: [Bind; 3],
+) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| [false, true].map(statement));
+    let (tx, landed, step, book) = find::gather(tenant, |book| {
+        let mut flight = Flight::new();
+        flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![user.clone()]);
+        if let Some(queue) = held {
+            queue::hold(&mut flight, queue);
+        }
+        flight.add("SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE", vec![item.clone()]);
+        flight.add(find::LOCK_LOAN, vec![id.into()]);
+        let way = usize::from(book.title_level_requests.enabled());
+        let binds = vec![id.into(), user.clone(), item.clone(), proxy.clone()];
+        let facts = flight.add(WAYS[way].as_str(), binds);
+        (flight, facts)
+    })
+    .await?;
+    let row = landed.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
+    let existing = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
+        Some(Value::Object(document)) => Some(document),
+        _ => None,
+    };
+    let facts = Facts {
+        existing,
+        patron: Patron::at(row, 2)?,
+        proxy_relations: Json::elements(row.get(3)),
+        queue: queue::read(row.get(4))?,
+        amount_remaining: row.get(5),
+        item: ItemAtDesk::read(row, 6)?,
+    };
+    Ok((tx, facts, book))
+}
+
+fn statement(title_level: bool) -> String {
+    format!(
+        "SELECT (SELECT value FROM stamp WHERE id = 1), existing.doc, patron.doc,
+             (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $2 AND p.proxy_user_id = $4),
+             {queue},
+             coalesce((SELECT sum((a.doc->>'remaining')::numeric) FROM accounts a
+               WHERE a.loan_id = $1 AND a.doc->'status'->>'name' = 'Open'), 0)::float8,
+             {columns}
+         FROM (SELECT 1) one
+         LEFT JOIN loan existing ON existing.id = $1
+         LEFT JOIN users patron ON patron.id = $2
+         LEFT JOIN ({tables}) ON item.id = $3",
+        queue = queue::sql(title_level),
+        columns = item::COLUMNS,
+        tables = item::TABLES,
+    )
+}
+
+impl Facts {
+    /// The loan as it will be shown after the decision.
+    pub fn beside(&self, id: Uuid) -> LoanAtDesk {
+        LoanAtDesk {
+            id,
+            document: Map::new(),
+            item: self.item.clone(),
+            patron: self.patron.clone(),
+            amount_remaining: self.amount_remaining,
+            queue: Vec::new(),
+        }
+    }
+}
