@@ -7,7 +7,7 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::following;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Bind, Flight};
+use carrel_platform::{Bind, Event, Flight, event};
 use carrel_records::{Failure, RecordType, Refusal};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -248,14 +248,8 @@ pub fn announce(
     let (mut keys, mut payloads) = (Vec::new(), Vec::new());
     for Happening { id, old, new } in happenings {
         keys.push(id.to_string());
-        payloads.push(match (old, new) {
-            (None, Some(new)) => format!("{{\"type\":\"CREATE\",\"tenant\":\"{tenant}\",\"new\":{new}}}"),
-            (Some(old), Some(new)) => {
-                format!("{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"old\":{old},\"new\":{new}}}")
-            }
-            (Some(old), None) => format!("{{\"type\":\"DELETE\",\"tenant\":\"{tenant}\",\"old\":{old}}}"),
-            (None, None) => format!("{{\"type\":\"DELETE_ALL\",\"tenant\":\"{tenant}\"}}"),
-        });
+        let [old, new] = [&old, &new].map(|document| document.as_ref().map(|text| text as event::Document));
+        payloads.push(Event::between(tenant, old, new).to_string());
     }
     if keys.is_empty() {
         return;

@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod database;
+pub mod event;
 pub mod http;
 pub mod jobs;
 pub mod kept;
@@ -19,6 +20,7 @@ pub mod token;
 pub mod wing;
 
 pub use database::{Bind, Connection, Flight, Json, RowChange, Tx};
+pub use event::Event;
 pub use http::{Answer, Call, Handler, Router};
 pub use tenant::{Library, Tenant};
 pub use wing::Wing;

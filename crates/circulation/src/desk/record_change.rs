@@ -1,7 +1,7 @@
 //! A change of a stored record, told by its fields: what the change does not name stays as it is stored, also
 //! where somebody else has changed it meanwhile.
 
-use carrel_platform::{Bind, Flight, RowChange, outbox};
+use carrel_platform::{Bind, Event, Flight, RowChange, outbox};
 use carrel_records::metadata;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -78,7 +78,7 @@ impl RecordChange {
     /// Adds the event.
     pub fn announce(&self, flight: &mut Flight, topic: &'static str, tenant: &str, now: Timestamp) {
         let [old, new] = [&self.old, &self.new].map(|record| json!(record).to_string());
-        let event = format!("{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"old\":{old},\"new\":{new}}}");
+        let event = Event::updated(tenant, &old, &new).to_string();
         outbox::announce_text(flight, topic, self.id.to_string(), event, now);
     }
 }

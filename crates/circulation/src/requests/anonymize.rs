@@ -5,8 +5,8 @@
 use super::words::{self, is_closed};
 use crate::records::requests::REQUEST;
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Answer, Bind, Call, Flight, Router, outbox};
-use carrel_records::{Failure, Refusal, time};
+use carrel_platform::{Answer, Bind, Call, Event, Flight, Router, outbox};
+use carrel_records::{Failure, Refusal, metadata};
 use serde_json::{Map, Value, json};
 
 pub fn connect(router: &mut Router) {
@@ -43,17 +43,20 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
                 after.insert(key.into(), Value::Null);
             }
         }
-        if let Some(Value::Object(metadata)) = after.get_mut("metadata") {
-            metadata.insert("updatedDate".into(), time::format(call.now).into());
+        if let Some(metadata) = after.get_mut("metadata") {
+            metadata::change(metadata, None, call.now);
         }
         let text = Value::Object(after).to_string();
         let mut flight = Flight::new();
         flight.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
-        let payload = format!(
-            "{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"cause\":\"anonymization\",\"old\":{},\"new\":{text}}}",
-            tenant.id, stored.0
+        let event = Event::updated(&tenant.id, &stored.0, &text).because("anonymization");
+        outbox::announce_text(
+            &mut flight,
+            "circulation.request",
+            id.to_string(),
+            event.to_string(),
+            call.now,
         );
-        outbox::announce_text(&mut flight, "circulation.request", id.to_string(), payload, call.now);
         tx.fly_and_commit(flight).await?;
     }
     Ok(Answer::json_bytes(carrel_platform::http::pretty(&json!({"requestId": sent, "anonymized": true}))))

@@ -7,7 +7,7 @@ use crate::records::requests::REQUEST;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Bind, Flight, Tenant, outbox};
+use carrel_platform::{Bind, Event, Flight, Tenant, outbox};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -51,9 +51,8 @@ pub fn write(
         "UPDATE request SET doc = $2, queue_id = coalesce($3, queue_id) WHERE id = $1",
         vec![id.into(), Bind::Json(text.clone()), queue.into()],
     );
-    let payload =
-        format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{before},\"new\":{text}}}", tenant.id);
-    outbox::announce_text(flight, "circulation.request", id.to_string(), payload, now);
+    let event = Event::updated(&tenant.id, &before, &text);
+    outbox::announce_text(flight, "circulation.request", id.to_string(), event.to_string(), now);
     if let Some((queue, moves)) = left {
         crate::desk::queue::renumber(flight, Some(queue), &moves);
     }

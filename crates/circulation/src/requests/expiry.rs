@@ -12,8 +12,8 @@ use super::words::{self, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
 use crate::desk::queue;
 use crate::rulebook::Rulebook;
 use carrel_platform::jobs::Job;
-use carrel_platform::{Answer, Bind, Flight, Json, Router, Tenant, outbox};
-use carrel_records::{Failure, time};
+use carrel_platform::{Answer, Bind, Event, Flight, Json, Router, Tenant, outbox};
+use carrel_records::{Failure, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -140,11 +140,9 @@ async fn expire_in(
         vec![ids.into(), Bind::Jsons(texts.clone())],
     );
     for (closing, text) in closings.iter().zip(&texts) {
-        let payload = format!(
-            "{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"cause\":\"expiration\",\"old\":{},\"new\":{text}}}",
-            tenant.id, closing.before.0
-        );
-        outbox::announce_text(&mut flight, "circulation.request", closing.id.to_string(), payload, now);
+        let event = Event::updated(&tenant.id, &closing.before.0, text).because("expiration");
+        let (id, event) = (closing.id.to_string(), event.to_string());
+        outbox::announce_text(&mut flight, "circulation.request", id, event, now);
     }
     if let Place::Queue(queue) = place {
         queue::renumber(&mut flight, Some(queue), &moves);
@@ -173,8 +171,8 @@ fn closed(stored: &Map<String, Value>, now: Timestamp) -> Map<String, Value> {
     after.insert("status".into(), if on_the_shelf { PICKUP_EXPIRED } else { UNFILLED }.into());
     after.remove("position");
     note_end_of_pickup(stored, &mut after, now);
-    if let Some(Value::Object(metadata)) = after.get_mut("metadata") {
-        metadata.insert("updatedDate".into(), time::format(now).into());
+    if let Some(metadata) = after.get_mut("metadata") {
+        metadata::change(metadata, None, now);
     }
     after
 }

@@ -11,7 +11,7 @@ use crate::desk::queue;
 use crate::records::requests::REQUEST;
 use crate::rulebook::Rulebook;
 use carrel_platform::record_store::{routes, write as records};
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Event, Flight, Json, Router, outbox};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -122,13 +122,12 @@ async fn write(
             }
         };
         let text = Value::Object(ready.document.clone()).to_string();
-        let payload = match old {
-            None => format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{text}}}", tenant.id),
-            Some(old) => {
-                format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{old},\"new\":{text}}}", tenant.id)
-            }
+        let event = match &old {
+            None => Event::created(&tenant.id, &text),
+            Some(old) => Event::updated(&tenant.id, old, &text),
         };
-        outbox::announce_text(&mut flight, "circulation.request", ready.id.to_string(), payload, call.now);
+        let (id, event) = (ready.id.to_string(), event.to_string());
+        outbox::announce_text(&mut flight, "circulation.request", id, event, call.now);
         ids.push(ready.id);
         of_queues.push(queue_of(&ready.document).map(|queue| queue.to_string()).unwrap_or_default());
         texts.push(text);

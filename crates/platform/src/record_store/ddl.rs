@@ -14,6 +14,7 @@ pub struct Part {
     pub make: String,
 }
 
+/// What a part of a tenant's schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
     Table,

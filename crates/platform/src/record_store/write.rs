@@ -2,6 +2,7 @@
 //! announced and stamped in the same transaction.
 
 use crate::database::{Bind, Flight, Json, Tx};
+use crate::event::Event;
 use crate::http::Caller;
 use crate::outbox;
 use crate::record_store::{following, read, shape_of};
@@ -112,8 +113,8 @@ pub fn insert(flight: &mut Flight, tenant: &str, record: &'static RecordType, re
         insert_text(flight, record, ready.id, text.clone());
     }
     if let Some(topic) = record.events {
-        let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{tenant}\",\"new\":{text}}}");
-        outbox::announce_text(flight, topic, ready.id.to_string(), payload, now);
+        let event = Event::created(tenant, &text);
+        outbox::announce_text(flight, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -144,9 +145,8 @@ pub fn update(
     );
     following::tell(flight, record.table, tenant, std::iter::once((ready.id, stored, &ready.document)));
     if let Some(topic) = record.events {
-        let payload =
-            format!("{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"old\":{stored},\"new\":{text}}}");
-        outbox::announce_text(flight, topic, ready.id.to_string(), payload, now);
+        let event = Event::updated(tenant, stored, &text);
+        outbox::announce_text(flight, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -243,8 +243,8 @@ pub fn announce_delete(
     now: Timestamp,
 ) {
     if let Some(topic) = record.events {
-        let payload = format!("{{\"type\":\"DELETE\",\"tenant\":\"{tenant}\",\"old\":{}}}", stored.0);
-        outbox::announce_text(flight, topic, id.to_string(), payload, now);
+        let event = Event::deleted(tenant, &stored.0);
+        outbox::announce_text(flight, topic, id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -275,8 +275,8 @@ pub async fn delete_matching(
     if let Some(topic) = record.events {
         for row in &rows {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
-            let payload = format!("{{\"type\":\"DELETE\",\"tenant\":\"{tenant}\",\"old\":{}}}", stored.0);
-            outbox::announce_text(&mut flight, topic, id.to_string(), payload, now);
+            let event = Event::deleted(tenant, &stored.0);
+            outbox::announce_text(&mut flight, topic, id.to_string(), event.to_string(), now);
         }
     }
     if record.shapes_decisions {

@@ -4,7 +4,7 @@ use super::{Asking, Placed};
 use crate::records::requests::REQUEST;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Bind, Flight, Tenant, Tx, outbox};
+use carrel_platform::{Bind, Event, Flight, Tenant, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -24,8 +24,8 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking
         if asking.caller.lenient { INSERT_OR_REPLACE } else { INSERT },
         vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
     );
-    let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{text}}}", tenant.id);
-    outbox::announce_text(&mut flight, "circulation.request", ready.id.to_string(), payload, asking.now);
+    let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());
+    outbox::announce_text(&mut flight, "circulation.request", id, event, asking.now);
     change_status(&mut flight, placed.item.as_ref().map(|item| item.id), placed.item_becomes, asking.now);
     if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
         change_loan(&mut flight, tenant, loan.id, &loan.document, after, asking.now);
@@ -80,7 +80,6 @@ pub fn change_loan(
     let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
     flight.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
     crate::loans::history::write(flight, "U", &after, now);
-    let payload =
-        format!("{{\"type\":\"UPDATE\",\"tenant\":\"{}\",\"old\":{before},\"new\":{after}}}", tenant.id);
-    outbox::announce_text(flight, "circulation.loan", id.to_string(), payload, now);
+    let event = Event::updated(&tenant.id, &before, &after);
+    outbox::announce_text(flight, "circulation.loan", id.to_string(), event.to_string(), now);
 }

@@ -1,0 +1,78 @@
+//! What an event says of a record, in FOLIO's form: `{"type": …, "tenant": …, "old": …, "new": …}`.
+
+use std::fmt::{Display, Formatter, Result};
+
+/// JSON, as text or as a value.
+pub type Document<'a> = &'a (dyn Display + Sync);
+
+/// A record as it was and as it is, in JSON; which of the two there are says what happened to it.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    tenant: &'a str,
+    cause: Option<&'a str>,
+    old: Option<Document<'a>>,
+    new: Option<Document<'a>>,
+}
+
+impl<'a> Event<'a> {
+    pub fn created(tenant: &'a str, new: Document<'a>) -> Event<'a> {
+        Event::between(tenant, None, Some(new))
+    }
+
+    pub fn updated(tenant: &'a str, old: Document<'a>, new: Document<'a>) -> Event<'a> {
+        Event::between(tenant, Some(old), Some(new))
+    }
+
+    pub fn deleted(tenant: &'a str, old: Document<'a>) -> Event<'a> {
+        Event::between(tenant, Some(old), None)
+    }
+
+    /// Neither before nor after means all records of the type, which are gone.
+    pub fn between(tenant: &'a str, old: Option<Document<'a>>, new: Option<Document<'a>>) -> Event<'a> {
+        Event { tenant, cause: None, old, new }
+    }
+
+    /// Names what made it happen, for those who read events beside the records.
+    pub fn because(self, cause: &'a str) -> Event<'a> {
+        Event { cause: Some(cause), ..self }
+    }
+}
+
+impl Display for Event<'_> {
+    fn fmt(&self, to: &mut Formatter<'_>) -> Result {
+        let kind = match (self.old, self.new) {
+            (None, Some(_)) => "CREATE",
+            (Some(_), Some(_)) => "UPDATE",
+            (Some(_), None) => "DELETE",
+            (None, None) => "DELETE_ALL",
+        };
+        write!(to, "{{\"type\":\"{kind}\",\"tenant\":\"{}\"", self.tenant)?;
+        if let Some(cause) = self.cause {
+            write!(to, ",\"cause\":\"{cause}\"")?;
+        }
+        if let Some(old) = self.old {
+            write!(to, ",\"old\":{old}")?;
+        }
+        if let Some(new) = self.new {
+            write!(to, ",\"new\":{new}")?;
+        }
+        to.write_str("}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_follows_from_what_there_was_and_is() {
+        let (old, new) = (r#"{"a":1}"#, r#"{"a":2}"#);
+        assert_eq!(Event::created("t", &new).to_string(), r#"{"type":"CREATE","tenant":"t","new":{"a":2}}"#);
+        assert_eq!(
+            Event::updated("t", &old, &new).because("age").to_string(),
+            r#"{"type":"UPDATE","tenant":"t","cause":"age","old":{"a":1},"new":{"a":2}}"#
+        );
+        assert_eq!(Event::deleted("t", &old).to_string(), r#"{"type":"DELETE","tenant":"t","old":{"a":1}}"#);
+        assert_eq!(Event::between("t", None, None).to_string(), r#"{"type":"DELETE_ALL","tenant":"t"}"#);
+    }
+}
