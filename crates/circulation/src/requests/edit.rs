@@ -11,7 +11,7 @@ use super::form::{
 use super::hold::{Held, Named, Wanted, hold};
 use super::place::{Asking, Order, place};
 use super::queue::left_by;
-use super::snapshot::{self, Around};
+use super::snapshot;
 use super::words::{self, CANCELLED, Kind, is_closed};
 use crate::check_out::is_valid_relation;
 use crate::rulebook::Rulebook;
@@ -69,33 +69,14 @@ pub fn decide(
     refuse_missing(&document)?;
     refuse_proxy(held, &document, now)?;
     refuse_pickup(&document, book)?;
-    let comments = |document: &Map<String, Value>| document.get("patronComments").cloned();
-    if comments(&document) != comments(&held.stored) {
-        let refusal = Refusal::new("Patron comments are not allowed to change");
-        return Err(match words::text(&held.stored, "patronComments") {
-            Some(comments) => refusal.with("existingPatronComments", comments),
-            None => refusal.with_null("existingPatronComments"),
-        }
-        .into());
-    }
-    if words::text(&held.stored, "status").is_some_and(is_closed) {
-        return Err(Refusal::new("The Request has already been closed")
-            .with("id", id.to_string())
-            .code("REQUEST_ALREADY_CLOSED")
-            .into());
-    }
+    refuse_other_comments(held, &document)?;
+    held.refuse_if_closed(id)?;
 
     without_related(&mut document);
     document.insert("status".into(), status.into());
     expiration_at_end_of_day(&mut document, &book.zone);
     let target = held.item(words::id(&document, "itemId"));
-    let around = Around {
-        item: target.map(|target| &target.item),
-        title: held.title.as_ref(),
-        requester: held.requester.as_ref(),
-        proxy: held.proxy.as_ref(),
-    };
-    snapshot::write(&mut document, &around, book);
+    snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), book);
     // The queue decides on positions, not the client.
     document.remove("position");
     let moves = if is_closed(status) {
@@ -145,6 +126,18 @@ fn refuse_missing(document: &Map<String, Value>) -> Result<(), Refusal> {
         return Err(Refusal::new("Cannot create a request with no requestDate").with_null("requestDate"));
     }
     Ok(())
+}
+
+/// What a patron has said is not for staff to change.
+fn refuse_other_comments(held: &Held, document: &Map<String, Value>) -> Result<(), Refusal> {
+    if document.get("patronComments") == held.stored.get("patronComments") {
+        return Ok(());
+    }
+    let refusal = Refusal::new("Patron comments are not allowed to change");
+    Err(match words::text(&held.stored, "patronComments") {
+        Some(comments) => refusal.with("existingPatronComments", comments),
+        None => refusal.with_null("existingPatronComments"),
+    })
 }
 
 fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {

@@ -3,13 +3,14 @@
 
 use super::place::facts::{CANDIDATES, Candidate, candidate};
 use super::queue::Waiting;
-use super::words::{self, Kind};
+use super::snapshot::Around;
+use super::words::{self, Kind, is_closed};
 use crate::desk::item::{TITLE, Title};
-use crate::desk::{Patron, queue};
+use crate::desk::{ItemAtDesk, Patron, queue};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
-use carrel_records::Failure;
+use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio_postgres::Row;
@@ -25,6 +26,7 @@ pub struct Wanted {
     pub named: Option<Named>,
 }
 
+/// The records that a new version names.
 #[derive(Debug, Clone, Default)]
 pub struct Named {
     pub instance: Option<Uuid>,
@@ -47,6 +49,7 @@ pub struct Held {
 }
 
 impl Held {
+    /// The copy with the id, where stored request or wish name it.
     pub fn item(&self, id: Option<Uuid>) -> Option<&Candidate> {
         self.items.iter().find(|candidate| Some(candidate.item.id) == id)
     }
@@ -58,8 +61,27 @@ impl Held {
             self.stored_item(),
         )
     }
+    /// The item that the stored request names.
     pub fn stored_item(&self) -> Option<Uuid> {
         words::id(&self.stored, "itemId")
+    }
+    /// What a new version keeps of the records around it.
+    pub fn around<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Around<'a> {
+        Around {
+            item,
+            title: self.title.as_ref(),
+            requester: self.requester.as_ref(),
+            proxy: self.proxy.as_ref(),
+        }
+    }
+    /// What is closed stays closed.
+    pub fn refuse_if_closed(&self, id: Uuid) -> Result<(), Refusal> {
+        if !words::text(&self.stored, "status").is_some_and(is_closed) {
+            return Ok(());
+        }
+        Err(Refusal::new("The Request has already been closed")
+            .with("id", id.to_string())
+            .code("REQUEST_ALREADY_CLOSED"))
     }
 }
 

@@ -12,10 +12,10 @@ use super::place::facts::{Candidate, OpenLoan};
 use super::place::requester::refuse_unknown_requester;
 use super::place::suits::{refusal_of_kind, refusal_of_own_loan, refuse_kind_by_policy};
 use super::policy::RequestPolicy;
-use super::queue::{last, left_by, to_the_end};
+use super::queue::{Moves, last, left_by, to_the_end};
 use super::read;
-use super::snapshot::{self, Around};
-use super::words::{self, AWAITING_DELIVERY, Kind, is_closed};
+use super::snapshot;
+use super::words::{self, AWAITING_DELIVERY, Kind};
 use crate::rulebook::Rulebook;
 use carrel_platform::{Flight, Router};
 use carrel_records::{Failure, Refusal};
@@ -56,39 +56,15 @@ pub fn connect(router: &mut Router) {
     });
 }
 
+/// The first refusal, or the request at its destination with what follows there and where it was.
 fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) -> Result<Moved, Failure> {
     let titles = book.title_level_requests.enabled();
     let mut document = held.stored.clone();
-    let is_title_level = words::text(&document, "requestLevel") == Some("Title");
-    let mut kind = words::text(&document, "requestType").and_then(Kind::named);
-    let was_hold = kind == Some(Kind::Hold);
-    if let Some(wished) = &wish.request_type {
-        kind = Kind::named(wished);
-    }
-    if words::text(&document, "status").is_some_and(is_closed) {
-        return Err(Refusal::new("The Request has already been closed")
-            .with("id", id.to_string())
-            .code("REQUEST_ALREADY_CLOSED")
-            .into());
-    }
-    let of_request = |text: &str| Refusal::new(text).with("requestId", id.to_string());
-    if !titles && is_title_level {
-        return Err(of_request("Can not process TLR - TLR feature is disabled").into());
-    }
-    if is_title_level && (was_hold || kind == Some(Kind::Hold)) {
-        return Err(of_request("Not allowed to move from/to Hold TLR").into());
-    }
-    let destination = held.item(Some(wish.destination_item_id));
-    let instance = destination.and_then(|destination| destination.item.instance_id);
-    let Some(destination) = destination.filter(|_| instance == words::id(&document, "instanceId")) else {
-        let refusal = Refusal::new("Request can only be moved to an item with the same instance ID")
-            .with("itemId", wish.destination_item_id.to_string());
-        return Err(match instance {
-            Some(instance) => refusal.with("instanceId", instance.to_string()),
-            None => refusal.with_null("instanceId"),
-        }
-        .into());
-    };
+    let wished = wish.request_type.as_deref();
+    let mut kind = wished.or(words::text(&document, "requestType")).and_then(Kind::named);
+    held.refuse_if_closed(id)?;
+    refuse_title_level(&document, id, kind, titles)?;
+    let destination = destination(held, wish)?;
     document.insert("itemId".into(), destination.item.id.to_string().into());
     if let Some(holdings) = destination.item.holdings_id {
         document.insert("holdingsRecordId".into(), holdings.to_string().into());
@@ -99,38 +75,10 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
     document.insert("requestType".into(), kind.map_or("", Kind::text).into());
     refuse(held, &document, id, destination, kind, book)?;
 
-    let around = Around {
-        item: Some(&destination.item),
-        title: held.title.as_ref(),
-        requester: held.requester.as_ref(),
-        proxy: held.proxy.as_ref(),
-    };
-    snapshot::write(&mut document, &around, book);
+    snapshot::write(&mut document, &held.around(Some(&destination.item)), book);
     document.remove("position");
     let source = held.stored_item().filter(|source| *source != destination.item.id);
-    let mut moves_behind = Vec::new();
-    let moves = if titles || source.is_none() {
-        // All of them, as the request's own position is written with the others.
-        let mut moves = to_the_end(&held.queue, id);
-        if !moves.iter().any(|(moved, _)| *moved == id) {
-            moves.push((id, held.queue.len() as i64));
-        }
-        moves
-    } else {
-        moves_behind = left_by(&held.queue, id);
-        vec![(id, last(&held.other_queue))]
-    };
-    let mut items = Vec::new();
-    if let Some(becomes) = status_after(kind, &destination.item.status, true) {
-        items.push((destination.item.id, becomes));
-    }
-    if let Some(source) = held.item(source) {
-        let requested =
-            held.queue.iter().any(|other| other.id != id && other.item_id == Some(source.item.id));
-        if let Some(becomes) = status_after(None, &source.item.status, requested) {
-            items.push((source.item.id, becomes));
-        }
-    }
+    let (moves, moves_behind) = moves(held, id, titles || source.is_none());
     let recalled = match &destination.loan {
         Some(loan) if kind == Some(Kind::Recall) => {
             recall(loan, &destination.item, asking, book)?.map(|after| (loan.clone(), after))
@@ -144,9 +92,74 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
         queue: if titles { words::id(&held.stored, "instanceId") } else { Some(destination.item.id) },
         moves,
         left: source.map(|source| (source, moves_behind)),
-        items,
+        items: new_statuses(held, id, kind, destination, held.item(source)),
     };
     Ok(Moved { change, recalled })
+}
+
+/// A request for a title moves only between copies that can be fetched, where titles are asked for.
+fn refuse_title_level(
+    document: &Map<String, Value>,
+    id: Uuid,
+    kind: Option<Kind>,
+    titles: bool,
+) -> Result<(), Refusal> {
+    if words::text(document, "requestLevel") != Some("Title") {
+        return Ok(());
+    }
+    let was = words::text(document, "requestType").and_then(Kind::named);
+    let words = if !titles {
+        "Can not process TLR - TLR feature is disabled"
+    } else if [was, kind].contains(&Some(Kind::Hold)) {
+        "Not allowed to move from/to Hold TLR"
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(words).with("requestId", id.to_string()))
+}
+
+/// The copy to move to, of the same title.
+fn destination<'a>(held: &'a Held, wish: &Wish) -> Result<&'a Candidate, Refusal> {
+    let destination = held.item(Some(wish.destination_item_id));
+    let instance = destination.and_then(|destination| destination.item.instance_id);
+    destination.filter(|_| instance == words::id(&held.stored, "instanceId")).ok_or_else(|| {
+        let refusal = Refusal::new("Request can only be moved to an item with the same instance ID")
+            .with("itemId", wish.destination_item_id.to_string());
+        match instance {
+            Some(instance) => refusal.with("instanceId", instance.to_string()),
+            None => refusal.with_null("instanceId"),
+        }
+    })
+}
+
+/// The positions in the queue that the request goes to, and in the one that it leaves.
+fn moves(held: &Held, id: Uuid, stays_in_its_queue: bool) -> (Moves, Moves) {
+    if !stays_in_its_queue {
+        return (vec![(id, last(&held.other_queue))], left_by(&held.queue, id));
+    }
+    // All of them, as the request's own position is written with the others.
+    let mut moves = to_the_end(&held.queue, id);
+    if !moves.iter().any(|(moved, _)| *moved == id) {
+        moves.push((id, held.queue.len() as i64));
+    }
+    (moves, Vec::new())
+}
+
+/// What becomes of the copy that is asked for now, and of the one that is left behind.
+fn new_statuses(
+    held: &Held,
+    id: Uuid,
+    kind: Option<Kind>,
+    destination: &Candidate,
+    source: Option<&Candidate>,
+) -> Vec<(Uuid, &'static str)> {
+    let asked_for = status_after(kind, &destination.item.status, true);
+    let left = source.and_then(|source| {
+        let requested =
+            held.queue.iter().any(|other| other.id != id && other.item_id == Some(source.item.id));
+        status_after(None, &source.item.status, requested).map(|status| (source.item.id, status))
+    });
+    asked_for.map(|status| (destination.item.id, status)).into_iter().chain(left).collect()
 }
 
 /// The first refusal of the request at its destination.
