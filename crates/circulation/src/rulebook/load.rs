@@ -2,6 +2,7 @@
 
 use super::{CheckOutLock, Features, Rulebook, TitleLevelRequests};
 use crate::calendar::{Calendar, ServicePointHours};
+use crate::loan_policy::LoanPolicy;
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
 use carrel_circulation_rules::Rules;
 use carrel_platform::database::Landed;
@@ -62,35 +63,14 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
         .map_err(|error| Failure::from(error).while_doing("reading the rulebook"))?;
     let stamp: i64 = landed.first(stamp).map_or(0, |row| row.get(0));
 
-    let settings_by_name: HashMap<String, Arc<Value>> = values(&landed, circulation_settings)
-        .into_iter()
-        .filter_map(|setting| {
-            Some((setting.get("name")?.as_str()?.to_owned(), Arc::new(setting.get("value")?.clone())))
-        })
-        .collect();
-    let scoped: HashMap<String, Value> = values(&landed, settings)
-        .into_iter()
-        .filter_map(|entry| Some((entry.get("key")?.as_str()?.to_owned(), entry.get("value")?.clone())))
-        .collect();
-    let older = values(&landed, older);
-    let circulation = |name: &str| settings_by_name.get(name).map(|value| &**value);
-    let title_level = TitleLevelRequests::read(
-        circulation("generalTlr").or_else(|| scoped.get("generalTlr")),
-        circulation("regularTlr").or_else(|| scoped.get("regularTlr")),
-        circulation("TLR").or_else(|| scoped.get("TLR")).or(older_value(&older, "TLR").as_ref()),
-    );
-    let loan_policies: HashMap<Uuid, crate::loan_policy::LoanPolicy> = read(&landed, loan_policies);
-    let text = values(&landed, rules)
-        .first()
-        .and_then(|rules| rules.get("rulesAsText")?.as_str().map(str::to_owned))
-        .unwrap_or_default();
-    let rules = Rules::parse(&text).unwrap_or_else(|error| {
-        // Text written straight into storage is not checked; look-ups then say that the rules are blank.
-        tracing::error!(tenant = tenant.id, "the circulation rules cannot be read: {error}");
-        Rules::parse("").expect("blank rules can be read")
-    });
+    let settings = Settings {
+        own: by_name(values(&landed, circulation_settings), "name"),
+        scoped: by_name(values(&landed, settings), "key"),
+        older: values(&landed, older),
+    };
+    let loan_policies: HashMap<Uuid, LoanPolicy> = read(&landed, loan_policies);
     let book = Rulebook {
-        rules,
+        rules: rules_of(tenant, values(&landed, rules).first()),
         limits_items: loan_policies
             .values()
             .any(|policy| policy.loans_policy.as_ref().is_some_and(|loans| loans.item_limit.is_some())),
@@ -114,15 +94,63 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, Rulebook), Failure> {
         patron_block_conditions: values(&landed, block_conditions).into_iter().map(Arc::new).collect(),
         patron_block_limits: values(&landed, block_limits).into_iter().map(Arc::new).collect(),
         calendars: hours(read(&landed, calendars)),
-        zone: zone(values(&landed, locale).first(), &older),
-        title_level_requests: title_level,
-        check_out_lock: CheckOutLock::read(scoped.get("checkoutLockFeature")),
-        features: Features::read(|name| settings_by_name.get(name).map(|value| &**value)),
-        settings: settings_by_name,
+        zone: zone(values(&landed, locale).first(), &settings),
+        title_level_requests: settings.title_level_requests(),
+        check_out_lock: CheckOutLock::read(settings.scoped.get("checkoutLockFeature").map(|value| &**value)),
+        features: Features::read(|name| settings.own(name)),
+        settings: settings.own,
         open_without_calendar: tenant.lenient,
         given_blocks: given.map(|step| given_blocks(values(&landed, step))).unwrap_or_default(),
     };
     Ok((stamp, book))
+}
+
+/// Settings from the three places that FOLIO has kept them in, newest first.
+struct Settings {
+    own: HashMap<String, Arc<Value>>,
+    scoped: HashMap<String, Arc<Value>>,
+    older: Vec<Value>,
+}
+
+impl Settings {
+    fn own(&self, name: &str) -> Option<&Value> {
+        self.own.get(name).map(|value| &**value)
+    }
+
+    fn own_or_scoped(&self, name: &str) -> Option<&Value> {
+        self.own.get(name).or_else(|| self.scoped.get(name)).map(|value| &**value)
+    }
+
+    fn older(&self, name: &str) -> Option<Value> {
+        let entry = self.older.iter().find(|entry| entry["configName"] == name)?;
+        match entry.get("value")? {
+            Value::String(text) => serde_json::from_str(text).ok(),
+            value => Some(value.clone()),
+        }
+    }
+
+    fn title_level_requests(&self) -> TitleLevelRequests {
+        TitleLevelRequests::read(
+            self.own_or_scoped("generalTlr"),
+            self.own_or_scoped("regularTlr"),
+            self.own_or_scoped("TLR").or(self.older("TLR").as_ref()),
+        )
+    }
+}
+
+fn by_name(entries: Vec<Value>, key: &str) -> HashMap<String, Arc<Value>> {
+    let named =
+        |entry: Value| Some((entry.get(key)?.as_str()?.to_owned(), Arc::new(entry.get("value")?.clone())));
+    entries.into_iter().filter_map(named).collect()
+}
+
+fn rules_of(tenant: &Tenant, stored: Option<&Value>) -> Rules {
+    let text = stored.and_then(|rules| rules.get("rulesAsText")?.as_str()).unwrap_or_default();
+    Rules::parse(text).unwrap_or_else(|error| {
+        // Text written straight into storage is not checked; look-ups then say that the rules are blank.
+        tracing::error!(tenant = tenant.id, "the circulation rules cannot be read: {error}");
+        Rules::parse("").expect("blank rules can be read")
+    })
 }
 
 fn given_blocks(patrons: Vec<Value>) -> HashMap<Uuid, Vec<Block>> {
@@ -163,18 +191,10 @@ fn hours(calendars: HashMap<Uuid, Calendar>) -> HashMap<Uuid, ServicePointHours>
     assigned.into_iter().map(|id| (id, ServicePointHours::of(id, &calendars))).collect()
 }
 
-fn older_value(older: &[Value], name: &str) -> Option<Value> {
-    let entry = older.iter().find(|entry| entry["configName"] == name)?;
-    match entry.get("value")? {
-        Value::String(text) => serde_json::from_str(text).ok(),
-        value => Some(value.clone()),
-    }
-}
-
 /// The tenant's time zone: of its locale, else of the older configuration, else UTC.
-fn zone(locale: Option<&Value>, older: &[Value]) -> TimeZone {
+fn zone(locale: Option<&Value>, settings: &Settings) -> TimeZone {
     let name = locale
         .and_then(|locale| locale.get("timezone")?.as_str().map(str::to_owned))
-        .or_else(|| Some(older_value(older, "localeSettings")?.get("timezone")?.as_str()?.to_owned()));
+        .or_else(|| Some(settings.older("localeSettings")?.get("timezone")?.as_str()?.to_owned()));
     name.and_then(|name| TimeZone::get(&name).ok()).unwrap_or(TimeZone::UTC)
 }
