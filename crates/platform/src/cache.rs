@@ -76,6 +76,7 @@ impl Cache {
         all
     }
 
+    /// Forgets everything: the next one who asks reads anew.
     pub fn clear(&self) {
         self.values.write().expect("no holder of this lock panics").clear();
     }

@@ -68,6 +68,7 @@ pub static PERMISSION_BY_NAME: LazyLock<HashMap<&'static str, &'static Permissio
 /// The set that holds every permission there is; the first administrator of a tenant has it.
 pub const EVERYTHING: &str = "carrel.all";
 
+/// A permission of FOLIO's, with those that it holds.
 #[derive(Debug)]
 pub struct Permission {
     pub module: String,

@@ -40,6 +40,7 @@ pub struct Claims {
     pub jti: Option<Uuid>,
 }
 
+/// What a token is good for.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenKind {

@@ -247,10 +247,6 @@ impl Field {
         self.source = Source::Sql(expression);
         self
     }
-    /// The index is made by the table's hand-written DDL; nothing is generated for it.
-    pub const fn is_indexed(&self) -> bool {
-        !matches!(self.index, Index::None)
-    }
 }
 
 /// Values that may stand only once in a table.

@@ -21,7 +21,7 @@ impl LendingLibrary {
         self.admin().post("/circulation/requests", &request).await
     }
 
-    /// Lets readers ask for titles.
+    /// Lets readers ask for titles by the setting's older name, which is still read.
     pub async fn lets_readers_ask_for_titles(&self) {
         let setting = json!({"id": Uuid::new_v4(), "name": "TLR",
             "value": {"titleLevelRequestsFeatureEnabled": true}});

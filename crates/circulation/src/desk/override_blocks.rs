@@ -16,9 +16,11 @@ pub struct OverrideBlocks {
     pub comment: Option<String>,
 }
 
+/// A block that is overridden by being named.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Empty {}
 
+/// A block whose override names the due date that the policy cannot give.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WithDueDate {
@@ -32,14 +34,19 @@ pub struct Block {
     pub permission: &'static str,
 }
 
+/// A block of the patron, manual or automated.
 pub const PATRON_BLOCK: Block =
     Block { name: "patronBlock", permission: "circulation.override-patron-block.post" };
+/// The loan policy lends no more items of this kind at once.
 pub const ITEM_LIMIT_BLOCK: Block =
     Block { name: "itemLimitBlock", permission: "circulation.override-item-limit-block.post" };
+/// The loan policy does not lend the item.
 pub const ITEM_NOT_LOANABLE_BLOCK: Block =
     Block { name: "itemNotLoanableBlock", permission: "circulation.override-item-not-loanable-block.post" };
+/// The loan may not be renewed, though its new due date is known.
 pub const RENEWAL_BLOCK: Block =
     Block { name: "renewalBlock", permission: "circulation.override-renewal-block.post" };
+/// The loan may not be renewed, and staff must say until when it is all the same.
 pub const RENEWAL_DUE_DATE_REQUIRED_BLOCK: Block =
     Block { name: "renewalDueDateRequiredBlock", permission: "circulation.override-renewal-block.post" };
 

@@ -41,6 +41,7 @@ pub struct Patron {
     pub personal: Personal,
 }
 
+/// Names and addresses of a patron.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Personal {

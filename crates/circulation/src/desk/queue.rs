@@ -61,6 +61,7 @@ pub struct Moves {
 }
 
 impl QueuedRequest {
+    /// Text of the request; empty where there is none.
     pub fn text(&self, key: &str) -> &str {
         self.document.get(key).and_then(Value::as_str).unwrap_or("")
     }
@@ -103,6 +104,7 @@ impl QueuedRequest {
     pub fn waits_on_the_hold_shelf(&self) -> bool {
         self.text("fulfillmentPreference").eq_ignore_ascii_case("Hold Shelf")
     }
+    /// Place in the queue from 1 on; 0 where it has none.
     pub fn position(&self) -> i64 {
         self.document.get("position").and_then(Value::as_i64).unwrap_or(0)
     }

@@ -91,6 +91,7 @@ pub fn charge(account: &Value, thing: Option<&Thing>, currency: &str) -> Value {
     Value::Object(shown)
 }
 
+/// An amount as patrons' clients are told it.
 pub fn money(amount: f64, currency: &str) -> Value {
     json!({"amount": amount, "isoCurrencyCode": currency})
 }
@@ -100,6 +101,7 @@ pub fn names(list: &Value) -> Vec<String> {
     list.as_array().map_or_else(Vec::new, |list| list.iter().filter_map(|one| text(&one["name"])).collect())
 }
 
+/// The text of a value; what is no text is left out.
 pub fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }

@@ -29,6 +29,7 @@ pub struct Question {
     pub routing: bool,
 }
 
+/// What is to be done with the request that is asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Operation {
     #[default]

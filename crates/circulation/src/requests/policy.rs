@@ -27,6 +27,7 @@ impl RequestPolicy {
         RequestPolicy::matching(book, &item.circumstance(group))
     }
 
+    /// The policy that the circulation rules name for these circumstances.
     pub fn matching(book: &Rulebook, what: &Circumstance) -> Result<RequestPolicy, Failure> {
         let id = book.matching(what, PolicyKind::Request)?.id;
         let record = book.request_policies.get(&id).ok_or_else(|| {

@@ -78,6 +78,7 @@ pub fn status_named(text: &str) -> Option<&'static str> {
     STATUSES.into_iter().find(|status| status.eq_ignore_ascii_case(text))
 }
 
+/// Whether nobody waits any more.
 pub fn is_closed(status: &str) -> bool {
     status.starts_with("Closed")
 }

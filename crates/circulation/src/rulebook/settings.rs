@@ -34,6 +34,7 @@ impl TitleLevelRequests {
         serde_json::from_value(Value::Object(whole)).unwrap_or_default()
     }
 
+    /// The library takes requests for titles, and queues are of titles.
     pub fn enabled(&self) -> bool {
         self.title_level_requests_feature_enabled
     }

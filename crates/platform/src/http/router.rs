@@ -8,6 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+/// A call that is being answered.
 pub type Handling = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
 
 /// What answers a route.

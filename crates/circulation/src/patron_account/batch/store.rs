@@ -31,6 +31,7 @@ pub struct Line {
     pub error: Option<String>,
 }
 
+/// What has become of a line of a batch, in FOLIO's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineStatus {
     Pending,
