@@ -3,7 +3,7 @@
 //! but those for events.
 
 use crate::fields::{filled, id};
-use carrel_platform::database::DatabaseError;
+use carrel_platform::database::{DatabaseError, Json, Tx};
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::following;
 use carrel_platform::record_store::write::{self, Document};
@@ -197,10 +197,7 @@ pub fn told<'d>(
     error: DatabaseError,
     documents: impl Iterator<Item = &'d Document> + Clone,
 ) -> Failure {
-    // The server names the value in brackets, in every language: `(…)=(value)`.
-    let detail = error.error.as_db_error().and_then(|told| told.detail()).unwrap_or_default();
-    let value =
-        detail.split_once(")=(").and_then(|(_, rest)| rest.rsplit_once(')')).map_or("", |(value, _)| value);
+    let value = write::value_in_doubt(&error).unwrap_or_default();
     let value = value.split(')').next().unwrap_or_default().to_lowercase();
     let holds = |document: &&Document| {
         document.values().any(|property| property.as_str().is_some_and(|text| text.to_lowercase() == value))
@@ -228,6 +225,39 @@ pub fn in_plain_text(failure: Failure) -> Failure {
         }
         other => other,
     }
+}
+
+/// Reads the stored records with these ids and holds them against others.
+pub async fn lock(tx: &mut Tx, record: &RecordType, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Value>, Failure> {
+    let sql =
+        format!("SELECT id, doc FROM {} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", record.table);
+    let rows = tx.query(sql, vec![ids.into()]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
+}
+
+/// Adds the statements that store the changes as they are, tell those who follow the records, and announce them.
+pub fn store(
+    flight: &mut Flight,
+    record: &RecordType,
+    tenant: &str,
+    changes: &[Change],
+    topic: &'static str,
+    now: Timestamp,
+) {
+    let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
+    for change in changes {
+        let text = Value::Object(change.new.clone()).to_string();
+        happenings.push(Happening {
+            id: change.id,
+            old: change.old.as_ref().map(Value::to_string),
+            new: Some(text.clone()),
+        });
+        if change.old.is_none() { inserted.push((change.id, text)) } else { updated.push((change.id, text)) }
+    }
+    insert(flight, record.table, inserted);
+    update(flight, record.table, updated);
+    announce(flight, topic, tenant, happenings, now);
+    tell_followers(flight, record.table, tenant, changes);
 }
 
 /// What happened to one record: the documents as JSON text.

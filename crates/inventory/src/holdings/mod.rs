@@ -14,9 +14,9 @@ use crate::items::facts::{self, Facts};
 use crate::items::{apply, complete};
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
-use crate::saving::{self, Change, Happening, How};
+use crate::saving::{self, Change, How};
 use crate::{effective_location, hrid};
-use carrel_platform::database::{Json, Tx};
+use carrel_platform::Tx;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Call, Flight};
@@ -47,42 +47,25 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
     }
     let mut tx = connection.begin();
     let ids = records.iter().map(|record| record.id).collect();
-    let mut stored = if how == How::Create { HashMap::new() } else { lock(&mut tx, ids).await? };
+    let mut stored = if how == How::Create {
+        HashMap::new()
+    } else {
+        saving::lock(&mut tx, &HOLDINGS_RECORD, ids).await?
+    };
     let mut changes = saving::settle(&HOLDINGS_RECORD, records, &mut stored, how, &call.caller, call.now)?;
     for change in &mut changes {
         let location = effective_location::of_holdings(&change.new).map(str::to_owned);
         set(&mut change.new, "effectiveLocationId", location);
     }
     let mut flight = Flight::new();
-    store(&mut flight, &tenant.id, &changes, call.now);
+    let topic = "inventory.holdings-record";
+    saving::store(&mut flight, &HOLDINGS_RECORD, &tenant.id, &changes, topic, call.now);
     update_items(&mut tx, &mut flight, &tenant.id, &changes, &call.caller, call.now).await?;
     tx.fly_and_commit(flight).await.map_err(|error| {
         let failure = saving::told(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
         if how == How::Replace { saving::in_plain_text(failure) } else { failure }
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
-}
-
-async fn lock(tx: &mut Tx, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Value>, Failure> {
-    let sql = "SELECT id, doc FROM holdings_record WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
-    let rows = tx.query(sql, vec![ids.into()]).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
-}
-
-fn store(flight: &mut Flight, tenant: &str, changes: &[Change], now: Timestamp) {
-    let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
-    for change in changes {
-        let text = Value::Object(change.new.clone()).to_string();
-        happenings.push(Happening {
-            id: change.id,
-            old: change.old.as_ref().map(Value::to_string),
-            new: Some(text.clone()),
-        });
-        if change.old.is_none() { inserted.push((change.id, text)) } else { updated.push((change.id, text)) }
-    }
-    saving::insert(flight, HOLDINGS_RECORD.table, inserted);
-    saving::update(flight, HOLDINGS_RECORD.table, updated);
-    saving::announce(flight, "inventory.holdings-record", tenant, happenings, now);
 }
 
 /// Adds what follows for the items of holdings records that were changed in what items take over.

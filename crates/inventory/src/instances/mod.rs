@@ -10,16 +10,13 @@ pub use route::routes;
 
 use crate::hrid;
 use crate::records::instances::INSTANCE;
-use crate::saving::{self, Happening, How};
+use crate::saving::{self, How};
 use crate::source_record;
-use carrel_platform::database::{Json, Tx};
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Flight};
 use carrel_records::Failure;
 use jiff::Timestamp;
-use serde_json::Value;
 use std::collections::HashMap;
-use uuid::Uuid;
 
 /// Stores instances, all or none; gives them as they are shown.
 ///
@@ -42,37 +39,19 @@ pub async fn save(
     }
     let mut tx = connection.begin();
     let ids = instances.iter().map(|instance| instance.id).collect();
-    let mut stored = if how == How::Create { HashMap::new() } else { lock(&mut tx, ids).await? };
+    let mut stored =
+        if how == How::Create { HashMap::new() } else { saving::lock(&mut tx, &INSTANCE, ids).await? };
     let mut changes = saving::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
     for change in &mut changes {
         source_record::keep_format(&mut change.new, change.old.as_ref());
     }
-    let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
-    for change in &changes {
-        let text = Value::Object(change.new.clone()).to_string();
-        happenings.push(Happening {
-            id: change.id,
-            old: change.old.as_ref().map(Value::to_string),
-            new: Some(text.clone()),
-        });
-        if change.old.is_none() { inserted.push((change.id, text)) } else { updated.push((change.id, text)) }
-    }
     let mut flight = Flight::new();
-    saving::insert(&mut flight, INSTANCE.table, inserted);
-    saving::update(&mut flight, INSTANCE.table, updated);
-    saving::announce(&mut flight, "inventory.instance", &tenant.id, happenings, call.now);
-    saving::tell_followers(&mut flight, INSTANCE.table, &tenant.id, &changes);
+    saving::store(&mut flight, &INSTANCE, &tenant.id, &changes, "inventory.instance", call.now);
     also(&mut flight);
     tx.fly_and_commit(flight)
         .await
         .map_err(|error| tells(saving::told(&INSTANCE, error, changes.iter().map(|change| &change.new))))?;
     Ok(changes.into_iter().map(|change| change.new).collect())
-}
-
-async fn lock(tx: &mut Tx, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Value>, Failure> {
-    let sql = "SELECT id, doc FROM instance WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
-    let rows = tx.query(sql, vec![ids.into()]).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
 }
 
 /// FOLIO writes this one date without a colon in its offset.
