@@ -30,9 +30,16 @@ pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
     }
     // The time for a client's query is over.
     if error.code().is_some_and(|code| code.code() == "57014") {
-        return Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into());
+        return took_too_long();
     }
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
+}
+
+/// So long a client's query may take until it has its first row. FOLIO's modules wait as long.
+pub(crate) const LONGEST_QUERY: Duration = Duration::from_secs(60);
+
+pub(crate) fn took_too_long() -> Failure {
+    Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into())
 }
 
 pub(crate) fn unreachable_now() -> Failure {

@@ -1,6 +1,6 @@
 //! Where a tenant's data lives, and its few connections, born with role and search path.
 
-use crate::database::{Server, failure, unreachable_now};
+use crate::database::{LONGEST_QUERY, Server, failure, unreachable_now};
 use carrel_records::Failure;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
@@ -57,9 +57,12 @@ impl Pools {
             Work::Deeds => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
             // A client's query is planned for its own values: a plan for any value would not know how rare
             // a status is, and would walk the whole table by id.
-            // What finds nothing in a minute keeps others from their lists; FOLIO's modules wait as long.
-            Work::Queries => " -c plan_cache_mode=force_custom_plan -c statement_timeout=60000",
+            Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
+        if work == Work::Queries {
+            // What finds nothing for so long keeps others from their lists.
+            options.push_str(&format!(" -c statement_timeout={}", LONGEST_QUERY.as_millis()));
+        }
         options.push_str(" -c jit=off -c timezone=UTC");
         // A statement whose node has died holds its locks no longer than this.
         options.push_str(" -c client_connection_check_interval=2000");

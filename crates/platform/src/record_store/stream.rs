@@ -1,6 +1,6 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Connection, Json, failure};
+use crate::database::{Connection, Json, LONGEST_QUERY, failure, took_too_long};
 use crate::http::{Answer, Call, Rest, pretty};
 use crate::record_store::read::{self, Asked, Bound, Count, Page};
 use bytes::Bytes;
@@ -8,7 +8,6 @@ use carrel_cql::Where;
 use carrel_records::{Failure, RecordType};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_postgres::Row;
@@ -151,24 +150,29 @@ async fn pour(
     show: Show,
     frame: Frame,
 ) -> Result<Answer, Failure> {
-    let statement = connection
-        .client
-        .prepare_cached(&sql)
-        .await
-        .map_err(|error| failure(error, "preparing a long list"))?;
+    let told = |error| failure(error, "reading a long list");
+    // A list may take as long as its client reads on: the time for a query is what its first row may take.
+    connection.client.batch_execute("SET statement_timeout = 0").await.map_err(told)?;
+    let statement = connection.client.prepare_cached(&sql).await.map_err(told)?;
     let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-    let rows = connection
-        .client()
-        .query_raw(&statement, binds)
-        .await
-        .map_err(|error| failure(error, "reading a long list"))?;
+    let rows = connection.client().query_raw(&statement, binds).await.map_err(told)?;
+    let mut rows = Box::pin(rows);
+    let Ok(first) = tokio::time::timeout(LONGEST_QUERY, rows.next()).await else {
+        // The database notices within two seconds that nobody waits for it any more.
+        connection.discard();
+        return Err(took_too_long());
+    };
+    if let Some(Err(error)) = first {
+        connection.discard();
+        return Err(told(error));
+    }
     let (sender, receiver) = mpsc::channel(2);
     tokio::spawn(async move {
-        let mut rows = pin!(rows);
+        let mut next = first;
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
         chunk.extend_from_slice(frame.opening.as_bytes());
         let mut sent = 0;
-        while let Some(row) = rows.next().await {
+        while let Some(row) = next {
             let shown = match row {
                 Ok(row) => show(&row),
                 Err(error) => Err(failure(error, "reading a long list")),
@@ -192,6 +196,10 @@ async fn pour(
                 connection.discard();
                 return;
             }
+            next = rows.next().await;
+        }
+        if connection.client.batch_execute("RESET statement_timeout").await.is_err() {
+            connection.discard();
         }
         chunk.extend_from_slice((frame.closing)(sent).as_bytes());
         send(&sender, &mut chunk).await;

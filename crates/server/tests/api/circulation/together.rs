@@ -70,7 +70,8 @@ async fn forty_desks_lend_and_take_back_in_fewer_transactions() {
     // Each change is announced once: of the loan twice, of the check-in once.
     let database = library.library.database().await;
     let events = database
-        .query_one("SELECT count(*), count(DISTINCT key) FROM outbox
+        .query_one(
+            "SELECT count(*), count(DISTINCT key) FROM outbox
              WHERE topic IN ('circulation.loan', 'circulation.check-in')",
             &[],
         )

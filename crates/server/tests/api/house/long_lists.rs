@@ -1,6 +1,7 @@
 //! Lists that are too long to stand in memory are sent as they are read, and look like any other.
 
 use carrel_testkit::{LendingLibrary, TestLibrary};
+use futures_util::future::join_all;
 use serde_json::json;
 
 #[tokio::test]
@@ -26,6 +27,18 @@ async fn a_connection_is_given_back_after_a_long_list() {
     // More than the tenant has connections.
     for _ in 0..30 {
         library.get("/instance-formats?limit=100000").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_has_its_time_and_the_next_query_a_minute_again() {
+    let library = TestLibrary::start().await;
+    join_all((0..4).map(|_| library.get("/instance-formats?limit=100000"))).await;
+    let connections: Vec<_> = join_all((0..4).map(|_| library.tenant.reader())).await;
+    for connection in connections {
+        let connection = connection.expect("a connection is free");
+        let time = connection.query("SHOW statement_timeout", vec![]).await.expect("the time is told");
+        assert_eq!(time[0].get::<_, String>(0), "1min");
     }
 }
 
