@@ -163,18 +163,22 @@ mod tests {
 
     #[tokio::test]
     async fn who_finds_a_place_goes_alone_and_who_comes_later_goes_with_others() {
-        let told = all(Arc::new(Semaphore::new(0)), (1..=12).collect()).await;
+        // Above thirteen, which is not doubled.
+        let calls: Vec<u64> = (20..).take(PLACES + LARGEST + 2).collect();
+        let told = all(Arc::new(Semaphore::new(0)), calls.clone()).await;
         let sizes: Vec<usize> = told.iter().flatten().map(|(_, size)| *size).collect();
-        assert_eq!(sizes, [1, 1, 8, 8, 8, 8, 8, 8, 8, 8, 2, 2]);
+        assert_eq!(sizes, [vec![1; PLACES], vec![LARGEST; LARGEST], vec![2; 2]].concat());
         let doubles: Vec<u64> = told.iter().flatten().map(|(double, _)| *double).collect();
-        assert_eq!(doubles, (1..=12).map(|number| 2 * number).collect::<Vec<_>>());
+        assert_eq!(doubles, calls.iter().map(|number| 2 * number).collect::<Vec<_>>());
     }
 
     #[tokio::test]
     async fn a_panic_is_told_to_its_company_and_the_next_one_goes() {
-        let told = all(Arc::new(Semaphore::new(0)), vec![1, 2, 13, 4, 5, 6, 7, 8, 9, 10, 11]).await;
+        let mut calls: Vec<u64> = (20..).take(PLACES + LARGEST + 1).collect();
+        calls[PLACES] = 13;
+        let told = all(Arc::new(Semaphore::new(0)), calls).await;
         let failed: Vec<bool> = told.iter().map(Result::is_err).collect();
-        assert_eq!(failed, [false, false, true, true, true, true, true, true, true, true, false]);
+        assert_eq!(failed, [vec![false; PLACES], vec![true; LARGEST], vec![false]].concat());
     }
 
     #[tokio::test]
