@@ -2,6 +2,7 @@
 //! holds until the end of the transaction. Of one scan, or of several that go together.
 
 use super::Order;
+use crate::desk::company::Gathered;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
@@ -67,14 +68,8 @@ pub async fn gather(
     }
 }
 
-/// The facts of a scan among several; not of one that must go by itself, but its queue, where it is known.
-pub type Gathered = Result<Facts, Option<Uuid>>;
-
 /// Reads the facts of scans whose items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(
-    tenant: &Arc<Tenant>,
-    orders: &[&Order],
-) -> Result<(Tx, Vec<Gathered>, Arc<Rulebook>), Failure> {
+pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gathered<Facts>, Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
     let title_level = at_hand.book.title_level_requests.enabled();
     let mut barcodes: Vec<String> = orders.iter().map(|order| order.item_barcode.clone()).collect();
@@ -90,7 +85,7 @@ pub async fn gather_free(
     if let Some(row) = landed.first(facts) {
         at_hand.keep_up(tenant, row).await?;
     }
-    let mut all: Vec<Gathered> = orders.iter().map(|_| Err(None)).collect();
+    let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The queue was looked for in the way that older settings ask for: then each anew.
     if at_hand.book.title_level_requests.enabled() != title_level {
         return Ok((tx, all, at_hand.book));

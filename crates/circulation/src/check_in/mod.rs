@@ -42,7 +42,7 @@ pub type Done = (CheckIn, Arc<Rulebook>);
 /// Checks in, durably: with others that come at the same time, or by itself where they cannot help it.
 pub async fn check_in(tenant: &Arc<Tenant>, order: &Order, now: Timestamp) -> Result<Done, Failure> {
     let scan = Arc::new(Scan { order: order.clone(), now, record_id: Uuid::new_v7(uuid_time(now)) });
-    match company::go(tenant, &scan, together::check_in).await? {
+    match company::go(tenant, &scan).await? {
         Outcome::Answered(answer) => answer,
         Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
     }

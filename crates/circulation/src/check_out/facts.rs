@@ -2,6 +2,7 @@
 //! after them holds until the end of the transaction. Of one scan, or of several that go together.
 
 use super::{Order, locks};
+use crate::desk::company::Gathered;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
@@ -98,14 +99,8 @@ pub async fn gather(
     }
 }
 
-/// The facts of a scan among several; not of one that must go by itself, but its queue, where it is known.
-pub type Gathered = Result<Facts, Option<Uuid>>;
-
 /// Reads the facts of scans whose patrons and items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(
-    tenant: &Arc<Tenant>,
-    orders: &[&Order],
-) -> Result<(Tx, Vec<Gathered>, Arc<Rulebook>), Failure> {
+pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gathered<Facts>, Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
     let barcodes = |barcode: fn(&Order) -> &Option<String>| -> Vec<String> {
         orders.iter().map(|order| barcode(order).clone().unwrap_or_default()).collect()
@@ -128,7 +123,7 @@ pub async fn gather_free(
     if let Some(row) = landed.first(facts) {
         at_hand.keep_up(tenant, row).await?;
     }
-    let mut all: Vec<Gathered> = orders.iter().map(|_| Err(None)).collect();
+    let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The facts were gathered in the way that older settings ask for: then each anew.
     if Way::of(&at_hand.book, way.proxy, way.queue) != way {
         return Ok((tx, all, at_hand.book));

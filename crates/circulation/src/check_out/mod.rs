@@ -72,7 +72,7 @@ pub type Done = (CheckOut, Facts, Arc<Rulebook>);
 pub async fn check_out(tenant: &Arc<Tenant>, order: Order, asking: Asking) -> Result<Done, Failure> {
     decide::refuse_unreadable(&order)?;
     let scan = Arc::new(Scan { order, asking });
-    match company::go(tenant, &scan, together::check_out).await? {
+    match company::go(tenant, &scan).await? {
         Outcome::Answered(answer) => answer,
         Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
     }

@@ -1,37 +1,32 @@
-//! Check-outs that go together (`desk::company`).
+//! Check-outs go together (`desk::company`).
 
+use super::decide::CheckOut;
+use super::facts::Facts;
 use super::{Done, Scan, apply, decide, facts};
-use crate::desk::company::{self, Outcome};
-use carrel_platform::Tenant;
+use crate::desk::company::{Gathered, GoesTogether};
+use crate::rulebook::Rulebook;
+use carrel_platform::database::DatabaseError;
+use carrel_platform::{Tenant, Tx};
+use carrel_records::Failure;
 use std::sync::Arc;
 
-/// Checks out for all of a company.
-pub async fn check_out(tenant: Arc<Tenant>, scans: Vec<Arc<Scan>>) -> Vec<Outcome<Done>> {
-    let orders: Vec<_> = scans.iter().map(|scan| &scan.order).collect();
-    let (tx, facts, book) = match facts::gather_free(&tenant, &orders).await {
-        Ok(gathered) => gathered,
-        Err(failure) => return company::without_facts(&failure, scans.len()),
-    };
-    let decide = |(facts, scan): (Result<facts::Facts, _>, &Arc<Scan>)| match facts {
-        Ok(facts) => {
-            let decided = decide::decide(&facts, &scan.order, &scan.asking, &book);
-            Outcome::Answered(decided.map(|decision| (decision, facts, Arc::clone(&book))))
-        }
-        Err(queue) => Outcome::ByItself(queue),
-    };
-    let mut outcomes: Vec<_> = facts.into_iter().zip(&scans).map(decide).collect();
-    let decided: Vec<_> = outcomes
-        .iter()
-        .zip(&scans)
-        .filter_map(|(outcome, scan)| match outcome {
-            Outcome::Answered(Ok((decision, ..))) => Some((decision, scan.asking.now)),
-            _ => None,
-        })
-        .collect();
-    if !decided.is_empty()
-        && let Err(error) = apply::apply(tx, &tenant, &decided).await
-    {
-        company::take_back(&mut outcomes, error);
+impl GoesTogether for Scan {
+    type Facts = Facts;
+    type Done = Done;
+
+    async fn gather(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Facts>, Failure> {
+        let orders: Vec<_> = scans.iter().map(|scan| &scan.order).collect();
+        facts::gather_free(tenant, &orders).await
     }
-    outcomes
+
+    fn decide(&self, facts: Facts, book: &Arc<Rulebook>) -> Result<Done, Failure> {
+        let decision = decide::decide(&facts, &self.order, &self.asking, book)?;
+        Ok((decision, facts, Arc::clone(book)))
+    }
+
+    async fn apply(tx: Tx, tenant: &Tenant, decided: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
+        let decisions: Vec<(&CheckOut, _)> =
+            decided.iter().map(|(scan, (decision, ..))| (decision, scan.asking.now)).collect();
+        apply::apply(tx, tenant, &decisions).await
+    }
 }

@@ -1,10 +1,11 @@
 //! Scans of one kind that come while others are under way go together: one transaction locks what is free, reads the
 //! facts of all, and writes what was decided for each. Each is decided by itself and refused by itself.
 
+use crate::rulebook::Rulebook;
 use crate::{check_in, check_out};
-use carrel_platform::Tenant;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::together::Together;
+use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use std::future::Future;
 use std::sync::Arc;
@@ -18,42 +19,87 @@ pub enum Outcome<Done> {
     ByItself(Option<Uuid>),
 }
 
+/// What was read for each scan of a company, in their order: its facts, or where it must go by itself its queue.
+pub type Gathered<Facts> = (Tx, Vec<Result<Facts, Option<Uuid>>>, Arc<Rulebook>);
+
+/// A scan that may go with others of its kind.
+pub trait GoesTogether: Sized + Send + Sync + 'static {
+    type Facts: Send;
+    type Done: Send + Sync + 'static;
+
+    /// Locks what is free, waiting for nothing, and reads the facts.
+    fn gather(
+        tenant: &Arc<Tenant>,
+        scans: &[Arc<Self>],
+    ) -> impl Future<Output = Result<Gathered<Self::Facts>, Failure>> + Send;
+
+    /// Decides for this one.
+    fn decide(&self, facts: Self::Facts, book: &Arc<Rulebook>) -> Result<Self::Done, Failure>;
+
+    /// Writes what was decided: all or nothing.
+    fn apply(
+        tx: Tx,
+        tenant: &Tenant,
+        decided: &[(&Self, &Self::Done)],
+    ) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+}
+
+type Meeting<Scan> = Together<Arc<Scan>, Outcome<<Scan as GoesTogether>::Done>>;
+
 /// Lets a scan go with those that come at the same time.
-pub async fn go<Scan, Done, Work, All>(
+pub async fn go<Scan: GoesTogether>(
     tenant: &Arc<Tenant>,
     scan: &Arc<Scan>,
-    all: Work,
-) -> Result<Outcome<Done>, Failure>
-where
-    Scan: Send + Sync + 'static,
-    Done: Send + 'static,
-    Work: Fn(Arc<Tenant>, Vec<Arc<Scan>>) -> All + Send + Sync + 'static,
-    All: Future<Output = Vec<Outcome<Done>>> + Send + 'static,
-{
-    let meeting = tenant.kept.of::<Together<Arc<Scan>, Outcome<Done>>>();
+) -> Result<Outcome<Scan::Done>, Failure> {
+    let meeting = tenant.kept.of::<Meeting<Scan>>();
     let tenant = Arc::clone(tenant);
-    meeting.answer(Arc::clone(scan), move |scans| all(Arc::clone(&tenant), scans)).await
+    meeting
+        .answer(Arc::clone(scan), move |scans| {
+            let tenant = Arc::clone(&tenant);
+            async move { all(&tenant, &scans).await }
+        })
+        .await
 }
 
-/// Scans of a kind since the start, and the transactions that they went in.
-fn figures<Scan, Done>(tenant: &Tenant) -> (u64, u64)
-where
-    Scan: Send + Sync + 'static,
-    Done: Send + 'static,
-{
-    tenant.kept.of::<Together<Arc<Scan>, Outcome<Done>>>().figures()
+async fn all<Scan: GoesTogether>(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Vec<Outcome<Scan::Done>> {
+    let (tx, facts, book) = match Scan::gather(tenant, scans).await {
+        Ok(gathered) => gathered,
+        Err(failure) => return without_facts(&failure, scans.len()),
+    };
+    let mut outcomes: Vec<_> = facts
+        .into_iter()
+        .zip(scans)
+        .map(|(facts, scan)| match facts {
+            Ok(facts) => Outcome::Answered(scan.decide(facts, &book)),
+            Err(queue) => Outcome::ByItself(queue),
+        })
+        .collect();
+    let decided: Vec<_> = outcomes
+        .iter()
+        .zip(scans)
+        .filter_map(|(outcome, scan)| match outcome {
+            Outcome::Answered(Ok(done)) => Some((&**scan, done)),
+            _ => None,
+        })
+        .collect();
+    if !decided.is_empty()
+        && let Err(error) = Scan::apply(tx, tenant, &decided).await
+    {
+        take_back(&mut outcomes, error);
+    }
+    outcomes
 }
 
-/// The figures of each kind of scan.
+/// Scans of each kind since the start, and the transactions that they went in.
 pub fn all_figures(tenant: &Tenant) -> [(&'static str, (u64, u64)); 2] {
     [
-        ("check-out", figures::<check_out::Scan, check_out::Done>(tenant)),
-        ("check-in", figures::<check_in::Scan, check_in::Done>(tenant)),
+        ("check-out", tenant.kept.of::<Meeting<check_out::Scan>>().figures()),
+        ("check-in", tenant.kept.of::<Meeting<check_in::Scan>>().figures()),
     ]
 }
 
 /// The outcome for so many whose facts could not be read. Nothing is written yet.
-pub fn without_facts<Done>(failure: &Failure, scans: usize) -> Vec<Outcome<Done>> {
+fn without_facts<Done>(failure: &Failure, scans: usize) -> Vec<Outcome<Done>> {
     let outcome = || match failure {
         Failure::Unavailable(_) => Outcome::Answered(Err(told_to_each(failure))),
         // Each hears by itself what is wrong.
@@ -63,7 +109,7 @@ pub fn without_facts<Done>(failure: &Failure, scans: usize) -> Vec<Outcome<Done>
 }
 
 /// Takes back the answers whose changes could not be written.
-pub fn take_back<Done>(outcomes: &mut [Outcome<Done>], error: DatabaseError) {
+fn take_back<Done>(outcomes: &mut [Outcome<Done>], error: DatabaseError) {
     let undone = error.is_refusal();
     let failure = Failure::from(error);
     for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Answered(Ok(_)))) {
