@@ -67,7 +67,7 @@ async fn change(call: Call) -> Result<Answer, Failure> {
     let mut flight = Flight::new();
     flight.add("UPDATE inventory_settings SET doc = $2 WHERE id = $1", vec![id.into(), Bind::from(&setting)]);
     let event = json!({"id": id, "key": setting["key"], "value": text, "tenantId": tenant.id});
-    outbox::announce_text(&mut flight, "inventory.setting", id.to_string(), event.to_string(), call.now);
+    outbox::announce(&mut flight, "inventory.setting", id.to_string(), event.to_string(), call.now);
     tx.fly_and_commit(flight).await?;
     Ok(Answer::no_content())
 }

@@ -5,7 +5,7 @@ use super::decide::{CheckIn, MovedRequest};
 use crate::desk::record_change::{LOAN, REQUEST};
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Flight, RowChange, Tenant, Tx, outbox};
+use carrel_platform::{Bind, Event, Flight, RowChange, Tenant, Tx, outbox};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -55,8 +55,8 @@ fn write(flight: &mut Flight, tenant: &Tenant, Decided { decision, order, now }:
     item_state::change(flight, decision.item.id, &decision.state, now);
     let record = json!(decision.record).to_string();
     flight.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
-    let event = format!("{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"new\":{record}}}", tenant.id);
-    outbox::announce_text(flight, "circulation.check-in", decision.record_id.to_string(), event, now);
+    let event = Event::created(&tenant.id, &record).to_string();
+    outbox::announce(flight, "circulation.check-in", decision.record_id.to_string(), event, now);
 }
 
 static RECORD: RowChange = RowChange {

@@ -3,7 +3,7 @@
 use super::decide::CheckOut;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Flight, RowChange, Tenant, Tx, outbox};
+use carrel_platform::{Bind, Event, Flight, RowChange, Tenant, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -41,11 +41,8 @@ fn write(flight: &mut Flight, tenant: &Tenant, decision: &CheckOut, now: Timesta
         &Default::default(),
         now,
     );
-    let payload = format!(
-        "{{\"type\":\"CREATE\",\"tenant\":\"{}\",\"cause\":\"check-out\",\"new\":{loan}}}",
-        tenant.id
-    );
-    outbox::announce_text(flight, "circulation.loan", decision.loan_id.to_string(), payload, now);
+    let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
+    outbox::announce(flight, "circulation.loan", decision.loan_id.to_string(), event, now);
 }
 
 static LOAN: RowChange = RowChange {

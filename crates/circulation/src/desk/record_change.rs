@@ -79,7 +79,7 @@ impl RecordChange {
     pub fn announce(&self, flight: &mut Flight, topic: &'static str, tenant: &str, now: Timestamp) {
         let [old, new] = [&self.old, &self.new].map(|record| json!(record).to_string());
         let event = Event::updated(tenant, &old, &new).to_string();
-        outbox::announce_text(flight, topic, self.id.to_string(), event, now);
+        outbox::announce(flight, topic, self.id.to_string(), event, now);
     }
 }
 

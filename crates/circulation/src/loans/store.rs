@@ -1,7 +1,7 @@
 //! The statements that change a loan, each with its history row and its event.
 
 use super::history;
-use carrel_platform::{Bind, Flight, outbox};
+use carrel_platform::{Bind, Event, Flight, outbox};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -32,8 +32,8 @@ pub fn insert(
     let step =
         flight.add("INSERT INTO loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(text.clone())]);
     history::write(flight, "I", &text, now);
-    let payload = format!("{{\"type\":\"CREATE\",\"tenant\":\"{tenant}\",\"new\":{text}}}");
-    outbox::announce_text(flight, "circulation.loan", id.to_string(), payload, now);
+    let event = Event::created(tenant, &text).to_string();
+    outbox::announce(flight, "circulation.loan", id.to_string(), event, now);
     step
 }
 
@@ -52,10 +52,8 @@ pub fn replace(
         flight.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
     history::write(flight, "U", &text, now);
     let old = Value::Object(old.clone());
-    let payload = format!(
-        "{{\"type\":\"UPDATE\",\"tenant\":\"{tenant}\",\"cause\":\"{cause}\",\"old\":{old},\"new\":{text}}}"
-    );
-    outbox::announce_text(flight, "circulation.loan", id.to_string(), payload, now);
+    let event = Event::updated(tenant, &old, &text).because(cause).to_string();
+    outbox::announce(flight, "circulation.loan", id.to_string(), event, now);
     step
 }
 

@@ -50,13 +50,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
         let mut flight = Flight::new();
         flight.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
         let event = Event::updated(&tenant.id, &stored.0, &text).because("anonymization");
-        outbox::announce_text(
-            &mut flight,
-            "circulation.request",
-            id.to_string(),
-            event.to_string(),
-            call.now,
-        );
+        outbox::announce(&mut flight, "circulation.request", id.to_string(), event.to_string(), call.now);
         tx.fly_and_commit(flight).await?;
     }
     Ok(Answer::json_bytes(carrel_platform::http::pretty(&json!({"requestId": sent, "anonymized": true}))))

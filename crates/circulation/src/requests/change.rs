@@ -52,7 +52,7 @@ pub fn write(
         vec![id.into(), Bind::Json(text.clone()), queue.into()],
     );
     let event = Event::updated(&tenant.id, &before, &text);
-    outbox::announce_text(flight, "circulation.request", id.to_string(), event.to_string(), now);
+    outbox::announce(flight, "circulation.request", id.to_string(), event.to_string(), now);
     if let Some((queue, moves)) = left {
         crate::desk::queue::renumber(flight, Some(queue), &moves);
     }

@@ -142,7 +142,7 @@ async fn expire_in(
     for (closing, text) in closings.iter().zip(&texts) {
         let event = Event::updated(&tenant.id, &closing.before.0, text).because("expiration");
         let (id, event) = (closing.id.to_string(), event.to_string());
-        outbox::announce_text(&mut flight, "circulation.request", id, event, now);
+        outbox::announce(&mut flight, "circulation.request", id, event, now);
     }
     if let Place::Queue(queue) = place {
         queue::renumber(&mut flight, Some(queue), &moves);

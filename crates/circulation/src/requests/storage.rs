@@ -127,7 +127,7 @@ async fn write(
             Some(old) => Event::updated(&tenant.id, old, &text),
         };
         let (id, event) = (ready.id.to_string(), event.to_string());
-        outbox::announce_text(&mut flight, "circulation.request", id, event, call.now);
+        outbox::announce(&mut flight, "circulation.request", id, event, call.now);
         ids.push(ready.id);
         of_queues.push(queue_of(&ready.document).map(|queue| queue.to_string()).unwrap_or_default());
         texts.push(text);

@@ -114,7 +114,7 @@ pub fn insert(flight: &mut Flight, tenant: &str, record: &'static RecordType, re
     }
     if let Some(topic) = record.events {
         let event = Event::created(tenant, &text);
-        outbox::announce_text(flight, topic, ready.id.to_string(), event.to_string(), now);
+        outbox::announce(flight, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -146,7 +146,7 @@ pub fn update(
     following::tell(flight, record.table, tenant, std::iter::once((ready.id, stored, &ready.document)));
     if let Some(topic) = record.events {
         let event = Event::updated(tenant, stored, &text);
-        outbox::announce_text(flight, topic, ready.id.to_string(), event.to_string(), now);
+        outbox::announce(flight, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -244,7 +244,7 @@ pub fn announce_delete(
 ) {
     if let Some(topic) = record.events {
         let event = Event::deleted(tenant, &stored.0);
-        outbox::announce_text(flight, topic, id.to_string(), event.to_string(), now);
+        outbox::announce(flight, topic, id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
         move_stamp(flight);
@@ -276,7 +276,7 @@ pub async fn delete_matching(
         for row in &rows {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
             let event = Event::deleted(tenant, &stored.0);
-            outbox::announce_text(&mut flight, topic, id.to_string(), event.to_string(), now);
+            outbox::announce(&mut flight, topic, id.to_string(), event.to_string(), now);
         }
     }
     if record.shapes_decisions {

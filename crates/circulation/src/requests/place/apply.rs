@@ -25,7 +25,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, asking: &Asking
         vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
     );
     let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());
-    outbox::announce_text(&mut flight, "circulation.request", id, event, asking.now);
+    outbox::announce(&mut flight, "circulation.request", id, event, asking.now);
     change_status(&mut flight, placed.item.as_ref().map(|item| item.id), placed.item_becomes, asking.now);
     if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
         change_loan(&mut flight, tenant, loan.id, &loan.document, after, asking.now);
@@ -81,5 +81,5 @@ pub fn change_loan(
     flight.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
     crate::loans::history::write(flight, "U", &after, now);
     let event = Event::updated(&tenant.id, &before, &after);
-    outbox::announce_text(flight, "circulation.loan", id.to_string(), event.to_string(), now);
+    outbox::announce(flight, "circulation.loan", id.to_string(), event.to_string(), now);
 }
