@@ -16,7 +16,7 @@ pub const CUT: &str = "x-carrel-cut";
 pub const REST: &str = "x-carrel-rest-of-target";
 
 /// Bytes of a target that are passed on in their place; the library takes some more.
-const LONGEST_TARGET: usize = 65_000;
+pub const LONGEST_TARGET: usize = 65_000;
 /// Bytes of a target that are passed on in the header.
 const LONGEST_REST: usize = 200_000;
 /// Headers that are passed on; the library takes some more.

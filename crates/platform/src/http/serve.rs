@@ -4,7 +4,7 @@ use crate::http::crowd::{Client, Crowd};
 use crate::http::entrance::{Entrant, no_such_tenant};
 use crate::http::figures::ModuleFigures;
 use crate::http::origin::{allow_origin, preflight};
-use crate::http::request_line::{CUT, Escaping, REST};
+use crate::http::request_line::{CUT, Escaping, LONGEST_TARGET, REST};
 use crate::http::tls::{Certificate, TlsListener};
 use crate::http::{Answer, Call, Doorkeeper, Query, Router};
 use crate::meter::{Meter, metered};
@@ -218,8 +218,9 @@ async fn route(
 fn whole_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Cow<'a, str> {
     let query = uri.query().unwrap_or_default();
     match headers.get(REST).and_then(|rest| rest.to_str().ok()) {
-        Some(rest) => format!("{query}{rest}").into(),
-        None => query.into(),
+        // Nobody else has a use for it: what is short stands whole in its place.
+        Some(rest) if query.len() > LONGEST_TARGET / 2 => format!("{query}{rest}").into(),
+        _ => query.into(),
     }
 }
 
