@@ -2,7 +2,7 @@
 
 use super::Order;
 use super::decide::{CheckIn, MovedRequest};
-use crate::desk::record_change::{LOAN, REQUEST};
+use crate::desk::record_change::REQUEST;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Flight, RowChange, Tenant, Tx, outbox};
@@ -40,14 +40,11 @@ pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), D
 fn write(flight: &mut Flight, tenant: &Tenant, Decided { decision, order, now }: &Decided) {
     let now = *now;
     if let Some(closed) = &decision.loan {
-        closed.change.apply(flight, &LOAN);
-        let loan = json!(closed.change.document()).to_string();
-        crate::loans::history::write(flight, "U", &loan, now);
+        crate::loans::store::change(flight, &tenant.id, &closed.change, now);
         if let Some(patron) = closed.patron {
             let visit = crate::loans::session::Visit { session: order.session, by: Some(order.by) };
             crate::loans::session::record(flight, patron, closed.change.id, "Check-in", &visit, now);
         }
-        closed.change.announce(flight, "circulation.loan", &tenant.id, now);
     }
     if let Some(request) = &decision.request {
         move_on(flight, tenant, request, now);
@@ -68,5 +65,5 @@ static RECORD: RowChange = RowChange {
 pub fn move_on(flight: &mut Flight, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
     request.change.apply(flight, &REQUEST);
     crate::desk::queue::write(flight, &request.positions);
-    request.change.announce(flight, "circulation.request", &tenant.id, now);
+    request.change.announce(flight, "circulation.request", &tenant.id, &request.change.text(), now);
 }

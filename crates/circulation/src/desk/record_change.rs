@@ -75,9 +75,21 @@ impl RecordChange {
         flight.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
 
-    /// Adds the event.
-    pub fn announce(&self, flight: &mut Flight, topic: &'static str, tenant: &str, now: Timestamp) {
-        let [old, new] = [&self.old, &self.new].map(|record| json!(record).to_string());
+    /// The record as it is after the change, in JSON.
+    pub fn text(&self) -> String {
+        json!(self.new).to_string()
+    }
+
+    /// Adds the event; `new` is the [`RecordChange::text`], which others may need as well.
+    pub fn announce(
+        &self,
+        flight: &mut Flight,
+        topic: &'static str,
+        tenant: &str,
+        new: &str,
+        now: Timestamp,
+    ) {
+        let old = json!(self.old).to_string();
         let event = Event::updated(tenant, &old, &new).to_string();
         outbox::announce(flight, topic, self.id.to_string(), event, now);
     }

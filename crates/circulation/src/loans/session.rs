@@ -1,7 +1,7 @@
 //! The desk session: what was done for a patron since he came, for the notices at its end.
 
 use carrel_platform::{Answer, Flight, Router, RowChange, record_store::write::uuid_time};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -25,7 +25,6 @@ pub fn record(
     now: Timestamp,
 ) {
     let id = Uuid::new_v7(uuid_time(now));
-    let now = time::format(now);
     let mut document = Map::new();
     document.insert("id".into(), json!(id));
     if let Some(session) = visit.session {
@@ -34,12 +33,7 @@ pub fn record(
     document.insert("patronId".into(), json!(patron));
     document.insert("loanId".into(), json!(loan));
     document.insert("actionType".into(), action.into());
-    let mut metadata = json!({"createdDate": now, "updatedDate": now});
-    if let Some(by) = visit.by {
-        metadata["createdByUserId"] = json!(by);
-        metadata["updatedByUserId"] = json!(by);
-    }
-    document.insert("metadata".into(), metadata);
+    document.insert("metadata".into(), metadata::made(visit.by, now));
     flight.change_row(&ACTION, vec![id.into(), (&Value::Object(document)).into()]);
 }
 

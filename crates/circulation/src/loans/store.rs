@@ -1,22 +1,17 @@
 //! The statements that change a loan, each with its history row and its event.
 
 use super::history;
+use crate::desk::RecordChange;
+use crate::desk::record_change::LOAN;
 use carrel_platform::{Bind, Event, Flight, outbox};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, metadata};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The same document, changed now by this user.
 pub fn stamped(mut document: Map<String, Value>, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
-    let metadata = document.entry("metadata").or_insert_with(|| json!({}));
-    if !metadata.is_object() {
-        *metadata = json!({});
-    }
-    metadata["updatedDate"] = time::format(now).into();
-    if let Some(by) = by {
-        metadata["updatedByUserId"] = by.to_string().into();
-    }
+    metadata::change(document.entry("metadata").or_insert(Value::Null), by, now);
     document
 }
 
@@ -55,6 +50,14 @@ pub fn replace(
     let event = Event::updated(tenant, &old, &text).because(cause).to_string();
     outbox::announce(flight, "circulation.loan", id.to_string(), event, now);
     step
+}
+
+/// Adds a change of a loan that is told by its fields.
+pub fn change(flight: &mut Flight, tenant: &str, change: &RecordChange, now: Timestamp) {
+    change.apply(flight, &LOAN);
+    let text = change.text();
+    history::write(flight, "U", &text, now);
+    change.announce(flight, "circulation.loan", tenant, &text, now);
 }
 
 /// What circulation shows with a loan but storage does not keep.
@@ -96,6 +99,8 @@ pub fn already_lent(item_id: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carrel_records::time;
+    use serde_json::json;
 
     #[test]
     fn what_is_shown_beside_a_loan_is_not_stored_with_it() {
