@@ -1,11 +1,10 @@
 //! Announces titles by their ids, a thousand in a step.
 
-use super::step::{AT_ONCE, Kind, Visited, Walk};
+use super::step::{Kind, Visited, Walk};
 use carrel_platform::{Bind, Flight, Tx};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::json;
-use uuid::Uuid;
 
 /// Reads the next titles and adds what announces them.
 pub async fn visit(tx: &mut Tx, tenant: &str, kind: Kind, walk: &Walk) -> Result<Visited, Failure> {
@@ -19,15 +18,7 @@ pub async fn visit(tx: &mut Tx, tenant: &str, kind: Kind, walk: &Walk) -> Result
             ("inventory.instance".to_owned(), "REINDEX".to_owned(), "published")
         }
     };
-    let rows = tx
-        .query(
-            "SELECT id FROM instance WHERE id > $1 ORDER BY id LIMIT $2::bigint",
-            vec![walk.reached.into(), AT_ONCE.into()],
-        )
-        .await?;
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect();
-    let number = ids.len() as i64;
-    let last = ids.last().copied();
+    let ids = walk.next(tx, "SELECT id FROM instance WHERE id > $1 ORDER BY id LIMIT $2::bigint").await?;
     let mut changes = Flight::new();
     changes.add(
         "INSERT INTO outbox (topic, key, payload, created)
@@ -35,12 +26,12 @@ pub async fn visit(tx: &mut Tx, tenant: &str, kind: Kind, walk: &Walk) -> Result
          ORDER BY one.place",
         vec![
             topic.into(),
-            ids.into(),
+            ids.clone().into(),
             Bind::from(&json!({"type": event, "tenant": tenant})),
             Timestamp::now().into(),
         ],
     );
     let mut document = walk.document.clone();
-    document[counted] = (document[counted].as_i64().unwrap_or(0) + number).into();
-    Ok(Visited { number, last, changes, document })
+    document[counted] = (document[counted].as_i64().unwrap_or(0) + ids.len() as i64).into();
+    Ok(Visited { ids, changes, document })
 }

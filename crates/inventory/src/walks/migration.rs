@@ -1,11 +1,10 @@
 //! The one migration that FOLIO has: items without a place among those of their holdings record get one, in the
 //! order of their barcodes.
 
-use super::step::{AT_ONCE, Visited, Walk};
+use super::step::{Visited, Walk};
 use carrel_platform::{Flight, Tx};
 use carrel_records::Failure;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 /// FOLIO's name of the migration.
 pub const NAME: &str = "itemOrderMigration";
@@ -15,17 +14,14 @@ pub const AFFECTS: &str = "ITEM";
 /// Takes the next holdings records and adds what numbers their items.
 pub async fn visit(tx: &mut Tx, walk: &Walk) -> Result<Visited, Failure> {
     // Held as by those who change items, who wait for places there.
-    let rows = tx
-        .query(
+    let ids = walk
+        .next(
+            tx,
             "SELECT id FROM holdings_record
              WHERE id > $1 AND EXISTS (SELECT 1 FROM item WHERE item.holdings_record_id = holdings_record.id)
              ORDER BY id LIMIT $2::bigint FOR NO KEY UPDATE",
-            vec![walk.reached.into(), AT_ONCE.into()],
         )
         .await?;
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect();
-    let number = ids.len() as i64;
-    let last = ids.last().copied();
     let mut changes = Flight::new();
     changes.add(
         "UPDATE item SET doc = item.doc || jsonb_build_object('order', placed.place,
@@ -41,14 +37,14 @@ pub async fn visit(tx: &mut Tx, walk: &Walk) -> Result<Visited, Failure> {
          SELECT item.holdings_record_id, count(*)::integer FROM item WHERE item.holdings_record_id = ANY($1)
          GROUP BY item.holdings_record_id ORDER BY item.holdings_record_id
          ON CONFLICT (holdings_id) DO UPDATE SET last_place = excluded.last_place",
-        vec![ids.into()],
+        vec![ids.clone().into()],
     );
     let mut document = walk.document.clone();
     for name in ["published", "processed"] {
         let before = document[name][0]["count"].as_i64().unwrap_or(0);
-        document[name] = counts(before + number);
+        document[name] = counts(before + ids.len() as i64);
     }
-    Ok(Visited { number, last, changes, document })
+    Ok(Visited { ids, changes, document })
 }
 
 fn counts(number: i64) -> Value {

@@ -1,7 +1,7 @@
 //! Records of a range of ids, told whole: how a search engine that builds its index anew asks for them.
 
 use crate::item_state;
-use carrel_platform::{Answer, Bind, Call, Flight};
+use carrel_platform::{Answer, Call, Flight, outbox};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde::Deserialize;
@@ -61,10 +61,7 @@ pub async fn publish(call: Call) -> Result<Answer, Failure> {
     if told.is_empty() {
         // Whoever asked waits for an answer to this range also where it is empty.
         let nothing = json!({"records": [], "recordType": kind, "tenant": tenant.id});
-        flight.add(
-            "INSERT INTO outbox (topic, key, payload, created) VALUES ($1, $2, $3::json, $4)",
-            vec![TOPIC.into(), id.to_string().into(), Bind::from(&nothing), call.now.into()],
-        );
+        outbox::announce(&mut flight, TOPIC, id.to_string(), nothing.to_string(), call.now);
     }
     tx.fly_and_commit(flight).await?;
     Ok(Answer::text(StatusCode::CREATED, ""))

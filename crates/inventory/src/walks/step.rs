@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 /// Records that are visited in one step.
-pub const AT_ONCE: i64 = 1_000;
+const AT_ONCE: i64 = 1_000;
 
 /// What walks there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,17 @@ pub struct Walk {
     pub reached: Uuid,
 }
 
-/// What a step has visited: the number and the last of them, and what is to be done with them.
+impl Walk {
+    /// The ids of the records to visit next: those that a statement gives behind `$1`, `$2` at most.
+    pub async fn next(&self, tx: &mut Tx, sql: &'static str) -> Result<Vec<Uuid>, Failure> {
+        let rows = tx.query(sql, vec![self.reached.into(), AT_ONCE.into()]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+/// What a step has visited, and what is to be done with it.
 pub struct Visited {
-    pub number: i64,
-    pub last: Option<Uuid>,
+    pub ids: Vec<Uuid>,
     pub changes: Flight,
     /// The walk's record, brought up to date.
     pub document: Value,
@@ -141,12 +148,12 @@ async fn oldest(tx: &mut Tx, kind: Kind) -> Result<Option<Walk>, Failure> {
 }
 
 async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Failure> {
-    let Visited { number, last, mut changes, mut document } = visited;
-    let last = last.filter(|_| number >= AT_ONCE);
-    if let Some(last) = last {
+    let Visited { ids, mut changes, mut document } = visited;
+    let is_full = ids.len() as i64 >= AT_ONCE;
+    if let Some(last) = ids.last().filter(|_| is_full) {
         changes.add(
             "INSERT INTO walk (job_id, reached) VALUES ($1, $2) ON CONFLICT (job_id) DO UPDATE SET reached = $2",
-            vec![id.into(), last.into()],
+            vec![id.into(), (*last).into()],
         );
     } else {
         document["jobStatus"] = kind.words().done.into();
