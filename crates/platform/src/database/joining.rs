@@ -39,11 +39,11 @@ pub(super) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
             sent.push(step);
             continue;
         }
-        let mut parts = vec![Part::of(number, step)];
-        while let Some((place, next)) = steps.next_if(|(_, next)| fits(&parts, next)) {
+        let mut parts = vec![Part::of(step)];
+        while let Some((_, next)) = steps.next_if(|(_, next)| fits(&parts, next)) {
             match parts.iter_mut().find(|part| part.takes(&next)) {
                 Some(part) => part.rows.push(next.binds),
-                None => parts.push(Part::of(place, next)),
+                None => parts.push(Part::of(next)),
             }
         }
         sent.push(one_statement(parts));
@@ -53,7 +53,6 @@ pub(super) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
 
 /// A part of a joined statement.
 struct Part {
-    number: usize,
     sql: Cow<'static, str>,
     touch: Option<Touch>,
     change: Option<&'static RowChange>,
@@ -62,8 +61,8 @@ struct Part {
 }
 
 impl Part {
-    fn of(number: usize, step: Step) -> Part {
-        Part { number, sql: step.sql, touch: step.joins, change: step.rows, rows: vec![step.binds] }
+    fn of(step: Step) -> Part {
+        Part { sql: step.sql, touch: step.joins, change: step.rows, rows: vec![step.binds] }
     }
 
     /// Whether the step is one more row of this part. Of two changes of one row only one would happen, so no row
@@ -106,11 +105,10 @@ fn one_statement(mut parts: Vec<Part>) -> Step {
         let (sql, binds) = parts.swap_remove(0).told();
         return Step { sql, binds, joins: None, rows: None };
     }
-    let first = parts.first().map_or(0, |part| part.number);
     let (mut text, mut all) = (String::from("WITH "), Vec::new());
     for (place, part) in parts.into_iter().enumerate() {
         let between = if place == 0 { "" } else { ", " };
-        let _ = write!(text, "{between}change_{} AS (", part.number - first);
+        let _ = write!(text, "{between}change_{place} AS (");
         let (sql, binds) = part.told();
         shift_parameters(&sql, all.len(), &mut text);
         text.push(')');
