@@ -2,11 +2,11 @@
 //! holds until the end of the transaction. Of one scan, or of several that go together.
 
 use super::Order;
-use crate::desk::company::Gathered;
+use crate::desk::company::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_platform::{Flight, Json, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -72,9 +72,8 @@ pub async fn gather(
 pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gathered<Facts>, Failure> {
     let mut at_hand = Rulebook::at_hand(tenant).await?;
     let title_level = at_hand.book.title_level_requests.enabled();
-    let mut barcodes: Vec<String> = orders.iter().map(|order| order.item_barcode.clone()).collect();
-    let several = barcodes.len() > 1;
-    let barcodes: Bind = if several { barcodes.into() } else { barcodes.swap_remove(0).into() };
+    let several = orders.len() > 1;
+    let barcodes = company::given(orders.iter().map(|order| order.item_barcode.clone()).collect());
     let mut tx = tenant.begin().await?;
     let mut flight = Flight::new();
     let lock = if several { LOCK_SEVERAL_FREE.as_str() } else { LOCK_FREE.as_str() };
@@ -107,22 +106,9 @@ pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gath
     Ok((tx, all, at_hand.book))
 }
 
-static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT 1::bigint FROM item_state
-         WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is("$1::text")
-    )
-});
+static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));
 static LOCK_FREE: LazyLock<String> = LazyLock::new(|| format!("{} SKIP LOCKED", *LOCK_ITEM));
-static LOCK_SEVERAL_FREE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT given.number FROM unnest($1::text[]) WITH ORDINALITY given (barcode, number)
-         JOIN item ON {} JOIN item_state ON item_state.item_id = item.id
-         FOR NO KEY UPDATE OF item_state SKIP LOCKED",
-        item::barcode_is("given.barcode")
-    )
-});
+static LOCK_SEVERAL_FREE: LazyLock<String> = LazyLock::new(|| item::lock_free_of("$1::text[]"));
 
 /// The statement for each way of asking, made once: of one scan or several, with the queue or only whether there is
 /// one.

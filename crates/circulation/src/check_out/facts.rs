@@ -2,13 +2,13 @@
 //! after them holds until the end of the transaction. Of one scan, or of several that go together.
 
 use super::{Order, locks};
-use crate::desk::company::Gathered;
+use crate::desk::company::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
 use crate::rulebook::Rulebook;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_platform::{Flight, Json, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -113,9 +113,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gath
     let mut tx = tenant.begin().await?;
     let mut flight = Flight::new();
     let held = locks::hold_those_free(&mut flight, patrons.clone(), items.clone());
-    let given = [patrons, proxies, items].map(|mut given| -> Bind {
-        if several { given.into() } else { given.swap_remove(0).into() }
-    });
+    let given = [patrons, proxies, items].map(company::given);
     let binds = given.into_iter().chain([jiff::Timestamp::now().into()]).collect();
     let facts = flight.add(way.statement(several), binds);
     let landed = tx.fly(flight).await?;

@@ -5,7 +5,7 @@ use crate::rulebook::Rulebook;
 use crate::{check_in, check_out};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::together::Together;
-use carrel_platform::{Tenant, Tx};
+use carrel_platform::{Bind, Tenant, Tx};
 use carrel_records::Failure;
 use std::future::Future;
 use std::sync::Arc;
@@ -96,6 +96,11 @@ pub fn all_figures(tenant: &Tenant) -> [(&'static str, (u64, u64)); 2] {
         ("check-out", tenant.kept.of::<Meeting<check_out::Scan>>().figures()),
         ("check-in", tenant.kept.of::<Meeting<check_in::Scan>>().figures()),
     ]
+}
+
+/// What the scans of a company say, bound as an array, or as it is where there is one scan.
+pub fn given(mut said: Vec<String>) -> Bind {
+    if said.len() > 1 { said.into() } else { said.pop().into() }
 }
 
 /// The outcome for so many whose facts could not be read. Nothing is written yet.

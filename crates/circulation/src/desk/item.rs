@@ -44,6 +44,25 @@ pub fn barcode_is(barcode: &str) -> String {
     format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
 }
 
+/// SQL that locks the item with the barcode that an expression tells, by its state, and gives `number` where there is one.
+pub fn lock(barcode: &str) -> String {
+    format!(
+        "SELECT 1::bigint AS number FROM item_state
+         WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
+        barcode_is(barcode)
+    )
+}
+
+/// SQL that locks those items of the barcodes in an array that nobody else holds, and gives their places in it from 1 on.
+pub fn lock_free_of(barcodes: &str) -> String {
+    format!(
+        "SELECT given.number FROM unnest({barcodes}) WITH ORDINALITY given (barcode, number)
+         JOIN item ON {} JOIN item_state ON item_state.item_id = item.id
+         FOR NO KEY UPDATE OF item_state SKIP LOCKED",
+        barcode_is("given.barcode")
+    )
+}
+
 /// An item at the desk.
 #[derive(Debug, Clone, Default)]
 pub struct ItemAtDesk {

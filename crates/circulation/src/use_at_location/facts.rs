@@ -38,12 +38,7 @@ pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, A
     Ok((tx, facts, book))
 }
 
-static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT item.id FROM item WHERE {})) FOR NO KEY UPDATE",
-        item::barcode_is("$1::text")
-    )
-});
+static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));
 
 static SELECT: LazyLock<String> = LazyLock::new(|| {
     format!(
