@@ -160,7 +160,7 @@ fn a_missing_policy_comes_before_the_faults_behind_it() {
 }
 
 #[test]
-fn the_policies_named_are_told_in_the_order_of_the_text() {
+fn the_policies_named_are_reported_in_the_order_of_the_text() {
     let text = rules("priority: last-line", &["m book => books"]);
     let rules = Rules::parse(&text).expect("the rules of this test are right");
     let loans: Vec<_> = rules.policies().filter(|policy| policy.kind == PolicyKind::Loan).collect();

@@ -6,7 +6,7 @@
 use crate::records::loans::CHECK_OUT_LOCK;
 use carrel_platform::record_store::routes::delete_many;
 use carrel_platform::record_store::write::uuid_time;
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
@@ -24,7 +24,7 @@ pub fn connect(router: &mut Router) {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wish {
+struct LockRequest {
     user_id: Uuid,
     /// How long a lock may be held. FOLIO's own example calls it `ttl`.
     #[serde(alias = "ttl", default)]
@@ -32,22 +32,22 @@ struct Wish {
 }
 
 async fn acquire(call: Call) -> Result<Answer, Failure> {
-    let wish: Wish = call.read_json()?;
-    let time_to_live = SignedDuration::from_millis(wish.ttl_ms.clamp(0, 86_400_000));
+    let lock_request: LockRequest = call.read_json()?;
+    let time_to_live = SignedDuration::from_millis(lock_request.ttl_ms.clamp(0, 86_400_000));
     let id = Uuid::new_v7(uuid_time(call.now));
-    let lock = json!({"id": id, "userId": wish.user_id, "creationDate": time::format(call.now)});
-    let mut flight = Flight::new();
+    let lock = json!({"id": id, "userId": lock_request.user_id, "creationDate": time::format(call.now)});
+    let mut pipeline = Pipeline::new();
     // FOLIO quirk: whether the other's lock is over is judged by the time that the newcomer asks for himself.
-    flight.add(
+    pipeline.add(
         "DELETE FROM check_out_lock WHERE user_id = $1 AND doc->>'creationDate' < $2",
-        vec![wish.user_id.into(), time::format(shifted(call.now, -time_to_live)).into()],
+        vec![lock_request.user_id.into(), time::format(shifted(call.now, -time_to_live)).into()],
     );
-    let taken = flight.add(
+    let taken = pipeline.add(
         "INSERT INTO check_out_lock (id, doc, expires) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id",
         vec![id.into(), Bind::Json(lock.to_string()), shifted(call.now, time_to_live).into()],
     );
-    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
-    if landed.rows(taken).is_empty() {
+    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    if results.rows(taken).is_empty() {
         return Ok(Answer::text(StatusCode::SERVICE_UNAVAILABLE, "Unable to acquire lock"));
     }
     Ok(Answer::created(&lock))
@@ -116,7 +116,7 @@ mod tests {
             r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttlMs":3000}"#,
             r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttl":3000}"#,
         ] {
-            assert_eq!(serde_json::from_str::<Wish>(text).expect("a wish").ttl_ms, 3000);
+            assert_eq!(serde_json::from_str::<LockRequest>(text).expect("a wish").ttl_ms, 3000);
         }
     }
 }

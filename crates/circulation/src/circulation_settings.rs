@@ -1,7 +1,7 @@
 //! Settings of circulation, by name: title level requests, check-out, printing, anonymization.
 //!
 //! Routes: `/circulation/settings…`, and POST of `/circulation-settings-storage/circulation-settings`; the other
-//! routes of storage are those of plain records. Every change moves the stamp and announces
+//! routes of storage are those of plain records. Every change moves the settings version and announces
 //! `circulation.circulation-settings`.
 
 use crate::records::policies::CIRCULATION_SETTING;
@@ -9,7 +9,7 @@ use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, Ready};
-use carrel_platform::{Answer, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -30,10 +30,10 @@ pub fn connect(router: &mut Router) {
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &CIRCULATION_SETTING, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &CIRCULATION_SETTING, &call.node.records, &asked).await?;
     let settings: Vec<Value> = page.documents.iter().map(Json::parse).collect();
-    let told = json!({"circulationSettings": settings, "totalRecords": page.total});
-    Ok(Answer::json_bytes(pretty(&told)))
+    let reported = json!({"circulationSettings": settings, "totalRecords": page.total});
+    Ok(Answer::json_bytes(pretty(&reported)))
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
@@ -84,7 +84,7 @@ async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> 
             vec![name.into()],
         )
         .await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let ready = match rows.first() {
         Some(row) => {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
@@ -100,19 +100,19 @@ async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> 
                 &call.caller,
                 call.now,
             )?;
-            write::update(&mut flight, &tenant.id, &CIRCULATION_SETTING, &ready, &stored, call.now);
+            write::update(&mut pipeline, &tenant.id, &CIRCULATION_SETTING, &ready, &stored, call.now);
             ready
         }
         None => {
             let ready = write::prepare_new(&CIRCULATION_SETTING, setting, &call.caller, call.now)?;
-            write::insert(&mut flight, &tenant.id, &CIRCULATION_SETTING, &ready, call.now);
+            write::insert(&mut pipeline, &tenant.id, &CIRCULATION_SETTING, &ready, call.now);
             ready
         }
     };
-    tx.fly_and_commit(flight)
+    tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::told(&CIRCULATION_SETTING, error, &ready.document))?;
-    tenant.stamp_is_stale();
+        .map_err(|error| write::reported(&CIRCULATION_SETTING, error, &ready.document))?;
+    tenant.settings_version_is_stale();
     Ok(ready)
 }
 

@@ -22,21 +22,21 @@ pub mod renewal;
 pub mod reports;
 pub mod request_preferences;
 pub mod requests;
-pub mod rulebook;
 pub mod rules;
+pub mod settings;
 pub mod staff_slips;
 pub mod use_at_location;
 
 use carrel_platform::jobs::Job;
-use carrel_platform::{Router, Wing};
+use carrel_platform::{Module, Router};
 
 /// What is done in the background.
 static JOBS: &[&Job] =
     &[&requests::EXPIRY, &requests::QUEUE_LEVEL, &requests::REFRESH, &patron_account::batch::PLACING];
 
-/// This wing.
-pub fn wing() -> Wing {
-    Wing {
+/// This module.
+pub fn module() -> Module {
+    Module {
         name: "circulation",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
@@ -65,7 +65,7 @@ pub fn wing() -> Wing {
             patron_account::connect(router);
         },
         jobs: JOBS,
-        follows: requests::FOLLOWS,
+        change_listeners: requests::CHANGE_LISTENERS,
     }
 }
 
@@ -75,6 +75,6 @@ mod tests {
 
     #[test]
     fn every_room_finds_its_routes_in_the_surface() {
-        (wing().routes)(&mut Router::default());
+        (module().routes)(&mut Router::default());
     }
 }

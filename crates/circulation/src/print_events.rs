@@ -6,7 +6,7 @@
 
 use crate::records::requests::PRINT_EVENT;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
 use serde::Deserialize;
@@ -94,7 +94,7 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
             vec![printed.request_ids.clone().into()],
         )
         .await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for id in &printed.request_ids {
         let event = json!({
             "requestId": id,
@@ -104,7 +104,7 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
         });
         let Value::Object(event) = event else { continue };
         let ready = write::prepare_new(&PRINT_EVENT, event, &call.caller, call.now)?;
-        write::insert(&mut flight, &tenant.id, &PRINT_EVENT, &ready, call.now);
+        write::insert(&mut pipeline, &tenant.id, &PRINT_EVENT, &ready, call.now);
     }
     for row in &rows {
         let (id, before): (Uuid, i64) = (row.get(0), row.get(1));
@@ -115,12 +115,12 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
             "isPrinted": true,
             "printEventDate": when,
         }});
-        flight.add(
+        pipeline.add(
             "UPDATE request SET doc = doc || $2 WHERE id = $1",
             vec![id.into(), Bind::Json(details.to_string())],
         );
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(())
 }
 
@@ -143,7 +143,7 @@ async fn status(call: Call) -> Result<Answer, Failure> {
             vec![asked.request_ids.into()],
         )
         .await?;
-    let told: Vec<Value> = rows
+    let reported: Vec<Value> = rows
         .iter()
         .map(|row| {
             let last = row.get::<_, Json>(0).parse();
@@ -156,7 +156,7 @@ async fn status(call: Call) -> Result<Answer, Failure> {
             })
         })
         .collect();
-    Ok(Answer::json(&json!({"printEventsStatusResponses": told, "totalRecords": told.len()})))
+    Ok(Answer::json(&json!({"printEventsStatusResponses": reported, "totalRecords": reported.len()})))
 }
 
 fn refuse_if_nothing_was_printed(requests: &[Uuid]) -> Result<(), Failure> {

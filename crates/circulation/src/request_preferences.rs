@@ -3,7 +3,7 @@
 //! Routes: POST and PUT of `/request-preference-storage/request-preference`, one a patron; the others are those
 //! of plain records.
 
-use crate::policies::told_by;
+use crate::policies::message_of;
 use crate::records::requests::REQUEST_PREFERENCE;
 use carrel_platform::record_store::routes;
 use carrel_platform::{Answer, Call, Router};
@@ -26,7 +26,7 @@ async fn save(call: Call, replaces: bool) -> Result<Answer, Failure> {
     } else {
         (routes::create(&REQUEST_PREFERENCE, call).await, None)
     };
-    told_by(written, &tenant, &REQUEST_PREFERENCE, ("userId", user), id, |user| {
+    message_of(written, &tenant, &REQUEST_PREFERENCE, ("userId", user), id, |user| {
         Refusal::new("Request preference for specified user already exists").with("userId", user).of_storage()
     })
     .await

@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_empty_name_and_template_are_both_told() {
+    fn an_empty_name_and_template_are_both_reported() {
         let slip = json!({"name": "", "template": ""});
         let failure = check(slip.as_object().expect("an object")).expect_err("refused");
         assert!(

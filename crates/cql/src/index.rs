@@ -29,7 +29,7 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
             unique.when.map(|condition| format!(" WHERE {condition}")).unwrap_or_default(),
         ));
     }
-    for reference in record.belongs_to.iter().filter(|reference| !reference.indexed_by_wing) {
+    for reference in record.belongs_to.iter().filter(|reference| !reference.indexed_by_module) {
         let name = index_name(record.table, reference.field, "ref");
         let column = column_name(reference.field);
         ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {} ({column})", record.table));

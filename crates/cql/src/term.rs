@@ -105,7 +105,7 @@ impl Term {
 
     /// Numbers written together, as `carrel.without_hyphens` writes those of values.
     pub(crate) fn without_hyphens(&self) -> Term {
-        let together = |text: &str| {
+        let batcher = |text: &str| {
             let letters: Vec<char> = text.chars().collect();
             let mut kept = String::with_capacity(text.len());
             let mut place = 0;
@@ -129,7 +129,7 @@ impl Term {
             kept
         };
         let parts = self.parts.iter().map(|part| match part {
-            Part::Text(text) => Part::Text(together(text)),
+            Part::Text(text) => Part::Text(batcher(text)),
             mask => mask.clone(),
         });
         Term { parts: parts.collect() }
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_together() {
-        for (raw, together) in [
+        for (raw, batcher) in [
             ("978-92 8011-565--9", "9789280115659"),
             ("0-8044-2957-X", "080442957X"),
             ("0-8044-2957-X (pbk. 1-2)", "080442957X (pbk. 12)"),
@@ -244,7 +244,7 @@ mod tests {
             ("abc - 1", "abc - 1"),
             ("*", "*"),
         ] {
-            assert_eq!(Term::parse(raw).without_hyphens(), Term::parse(together), "{raw}");
+            assert_eq!(Term::parse(raw).without_hyphens(), Term::parse(batcher), "{raw}");
         }
     }
 

@@ -289,8 +289,8 @@ fn no_query_asks_for_everything() {
 }
 
 #[test]
-fn missing_indexes_are_told_and_so_is_a_scan() {
-    let told = |record: &RecordType, cql: &str| {
+fn missing_indexes_are_reported_and_so_is_a_scan() {
+    let reported = |record: &RecordType, cql: &str| {
         let built = built(record, cql);
         let missing: Vec<String> = built
             .unindexed
@@ -299,7 +299,7 @@ fn missing_indexes_are_told_and_so_is_a_scan() {
             .collect();
         (missing.join("; "), built.scans)
     };
-    let told = |record, cql: &str| -> (String, bool) { told(record, cql) };
+    let reported = |record, cql: &str| -> (String, bool) { reported(record, cql) };
     for (cql, missing, scans) in [
         ("barcode==a", "", false),
         ("barcode=a", "item barcode = Words", true),
@@ -312,9 +312,9 @@ fn missing_indexes_are_told_and_so_is_a_scan() {
         ("barcode==a sortBy note", "item note sortBy Value", false),
         ("cql.allRecords=1 not barcode==a", "", true),
     ] {
-        assert_eq!(told(&ITEM, cql), (missing.to_owned(), scans), "{cql}");
+        assert_eq!(reported(&ITEM, cql), (missing.to_owned(), scans), "{cql}");
     }
-    assert_eq!(told(&INSTANCE, "hrid==in1"), (String::new(), false), "a unique set is an index");
+    assert_eq!(reported(&INSTANCE, "hrid==in1"), (String::new(), false), "a unique set is an index");
     assert_eq!(built(&ITEM, "barcode=a").unindexed[0].needs, Index::Words);
 }
 

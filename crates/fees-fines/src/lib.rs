@@ -3,11 +3,11 @@
 pub mod policies;
 pub mod records;
 
-use carrel_platform::{Router, Wing};
+use carrel_platform::{Module, Router};
 
-/// This wing.
-pub fn wing() -> Wing {
-    Wing {
+/// This module.
+pub fn module() -> Module {
+    Module {
         name: "fees-fines",
         records: records::RECORD_TYPES,
         tables: "",
@@ -16,7 +16,7 @@ pub fn wing() -> Wing {
             policies::connect(router);
         },
         jobs: &[],
-        follows: &[],
+        change_listeners: &[],
     }
 }
 
@@ -26,6 +26,6 @@ mod tests {
 
     #[test]
     fn every_room_finds_its_routes_in_the_surface() {
-        (wing().routes)(&mut Router::default());
+        (module().routes)(&mut Router::default());
     }
 }

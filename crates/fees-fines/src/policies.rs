@@ -1,7 +1,7 @@
 //! Saving policies of overdue fines and lost item fees.
 //!
 //! Routes: POST and PUT of `/overdue-fines-policies` and `/lost-item-fees-policies`; the others are those of plain
-//! records. Every change moves the stamp.
+//! records. Every change moves the settings version.
 
 use crate::records::policies::{LOST_ITEM_FEE_POLICY, OVERDUE_FINE_POLICY};
 use carrel_platform::record_store::{routes, write::Document};
@@ -48,7 +48,7 @@ async fn create(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
     refuse(&call, kind, &policy)?;
     let tenant = Arc::clone(call.tenant()?);
     let written = routes::create(kind.record, call).await;
-    // FOLIO quirk: only a new policy's taken name is told in words of its own.
+    // FOLIO quirk: only a new policy's taken name is reported in words of its own.
     let Err(Failure::Refused(refusals)) = written else { return written };
     if name_is_taken(&tenant, kind, &policy).await? {
         let (message, code) = kind.taken_name;
@@ -109,20 +109,20 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(check: fn(&Document) -> Option<Refusal>, policy: Value) -> Option<String> {
+    fn reported(check: fn(&Document) -> Option<Refusal>, policy: Value) -> Option<String> {
         check(policy.as_object().expect("an object")).map(|refusal| refusal.parameters[0].0.clone())
     }
 
     #[test]
     fn a_fine_is_not_negative() {
         let check = refuse_if_quantity_is_negative;
-        assert_eq!(told(check, json!({"overdueFine": {"quantity": 0}})), None);
+        assert_eq!(reported(check, json!({"overdueFine": {"quantity": 0}})), None);
         assert_eq!(
-            told(check, json!({"overdueFine": {"quantity": -1}, "overdueRecallFine": {"quantity": -1}})),
+            reported(check, json!({"overdueFine": {"quantity": -1}, "overdueRecallFine": {"quantity": -1}})),
             Some("overdueFine.quantity".into())
         );
         assert_eq!(
-            told(check, json!({"overdueRecallFine": {"quantity": -0.5}})),
+            reported(check, json!({"overdueRecallFine": {"quantity": -0.5}})),
             Some("overdueRecallFine.quantity".into())
         );
     }
@@ -130,7 +130,10 @@ mod tests {
     #[test]
     fn a_processing_fee_is_not_negative() {
         let check = refuse_if_processing_fee_is_negative;
-        assert_eq!(told(check, json!({"name": "Lost"})), None);
-        assert_eq!(told(check, json!({"lostItemProcessingFee": -1})), Some("lostItemProcessingFee".into()));
+        assert_eq!(reported(check, json!({"name": "Lost"})), None);
+        assert_eq!(
+            reported(check, json!({"lostItemProcessingFee": -1})),
+            Some("lostItemProcessingFee".into())
+        );
     }
 }

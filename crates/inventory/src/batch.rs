@@ -1,6 +1,6 @@
 //! How instances, holdings records and items come and go over HTTP: one, many, or by a query in the body.
 
-use crate::saving::How;
+use crate::store::How;
 use carrel_platform::record_store::read::{self, Asked, Count};
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;

@@ -4,11 +4,11 @@
 
 use crate::records::instance_reference::INSTANCE_DATE_TYPE;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("PATCH", "/instance-date-types/{id}", rename);
 }
@@ -33,10 +33,10 @@ async fn rename(call: Call) -> Result<Answer, Failure> {
     crate::fields::set(&mut document, "name", patch.get("name").cloned().filter(|name| !name.is_null()));
     let ready =
         write::prepare_replacement(&INSTANCE_DATE_TYPE, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &INSTANCE_DATE_TYPE, &ready, &stored, call.now);
-    tx.fly_and_commit(flight)
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &INSTANCE_DATE_TYPE, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::told(&INSTANCE_DATE_TYPE, error, &ready.document))?;
+        .map_err(|error| write::reported(&INSTANCE_DATE_TYPE, error, &ready.document))?;
     Ok(Answer::no_content())
 }

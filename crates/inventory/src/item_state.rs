@@ -1,7 +1,7 @@
 //! What changes with every scan of an item: status, transit destination, last check-in. It stands apart from
 //! what a cataloguer wrote, in the narrow table `item_state`, and is composed into the item on reading.
 
-use carrel_platform::{Bind, Flight, RowChange};
+use carrel_platform::{Bind, Pipeline, RowChange};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -28,8 +28,8 @@ pub struct StateChange {
 }
 
 /// Adds the statement that changes the state of one item.
-pub fn change(flight: &mut Flight, item: Uuid, change: &StateChange, now: Timestamp) -> usize {
-    flight.change_row(
+pub fn change(pipeline: &mut Pipeline, item: Uuid, change: &StateChange, now: Timestamp) -> usize {
+    pipeline.change_row(
         &STATE,
         vec![
             item.into(),
@@ -84,9 +84,9 @@ impl State {
 }
 
 /// Adds the statement that stores the states of new items.
-pub fn insert(flight: &mut Flight, states: Vec<(Uuid, State)>) {
+pub fn insert(pipeline: &mut Pipeline, states: Vec<(Uuid, State)>) {
     write(
-        flight,
+        pipeline,
         "INSERT INTO item_state (item_id, status, status_date, in_transit_destination, last_check_in, version)
          SELECT one.id, one.status, nullif(one.date, ''), nullif(one.destination, '')::uuid,
              nullif(one.check_in, '')::jsonb, 0
@@ -97,9 +97,9 @@ pub fn insert(flight: &mut Flight, states: Vec<(Uuid, State)>) {
 }
 
 /// Adds the statement that replaces the states of items; the cataloguer's part counts the version.
-pub fn replace(flight: &mut Flight, states: Vec<(Uuid, State)>) {
+pub fn replace(pipeline: &mut Pipeline, states: Vec<(Uuid, State)>) {
     write(
-        flight,
+        pipeline,
         "UPDATE item_state SET status = one.status, status_date = nullif(one.date, ''),
              in_transit_destination = nullif(one.destination, '')::uuid,
              last_check_in = nullif(one.check_in, '')::jsonb
@@ -110,7 +110,7 @@ pub fn replace(flight: &mut Flight, states: Vec<(Uuid, State)>) {
     );
 }
 
-fn write(flight: &mut Flight, sql: &'static str, states: Vec<(Uuid, State)>) {
+fn write(pipeline: &mut Pipeline, sql: &'static str, states: Vec<(Uuid, State)>) {
     if states.is_empty() {
         return;
     }
@@ -123,5 +123,5 @@ fn write(flight: &mut Flight, sql: &'static str, states: Vec<(Uuid, State)>) {
         texts(|state| state.last_check_in.as_ref().map(Value::to_string).unwrap_or_default()),
     );
     let statuses = texts(|state| state.status.clone());
-    flight.add(sql, vec![ids.into(), statuses, dates, destinations, check_ins]);
+    pipeline.add(sql, vec![ids.into(), statuses, dates, destinations, check_ins]);
 }

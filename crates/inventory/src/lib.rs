@@ -2,6 +2,7 @@
 
 mod batch;
 mod bound_with;
+mod bulk_jobs;
 mod call_number;
 mod checked;
 mod date_types;
@@ -18,31 +19,30 @@ mod isbn;
 pub mod item_state;
 mod item_view;
 pub mod items;
+mod locations;
 mod mark_item;
 mod moving;
 mod ownership;
-mod places;
 pub mod records;
-mod saving;
 mod settings;
 mod source_record;
+mod store;
 mod title_links;
 mod views;
-mod walks;
 
 use carrel_platform::jobs::Job;
-use carrel_platform::{Router, Wing};
+use carrel_platform::{Module, Router};
 
-/// This wing.
-pub fn wing() -> Wing {
-    Wing {
+/// This module.
+pub fn module() -> Module {
+    Module {
         name: "inventory",
         records: records::RECORD_TYPES,
         tables: TABLES,
         steps: &[],
         routes,
         jobs: JOBS,
-        follows: &[],
+        change_listeners: &[],
     }
 }
 
@@ -51,14 +51,14 @@ pub fn first_records() -> Vec<(String, serde_json::Value)> {
     settings::first_records()
 }
 
-static JOBS: &[&Job] = &[&walks::WALKS];
+static JOBS: &[&Job] = &[&bulk_jobs::BULK_JOBS];
 
 const TABLES: &str = concat!(
     include_str!("item_state.sql"),
     include_str!("hrid/hrid.sql"),
     include_str!("source_record.sql"),
     include_str!("deletions/deletion.sql"),
-    include_str!("walks/walk.sql")
+    include_str!("bulk_jobs/tables.sql")
 );
 
 fn routes(router: &mut Router) {
@@ -72,7 +72,7 @@ fn routes(router: &mut Router) {
     moving::routes(router);
     ownership::routes(router);
     bound_with::routes(router);
-    places::routes(router);
+    locations::routes(router);
     title_links::routes(router);
     source_record::routes(router);
     settings::routes(router);
@@ -82,5 +82,5 @@ fn routes(router: &mut Router) {
     views::routes(router);
     instance_summary::routes(router);
     isbn::routes(router);
-    walks::routes(router);
+    bulk_jobs::routes(router);
 }

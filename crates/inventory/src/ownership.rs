@@ -12,7 +12,7 @@ const OF_ITEMS: &[&str] = &["toHoldingsRecordId", "itemIds", TENANT];
 const OF_HOLDINGS: &[&str] = &["toInstanceId", "holdingsRecordIds", "targetLocationId", TENANT];
 const TENANT: &str = "targetTenantId";
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory/items/update-ownership", |call| refuse(call, OF_ITEMS));
     router.on("POST", "/inventory/holdings/update-ownership", |call| refuse(call, OF_HOLDINGS));

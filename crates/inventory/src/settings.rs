@@ -5,7 +5,7 @@
 
 use crate::records::settings::INVENTORY_SETTING;
 use carrel_platform::database::Json;
-use carrel_platform::{Answer, Bind, Call, Flight, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 const PATH: &str = "/inventory-settings/{key}";
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", PATH, show);
     router.on("PATCH", PATH, change);
@@ -64,11 +64,12 @@ async fn change(call: Call) -> Result<Answer, Failure> {
     setting["value"] = text.as_str().into();
     setting["updatedDate"] = time::format(call.now).into();
     setting["updatedByUserId"] = json!(call.caller.user_id.unwrap_or(Uuid::nil()));
-    let mut flight = Flight::new();
-    flight.add("UPDATE inventory_settings SET doc = $2 WHERE id = $1", vec![id.into(), Bind::from(&setting)]);
+    let mut pipeline = Pipeline::new();
+    pipeline
+        .add("UPDATE inventory_settings SET doc = $2 WHERE id = $1", vec![id.into(), Bind::from(&setting)]);
     let event = json!({"id": id, "key": setting["key"], "value": text, "tenantId": tenant.id});
-    outbox::announce(&mut flight, "inventory.setting", id.to_string(), event.to_string(), call.now);
-    tx.fly_and_commit(flight).await?;
+    outbox::announce(&mut pipeline, "inventory.setting", id.to_string(), event.to_string(), call.now);
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 

@@ -8,14 +8,14 @@ use crate::records::instances::{INSTANCE, MARC_JSON};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::read;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::Value;
 
 /// The format that an instance names when a source record is there.
 const FORMAT: &str = "MARC-JSON";
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     let marc = "/instance-storage/instances/{id}/source-record/marc-json";
     router.on("GET", marc, show);
@@ -49,17 +49,17 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     if write::lock(&mut tx, &INSTANCE, id).await?.is_none() {
         return Err(Failure::NotFound(format!("There is no instance {id}")));
     }
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "INSERT INTO instance_source_marc (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = $2",
         vec![id.into(), Bind::from(&Value::Object(record))],
     );
-    flight.add(
+    pipeline.add(
         "UPDATE instance SET doc = doc || jsonb_build_object('sourceRecordFormat', $2::text,
              '_version', coalesce((doc->>'_version')::int, 0) + 1) WHERE id = $1",
         vec![id.into(), FORMAT.into()],
     );
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
@@ -73,13 +73,13 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if gone.is_none() {
         return Err(Failure::NotFound("Not found".into()));
     }
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "UPDATE instance SET doc = (doc - 'sourceRecordFormat')
              || jsonb_build_object('_version', coalesce((doc->>'_version')::int, 0) + 1) WHERE id = $1",
         vec![id.into()],
     );
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 

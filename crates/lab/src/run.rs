@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::floor::{Floor, FloorKind};
 use crate::player::Tempo;
-use crate::report::{About, DataSize, RunLevel, RunReport, Story};
+use crate::report::{About, DataSize, Description, RunLevel, RunReport};
 use crate::samples::Samples;
 use crate::timing::Timing;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub trait Workload {
     /// The desk action that the floor stands for.
     const FLOOR: FloorKind;
     /// What the report says besides figures.
-    const STORY: &'static Story;
+    const DESCRIPTION: &'static Description;
 
     /// The operations in the order in which they are played, with their names in the JSON file.
     fn operations(&self) -> Vec<(&'static str, Self::Operation)>;
@@ -89,7 +89,7 @@ pub async fn run<W: Workload>(mut workload: W, address: String, options: RunOpti
     Ok(RunReport {
         about,
         address,
-        story: W::STORY,
+        story: W::DESCRIPTION,
         timing,
         before,
         after,

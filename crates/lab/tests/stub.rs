@@ -331,7 +331,7 @@ async fn holds_are_placed_and_cancelled_and_a_way_that_the_server_does_not_know_
 }
 
 #[tokio::test]
-async fn requests_that_stay_are_told_and_the_next_run_clears_them_away() {
+async fn requests_that_stay_are_reported_and_the_next_run_clears_them_away() {
     let shelves = Arc::new(Mutex::new(Shelves::default()));
     let address = serve(shelves.clone()).await;
     load(load_options(&address)).await.unwrap();

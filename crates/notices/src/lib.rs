@@ -3,11 +3,11 @@
 pub mod records;
 
 use carrel_platform::record_store::routes::delete_many;
-use carrel_platform::{Router, Wing};
+use carrel_platform::{Module, Router};
 
-/// This wing.
-pub fn wing() -> Wing {
-    Wing {
+/// This module.
+pub fn module() -> Module {
+    Module {
         name: "notices",
         records: records::RECORD_TYPES,
         tables: "",
@@ -16,6 +16,6 @@ pub fn wing() -> Wing {
             router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
         },
         jobs: &[],
-        follows: &[],
+        change_listeners: &[],
     }
 }

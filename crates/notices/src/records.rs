@@ -1,8 +1,8 @@
-//! Texts of notices, how mail is sent, and what is told on which occasion.
+//! Texts of notices, how mail is sent, and what is reported on which occasion.
 
 use carrel_records::{PLAIN, RecordType, text, unique};
 
-/// Every record type of this wing.
+/// Every record type of this module.
 pub static RECORD_TYPES: &[&RecordType] =
     &[&TEMPLATE, &SMTP_CONFIGURATION, &EMAIL_SETTING, &EVENT_CONFIGURATION];
 

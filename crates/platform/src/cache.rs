@@ -1,22 +1,22 @@
 //! Memory that may be thrown away: values computed from a tenant's slow-changing records, each good for one
-//! stamp.
+//! settings version.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
-/// Values by their type, each with the stamp it was read at.
+/// Values by their type, each with the settings version it was read at.
 #[derive(Default)]
 pub struct Cache {
     values: RwLock<HashMap<TypeId, Cached>>,
 }
 
 struct Cached {
-    stamp: i64,
+    settings_version: i64,
     value: Arc<dyn Any + Send + Sync>,
     name: &'static str,
-    /// How often it was found, and how often it was then made anew because its stamp was too old.
+    /// How often it was found, and how often it was then made anew because its settings version was too old.
     found: AtomicU64,
     replaced: u64,
     /// How often it was made.
@@ -33,28 +33,32 @@ pub struct Served {
 }
 
 impl Cache {
-    /// The value of this type and the stamp it is good for.
+    /// The value of this type and the settings version it is good for.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<(i64, Arc<T>)> {
         let values = self.values.read().expect("no holder of this lock panics");
         let known = values.get(&TypeId::of::<T>())?;
         known.found.fetch_add(1, Relaxed);
-        Some((known.stamp, Arc::clone(&known.value).downcast().expect("stored under its own type")))
+        Some((
+            known.settings_version,
+            Arc::clone(&known.value).downcast().expect("stored under its own type"),
+        ))
     }
 
     /// Keeps a value unless a newer one is there.
-    pub fn put<T: Send + Sync + 'static>(&self, stamp: i64, value: Arc<T>) {
+    pub fn put<T: Send + Sync + 'static>(&self, settings_version: i64, value: Arc<T>) {
         let mut values = self.values.write().expect("no holder of this lock panics");
         match values.get_mut(&TypeId::of::<T>()) {
             Some(known) => {
                 known.made += 1;
                 known.replaced += 1;
-                if known.stamp <= stamp {
-                    (known.stamp, known.value) = (stamp, value);
+                if known.settings_version <= settings_version {
+                    (known.settings_version, known.value) = (settings_version, value);
                 }
             }
             None => {
                 let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
-                let new = Cached { stamp, value, name, found: AtomicU64::new(0), replaced: 0, made: 1 };
+                let new =
+                    Cached { settings_version, value, name, found: AtomicU64::new(0), replaced: 0, made: 1 };
                 values.insert(TypeId::of::<T>(), new);
             }
         }
@@ -99,7 +103,10 @@ mod tests {
         cache.get::<Rules>();
         cache.put(2, Arc::new(Rules(2)));
         assert_eq!(cache.served(), [Served { name: "Rules", hits: 2, misses: 2 }]);
-        assert_eq!(cache.get::<Rules>().map(|(stamp, rules)| (stamp, rules.0)), Some((2, 2)));
+        assert_eq!(
+            cache.get::<Rules>().map(|(settings_version, rules)| (settings_version, rules.0)),
+            Some((2, 2))
+        );
     }
 
     #[test]
@@ -107,6 +114,9 @@ mod tests {
         let cache = Cache::default();
         cache.put(7, Arc::new(Rules(7)));
         cache.put(5, Arc::new(Rules(5)));
-        assert_eq!(cache.get::<Rules>().map(|(stamp, rules)| (stamp, rules.0)), Some((7, 7)));
+        assert_eq!(
+            cache.get::<Rules>().map(|(settings_version, rules)| (settings_version, rules.0)),
+            Some((7, 7))
+        );
     }
 }

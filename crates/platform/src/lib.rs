@@ -1,26 +1,26 @@
-//! What every wing stands on: tenants and their pools, flights of statements, the store of plain records, the
+//! What every module stands on: tenants and their pools, pipelines of statements, the store of plain records, the
 //! outbox, and the glue to HTTP. No library words here.
 
+pub mod batcher;
 pub mod cache;
 pub mod database;
+pub mod embedded_postgres;
 pub mod event;
 pub mod http;
 pub mod jobs;
-pub mod kept;
 pub mod meter;
+pub mod module;
 pub mod outbox;
-pub mod private_postgres;
 pub mod record_store;
 pub mod replicas;
 pub mod stand_in;
 pub mod surface;
 pub mod tenant;
-pub mod together;
+pub mod tenant_state;
 pub mod token;
-pub mod wing;
 
-pub use database::{Bind, Connection, Flight, Json, RowChange, Tx};
+pub use database::{Bind, Connection, Json, Pipeline, RowChange, Tx};
 pub use event::Event;
 pub use http::{Answer, Call, Handler, Router};
-pub use tenant::{Library, Tenant};
-pub use wing::Wing;
+pub use module::Module;
+pub use tenant::{Node, Tenant};

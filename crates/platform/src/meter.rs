@@ -14,8 +14,8 @@ tokio::task_local! {
 /// Counts for one request.
 #[derive(Debug, Default)]
 pub struct Meter {
-    pub flights: AtomicU64,
-    /// Nanoseconds between sending flights and having their answers.
+    pub pipelines: AtomicU64,
+    /// Nanoseconds between sending pipelines and having their answers.
     pub database: AtomicU64,
     /// Nanoseconds in which the request's future was polled.
     pub busy: AtomicU64,
@@ -24,18 +24,18 @@ pub struct Meter {
 /// Counts one round trip for the request at hand, if there is one.
 pub(crate) fn flew(time: Duration) {
     let _ = METER.try_with(|meter| {
-        meter.flights.fetch_add(1, Relaxed);
+        meter.pipelines.fetch_add(1, Relaxed);
         meter.database.fetch_add(time.as_nanos() as u64, Relaxed);
     });
 }
 
-/// Charges the request at hand for work that was done for so many together: their flights were its own, their time
+/// Charges the request at hand for work that was done for so many together: their pipelines were its own, their time
 /// it shared.
-pub(crate) fn charge(cost: &Meter, company: usize) {
+pub(crate) fn charge(cost: &Meter, batch: usize) {
     let _ = METER.try_with(|meter| {
-        meter.flights.fetch_add(cost.flights.load(Relaxed), Relaxed);
+        meter.pipelines.fetch_add(cost.pipelines.load(Relaxed), Relaxed);
         meter.database.fetch_add(cost.database.load(Relaxed), Relaxed);
-        meter.busy.fetch_add(cost.busy.load(Relaxed) / company as u64, Relaxed);
+        meter.busy.fetch_add(cost.busy.load(Relaxed) / batch as u64, Relaxed);
     });
 }
 

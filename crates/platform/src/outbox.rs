@@ -1,14 +1,14 @@
 //! What happened, written in the transaction in which it happened.
 
-use crate::database::{Bind, Flight, RowChange};
+use crate::database::{Bind, Pipeline, RowChange};
 use jiff::Timestamp;
 
-/// Adds an event, as JSON text, to the flight that makes it true.
+/// Adds an event, as JSON text, to the pipeline that makes it true.
 ///
 /// `topic` is FOLIO's, without tenant (`circulation.loan`); `key` is the record's id, so that events of one
 /// record keep their order.
-pub fn announce(flight: &mut Flight, topic: &'static str, key: String, payload: String, now: Timestamp) {
-    flight.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
+pub fn announce(pipeline: &mut Pipeline, topic: &'static str, key: String, payload: String, now: Timestamp) {
+    pipeline.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
 }
 
 static EVENT: RowChange = RowChange {

@@ -3,13 +3,13 @@
 
 use crate::http::{Answer, Call};
 use crate::record_store::write::uuid_time;
-use crate::tenant::{Tenant, move_stamp};
-use crate::{Bind, Flight, Json};
+use crate::tenant::{Tenant, move_settings_version};
+use crate::{Bind, Json, Pipeline};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Keeps the body under its own id, or a new one; 201 with the document. The stamp moves, as decisions may be
+/// Keeps the body under its own id, or a new one; 201 with the document. The settings version moves, as decisions may be
 /// made from it.
 pub async fn keep(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     keep_document(call, kind, call.object()?).await
@@ -35,15 +35,15 @@ async fn keep_document(
         None => Uuid::new_v7(uuid_time(call.now)),
     };
     document.insert("id".into(), id.to_string().into());
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "INSERT INTO stand_in (kind, id, doc) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET doc = $3",
         vec![kind.into(), id.into(), Bind::Json(Value::Object(document.clone()).to_string())],
     );
-    move_stamp(&mut flight);
+    move_settings_version(&mut pipeline);
     let tenant = call.tenant()?;
-    tenant.begin().await?.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::created(&document))
 }
 
@@ -57,11 +57,11 @@ pub async fn kept(tenant: &Tenant, kind: &'static str) -> Result<Vec<Value>, Fai
 
 /// Forgets all documents of a kind.
 pub async fn forget(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM stand_in WHERE kind = $1", vec![kind.into()]);
-    move_stamp(&mut flight);
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM stand_in WHERE kind = $1", vec![kind.into()]);
+    move_settings_version(&mut pipeline);
     let tenant = call.tenant()?;
-    tenant.begin().await?.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }

@@ -7,13 +7,13 @@ mod tables;
 pub use indexes::{INDEX_BUILDS, MissingIndex};
 
 use crate::cache::Cache;
-use crate::database::{Address, Bind, Connection, Flight, OpenPool, Pools, Tx, Work, failure};
+use crate::database::{Address, Bind, Connection, OpenPool, Pipeline, Pools, Tx, Work, failure};
 use crate::jobs::Job;
-use crate::kept::Kept;
-use crate::record_store::{following, upgrade};
+use crate::module::Module;
+use crate::record_store::{change_listeners, upgrade};
 use crate::replicas::{ReplicaState, Replicas};
+use crate::tenant_state::TenantState;
 use crate::token::Keys;
-use crate::wing::Wing;
 use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -34,10 +34,10 @@ pub struct Tenant {
     pools: TenantPools,
     /// Values computed from its slow records.
     pub cache: Cache,
-    /// What rooms keep for it.
-    pub kept: Kept,
-    /// The newest stamp that this node has seen, and when it last asked.
-    stamp: AtomicI64,
+    /// What use cases keep for it.
+    pub state: TenantState,
+    /// The newest settings version that this node has seen, and when it last asked.
+    settings_version: AtomicI64,
     asked: AtomicU64,
 }
 
@@ -60,7 +60,7 @@ impl TenantPools {
 
 /// How the server behaves, from its configuration.
 #[derive(Debug, Clone)]
-pub struct Manner {
+pub struct ServerOptions {
     /// Behind a gateway: tenant, user and permissions are taken from the headers.
     pub behind_gateway: bool,
     /// A secret that the gateway must send in `X-Carrel-Gateway`; without one only loopback may call.
@@ -74,12 +74,12 @@ pub struct Manner {
     /// Cookies are marked `Secure`.
     pub secure_cookies: bool,
     /// Address of the server for tests that count.
-    pub counts_flights: bool,
+    pub counts_round_trips: bool,
 }
 
-impl Default for Manner {
-    fn default() -> Manner {
-        Manner {
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
             behind_gateway: false,
             gateway_secret: None,
             makes_tenants: false,
@@ -87,17 +87,17 @@ impl Default for Manner {
             // Many desks may share an account or an address; programs that load data send hundreds at once.
             most_calls_at_once: 1000,
             secure_cookies: false,
-            counts_flights: false,
+            counts_round_trips: false,
         }
     }
 }
 
 /// All that this node serves.
-pub struct Library {
-    pub wings: Vec<Wing>,
+pub struct Node {
+    pub modules: Vec<Module>,
     /// Every declared record type.
     pub records: Vec<&'static RecordType>,
-    pub manner: Manner,
+    pub options: ServerOptions,
     pub keys: Keys,
     /// Records that a new tenant begins with: collection path and document, in order of reference.
     pub first_records: Vec<(String, Value)>,
@@ -125,27 +125,27 @@ pub struct Entry {
 /// This program's release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// The stamp is asked for again after this time, should a notification have been missed.
-const STAMP_GOOD_FOR: Duration = Duration::from_secs(2);
+/// The settings version is asked for again after this time, should a notification have been missed.
+const SETTINGS_VERSION_VALID_FOR: Duration = Duration::from_secs(2);
 
-impl Library {
+impl Node {
     /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
     pub async fn open(
         address: Address,
         connections: usize,
-        wings: Vec<Wing>,
-        manner: Manner,
+        modules: Vec<Module>,
+        options: ServerOptions,
         first_records: Vec<(String, Value)>,
-    ) -> Result<Arc<Library>, Failure> {
+    ) -> Result<Arc<Node>, Failure> {
         let pools = Pools::new(connections);
         let platform = pools.open(&address.primary, None, 4, Work::Deeds);
         let secret = set_up_platform(&platform.get().await?).await?;
-        following::connect(wings.iter().flat_map(|wing| wing.follows));
-        let records = wings.iter().flat_map(|wing| wing.records.iter().copied()).collect();
-        let library = Arc::new(Library {
-            wings,
+        change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
+        let records = modules.iter().flat_map(|module| module.records.iter().copied()).collect();
+        let node = Arc::new(Node {
+            modules,
             records,
-            manner,
+            options,
             keys: Keys::new(&secret),
             first_records,
             address,
@@ -155,13 +155,13 @@ impl Library {
             making: tokio::sync::Mutex::new(()),
             started: Instant::now(),
         });
-        library.read_tenants().await?;
-        Ok(library)
+        node.read_tenants().await?;
+        Ok(node)
     }
 
-    /// What is done in the background, by the wings and for the tables' own sake.
+    /// What is done in the background, by the modules and for the tables' own sake.
     pub fn jobs(&self) -> Vec<&'static Job> {
-        self.wings.iter().flat_map(|wing| wing.jobs.iter().copied()).chain([&INDEX_BUILDS]).collect()
+        self.modules.iter().flat_map(|module| module.jobs.iter().copied()).chain([&INDEX_BUILDS]).collect()
     }
 
     pub fn uptime(&self) -> Duration {
@@ -279,8 +279,8 @@ impl Library {
             schema,
             lenient,
             cache: Cache::default(),
-            kept: Kept::default(),
-            stamp: AtomicI64::new(0),
+            state: TenantState::default(),
+            settings_version: AtomicI64::new(0),
             asked: AtomicU64::new(0),
         });
         tenants.insert(id, Arc::clone(&tenant));
@@ -326,35 +326,35 @@ impl Tenant {
         [("deeds", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
-    /// The newest stamp known here; asked for when the last answer is older than two seconds or was declared
+    /// The newest settings version known here; asked for when the last answer is older than two seconds or was declared
     /// stale.
-    pub async fn stamp(&self) -> Result<i64, Failure> {
+    pub async fn settings_version(&self) -> Result<i64, Failure> {
         let now = jiff::Timestamp::now().as_millisecond() as u64;
-        if now.saturating_sub(self.asked.load(Relaxed)) < STAMP_GOOD_FOR.as_millis() as u64 {
-            return Ok(self.stamp.load(Relaxed));
+        if now.saturating_sub(self.asked.load(Relaxed)) < SETTINGS_VERSION_VALID_FOR.as_millis() as u64 {
+            return Ok(self.settings_version.load(Relaxed));
         }
         let connection = self.writer().await?;
         let rows = connection.query("SELECT value FROM stamp WHERE id = 1", vec![]).await?;
-        let stamp: i64 = rows.first().map_or(0, |row| row.get(0));
-        self.saw_stamp(stamp);
-        Ok(stamp)
+        let settings_version: i64 = rows.first().map_or(0, |row| row.get(0));
+        self.saw_settings_version(settings_version);
+        Ok(settings_version)
     }
 
-    /// A desk action has read the stamp with its facts.
-    pub fn saw_stamp(&self, stamp: i64) {
-        self.stamp.fetch_max(stamp, Relaxed);
+    /// A desk action has read the settings version with its facts.
+    pub fn saw_settings_version(&self, settings_version: i64) {
+        self.settings_version.fetch_max(settings_version, Relaxed);
         self.asked.store(jiff::Timestamp::now().as_millisecond() as u64, Relaxed);
     }
 
-    /// Somebody has written slow records: the next reader asks for the stamp.
-    pub fn stamp_is_stale(&self) {
+    /// Somebody has written slow records: the next reader asks for the settings version.
+    pub fn settings_version_is_stale(&self) {
         self.asked.store(0, Relaxed);
     }
 }
 
-/// Adds to a flight that writes slow records: the stamp moves in the same transaction.
-pub fn move_stamp(flight: &mut Flight) {
-    flight.add("UPDATE stamp SET value = value + 1 WHERE id = 1", vec![]);
+/// Adds to a pipeline that writes slow records: the settings version moves in the same transaction.
+pub fn move_settings_version(pipeline: &mut Pipeline) {
+    pipeline.add("UPDATE stamp SET value = value + 1 WHERE id = 1", vec![]);
 }
 
 /// The schema and role of a tenant.

@@ -36,7 +36,7 @@ pub struct RecordType {
     pub taken: Option<fn(&str) -> Refusal>,
     /// Topic of the events, without tenant, such as `inventory.item`; `None` announces nothing.
     pub events: Option<&'static str>,
-    /// Desk decisions are made from this record, so a write moves the tenant's stamp.
+    /// Desk decisions are made from this record, so a write moves the tenant's settings version.
     pub shapes_decisions: bool,
     /// Reading is composed from more than the table's `doc`.
     pub composed: Option<Composed>,
@@ -88,7 +88,7 @@ pub enum Routes {
     Collection,
     /// One record for the tenant: GET and PUT of the path itself.
     Single,
-    /// None: a room answers, the declaration makes table and fields only.
+    /// None: a use case answers, the declaration makes table and fields only.
     ByHand,
 }
 
@@ -312,17 +312,17 @@ pub struct ForeignKey {
     pub reverse: Option<&'static str>,
     /// The column and its index stand, but the other record need not exist.
     pub loose: bool,
-    /// The wing's own SQL makes an index that begins with the column, with more in it than the column.
-    pub indexed_by_wing: bool,
+    /// The module's own SQL makes an index that begins with the column, with more in it than the column.
+    pub indexed_by_module: bool,
 }
 
 /// A reference that the database enforces.
 pub const fn to(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: false, indexed_by_wing: false }
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: false, indexed_by_module: false }
 }
 /// A reference kept as an indexed column only: FOLIO keeps the two records in different modules.
 pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: true, indexed_by_wing: false }
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: true, indexed_by_module: false }
 }
 impl ForeignKey {
     pub const fn alias(mut self, name: &'static str) -> Self {
@@ -333,8 +333,8 @@ impl ForeignKey {
         self.reverse = Some(name);
         self
     }
-    pub const fn indexed_by_wing(mut self) -> Self {
-        self.indexed_by_wing = true;
+    pub const fn indexed_by_module(mut self) -> Self {
+        self.indexed_by_module = true;
         self
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Of a record that is made now; nobody stands there where nobody is known.
+/// Of a record that is made now; nobody stands there without a user.
 pub fn made(by: Option<Uuid>, now: Timestamp) -> Value {
     let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
     if let Some(by) = by {
@@ -27,7 +27,7 @@ pub fn of_replacement(stored: &Value, by: Option<Uuid>, now: Timestamp) -> Value
     metadata
 }
 
-/// Says that the record is changed now; where nobody is known, the last one who did so stays.
+/// Says that the record is changed now; without a user, the last one who did so stays.
 pub fn change(metadata: &mut Value, by: Option<Uuid>, now: Timestamp) {
     if !metadata.is_object() {
         *metadata = json!({});

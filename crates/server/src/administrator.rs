@@ -1,7 +1,7 @@
 //! The first administrator of a tenant: whoever makes the tenant names him.
 
-use carrel_platform::tenant::move_stamp;
-use carrel_platform::{Flight, Tenant, surface};
+use carrel_platform::tenant::move_settings_version;
+use carrel_platform::{Pipeline, Tenant, surface};
 use carrel_records::Failure;
 use serde_json::json;
 use uuid::Uuid;
@@ -27,18 +27,18 @@ pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<
     let (user, now) = (Uuid::new_v4(), jiff::Timestamp::now());
     let document = json!({"id": user, "username": username, "active": true, "type": "staff",
         "personal": {"lastName": "Administrator", "preferredContactTypeId": "002", "addresses": []}});
-    let mut flight = Flight::new();
-    flight.add("INSERT INTO users (id, doc) VALUES ($1, $2)", vec![user.into(), (&document).into()]);
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add("INSERT INTO users (id, doc) VALUES ($1, $2)", vec![user.into(), (&document).into()]);
+    pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)",
         vec![user.into(), Uuid::new_v4().into(), hash.into(), now.into()],
     );
     let id = Uuid::new_v4();
     let held = json!({"id": id, "userId": user, "permissions": [surface::EVERYTHING]});
-    flight.add("INSERT INTO permissions_users (id, doc) VALUES ($1, $2)", vec![id.into(), (&held).into()]);
-    move_stamp(&mut flight);
-    connection.begin().fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    pipeline.add("INSERT INTO permissions_users (id, doc) VALUES ($1, $2)", vec![id.into(), (&held).into()]);
+    move_settings_version(&mut pipeline);
+    connection.begin().send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Appointed::Now)
 }
 

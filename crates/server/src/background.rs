@@ -15,7 +15,7 @@ pub fn connect(router: &mut Router) {
 
 async fn list(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let states = jobs::of_tenant(&call.library.platform().await?, &tenant.id).await?;
+    let states = jobs::of_tenant(&call.node.platform().await?, &tenant.id).await?;
     let shown: Vec<Value> = states
         .iter()
         .map(|state| {
@@ -37,13 +37,13 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 
 async fn run(call: Call) -> Result<Answer, Failure> {
     let name = known(&call)?;
-    jobs::soon(&call.library.platform().await?, &call.tenant()?.id, name).await?;
+    jobs::soon(&call.node.platform().await?, &call.tenant()?.id, name).await?;
     Ok(Answer::text(StatusCode::ACCEPTED, ""))
 }
 
 async fn cancel(call: Call) -> Result<Answer, Failure> {
     let name = known(&call)?;
-    let running = jobs::cancel(&call.library.platform().await?, &call.tenant()?.id, name).await?;
+    let running = jobs::cancel(&call.node.platform().await?, &call.tenant()?.id, name).await?;
     if running {
         Ok(Answer::text(StatusCode::ACCEPTED, ""))
     } else {
@@ -53,7 +53,7 @@ async fn cancel(call: Call) -> Result<Answer, Failure> {
 
 fn known(call: &Call) -> Result<&'static str, Failure> {
     let name = call.parameter(0);
-    let jobs = call.library.jobs();
+    let jobs = call.node.jobs();
     let job = jobs.into_iter().find(|job| job.name == name);
     job.map(|job| job.name).ok_or_else(|| Failure::NotFound(format!("There is no job {name}")))
 }

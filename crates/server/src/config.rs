@@ -1,7 +1,7 @@
 //! Configuration: flags first, then the environment, then one TOML file, then what is usual.
 
+use carrel_platform::embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
-use carrel_platform::private_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use clap::Args;
 use serde::Deserialize;
 use std::fmt;
@@ -66,9 +66,9 @@ pub struct Settings {
     /// suites of FOLIO's modules, whose fixtures leave out what real storage requires).
     #[arg(long, env = "CARREL_MAKE_TENANTS")]
     pub make_tenants: bool,
-    /// Answer with a header X-Carrel-Flights that counts database round trips.
-    #[arg(long, env = "CARREL_COUNT_FLIGHTS")]
-    pub count_flights: bool,
+    /// Answer with a header X-Carrel-Pipelines that counts database round trips.
+    #[arg(long, env = "CARREL_COUNT_ROUND_TRIPS")]
+    pub count_round_trips: bool,
 }
 
 /// The configuration in force.
@@ -86,7 +86,7 @@ pub struct Resolved {
     pub replicas: Vec<String>,
     pub connections: usize,
     pub tenant_connections: usize,
-    pub manner: carrel_platform::tenant::Manner,
+    pub options: carrel_platform::tenant::ServerOptions,
 }
 
 impl Settings {
@@ -165,13 +165,13 @@ impl Settings {
             connections,
             tenant_connections,
             database,
-            manner: carrel_platform::tenant::Manner {
+            options: carrel_platform::tenant::ServerOptions {
                 behind_gateway,
                 gateway_secret,
                 makes_tenants,
                 largest_body: largest_body * 1024 * 1024,
                 secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
-                counts_flights: self.count_flights || file.count_flights,
+                counts_round_trips: self.count_round_trips || file.count_round_trips,
                 ..Default::default()
             },
             certificate,
@@ -208,11 +208,11 @@ impl fmt::Display for Resolved {
             "connections         {} in all, {} per tenant",
             self.connections, self.tenant_connections
         )?;
-        let manner = &self.manner;
-        writeln!(f, "largest body        {} MiB", manner.largest_body / 1024 / 1024)?;
-        writeln!(f, "secure cookies      {}", manner.secure_cookies)?;
-        writeln!(f, "behind a gateway    {}", manner.behind_gateway)?;
-        write!(f, "makes tenants       {}", manner.makes_tenants)
+        let options = &self.options;
+        writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
+        writeln!(f, "secure cookies      {}", options.secure_cookies)?;
+        writeln!(f, "behind a gateway    {}", options.behind_gateway)?;
+        write!(f, "makes tenants       {}", options.makes_tenants)
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_told() {
+    fn what_contradicts_itself_is_reported() {
         let usual = Settings::default;
         let open: IpAddr = Ipv4Addr::UNSPECIFIED.into();
         let database = Some("host=db user=carrel".to_owned());
@@ -275,8 +275,8 @@ mod tests {
             ),
         ];
         for (settings, words) in table {
-            let told = settings.resolve().expect_err(words);
-            assert!(told.contains(words), "{told}");
+            let reported = settings.resolve().expect_err(words);
+            assert!(reported.contains(words), "{reported}");
         }
         let good = Settings { database, connections: Some(1000), ..usual() };
         assert!(good.resolve().is_ok());

@@ -13,7 +13,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub async fn wait_for(server: &Server) -> Result<(), String> {
     let mut server = server.clone();
     server.config.connect_timeout(Duration::from_secs(5));
-    let (started, mut told) = (Instant::now(), false);
+    let (started, mut reported) = (Instant::now(), false);
     let client = loop {
         match server.connect().await {
             Ok((client, connection)) => {
@@ -25,9 +25,9 @@ pub async fn wait_for(server: &Server) -> Result<(), String> {
                 if !comes_up(&error) || started.elapsed() > LONGEST_WAIT {
                     return Err(format!("the database cannot be reached: {words}"));
                 }
-                if !told {
+                if !reported {
                     tracing::warn!("waiting for the database: {words}");
-                    told = true;
+                    reported = true;
                 }
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }

@@ -1,7 +1,7 @@
 //! What Okapi itself answers: tenants, the modules and interfaces they have, its version.
 //!
 //! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; what is asked about that
-//! answers a room of its own.
+//! answers a use case of its own.
 
 use carrel_platform::surface::{MODULES, ROUTES, Route, module_id};
 use carrel_platform::{Answer, Call, Router, Tenant};
@@ -42,7 +42,7 @@ fn full(call: &Call) -> bool {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let tenants: Vec<Value> = call.library.tenants().iter().map(|tenant| shown(tenant)).collect();
+    let tenants: Vec<Value> = call.node.tenants().iter().map(|tenant| shown(tenant)).collect();
     Ok(Answer::json(&tenants))
 }
 
@@ -51,17 +51,17 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
     let (id, name, description) = (text("id"), text("name"), text("description"));
     let id = if id.is_empty() { format!("t{}", uuid::Uuid::new_v4().simple()) } else { id };
-    if call.library.find_tenant(&id).await?.is_some() {
+    if call.node.find_tenant(&id).await?.is_some() {
         return Err(Failure::Invalid(format!("Duplicate tenant id {id}")));
     }
     let name = if name.is_empty() { id.clone() } else { name };
-    let tenant = call.library.create_tenant(&id, &name, &description).await?;
+    let tenant = call.node.create_tenant(&id, &name, &description).await?;
     Ok(Answer::created(&shown(&tenant)).location(format!("/_/proxy/tenants/{id}")))
 }
 
 pub(crate) async fn named(call: &Call) -> Result<std::sync::Arc<Tenant>, Failure> {
     let id = call.parameter(0);
-    call.library.find_tenant(id).await?.ok_or_else(|| Failure::NotFound(id.to_owned()))
+    call.node.find_tenant(id).await?.ok_or_else(|| Failure::NotFound(id.to_owned()))
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
@@ -73,13 +73,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let tenant = named(&call).await?;
     let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
     let (name, description) = (text("name"), text("description"));
-    call.library.rename_tenant(&tenant.id, &name, &description).await?;
+    call.node.rename_tenant(&tenant.id, &name, &description).await?;
     Ok(Answer::json(&json!({"id": tenant.id, "name": name, "description": description})))
 }
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.parameter(0).to_owned();
-    if !call.library.drop_tenant(&id).await? {
+    if !call.node.drop_tenant(&id).await? {
         return Err(Failure::NotFound(id));
     }
     Ok(Answer::no_content())
@@ -204,10 +204,10 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
             (false, false) => {}
         }
     }
-    if call.library.manner.makes_tenants {
-        call.library.create_lenient_tenant(&id).await?;
+    if call.node.options.makes_tenants {
+        call.node.create_lenient_tenant(&id).await?;
     } else {
-        call.library.create_tenant(&id, &id, "").await?;
+        call.node.create_tenant(&id, &id, "").await?;
     }
     Ok(Answer::no_content())
 }
@@ -215,9 +215,9 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
 /// Purges the tenant: all its data is gone.
 async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
-    if let Some(tenant) = call.library.find_tenant(&id).await?.filter(|tenant| tenant.lenient) {
-        call.library.empty_tenant(&tenant).await?;
-    } else if !call.library.drop_tenant(&id).await? {
+    if let Some(tenant) = call.node.find_tenant(&id).await?.filter(|tenant| tenant.lenient) {
+        call.node.empty_tenant(&tenant).await?;
+    } else if !call.node.drop_tenant(&id).await? {
         return Err(Failure::NotFound(id));
     }
     Ok(Answer::no_content())
@@ -231,7 +231,7 @@ async fn no_such_operation(call: Call) -> Result<Answer, Failure> {
 
 /// Only a gateway may begin and end tenants in this way.
 fn gateway_tenant(call: &Call) -> Result<String, Failure> {
-    if !call.library.manner.behind_gateway {
+    if !call.node.options.behind_gateway {
         return Err(Failure::Forbidden("Tenants begin and end at /_/proxy/tenants".into()));
     }
     call.header("x-okapi-tenant")

@@ -1,20 +1,20 @@
-//! The house: the list of wings, the gateway's own routes, configuration, starting and stopping. No rule and no
+//! The house: the list of modules, the gateway's own routes, configuration, starting and stopping. No rule and no
 //! SQL of the library stands here.
 
 mod admin;
 pub mod administrator;
 mod background;
-mod carry;
 pub mod config;
 mod database;
 pub mod demo;
-mod enabling;
 pub mod first_records;
 pub mod gateway;
-pub mod laboratory;
+pub mod lab;
+pub mod modules;
+pub mod observability;
+mod okapi_modules;
 pub mod openapi;
-pub mod outside;
 pub mod serve;
 mod tenant_metrics;
+mod tenant_transfer;
 pub mod tenants;
-pub mod wings;

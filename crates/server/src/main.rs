@@ -1,8 +1,8 @@
-//! The program `carrel`: reads its configuration, connects the wings, serves.
+//! The program `carrel`: reads its configuration, connects the modules, serves.
 
-use carrel_server::laboratory::{self, LabCommand};
+use carrel_server::lab::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
-use carrel_server::{config, demo, outside, serve};
+use carrel_server::{config, demo, observability, serve};
 use clap::{Parser, Subcommand};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Command::Serve(settings) => settings.resolve().and_then(|settings| run(serve::serve(settings))),
         Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
         Command::Tenant { command } => run(tenants::run(command)),
-        Command::Lab { command } => run(laboratory::run(command)),
+        Command::Lab { command } => run(lab::run(command)),
         Command::Config { command: ConfigCommand::Check(settings) } => {
             settings.resolve().and_then(|settings| {
                 settings.refuse_if_there_is_no_postgres()?;
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         }
         Command::Routes { missing } => {
             // Whoever has seen enough, as `head` has, closes the pipe.
-            let _ = std::io::stdout().write_all(outside::routes_as_text(missing).as_bytes());
+            let _ = std::io::stdout().write_all(observability::routes_as_text(missing).as_bytes());
             Ok(())
         }
     };

@@ -2,27 +2,27 @@
 
 use crate::config::Resolved;
 use crate::database;
-use crate::wings;
-use carrel_platform::Library;
+use crate::modules;
+use carrel_platform::Node;
 use carrel_platform::database::{Address, Server};
+use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::http::{self, App};
-use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A running house, before it listens.
-pub struct House {
-    pub library: Arc<Library>,
+pub struct OpenNode {
+    pub node: Arc<Node>,
     /// Where its data are.
     pub primary: Server,
-    /// Kept so that it stops with the house.
-    pub postgres: Option<PrivatePostgres>,
+    /// Kept so that it stops with the program.
+    pub postgres: Option<EmbeddedPostgres>,
 }
 
 /// Opens the database, private or named, and the library in it.
-pub async fn open(settings: &Resolved) -> Result<House, String> {
+pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     let (primary, postgres) = match &settings.database {
         Some(text) => {
             let primary = database::read(text)?;
@@ -34,10 +34,9 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
                 eprintln!("carrel: {sentence}");
             }
             let data = settings.data.clone();
-            let postgres =
-                tokio::task::spawn_blocking(move || PrivatePostgres::start(&data, Purpose::Library))
-                    .await
-                    .map_err(|error| error.to_string())??;
+            let postgres = tokio::task::spawn_blocking(move || EmbeddedPostgres::start(&data, Purpose::Node))
+                .await
+                .map_err(|error| error.to_string())??;
             (postgres.config("postgres").into(), Some(postgres))
         }
     };
@@ -46,61 +45,64 @@ pub async fn open(settings: &Resolved) -> Result<House, String> {
         replicas: settings.replicas.iter().map(|text| database::read(text)).collect::<Result<_, _>>()?,
         per_tenant: settings.tenant_connections,
     };
-    let library = Library::open(
+    let node = Node::open(
         address,
         settings.connections,
-        wings::wings(),
-        settings.manner.clone(),
+        modules::modules(),
+        settings.options.clone(),
         crate::first_records::all(),
     )
     .await
     .map_err(|error| error.to_string())?;
-    Ok(House { library, primary, postgres })
+    Ok(OpenNode { node, primary, postgres })
 }
 
-/// The library with its routes and its doorkeeper.
-pub fn app(library: &Arc<Library>) -> Arc<App> {
-    let app =
-        App::new(Arc::clone(library), wings::router(), Box::new(carrel_users::doorkeeper::Keeper::default()));
-    crate::outside::remember(&app);
+/// The library with its routes and its authorizer.
+pub fn app(node: &Arc<Node>) -> Arc<App> {
+    let app = App::new(
+        Arc::clone(node),
+        modules::router(),
+        Box::new(carrel_users::authorizer::PermissionAuthorizer::default()),
+    );
+    crate::observability::remember(&app);
     app
 }
 
 /// `carrel serve`.
 pub async fn serve(settings: Resolved) -> Result<(), String> {
-    let house = unless_stopped(open(&settings)).await?;
-    if house.library.tenants().is_empty() && !settings.manner.makes_tenants {
+    let open_node = unless_stopped(open(&settings)).await?;
+    if open_node.node.tenants().is_empty() && !settings.options.makes_tenants {
         tracing::info!(
             "no tenant yet: 'carrel tenant create ID --admin NAME' makes one, also beside this server"
         );
     }
-    listen(&settings, &house, |_| {}).await?;
-    stop(house).await;
+    listen(&settings, &open_node, |_| {}).await?;
+    stop(open_node).await;
     Ok(())
 }
 
 /// Listens until told to stop; says so when it is ready.
 pub async fn listen(
     settings: &Resolved,
-    house: &House,
+    open_node: &OpenNode,
     ready: impl FnOnce(std::net::SocketAddr),
 ) -> Result<(), String> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", settings.listen))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    let app = app(&house.library);
-    if settings.manner.behind_gateway {
+    let app = app(&open_node.node);
+    if settings.options.behind_gateway {
         tracing::warn!(
             "BEHIND A GATEWAY: tenant, user and permissions are taken from the headers of every call from {}",
-            if settings.manner.gateway_secret.is_some() { "whoever knows the secret" } else { "loopback" }
+            if settings.options.gateway_secret.is_some() { "whoever knows the secret" } else { "loopback" }
         );
     }
     let scheme = if settings.certificate.is_some() { "https" } else { "http" };
     tracing::info!("listening on {scheme}://{address}");
     ready(address);
-    let jobs = carrel_platform::jobs::start(&house.library);
-    let looking = tokio::spawn(look_for_changes(Arc::downgrade(&house.library)));
+    let jobs = carrel_platform::jobs::start(&open_node.node);
+    let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
             None => http::serve(app, listener, asked_to_stop()).await,
@@ -121,11 +123,11 @@ pub async fn listen(
     served.map_err(|error| format!("serving ended: {error}"))
 }
 
-/// Ends what the house has started.
-pub async fn stop(house: House) {
+/// Ends what the program has started.
+pub async fn stop(open_node: OpenNode) {
     tracing::info!("stopping");
-    let House { library, postgres, .. } = house;
-    drop(library);
+    let OpenNode { node, postgres, .. } = open_node;
+    drop(node);
     if let Some(postgres) = postgres {
         let _ = tokio::task::spawn_blocking(move || postgres.stop()).await;
     }
@@ -149,12 +151,12 @@ async fn waited_long_enough() {
 }
 
 /// Other nodes make and drop tenants, too.
-async fn look_for_changes(library: Weak<Library>) {
+async fn look_for_changes(node: Weak<Node>) {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let Some(library) = library.upgrade() else { return };
-        // A database that cannot be reached is told by the calls that need it.
-        let _ = library.look_for_changes().await;
+        let Some(node) = node.upgrade() else { return };
+        // A database that cannot be reached is reported by the calls that need it.
+        let _ = node.look_for_changes().await;
     }
 }
 

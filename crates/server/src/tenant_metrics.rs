@@ -1,9 +1,9 @@
 //! Figures by tenant for `/metrics`: connections, replicas, waits at the desk, background work, events.
 
 use carrel_circulation::check_out_lock;
-use carrel_circulation::desk::company;
+use carrel_circulation::desk::scan_batch;
 use carrel_platform::tenant::schema_of;
-use carrel_platform::{Library, Tenant};
+use carrel_platform::{Node, Tenant};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ const MOST_TENANTS: usize = 100;
 type Sample = (String, f64);
 
 /// All families as text. What the database would have to say is left out while it cannot be reached.
-pub async fn text(library: &Arc<Library>) -> String {
-    let tenants = library.tenants();
+pub async fn text(node: &Arc<Node>) -> String {
+    let tenants = node.tenants();
     let mut text = String::new();
     family(
         &mut text,
@@ -99,11 +99,11 @@ pub async fn text(library: &Arc<Library>) -> String {
         };
         family(&mut text, name, kind, help, tenants.iter().map(figure).collect());
     }
-    let (runs, failures, late) = jobs(library).await.unwrap_or_default();
+    let (runs, failures, late) = jobs(node).await.unwrap_or_default();
     family(&mut text, "carrel_job_runs_total", "counter", "Runs of background work, by all nodes.", runs);
     family(&mut text, "carrel_job_failures_total", "counter", "Runs that failed.", failures);
     family(&mut text, "carrel_job_late_seconds", "gauge", "How long work has been due and not begun.", late);
-    let events = events(library, &tenants).await.unwrap_or_default();
+    let events = events(node, &tenants).await.unwrap_or_default();
     family(&mut text, "carrel_events_total", "counter", "Events that the outbox has taken.", events);
     text
 }
@@ -162,10 +162,10 @@ fn reads(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
 fn scans(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
     let (mut scans, mut transactions) = (Vec::new(), Vec::new());
     for tenant in tenants {
-        for (kind, (calls, companies)) in company::all_figures(tenant) {
+        for (kind, (calls, batches)) in scan_batch::all_figures(tenant) {
             let labels = format!("tenant=\"{}\",scan=\"{kind}\"", tenant.id);
             scans.push((labels.clone(), calls as f64));
-            transactions.push((labels, companies as f64));
+            transactions.push((labels, batches as f64));
         }
     }
     (scans, transactions)
@@ -183,8 +183,8 @@ fn caches(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
     (hits, misses)
 }
 
-async fn jobs(library: &Library) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
-    let connection = library.platform().await.ok()?;
+async fn jobs(node: &Node) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
+    let connection = node.platform().await.ok()?;
     let rows = connection
         .query(
             "SELECT tenant, name, runs::float8, failures::float8,
@@ -205,7 +205,7 @@ async fn jobs(library: &Library) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample
     Some((all(2), all(3), all(4)))
 }
 
-async fn events(library: &Library, tenants: &[Arc<Tenant>]) -> Option<Vec<Sample>> {
+async fn events(node: &Node, tenants: &[Arc<Tenant>]) -> Option<Vec<Sample>> {
     // The names hold only what tenant ids may hold.
     let one = |tenant: &Arc<Tenant>| {
         format!("SELECT '{}', coalesce(max(id), 0)::float8 FROM {}.outbox", tenant.id, schema_of(&tenant.id))
@@ -214,7 +214,7 @@ async fn events(library: &Library, tenants: &[Arc<Tenant>]) -> Option<Vec<Sample
     if all.is_empty() {
         return None;
     }
-    let connection = library.platform().await.ok()?;
+    let connection = node.platform().await.ok()?;
     // Another text for each set of tenants: not worth a prepared statement.
     let answers = connection.client().simple_query(&all.join(" UNION ALL ")).await.ok()?;
     let sample = |answer: &tokio_postgres::SimpleQueryMessage| match answer {

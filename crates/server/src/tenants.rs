@@ -4,9 +4,9 @@
 //! default one.
 
 use crate::administrator::{self, Appointed};
-use crate::carry;
 use crate::config::Settings;
 use crate::serve;
+use crate::tenant_transfer;
 use clap::Subcommand;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -83,48 +83,48 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
     match command {
         TenantCommand::Create { id, admin, name, settings } => {
             let password = password()?;
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = create(&house, &id, &admin, name.as_deref().unwrap_or(&id), &password).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = create(&open_node, &id, &admin, name.as_deref().unwrap_or(&id), &password).await;
+            serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
         }
         TenantCommand::List { settings } => {
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            for tenant in house.library.tenants() {
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            for tenant in open_node.node.tenants() {
                 println!("{}\t{}", tenant.id, tenant.name);
             }
-            serve::stop(house).await;
+            serve::stop(open_node).await;
             Ok(())
         }
         TenantCommand::Upgrade { id, settings } => {
             // Opening brings every tenant up to date.
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = tidy(&house, id.as_deref()).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = tidy(&open_node, id.as_deref()).await;
+            serve::stop(open_node).await;
             done?.iter().for_each(|line| println!("{line}"));
             Ok(())
         }
         TenantCommand::Dump { id, to, settings } => {
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let server = house.primary.clone();
-            let done = serve::unless_stopped(carry::dump(&house.library, &id, server, to)).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let server = open_node.primary.clone();
+            let done = serve::unless_stopped(tenant_transfer::dump(&open_node.node, &id, server, to)).await;
+            serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
         }
         TenantCommand::Restore { file, settings } => {
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let server = house.primary.clone();
-            let done = serve::unless_stopped(carry::restore(&house.library, server, file)).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let server = open_node.primary.clone();
+            let done = serve::unless_stopped(tenant_transfer::restore(&open_node.node, server, file)).await;
+            serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
         }
         TenantCommand::Move { id, to, settings } => {
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = serve::unless_stopped(carry::move_to(&house, &id, &to)).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = serve::unless_stopped(tenant_transfer::move_to(&open_node, &id, &to)).await;
+            serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
         }
@@ -132,9 +132,9 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
             if !yes {
                 return Err(format!("this deletes all data of tenant '{id}': say --yes if that is meant"));
             }
-            let house = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = house.library.drop_tenant(&id).await;
-            serve::stop(house).await;
+            let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
+            let done = open_node.node.drop_tenant(&id).await;
+            serve::stop(open_node).await;
             match done.map_err(|failure| failure.to_string())? {
                 true => println!("tenant '{id}' is gone"),
                 false => return Err(format!("there is no tenant '{id}'")),
@@ -144,14 +144,15 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
     }
 }
 
-async fn tidy(house: &serve::House, id: Option<&str>) -> Result<Vec<String>, String> {
+async fn tidy(open_node: &serve::OpenNode, id: Option<&str>) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
-    for tenant in house.library.tenants() {
+    for tenant in open_node.node.tenants() {
         if id.is_none_or(|id| id == tenant.id) {
             lines.push(format!("tenant '{}' is up to date", tenant.id));
-            let told = house.library.tidy_tenant(&tenant).await.map_err(|failure| failure.to_string())?;
-            lines.extend(told.into_iter().map(|line| format!("  {line}")));
-            let built = house.library.build_missing_indexes(&tenant).await;
+            let reported =
+                open_node.node.drop_obsolete_schema(&tenant).await.map_err(|failure| failure.to_string())?;
+            lines.extend(reported.into_iter().map(|line| format!("  {line}")));
+            let built = open_node.node.build_missing_indexes(&tenant).await;
             lines.push(format!("  indexes: {}", built.map_err(|failure| failure.to_string())?));
         }
     }
@@ -162,21 +163,21 @@ async fn tidy(house: &serve::House, id: Option<&str>) -> Result<Vec<String>, Str
 }
 
 async fn create(
-    house: &serve::House,
+    open_node: &serve::OpenNode,
     id: &str,
     admin: &str,
     name: &str,
     password: &str,
 ) -> Result<String, String> {
-    let told = |failure: carrel_records::Failure| failure.to_string();
+    let reported = |failure: carrel_records::Failure| failure.to_string();
     // One that was made and has nobody yet may get his administrator now.
-    if let Some(tenant) = house.library.find_tenant(id).await.map_err(told)?
-        && administrator::has_staff(&tenant).await.map_err(told)?
+    if let Some(tenant) = open_node.node.find_tenant(id).await.map_err(reported)?
+        && administrator::has_staff(&tenant).await.map_err(reported)?
     {
         return Err(format!("tenant '{id}' is there already; nothing was changed"));
     }
-    let tenant = house.library.create_tenant(id, name, "").await.map_err(told)?;
-    match administrator::appoint(&tenant, admin, password).await.map_err(told)? {
+    let tenant = open_node.node.create_tenant(id, name, "").await.map_err(reported)?;
+    match administrator::appoint(&tenant, admin, password).await.map_err(reported)? {
         Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),
         Appointed::NameTaken => {
             Err(format!("tenant '{id}' has a user '{admin}' already; nothing about him was changed"))

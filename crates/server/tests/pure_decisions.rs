@@ -11,7 +11,7 @@ const PURE: [&str; 5] = [
     "circulation/src/loan_policy",
 ];
 
-/// Rules that a room's `decide.rs` is made of.
+/// Rules that a use case's `decide.rs` is made of.
 const RULES: [&str; 9] = [
     "circulation/src/requests/effects.rs",
     "circulation/src/requests/form.rs",
@@ -24,7 +24,7 @@ const RULES: [&str; 9] = [
     "inventory/src/isbn/number.rs",
 ];
 
-/// In a room these touch the world, also where the room's concept is pure otherwise.
+/// In a use case these touch the world, also where the use case's concept is pure otherwise.
 const WORLDLY: [&str; 4] = ["route.rs", "facts.rs", "apply.rs", "store.rs"];
 
 /// What has no place in a decision, and what to do instead.

@@ -1,18 +1,18 @@
 //! One private PostgreSQL for a test program, with a template of a library that is copied for every test.
 
-use carrel_platform::Library;
+use carrel_platform::Node;
 use carrel_platform::database::Address;
-use carrel_platform::private_postgres::{PrivatePostgres, Purpose};
-use carrel_platform::tenant::Manner;
-use carrel_server::{administrator, first_records, wings};
+use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
+use carrel_platform::tenant::ServerOptions;
+use carrel_server::{administrator, first_records, modules};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
-use crate::library::{ADMIN, PASSWORD, TENANT};
 use crate::scratch::Scratch;
+use crate::server::{ADMIN, PASSWORD, TENANT};
 
 const TEMPLATE: &str = "carrel_template";
 
@@ -22,7 +22,7 @@ static COPIES: AtomicU64 = AtomicU64::new(0);
 
 /// The private server of this test program.
 pub struct Cluster {
-    postgres: PrivatePostgres,
+    postgres: EmbeddedPostgres,
     _scratch: Scratch,
 }
 
@@ -39,7 +39,7 @@ impl Cluster {
 
     fn start() -> Cluster {
         let scratch = Scratch::new();
-        let postgres = PrivatePostgres::start(&scratch.folder, Purpose::Test)
+        let postgres = EmbeddedPostgres::start(&scratch.folder, Purpose::Test)
             .unwrap_or_else(|words| panic!("PostgreSQL for the tests: {words}"));
         Cluster { postgres, _scratch: scratch }
     }
@@ -92,12 +92,17 @@ impl Cluster {
     async fn make_template(&self) -> Uuid {
         let admin = self.connect("postgres").await;
         admin.batch_execute(&format!("CREATE DATABASE {TEMPLATE}")).await.expect("a database can be made");
-        let library =
-            Library::open(self.address(TEMPLATE), 8, wings::wings(), Manner::default(), first_records::all())
-                .await
-                .expect("an empty database becomes a library");
+        let server = Node::open(
+            self.address(TEMPLATE),
+            8,
+            modules::modules(),
+            ServerOptions::default(),
+            first_records::all(),
+        )
+        .await
+        .expect("an empty database becomes a library");
         let tenant =
-            library.create_tenant(TENANT, "Test library", "").await.expect("a tenant can be made in it");
+            server.create_tenant(TENANT, "Test library", "").await.expect("a tenant can be made in it");
         administrator::appoint(&tenant, ADMIN, PASSWORD).await.expect("the tenant gets an administrator");
         let row = tenant
             .writer()
@@ -107,7 +112,7 @@ impl Cluster {
             .await
             .expect("users can be read");
         let administrator: Uuid = row[0].get(0);
-        drop((tenant, library));
+        drop((tenant, server));
         // A template can be copied only while nobody is connected to it.
         admin
             .batch_execute(&format!(

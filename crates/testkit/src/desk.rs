@@ -1,7 +1,7 @@
 //! The desk's language: patrons, books, desks, and what is done with them.
 
 use crate::client::{Client, Reply};
-use crate::library::TestLibrary;
+use crate::server::TestServer;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use uuid::Uuid;
@@ -10,8 +10,8 @@ use uuid::Uuid;
 ///
 /// The main desk serves the location where books stand; the other desk serves nothing. Loans roll for three
 /// weeks, everything may be requested.
-pub struct LendingLibrary {
-    pub library: TestLibrary,
+pub struct LendingServer {
+    pub server: TestServer,
     pub main_desk: Desk,
     pub other_desk: Desk,
     pub location: Uuid,
@@ -41,22 +41,22 @@ pub struct TestPatron {
 
 /// An item with its title.
 #[derive(Debug, Clone)]
-pub struct Book {
+pub struct TestItem {
     pub id: Uuid,
     pub barcode: String,
     pub instance: Uuid,
     pub holdings: Uuid,
 }
 
-impl LendingLibrary {
+impl LendingServer {
     /// A library ready to lend.
-    pub async fn open() -> LendingLibrary {
-        LendingLibrary::on(TestLibrary::start().await).await
+    pub async fn open() -> LendingServer {
+        LendingServer::on(TestServer::start().await).await
     }
 
     /// Makes a running library ready to lend.
-    pub async fn on(library: TestLibrary) -> LendingLibrary {
-        let admin = &library.admin;
+    pub async fn on(server: TestServer) -> LendingServer {
+        let admin = &server.admin;
         let [institution, campus, building, location, main, other] = [(); 6].map(|()| Uuid::new_v4());
         for (path, record) in [
             ("/location-units/institutions", json!({"id": institution, "name": "Institution", "code": "I"})),
@@ -82,7 +82,7 @@ impl LendingLibrary {
             let id = admin.get(&format!("{path}?limit=1")).await.expect(200)[key][0]["id"].clone();
             serde_json::from_value::<Uuid>(id).expect("reference data has one")
         };
-        let mut lending = LendingLibrary {
+        let mut lending = LendingServer {
             main_desk: Desk(main),
             other_desk: Desk(other),
             location,
@@ -101,7 +101,7 @@ impl LendingLibrary {
             lost_item_policy: first("/lost-item-fees-policies", "lostItemFeePolicies").await,
             loan_policy: Uuid::nil(),
             count: AtomicU64::new(1),
-            library,
+            server,
         };
         let request_policy = json!({"id": lending.request_policy, "name": "Ask for anything",
             "requestTypes": ["Hold", "Page", "Recall"]});
@@ -114,7 +114,7 @@ impl LendingLibrary {
 
     /// The administrator.
     pub fn admin(&self) -> &Client {
-        &self.library.admin
+        &self.server.admin
     }
 
     /// A loan policy: three weeks, kept to the minute, renewable; `differs` replaces parts of `loansPolicy`.
@@ -165,7 +165,7 @@ impl LendingLibrary {
     }
 
     /// A new available book with a title of its own.
-    pub async fn book(&self) -> Book {
+    pub async fn item(&self) -> TestItem {
         let (instance, holdings, number) = (Uuid::new_v4(), Uuid::new_v4(), self.count.fetch_add(1, Relaxed));
         let title = json!({"id": instance, "title": format!("Book {number}"), "source": "FOLIO",
             "instanceTypeId": self.instance_type});
@@ -177,25 +177,25 @@ impl LendingLibrary {
     }
 
     /// Another copy of a book.
-    pub async fn copy_of(&self, book: &Book) -> Book {
-        self.copy_in(book.instance, book.holdings).await
+    pub async fn copy_of(&self, test_item: &TestItem) -> TestItem {
+        self.copy_in(test_item.instance, test_item.holdings).await
     }
 
-    async fn copy_in(&self, instance: Uuid, holdings: Uuid) -> Book {
+    async fn copy_in(&self, instance: Uuid, holdings: Uuid) -> TestItem {
         let id = Uuid::new_v4();
         let barcode = format!("book-{}", self.count.fetch_add(1, Relaxed));
         let item = json!({"id": id, "barcode": barcode, "holdingsRecordId": holdings,
             "materialTypeId": self.material_type, "permanentLoanTypeId": self.loan_type,
             "status": {"name": "Available"}});
         self.create("/item-storage/items", &item).await;
-        Book { id, barcode, instance, holdings }
+        TestItem { id, barcode, instance, holdings }
     }
 
     /// A new book that somebody has.
-    pub async fn lent_book(&self) -> Book {
-        let book = self.book().await;
-        self.check_out(&book, &self.patron().await).await.expect(201);
-        book
+    pub async fn lent_book(&self) -> TestItem {
+        let test_item = self.item().await;
+        self.check_out(&test_item, &self.patron().await).await.expect(201);
+        test_item
     }
 
     /// Stores a record, which must succeed.
@@ -204,31 +204,31 @@ impl LendingLibrary {
     }
 
     /// The book as inventory shows it.
-    pub async fn look_at(&self, book: &Book) -> Value {
-        self.admin().get(&format!("/item-storage/items/{}", book.id)).await.expect(200)
+    pub async fn look_at(&self, test_item: &TestItem) -> Value {
+        self.admin().get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200)
     }
 
     /// The book's status.
-    pub async fn status_of(&self, book: &Book) -> String {
-        self.look_at(book).await["status"]["name"].as_str().unwrap_or_default().to_owned()
+    pub async fn status_of(&self, test_item: &TestItem) -> String {
+        self.look_at(test_item).await["status"]["name"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Checks out at the main desk.
-    pub async fn check_out(&self, book: &Book, patron: &TestPatron) -> Reply {
-        self.check_out_with(book, patron, json!({})).await
+    pub async fn check_out(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+        self.check_out_with(test_item, patron, json!({})).await
     }
 
     /// Checks out with more in the body: proxy, overrides, another desk.
-    pub async fn check_out_with(&self, book: &Book, patron: &TestPatron, more: Value) -> Reply {
-        let mut order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
+    pub async fn check_out_with(&self, test_item: &TestItem, patron: &TestPatron, more: Value) -> Reply {
+        let mut order = json!({"itemBarcode": test_item.barcode, "userBarcode": patron.barcode,
             "servicePointId": self.main_desk.0});
         alter(&mut order, &more);
         self.admin().post("/circulation/check-out-by-barcode", &order).await
     }
 
     /// Checks in at a desk, now.
-    pub async fn check_in(&self, book: &Book, desk: Desk) -> Reply {
-        let order = json!({"itemBarcode": book.barcode, "servicePointId": desk.0,
+    pub async fn check_in(&self, test_item: &TestItem, desk: Desk) -> Reply {
+        let order = json!({"itemBarcode": test_item.barcode, "servicePointId": desk.0,
             "checkInDate": jiff::Timestamp::now().to_string()});
         self.admin().post("/circulation/check-in-by-barcode", &order).await
     }

@@ -1,10 +1,10 @@
-//! What rooms ask of a document beyond its shape, so that a made-up one can be stored.
+//! What use cases ask of a document beyond its shape, so that a made-up one can be stored.
 
 use crate::sample::{remove, set};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Whether a room asks for a reference that the shape leaves open.
+/// Whether a use case asks for a reference that the shape leaves open.
 pub fn needs(record: &str, field: &str) -> bool {
     matches!((record, field), ("instancePrecedingSucceedingTitle", "precedingInstanceId"))
 }

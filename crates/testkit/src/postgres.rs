@@ -1,6 +1,6 @@
 //! PostgreSQL servers of a test's own, with settings of the test's choice: with TLS, with replicas, to be killed.
 
-use carrel_platform::private_postgres::{make_folder, program};
+use carrel_platform::embedded_postgres::{make_folder, program};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -110,8 +110,8 @@ impl OwnPostgres {
     pub fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         // The first process alone would leave its backends to finish.
-        let told = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
-        assert!(told.is_ok_and(|status| status.success()), "kill can be run");
+        let reported = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
+        assert!(reported.is_ok_and(|status| status.success()), "kill can be run");
         let _ = process.wait();
     }
 

@@ -1,12 +1,12 @@
 //! Queues in the desk's language: who waits for what, at which place, and what becomes of it.
 
 use crate::client::Reply;
-use crate::desk::{Book, Desk, LendingLibrary, TestPatron, alter};
+use crate::desk::{Desk, LendingServer, TestItem, TestPatron, alter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-impl LendingLibrary {
-    /// Readers may ask for titles from now on.
+impl LendingServer {
+    /// Patrons may ask for titles from now on.
     pub async fn takes_title_requests(&self) {
         self.title_requests(true).await;
     }
@@ -19,20 +19,26 @@ impl LendingLibrary {
     }
 
     /// A patron asks for just this copy, to be picked up at the desk.
-    pub async fn asks_for(&self, book: &Book, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
-        self.ask_with(kind, book, patron, json!({"pickupServicePointId": desk.0})).await
+    pub async fn asks_for(&self, test_item: &TestItem, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
+        self.ask_with(kind, test_item, patron, json!({"pickupServicePointId": desk.0})).await
     }
 
     /// The patron's hold of this copy, to be picked up at the main desk.
-    pub async fn hold(&self, book: &Book, patron: &TestPatron) -> Uuid {
-        placed(&self.asks_for(book, patron, "Hold", self.main_desk).await)
+    pub async fn hold(&self, test_item: &TestItem, patron: &TestPatron) -> Uuid {
+        placed(&self.asks_for(test_item, patron, "Hold", self.main_desk).await)
     }
 
     /// A patron asks for any copy of the title.
-    pub async fn asks_for_title(&self, book: &Book, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
+    pub async fn asks_for_title(
+        &self,
+        test_item: &TestItem,
+        patron: &TestPatron,
+        kind: &str,
+        desk: Desk,
+    ) -> Reply {
         let order = json!({
             "requestLevel": "Title", "requestType": kind, "requestDate": jiff::Timestamp::now().to_string(),
-            "requesterId": patron.id, "instanceId": book.instance, "fulfillmentPreference": "Hold Shelf",
+            "requesterId": patron.id, "instanceId": test_item.instance, "fulfillmentPreference": "Hold Shelf",
             "pickupServicePointId": desk.0,
         });
         self.admin().post("/circulation/requests", &order).await
@@ -74,20 +80,20 @@ impl LendingLibrary {
     }
 
     /// Requests behind a copy, first one first, where queues are of items.
-    pub async fn queue_of(&self, book: &Book) -> Vec<Value> {
-        self.queue("item", book.id).await
+    pub async fn queue_of(&self, test_item: &TestItem) -> Vec<Value> {
+        self.queue("item", test_item.id).await
     }
 
     /// Requests behind a title, first one first.
-    pub async fn queue_of_title(&self, book: &Book) -> Vec<Value> {
-        self.queue("instance", book.instance).await
+    pub async fn queue_of_title(&self, test_item: &TestItem) -> Vec<Value> {
+        self.queue("instance", test_item.instance).await
     }
 
     /// Number of requests behind a title, without reading them.
-    pub async fn queue_length(&self, book: &Book) -> usize {
+    pub async fn queue_length(&self, test_item: &TestItem) -> usize {
         let path = format!(
             "/request-storage/requests?limit=0&query=instanceId=={} and status=\"Open*\"",
-            book.instance
+            test_item.instance
         );
         let counted = self.admin().get(&path).await.expect(200);
         counted["totalRecords"].as_u64().unwrap_or_default() as usize

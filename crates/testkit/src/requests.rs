@@ -1,34 +1,40 @@
 //! The desk's language for requests and for what keeps patrons from things.
 
 use crate::client::Reply;
-use crate::desk::{Book, LendingLibrary, TestPatron, alter};
+use crate::desk::{LendingServer, TestItem, TestPatron, alter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-impl LendingLibrary {
+impl LendingServer {
     /// Asks for just this book, to be picked up at the main desk: a `Hold`, `Recall` or `Page`.
-    pub async fn ask_for(&self, kind: &str, book: &Book, patron: &TestPatron) -> Reply {
-        self.ask_with(kind, book, patron, json!({})).await
+    pub async fn ask_for(&self, kind: &str, test_item: &TestItem, patron: &TestPatron) -> Reply {
+        self.ask_with(kind, test_item, patron, json!({})).await
     }
 
     /// Asks for just this book with more in the body: overrides, comments, another desk.
-    pub async fn ask_with(&self, kind: &str, book: &Book, patron: &TestPatron, more: Value) -> Reply {
+    pub async fn ask_with(
+        &self,
+        kind: &str,
+        test_item: &TestItem,
+        patron: &TestPatron,
+        more: Value,
+    ) -> Reply {
         let mut request = json!({"requestLevel": "Item", "requestType": kind,
             "requestDate": jiff::Timestamp::now().to_string(), "requesterId": patron.id,
-            "instanceId": book.instance, "holdingsRecordId": book.holdings, "itemId": book.id,
+            "instanceId": test_item.instance, "holdingsRecordId": test_item.holdings, "itemId": test_item.id,
             "fulfillmentPreference": "Hold Shelf", "pickupServicePointId": self.main_desk.0});
         alter(&mut request, &more);
         self.admin().post("/circulation/requests", &request).await
     }
 
     /// Lets readers ask for titles by the setting's older name, which is still read.
-    pub async fn lets_readers_ask_for_titles(&self) {
+    pub async fn lets_patrons_ask_for_titles(&self) {
         let setting = json!({"id": Uuid::new_v4(), "name": "TLR",
             "value": {"titleLevelRequestsFeatureEnabled": true}});
         self.create("/circulation/settings", &setting).await;
     }
 
-    /// Keeps patrons of the usual group from everything once they pass a limit; both are told by the message.
+    /// Keeps patrons of the usual group from everything once they pass a limit; both are reported by the message.
     pub async fn blocks_above(&self, condition: &str, value: f64, message: &str) {
         let path = format!("/patron-block-conditions/{condition}");
         let mut record = self.admin().get(&path).await.expect(200);
@@ -51,21 +57,21 @@ impl LendingLibrary {
 }
 
 /// What readers do from a discovery system, without staff.
-impl LendingLibrary {
+impl LendingServer {
     /// The patron's account; `asked` are the parameters behind the question mark.
     pub async fn account_of(&self, patron: &TestPatron, asked: &str) -> Reply {
         self.admin().get(&format!("/patron/account/{}?{asked}", patron.id)).await
     }
 
     /// The patron asks for just this copy.
-    pub async fn patron_asks_for(&self, book: &Book, patron: &TestPatron) -> Reply {
-        let path = format!("/patron/account/{}/item/{}/hold", patron.id, book.id);
+    pub async fn patron_asks_for(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/item/{}/hold", patron.id, test_item.id);
         self.admin().post(&path, &self.wish()).await
     }
 
     /// The patron asks for whichever copy of the title.
-    pub async fn patron_asks_for_title_of(&self, book: &Book, patron: &TestPatron) -> Reply {
-        let path = format!("/patron/account/{}/instance/{}/hold", patron.id, book.instance);
+    pub async fn patron_asks_for_title_of(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/instance/{}/hold", patron.id, test_item.instance);
         self.admin().post(&path, &self.wish()).await
     }
 
@@ -83,8 +89,8 @@ impl LendingLibrary {
     }
 
     /// The patron keeps a book for longer.
-    pub async fn patron_renews(&self, book: &Book, patron: &TestPatron) -> Reply {
-        let path = format!("/patron/account/{}/item/{}/renew", patron.id, book.id);
+    pub async fn patron_renews(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+        let path = format!("/patron/account/{}/item/{}/renew", patron.id, test_item.id);
         self.admin().post(&path, &json!({})).await
     }
 

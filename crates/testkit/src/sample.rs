@@ -1,6 +1,6 @@
 //! Documents made from a record type's shape: enough to be stored, or with everything that the shape names.
 
-use crate::{TestLibrary, fitting};
+use crate::{TestServer, fitting};
 use carrel_platform::record_store::shape_of;
 use carrel_records::RecordType;
 use carrel_records::shape::{Element, Format, JsonKind, Pattern, Property, Shape};
@@ -76,7 +76,7 @@ fn value(name: &str, property: &Property, extent: Extent) -> Value {
     }
 }
 
-/// A text like no other where there is room for that.
+/// A text like no other where there is use case for that.
 fn fitting_text(name: &str, property: &Property) -> String {
     let number = COUNT.fetch_add(1, Relaxed);
     let text = match property.bounds.pattern {
@@ -172,7 +172,7 @@ pub fn at<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
 type Making<'a> = Pin<Box<dyn Future<Output = Result<Map<String, Value>, String>> + Send + 'a>>;
 
 /// A document whose required references lead to records that exist; those are stored first.
-pub fn storable<'a>(library: &'a TestLibrary, record: &'static RecordType, extent: Extent) -> Making<'a> {
+pub fn storable<'a>(server: &'a TestServer, record: &'static RecordType, extent: Extent) -> Making<'a> {
     Box::pin(async move {
         let mut document = document(record, extent);
         let shape = shape_of(record);
@@ -180,7 +180,7 @@ pub fn storable<'a>(library: &'a TestLibrary, record: &'static RecordType, exten
         for key in record.belongs_to.iter().filter(|key| !key.loose && wanted(key.field)) {
             // Where the reference must be unique, each document needs one of its own.
             let own = record.unique.iter().any(|unique| unique.fields.contains(&key.field));
-            let id = referred(library, key.to, own).await?;
+            let id = referred(server, key.to, own).await?;
             set(&mut document, key.field, id.into());
         }
         Ok(document)
@@ -188,22 +188,22 @@ pub fn storable<'a>(library: &'a TestLibrary, record: &'static RecordType, exten
 }
 
 /// The id of a record of the table: a new one where that is wanted or where there is none.
-pub async fn referred(library: &TestLibrary, table: &str, new: bool) -> Result<String, String> {
-    let record = library
-        .library
+pub async fn referred(server: &TestServer, table: &str, new: bool) -> Result<String, String> {
+    let record = server
+        .node
         .records
         .iter()
         .find(|record| record.table == table)
         .ok_or_else(|| format!("no record type has the table {table}"))?;
-    let there = library.get(&format!("{}?limit=1", record.path)).await;
+    let there = server.get(&format!("{}?limit=1", record.path)).await;
     if !new
         && there.status == 200
         && let Some(id) = there.json()[record.collection][0]["id"].as_str()
     {
         return Ok(id.to_owned());
     }
-    let document = storable(library, record, Extent::Least).await?;
-    let reply = library.post(record.path, &Value::Object(document)).await;
+    let document = storable(server, record, Extent::Least).await?;
+    let reply = server.post(record.path, &Value::Object(document)).await;
     match reply.status {
         201 => Ok(reply.json()["id"].as_str().unwrap_or_default().to_owned()),
         status => Err(format!("making a {} to refer to: {status} {}", record.name, reply.text())),

@@ -5,7 +5,7 @@
 use crate::records::people::DEPARTMENT;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::{routes, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
@@ -20,9 +20,14 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     document.remove("usageNumber");
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&DEPARTMENT, document, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &DEPARTMENT, &ready, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &DEPARTMENT, &ready, call.now);
+    tenant
+        .begin()
+        .await?
+        .send_and_commit(pipeline)
+        .await
+        .map_err(|error| reported(error, &ready.document))?;
     Ok(routes::created(&DEPARTMENT, &ready))
 }
 
@@ -37,9 +42,9 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     };
     let stored = stored.parse();
     let ready = write::prepare_replacement(&DEPARTMENT, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &DEPARTMENT, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &DEPARTMENT, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
@@ -61,11 +66,11 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if used {
         return Err(Failure::Conflict(format!("Key (id)=({id}) is still referenced from table \"users\".")));
     }
-    write::delete(tx, &tenant.id, &DEPARTMENT, id, &call.library.records, call.now).await?;
+    write::delete(tx, &tenant.id, &DEPARTMENT, id, &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 
-fn told(error: DatabaseError, document: &write::Document) -> Failure {
+fn reported(error: DatabaseError, document: &write::Document) -> Failure {
     let constraint = error.constraint.clone().unwrap_or_default();
     let known =
         [("departments_pkey", "id"), ("departments_name_key", "name"), ("departments_code_key", "code")];
@@ -77,6 +82,6 @@ fn told(error: DatabaseError, document: &write::Document) -> Failure {
                 .of_storage()
                 .into()
         }
-        _ => write::told(&DEPARTMENT, error, document),
+        _ => write::reported(&DEPARTMENT, error, document),
     }
 }

@@ -1,9 +1,9 @@
 //! Users: accounts and their groups, logging in, permissions, and the settings of a tenant.
 
 pub mod address_types;
+pub mod authorizer;
 pub mod custom_fields;
 pub mod departments;
-pub mod doorkeeper;
 pub mod login;
 pub mod notes;
 pub mod patron_pin;
@@ -18,15 +18,15 @@ pub mod user;
 pub mod user_tenants;
 pub mod users_bl;
 
-use carrel_platform::{Router, Wing};
+use carrel_platform::{Module, Router};
 use serde_json::Value;
 
 /// Tables and indexes beyond those of the declared records.
 const TABLES: &str = concat!(include_str!("login/tables.sql"), include_str!("tables.sql"));
 
-/// This wing.
-pub fn wing() -> Wing {
-    Wing {
+/// This module.
+pub fn module() -> Module {
+    Module {
         name: "users",
         records: records::RECORD_TYPES,
         tables: TABLES,
@@ -49,11 +49,11 @@ pub fn wing() -> Wing {
             settings::connect(router);
         },
         jobs: &[],
-        follows: &[],
+        change_listeners: &[],
     }
 }
 
-/// What a new tenant has of this wing: collection paths and documents.
+/// What a new tenant has of this module: collection paths and documents.
 pub fn first_records() -> Vec<(String, Value)> {
     let mut records = permissions::first_records();
     records.extend(portraits::first_records());
@@ -67,6 +67,6 @@ mod tests {
 
     #[test]
     fn every_room_finds_its_routes_in_the_surface() {
-        (wing().routes)(&mut Router::default());
+        (module().routes)(&mut Router::default());
     }
 }

@@ -7,7 +7,7 @@ use crate::records::notes::{NOTE, NOTE_TYPE};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::record_store::{read, routes};
-use carrel_platform::{Answer, Bind, Call, Connection, Flight, Json, Router};
+use carrel_platform::{Answer, Bind, Call, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure
     let mut asked = read::Asked::read(&call.query)?;
     asked.limit = call.query.number("limit", 1000, 0, i64::from(i32::MAX))?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, record, &call.library.records, &asked).await?;
+    let page = read::list(&connection, record, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))
 }
 
@@ -61,9 +61,14 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     document.entry("links").or_insert(json!([]));
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&NOTE, document, &call.caller, call.now).map_err(in_words_of_notes)?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &NOTE, &ready, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &NOTE, &ready, call.now);
+    tenant
+        .begin()
+        .await?
+        .send_and_commit(pipeline)
+        .await
+        .map_err(|error| reported(error, &ready.document))?;
     let connection = tenant.writer().await?;
     let stored = reread(&connection, &NOTE, ready.id).await?;
     Ok(stored.status(StatusCode::CREATED).location(format!("/notes/{}", ready.id)))
@@ -79,14 +84,14 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let Some(stored) = write::lock(&mut tx, &NOTE, id).await? else { return Ok(unknown("Note", id)) };
     let stored = stored.parse();
     if unlinked {
-        write::delete(tx, &tenant.id, &NOTE, id, &call.library.records, call.now).await?;
+        write::delete(tx, &tenant.id, &NOTE, id, &call.node.records, call.now).await?;
         return Ok(Answer::no_content());
     }
     let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)
         .map_err(in_words_of_notes)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &NOTE, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &NOTE, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
@@ -94,14 +99,15 @@ async fn delete(record: &'static RecordType, noun: &str, call: Call) -> Result<A
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    let found = write::delete(tx, &tenant.id, record, id, &call.library.records, call.now).await.map_err(
-        |failure| match failure {
-            Failure::Conflict(_) => {
-                refusal(format!("Key (id)=({id}) is still referenced from table \"note\"."))
+    let found =
+        write::delete(tx, &tenant.id, record, id, &call.node.records, call.now).await.map_err(|failure| {
+            match failure {
+                Failure::Conflict(_) => {
+                    refusal(format!("Key (id)=({id}) is still referenced from table \"note\"."))
+                }
+                other => other,
             }
-            other => other,
-        },
-    )?;
+        })?;
     Ok(if found { Answer::no_content() } else { unknown(noun, id) })
 }
 
@@ -122,9 +128,9 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
                 .into());
         }
     }
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &NOTE_TYPE, &ready, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
     Ok(routes::created(&NOTE_TYPE, &ready))
 }
 
@@ -140,9 +146,9 @@ async fn replace_type(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)
         .map_err(in_words_of_notes)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
@@ -182,10 +188,10 @@ async fn linked(call: Call) -> Result<Answer, Failure> {
     let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
     let from = read::from_sql(&NOTE);
     let place = binds.len();
-    let mut flight = Flight::new();
-    let count = flight.add(format!("SELECT count(*) FROM {from} WHERE {condition}"), binds.clone());
+    let mut pipeline = Pipeline::new();
+    let count = pipeline.add(format!("SELECT count(*) FROM {from} WHERE {condition}"), binds.clone());
     binds.extend([limit.into(), offset.into()]);
-    let page = flight.add(
+    let page = pipeline.add(
         format!(
             "SELECT {} FROM {from} WHERE {condition} ORDER BY {field} {order}, note.id
              LIMIT ${}::bigint OFFSET ${}::bigint",
@@ -195,9 +201,9 @@ async fn linked(call: Call) -> Result<Answer, Failure> {
         ),
         binds,
     );
-    let landed = call.tenant()?.reader().await?.fly(flight).await?;
-    let documents: Vec<Json> = landed.rows(page).iter().map(|row| row.get(0)).collect();
-    let total = landed.first(count).map_or(0, |row| row.get(0));
+    let results = call.tenant()?.reader().await?.send(pipeline).await?;
+    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get(0)).collect();
+    let total = results.first(count).map_or(0, |row| row.get(0));
     Ok(Answer::json_bytes(read::Page { documents, total }.to_bytes(&NOTE)))
 }
 
@@ -214,28 +220,28 @@ async fn link(call: Call) -> Result<Answer, Failure> {
     }
     let changes: Changes = call.read_json()?;
     let link = json!({"id": call.parameter(1), "type": call.parameter(0)});
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for change in changes.notes {
         let binds = vec![change.id.into(), (&json!([link])).into()];
         match change.status.to_ascii_uppercase().as_str() {
-            "ASSIGNED" => flight.add(
+            "ASSIGNED" => pipeline.add(
                 "UPDATE note SET doc = jsonb_set(doc, '{links}', coalesce(doc->'links', '[]') || $2::jsonb)
                  WHERE id = $1 AND NOT coalesce(doc->'links' @> $2::jsonb, false)",
                 binds,
             ),
             _ => {
-                flight.add(
+                pipeline.add(
                     "UPDATE note SET doc = jsonb_set(doc, '{links}',
                          (SELECT coalesce(jsonb_agg(link), '[]') FROM jsonb_array_elements(doc->'links') link
                           WHERE NOT $2::jsonb @> jsonb_build_array(link)))
                      WHERE id = $1 AND doc->'links' @> $2::jsonb",
                     binds,
                 );
-                flight.add("DELETE FROM note WHERE id = $1 AND doc->'links' = '[]'", vec![change.id.into()])
+                pipeline.add("DELETE FROM note WHERE id = $1 AND doc->'links' = '[]'", vec![change.id.into()])
             }
         };
     }
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
@@ -259,7 +265,7 @@ fn in_words_of_notes(failure: Failure) -> Failure {
     }
 }
 
-fn told(error: DatabaseError, document: &Document) -> Failure {
+fn reported(error: DatabaseError, document: &Document) -> Failure {
     let value = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     if error.is_foreign_key_violation() {
         return refusal(format!("Key (type_id)=({}) is not present in table \"type\".", value("typeId")));
@@ -272,7 +278,7 @@ fn told(error: DatabaseError, document: &Document) -> Failure {
     error.into()
 }
 
-/// FOLIO quirk: what is not found is told in the shape of a refusal.
+/// FOLIO quirk: what is not found is reported in the shape of a refusal.
 fn unknown(noun: &str, id: Uuid) -> Answer {
     let error = Refusal::new(format!("{noun} with ID [{id}] was not found"))
         .kind("-1")

@@ -4,7 +4,7 @@
 
 use crate::login::password;
 use crate::records::people::PATRON_PIN;
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde::Deserialize;
@@ -27,23 +27,23 @@ pub fn connect(router: &mut Router) {
 async fn keep(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
     let document = json!({"id": sent.id, "pin": password::hash(&sent.pin).await?});
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         format!(
             "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc",
             PATRON_PIN.table
         ),
         vec![sent.id.into(), Bind::Json(document.to_string())],
     );
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
 async fn forget(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM patronpin WHERE id = $1", vec![sent.id.into()]);
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM patronpin WHERE id = $1", vec![sent.id.into()]);
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::text(StatusCode::OK, ""))
 }
 
@@ -57,7 +57,7 @@ async fn verify(call: Call) -> Result<Answer, Failure> {
     let fits = match rows.first().and_then(|row| row.get::<_, Option<String>>(0)) {
         Some(hash) => password::fits(&sent.pin, &hash).await?,
         None => {
-            password::pretend(&sent.pin).await?;
+            password::verify_dummy(&sent.pin).await?;
             false
         }
     };

@@ -9,7 +9,7 @@ use crate::records::settings::PROFILE_PICTURE_CONFIGURATION;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, Tenant};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -78,9 +78,9 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let settings = refuse_if_off(&call).await?;
     let id = Uuid::new_v4();
     let document = json!({"id": id, "profile_picture_blob": picture(&call, &settings)?});
-    let mut flight = Flight::new();
-    write::insert_text(&mut flight, &PROFILE_PICTURE, id, document.to_string());
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    write::insert_text(&mut pipeline, &PROFILE_PICTURE, id, document.to_string());
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::created(&json!({"id": id})))
 }
 
@@ -98,13 +98,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let settings = refuse_if_off(&call).await?;
     let id = call.id(0)?;
     let document = json!({"id": id, "profile_picture_blob": picture(&call, &settings)?});
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "UPDATE profile_picture SET doc = $2 WHERE id = $1 RETURNING id",
         vec![id.into(), Bind::Json(document.to_string())],
     );
-    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
-    match landed.first(0) {
+    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    match results.first(0) {
         Some(_) => Ok(Answer::json(&json!({"id": id}))),
         None => Err(Failure::NotFound("Existing profile picture is not found".into())),
     }
@@ -112,10 +112,10 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
     refuse_if_off(&call).await?;
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM profile_picture WHERE id = $1 RETURNING id", vec![call.id(0)?.into()]);
-    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
-    match landed.first(0) {
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM profile_picture WHERE id = $1 RETURNING id", vec![call.id(0)?.into()]);
+    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    match results.first(0) {
         Some(_) => Ok(Answer::no_content()),
         None => Err(Failure::NotFound("Profile picture not found".into())),
     }
@@ -123,14 +123,14 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
 
 /// Portraits that no user shows go.
 async fn clean_up(call: Call) -> Result<Answer, Failure> {
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "DELETE FROM profile_picture WHERE id::text NOT IN
              (SELECT doc->'personal'->>'profilePictureLink' FROM users
               WHERE doc->'personal'->>'profilePictureLink' IS NOT NULL)",
         vec![],
     );
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::text(http::StatusCode::OK, ""))
 }
 
@@ -162,8 +162,8 @@ async fn configure(call: Call) -> Result<Answer, Failure> {
     }
     let record = &PROFILE_PICTURE_CONFIGURATION;
     let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, record, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(record, error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, record, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(record, error, &ready.document))?;
     Ok(Answer::no_content())
 }

@@ -4,7 +4,7 @@
 
 use crate::records::people::PROXIES_FOR;
 use carrel_platform::record_store::{routes, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
@@ -20,17 +20,17 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let pair = |key: &str| ready.document.get(key).and_then(Value::as_str).map(str::to_owned);
     if let (Some(user), Some(proxy)) = (pair("userId"), pair("proxyUserId")) {
-        // The sponsor's row is held, so that the same pair sent twice at once is told the second time.
-        let mut flight = Flight::new();
-        flight.add(
+        // The sponsor's row is held, so that the same pair sent twice at once is reported the second time.
+        let mut pipeline = Pipeline::new();
+        pipeline.add(
             "SELECT 1 FROM users WHERE id = $1::text::uuid FOR NO KEY UPDATE",
             vec![user.as_str().into()],
         );
-        let standing = flight.add(
+        let account_status = pipeline.add(
             "SELECT 1 FROM proxyfor WHERE user_id = $1::text::uuid AND proxy_user_id = $2::text::uuid",
             vec![user.into(), proxy.into()],
         );
-        if tx.fly(flight).await?.first(standing).is_some() {
+        if tx.send(pipeline).await?.first(account_status).is_some() {
             let refusal = Refusal::new("Proxy relationship already exists").of_storage();
             return Err(match sent_id {
                 Some(id) => refusal.with("proxyFor", id),
@@ -39,8 +39,10 @@ async fn create(call: Call) -> Result<Answer, Failure> {
             .into());
         }
     }
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &PROXIES_FOR, &ready, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(&PROXIES_FOR, error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &PROXIES_FOR, &ready, call.now);
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::reported(&PROXIES_FOR, error, &ready.document))?;
     Ok(routes::created(&PROXIES_FOR, &ready))
 }

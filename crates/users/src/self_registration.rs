@@ -20,7 +20,7 @@ pub fn connect(router: &mut Router) {
     router.on("PUT", "/patron/{externalSystemId}", |call| async move {
         refuse_unfit(&call)?;
         match staging_users::amend(call).await {
-            Err(Failure::NotFound(_)) => Ok(told(StatusCode::NOT_FOUND, Said::StagingUserNotFound)),
+            Err(Failure::NotFound(_)) => Ok(reported(StatusCode::NOT_FOUND, Said::StagingUserNotFound)),
             other => other,
         }
     });
@@ -32,7 +32,7 @@ fn refuse_unfit(call: &Call) -> Result<(), Failure> {
     write::check(&STAGING_USER, &mut call.object()?, &call.caller)
 }
 
-/// What is told beside the usual answers.
+/// What is reported beside the usual answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     StagingUserNotFound,
@@ -41,7 +41,7 @@ enum Said {
     MultipleUsersWithEmail,
 }
 
-fn told(status: StatusCode, said: Said) -> Answer {
+fn reported(status: StatusCode, said: Said) -> Answer {
     let (message, code) = match said {
         Said::StagingUserNotFound => ("Staging user does not exist", "STAGING_USER_NOT_FOUND"),
         Said::UserNotFound => ("User does not exist", "USER_NOT_FOUND"),
@@ -57,15 +57,15 @@ async fn registration_status(call: Call) -> Result<Answer, Failure> {
     let identifier = call.parameter(0);
     let field = if is_uuid(identifier) { "externalSystemId" } else { "personal.email" };
     let query = read::parse(&format!("{field}=={} and type==patron", quoted(identifier)))?;
-    let condition = read::condition(Some(&query), &USER, &call.library.records)?;
+    let condition = read::condition(Some(&query), &USER, &call.node.records)?;
     let sql = format!("SELECT users.doc FROM users WHERE {} LIMIT 2", condition.conditions);
     let rows = call.tenant()?.reader().await?.query(sql, read::binds(&condition.arguments)).await?;
     let users: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
     Ok(match users.as_slice() {
-        [] => told(StatusCode::NOT_FOUND, Said::UserNotFound),
+        [] => reported(StatusCode::NOT_FOUND, Said::UserNotFound),
         [user] if user["active"] == true => Answer::json(&shown(user)),
-        [_] => told(StatusCode::NOT_FOUND, Said::UserAccountInactive),
-        _ => told(StatusCode::BAD_REQUEST, Said::MultipleUsersWithEmail),
+        [_] => reported(StatusCode::NOT_FOUND, Said::UserAccountInactive),
+        _ => reported(StatusCode::BAD_REQUEST, Said::MultipleUsersWithEmail),
     })
 }
 

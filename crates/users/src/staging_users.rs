@@ -6,7 +6,7 @@
 use crate::records::people::{STAGING_USER, USER};
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::record_store::{read, routes};
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, time};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -62,9 +62,9 @@ pub(crate) async fn amend(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::internal("a stored record is an object"));
     };
     let ready = write::prepare_replacement(&STAGING_USER, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &STAGING_USER, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &STAGING_USER, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::json(&ready.document))
 }
 
@@ -111,21 +111,21 @@ async fn merge(call: Call) -> Result<Answer, Failure> {
     if let Some(group) = group {
         join(&mut user, &group);
     }
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let user_id = match &existing {
         Some((user_id, stored)) => {
             let ready = write::prepare_replacement(&USER, *user_id, user, stored, &call.caller, call.now)?;
-            write::update(&mut flight, &tenant.id, &USER, &ready, stored, call.now);
+            write::update(&mut pipeline, &tenant.id, &USER, &ready, stored, call.now);
             *user_id
         }
         None => {
             let ready = write::prepare_new(&USER, user, &call.caller, call.now)?;
-            write::insert(&mut flight, &tenant.id, &USER, &ready, call.now);
+            write::insert(&mut pipeline, &tenant.id, &USER, &ready, call.now);
             ready.id
         }
     };
-    flight.add("DELETE FROM staging_users WHERE id = $1", vec![id.into()]);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(&USER, error, &Document::new()))?;
+    pipeline.add("DELETE FROM staging_users WHERE id = $1", vec![id.into()]);
+    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&USER, error, &Document::new()))?;
     Ok(Answer::json(&json!({"userId": user_id})))
 }
 

@@ -4,7 +4,7 @@
 
 use crate::records::people::USER_TENANT;
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 
@@ -45,8 +45,8 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let place = binds.len();
     let mut page_binds = binds.clone();
     page_binds.extend([limit.into(), offset.into()]);
-    let mut flight = Flight::new();
-    let page = flight.add(
+    let mut pipeline = Pipeline::new();
+    let page = pipeline.add(
         format!(
             "SELECT doc FROM user_tenant WHERE {condition} ORDER BY id LIMIT ${}::bigint OFFSET ${}::bigint",
             place + 1,
@@ -54,10 +54,10 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         ),
         page_binds,
     );
-    let count = flight.add(format!("SELECT count(*) FROM user_tenant WHERE {condition}"), binds);
-    let landed = call.tenant()?.reader().await?.fly(flight).await?;
-    let documents: Vec<Json> = landed.rows(page).iter().map(|row| row.get(0)).collect();
-    let total = landed.first(count).map_or(0, |row| row.get(0));
+    let count = pipeline.add(format!("SELECT count(*) FROM user_tenant WHERE {condition}"), binds);
+    let results = call.tenant()?.reader().await?.send(pipeline).await?;
+    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get(0)).collect();
+    let total = results.first(count).map_or(0, |row| row.get(0));
     Ok(Answer::json_bytes(read::Page { documents, total }.to_bytes(&USER_TENANT)))
 }
 
@@ -70,11 +70,11 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 
 /// Of one tenant, or all.
 async fn delete(call: Call) -> Result<Answer, Failure> {
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     match call.query.get("tenantId").filter(|id| !id.trim().is_empty()) {
-        Some(id) => flight.add("DELETE FROM user_tenant WHERE doc->>'tenantId' = $1", vec![id.into()]),
-        None => flight.add("DELETE FROM user_tenant", vec![]),
+        Some(id) => pipeline.add("DELETE FROM user_tenant WHERE doc->>'tenantId' = $1", vec![id.into()]),
+        None => pipeline.add("DELETE FROM user_tenant", vec![]),
     };
-    call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }

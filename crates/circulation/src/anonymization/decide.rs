@@ -111,13 +111,14 @@ impl When {
 }
 
 /// Reads accounts as the query gives them: `[{closed, settled: [date]}]`.
-pub fn accounts(told: &Value) -> Vec<Account> {
+pub fn accounts(reported: &Value) -> Vec<Account> {
     let dates = |account: &Value| {
         let settled = account["settled"].as_array().cloned().unwrap_or_default();
         settled.iter().filter_map(|date| time::parse(date.as_str()?)).collect()
     };
-    let told = told.as_array().map_or(&[][..], Vec::as_slice);
-    told.iter()
+    let reported = reported.as_array().map_or(&[][..], Vec::as_slice);
+    reported
+        .iter()
         .map(|account| Account { is_closed: account["closed"] == Value::Bool(true), settled: dates(account) })
         .collect()
 }

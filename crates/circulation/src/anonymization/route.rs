@@ -1,9 +1,9 @@
 //! Paths and statements of anonymization.
 
 use super::decide::{ClosedLoan, Rule, accounts};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ pub fn connect(router: &mut Router) {
         forget(&call, &Rule::Asked, Some(user), A_WISH).await
     });
     router.on("POST", "/circulation/scheduled-anonymize-processing", |call| async move {
-        let book = Rulebook::of(call.tenant()?).await?;
-        let rule = Rule::scheduled(book.settings.get("loan_history").map(|setting| &**setting));
+        let settings = CirculationSettings::of(call.tenant()?).await?;
+        let rule = Rule::scheduled(settings.settings.get("loan_history").map(|setting| &**setting));
         forget(&call, &rule, None, A_RUN).await
     });
     router.on("POST", "/loan-storage/loans/anonymize/{userId}", |call| async move {
@@ -107,7 +107,10 @@ async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec
         .map(|row| ClosedLoan {
             id: row.get(0),
             returned: row.get::<_, Option<String>>(1).as_deref().and_then(time::parse),
-            accounts: row.get::<_, Option<Json>>(2).map(|told| accounts(&told.parse())).unwrap_or_default(),
+            accounts: row
+                .get::<_, Option<Json>>(2)
+                .map(|reported| accounts(&reported.parse()))
+                .unwrap_or_default(),
         })
         .collect())
 }
@@ -117,19 +120,19 @@ async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
     if loans.is_empty() {
         return Ok(());
     }
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     // History first, as it is found by loans that still name somebody.
-    flight.add(
+    pipeline.add(
         "UPDATE audit_loan SET doc = doc #- '{loan,userId}' WHERE loan_id IN
              (SELECT id FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL
                  AND doc->'status'->>'name' = 'Closed')",
         vec![loans.clone().into()],
     );
-    flight.add(
+    pipeline.add(
         "UPDATE loan SET doc = doc - 'userId' WHERE id = ANY($1) AND user_id IS NOT NULL
              AND doc->'status'->>'name' = 'Closed'",
         vec![loans.into()],
     );
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(())
 }

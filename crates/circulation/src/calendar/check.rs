@@ -158,10 +158,10 @@ fn refuse_where_exception_dates_are_reversed(calendar: &Calendar) -> impl Iterat
 }
 
 fn refuse_where_exceptions_leave_the_calendar(calendar: &Calendar) -> impl Iterator<Item = CalendarError> {
-    let outside = |exception: &&Exception| {
+    let observability = |exception: &&Exception| {
         !(calendar.covers(exception.start_date) && calendar.covers(exception.end_date))
     };
-    calendar.exceptions.iter().filter(outside).map(|exception| {
+    calendar.exceptions.iter().filter(observability).map(|exception| {
         let message = format!(
             "The exception “{}” ({} to {}) is not fully enclosed by the calendar's start and end dates ({} to {})",
             exception.name,
@@ -196,18 +196,18 @@ fn refuse_if_exceptions_overlap(calendar: &Calendar) -> Option<CalendarError> {
 
 fn refuse_where_openings_leave_their_exception(calendar: &Calendar) -> impl Iterator<Item = CalendarError> {
     calendar.exceptions.iter().filter_map(|exception| {
-        let outside: Vec<String> = exception
+        let observability: Vec<String> = exception
             .openings
             .iter()
             .filter(|opening| !(exception.covers(opening.start_date) && exception.covers(opening.end_date)))
             .map(wording::exception_opening)
             .collect();
-        (!outside.is_empty()).then(|| {
+        (!observability.is_empty()).then(|| {
             let message = format!(
                 "The exception “{}” has {} outside of the exception's bounds: {}",
                 exception.name,
-                if outside.len() == 1 { "an opening" } else { "openings" },
-                wording::list(&outside)
+                if observability.len() == 1 { "an opening" } else { "openings" },
+                wording::list(&observability)
             );
             error(
                 "calendarInvalidExceptionOpeningBoundary",

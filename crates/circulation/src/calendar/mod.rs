@@ -2,11 +2,11 @@
 //!
 //! A librarian knows it as "opening hours": weekly hours over a span of dates, and exceptions such
 //! as holidays. Routes `/calendar/calendars` and `/calendar/dates/{servicePointId}/…` answer with
-//! the types of this room; due dates and hold shelf expirations ask it which days are open.
+//! the types of this use case; due dates and hold shelf expirations ask it which days are open.
 //!
 //! All but `route` and `store` is pure: calendars in, openings or errors out. Times are wall-clock
 //! times of the tenant's zone, and an end time is the last open *minute*, as FOLIO's mod-calendar
-//! has it. Every change of a calendar moves the stamp.
+//! has it. Every change of a calendar moves the settings version.
 
 mod answer;
 mod asked;

@@ -85,7 +85,7 @@ impl ServicePointHours {
 
     /// The opening of a date; closed where no calendar says anything.
     pub fn opening_of(&self, date: Date) -> DayOpening {
-        self.told_opening_of(date).unwrap_or_else(|| DayOpening::closed(date))
+        self.stated_opening_of(date).unwrap_or_else(|| DayOpening::closed(date))
     }
 
     /// `GET /calendar/dates/{servicePointId}/surrounding-openings`; looks as far as the calendars reach.
@@ -114,8 +114,9 @@ impl ServicePointHours {
         let mut answer = AllOpenings { dates: Vec::new(), total_records: 0 };
         let Some((first, last)) = self.span_within(which) else { return answer };
         for date in days(first, last) {
-            let Some(day) =
-                self.told_opening_of(date).or_else(|| which.include_closed.then(|| DayOpening::closed(date)))
+            let Some(day) = self
+                .stated_opening_of(date)
+                .or_else(|| which.include_closed.then(|| DayOpening::closed(date)))
             else {
                 continue;
             };
@@ -127,7 +128,7 @@ impl ServicePointHours {
         answer
     }
 
-    fn told_opening_of(&self, date: Date) -> Option<DayOpening> {
+    fn stated_opening_of(&self, date: Date) -> Option<DayOpening> {
         self.calendars.iter().find_map(|calendar| calendar.opening_of(date))
     }
 
@@ -201,7 +202,7 @@ mod tests {
         hours.surrounding_openings(day).openings.map(|day| (day.date.to_string(), day.open))
     }
 
-    fn told(days: [(&str, bool); 3]) -> [(String, bool); 3] {
+    fn reported(days: [(&str, bool); 3]) -> [(String, bool); 3] {
         days.map(|(day, open)| (day.to_string(), open))
     }
 
@@ -209,7 +210,7 @@ mod tests {
     fn without_calendars_the_neighboring_days_are_closed() {
         assert_eq!(
             around(&ServicePointHours::default(), date(2021, 1, 2)),
-            told([("2021-01-01", false), ("2021-01-02", false), ("2021-01-03", false)])
+            reported([("2021-01-01", false), ("2021-01-02", false), ("2021-01-03", false)])
         );
     }
 
@@ -218,18 +219,18 @@ mod tests {
         let hours = ServicePointHours::new([weekdays_in_may()]);
         assert_eq!(
             around(&hours, date(2022, 5, 7)),
-            told([("2022-05-06", true), ("2022-05-07", false), ("2022-05-09", true)])
+            reported([("2022-05-06", true), ("2022-05-07", false), ("2022-05-09", true)])
         );
     }
 
     #[test]
-    fn closures_by_exception_are_stepped_over_but_told_for_the_requested_day() {
+    fn closures_by_exception_are_stepped_over_but_reported_for_the_requested_day() {
         let mut term = weekdays_in_may();
         term.exceptions = vec![exception("Holiday", "2022-05-05", "2022-05-10", &[])];
         let hours = ServicePointHours::new([term]);
         assert_eq!(
             around(&hours, date(2022, 5, 9)),
-            told([("2022-05-04", true), ("2022-05-09", false), ("2022-05-11", true)])
+            reported([("2022-05-04", true), ("2022-05-09", false), ("2022-05-11", true)])
         );
         assert!(hours.surrounding_openings(date(2022, 5, 9)).requested().exceptional);
     }
@@ -246,11 +247,11 @@ mod tests {
         let hours = ServicePointHours::new([autumn, weekdays_in_may()]);
         assert_eq!(
             around(&hours, date(2022, 6, 15)),
-            told([("2022-05-31", true), ("2022-06-15", false), ("2023-09-10", true)])
+            reported([("2022-05-31", true), ("2022-06-15", false), ("2023-09-10", true)])
         );
         assert_eq!(
             around(&hours, date(2023, 9, 11)),
-            told([("2023-09-10", true), ("2023-09-11", false), ("2023-09-12", false)])
+            reported([("2023-09-10", true), ("2023-09-11", false), ("2023-09-12", false)])
         );
     }
 

@@ -20,7 +20,7 @@ pub fn connect(router: &mut Router) {
 }
 
 /// What the calendar has to say, in mod-calendar's shape where it says no.
-fn told(call: &Call, answered: Result<Answer, Unfit>) -> Answer {
+fn reported(call: &Call, answered: Result<Answer, Unfit>) -> Answer {
     answered.unwrap_or_else(|unfit| unfit.answer(call.now))
 }
 
@@ -46,7 +46,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     };
     let connection = call.tenant()?.reader().await?;
     let found = store::find(&connection, id).await?;
-    Ok(told(&call, found.map(|calendar| Answer::json_bytes(calendar.0.into_bytes()))))
+    Ok(reported(&call, found.map(|calendar| Answer::json_bytes(calendar.0.into_bytes()))))
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
@@ -55,7 +55,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
     let saved = store::save(&call, calendar, None).await?;
-    Ok(told(&call, saved.map(|ready| Answer::created(&ready.document))))
+    Ok(reported(&call, saved.map(|ready| Answer::created(&ready.document))))
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
@@ -64,7 +64,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
     let saved = store::save(&call, calendar, Some(id)).await?;
-    Ok(told(&call, saved.map(|ready| Answer::json(&ready.document))))
+    Ok(reported(&call, saved.map(|ready| Answer::json(&ready.document))))
 }
 
 fn body(call: &Call) -> Result<Calendar, Unfit> {
@@ -88,7 +88,7 @@ async fn delete_many(call: Call) -> Result<Answer, Failure> {
 
 async fn delete_all(call: &Call, ids: Vec<Uuid>) -> Result<Answer, Failure> {
     let deleted = store::delete(call, ids).await?;
-    Ok(told(call, deleted.map(|()| Answer::no_content())))
+    Ok(reported(call, deleted.map(|()| Answer::no_content())))
 }
 
 async fn surrounding_openings(call: Call) -> Result<Answer, Failure> {

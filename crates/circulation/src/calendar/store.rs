@@ -6,7 +6,7 @@ use super::check::check;
 use super::record::Calendar;
 use crate::records::calendar::CALENDAR;
 use carrel_platform::record_store::write::{self, Document, Ready};
-use carrel_platform::{Bind, Call, Connection, Flight, Json, Tx};
+use carrel_platform::{Bind, Call, Connection, Json, Pipeline, Tx};
 use carrel_records::Failure;
 use jiff::civil::Date;
 use serde_json::{Value, json};
@@ -21,16 +21,16 @@ pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<Json
     let points: Option<Vec<String>> =
         search.service_points.map(|points| points.iter().map(Uuid::to_string).collect());
     let binds = vec![search.ids.into(), points.into(), day(search.start_date), day(search.end_date)];
-    let mut flight = Flight::new();
-    let counted = flight.add(format!("SELECT count(*) {FITTING}"), binds.clone());
+    let mut pipeline = Pipeline::new();
+    let counted = pipeline.add(format!("SELECT count(*) {FITTING}"), binds.clone());
     let mut binds = binds;
     binds.extend([search.limit.into(), search.offset.into()]);
-    let page = flight.add(
+    let page = pipeline.add(
         format!("SELECT doc {FITTING} ORDER BY doc->>'startDate', id LIMIT $5::bigint OFFSET $6::bigint"),
         binds,
     );
-    let landed = connection.fly(flight).await?;
-    Ok((landed.documents(page), landed.first(counted).map_or(0, |row| row.get(0))))
+    let results = connection.send(pipeline).await?;
+    Ok((results.documents(page), results.first(counted).map_or(0, |row| row.get(0))))
 }
 
 /// The calendars of a service point.
@@ -69,21 +69,21 @@ pub async fn save(
     }
     calendar.rest.clear();
     let document = as_document(&calendar)?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let ready = match stored {
         None => {
             let ready = write::prepare_new(&CALENDAR, document, &call.caller, call.now)?;
-            write::insert(&mut flight, &tenant.id, &CALENDAR, &ready, call.now);
+            write::insert(&mut pipeline, &tenant.id, &CALENDAR, &ready, call.now);
             ready
         }
         Some((id, stored)) => {
             let ready = write::prepare_replacement(&CALENDAR, id, document, &stored, &call.caller, call.now)?;
-            write::update(&mut flight, &tenant.id, &CALENDAR, &ready, &stored, call.now);
+            write::update(&mut pipeline, &tenant.id, &CALENDAR, &ready, &stored, call.now);
             ready
         }
     };
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Ok(ready))
 }
 
@@ -98,14 +98,14 @@ pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), Unfit>, Fa
     if !missing.is_empty() {
         return Ok(Err(Unfit::not_found(&ids, &missing)));
     }
-    let mut flight = Flight::new();
-    carrel_platform::tenant::move_stamp(&mut flight);
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    carrel_platform::tenant::move_settings_version(&mut pipeline);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Ok(()))
 }
 
-/// Two calendars that would overlap must not be saved side by side: saving one moves the stamp, so its row is
+/// Two calendars that would overlap must not be saved side by side: saving one moves the settings version, so its row is
 /// what the other waits for.
 async fn one_at_a_time(tx: &mut Tx) -> Result<(), Failure> {
     tx.query("SELECT value FROM stamp WHERE id = 1 FOR UPDATE", vec![]).await?;

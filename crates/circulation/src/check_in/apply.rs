@@ -1,11 +1,11 @@
-//! The changes of check-ins, with the commit, in one flight.
+//! The changes of check-ins, with the commit, in one round trip.
 
-use super::Order;
+use super::CheckInRequest;
 use super::decide::{CheckIn, MovedRequest};
 use crate::desk::record_change::REQUEST;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Event, Flight, RowChange, Tenant, Tx, outbox};
+use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -13,19 +13,19 @@ use serde_json::json;
 #[derive(Debug, Clone, Copy)]
 pub struct Decided<'a> {
     pub decision: &'a CheckIn,
-    pub order: &'a Order,
+    pub command: &'a CheckInRequest,
     pub now: Timestamp,
 }
 
 /// Writes all that the check-ins change, of one or of several of different items: all or none.
 pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), DatabaseError> {
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for decided in all {
-        write(&mut flight, tenant, decided);
+        write(&mut pipeline, tenant, decided);
     }
     for Decided { decision, .. } in all {
         if let Some(location) = decision.floats_to {
-            flight.add(
+            pipeline.add(
                 "UPDATE item SET doc = doc || $2 WHERE id = $1",
                 vec![
                     decision.item.id.into(),
@@ -34,26 +34,26 @@ pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), D
             );
         }
     }
-    tx.fly_and_commit(flight).await.map(|_| ())
+    tx.send_and_commit(pipeline).await.map(|_| ())
 }
 
-fn write(flight: &mut Flight, tenant: &Tenant, Decided { decision, order, now }: &Decided) {
+fn write(pipeline: &mut Pipeline, tenant: &Tenant, Decided { decision, command, now }: &Decided) {
     let now = *now;
     if let Some(closed) = &decision.loan {
-        crate::loans::store::change(flight, &tenant.id, &closed.change, now);
+        crate::loans::store::change(pipeline, &tenant.id, &closed.change, now);
         if let Some(patron) = closed.patron {
-            let visit = crate::loans::session::Visit { session: order.session, by: Some(order.by) };
-            crate::loans::session::record(flight, patron, closed.change.id, "Check-in", &visit, now);
+            let visit = crate::loans::session::Visit { session: command.session, by: Some(command.by) };
+            crate::loans::session::record(pipeline, patron, closed.change.id, "Check-in", &visit, now);
         }
     }
     if let Some(request) = &decision.request {
-        move_on(flight, tenant, request, now);
+        move_on(pipeline, tenant, request, now);
     }
-    item_state::change(flight, decision.item.id, &decision.state, now);
+    item_state::change(pipeline, decision.item.id, &decision.state, now);
     let record = json!(decision.record).to_string();
-    flight.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
+    pipeline.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
     let event = Event::created(&tenant.id, &record).to_string();
-    outbox::announce(flight, "circulation.check-in", decision.record_id.to_string(), event, now);
+    outbox::announce(pipeline, "circulation.check-in", decision.record_id.to_string(), event, now);
 }
 
 static RECORD: RowChange = RowChange {
@@ -62,8 +62,8 @@ static RECORD: RowChange = RowChange {
 };
 
 /// Adds the statements that move a request on.
-pub fn move_on(flight: &mut Flight, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
-    request.change.apply(flight, &REQUEST);
-    crate::desk::queue::write(flight, &request.positions);
-    request.change.announce(flight, "circulation.request", &tenant.id, &request.change.text(), now);
+pub fn move_on(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
+    request.change.apply(pipeline, &REQUEST);
+    crate::desk::queue::write(pipeline, &request.positions);
+    request.change.announce(pipeline, "circulation.request", &tenant.id, &request.change.text(), now);
 }

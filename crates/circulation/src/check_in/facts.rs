@@ -1,12 +1,12 @@
-//! Everything that the decision wants to know, in one flight: the item is locked first, so that what is read after it
+//! Everything that the decision wants to know, in one round trip: the item is locked first, so that what is read after it
 //! holds until the end of the transaction. Of one scan, or of several that go together.
 
-use super::Order;
-use crate::desk::company::{self, Gathered};
+use super::CheckInRequest;
+use crate::desk::scan_batch::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -24,31 +24,31 @@ pub struct Facts {
     pub queue: Vec<QueuedRequest>,
 }
 
-/// Locks the item, reads all facts, and sees to a rulebook that is at least as new as they are.
+/// Locks the item, reads all facts, and sees to a settings that is at least as new as they are.
 ///
 /// Most items have no queue, and a scan knows its queue only with its item. Where it finds one that is not held yet, a
-/// third flight gathers the facts again with the queue held first, as queues are locked before items.
+/// third round trip gathers the facts again with the queue held first, as queues are locked before items.
 pub async fn gather(
     tenant: &Arc<Tenant>,
-    order: &Order,
+    command: &CheckInRequest,
     mut held: Option<Uuid>,
-) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         let mut tx = tenant.begin().await?;
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         if let Some(queue) = held {
-            queue::hold(&mut flight, queue);
+            queue::hold(&mut pipeline, queue);
         }
-        let barcode = order.item_barcode.as_str();
-        flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
-        let title_level = at_hand.book.title_level_requests.enabled();
-        let facts = flight.add(select(false, title_level, held.is_some()), vec![barcode.into()]);
-        let landed = tx.fly(flight).await?;
-        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        at_hand.keep_up(tenant, row).await?;
+        let barcode = command.item_barcode.as_str();
+        pipeline.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
+        let title_level = cached.settings.title_level_requests.enabled();
+        let facts = pipeline.add(select(false, title_level, held.is_some()), vec![barcode.into()]);
+        let results = tx.send(pipeline).await?;
+        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        cached.refresh(tenant, row).await?;
         // The queue was read in the way that older settings ask for: then once more.
-        if at_hand.book.title_level_requests.enabled() != title_level {
+        if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
         let mut has_queue: bool = row.get(HAS_QUEUE);
@@ -64,33 +64,36 @@ pub async fn gather(
                 continue;
             }
         }
-        return Ok((tx, facts, at_hand.book));
+        return Ok((tx, facts, cached.settings));
     }
 }
 
 /// Reads the facts of scans whose items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gathered<Facts>, Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
-    let title_level = at_hand.book.title_level_requests.enabled();
+pub async fn gather_free(
+    tenant: &Arc<Tenant>,
+    orders: &[&CheckInRequest],
+) -> Result<Gathered<Facts>, Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
+    let title_level = cached.settings.title_level_requests.enabled();
     let several = orders.len() > 1;
-    let barcodes = company::given(orders.iter().map(|order| order.item_barcode.clone()).collect());
+    let barcodes = scan_batch::given(orders.iter().map(|command| command.item_barcode.clone()).collect());
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let lock = if several { LOCK_SEVERAL_FREE.as_str() } else { LOCK_FREE.as_str() };
-    let held = flight.add(lock, vec![barcodes.clone()]);
-    let facts = flight.add(select(several, title_level, false), vec![barcodes]);
-    let landed = tx.fly(flight).await?;
-    let held: HashSet<i64> = landed.rows(held).iter().map(|row| row.get(0)).collect();
-    if let Some(row) = landed.first(facts) {
-        at_hand.keep_up(tenant, row).await?;
+    let held = pipeline.add(lock, vec![barcodes.clone()]);
+    let facts = pipeline.add(select(several, title_level, false), vec![barcodes]);
+    let results = tx.send(pipeline).await?;
+    let held: HashSet<i64> = results.rows(held).iter().map(|row| row.get(0)).collect();
+    if let Some(row) = results.first(facts) {
+        cached.refresh(tenant, row).await?;
     }
     let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The queue was looked for in the way that older settings ask for: then each anew.
-    if at_hand.book.title_level_requests.enabled() != title_level {
-        return Ok((tx, all, at_hand.book));
+    if cached.settings.title_level_requests.enabled() != title_level {
+        return Ok((tx, all, cached.settings));
     }
     let mut items = HashSet::new();
-    for row in landed.rows(facts) {
+    for row in results.rows(facts) {
         let number: i64 = row.get(NUMBER);
         let facts = read(row)?;
         let has_item = facts.item.as_ref().is_none_or(|item| {
@@ -103,7 +106,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gath
             None => Err(None),
         };
     }
-    Ok((tx, all, at_hand.book))
+    Ok((tx, all, cached.settings))
 }
 
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));

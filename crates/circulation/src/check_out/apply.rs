@@ -1,9 +1,9 @@
-//! The changes of check-outs, with the commit, in one flight.
+//! The changes of check-outs, with the commit, in one round trip.
 
 use super::decide::CheckOut;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Event, Flight, RowChange, Tenant, Tx, outbox};
+use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,26 +15,26 @@ pub async fn apply(
     tenant: &Tenant,
     decisions: &[(&CheckOut, Timestamp)],
 ) -> Result<(), DatabaseError> {
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for (decision, now) in decisions {
-        write(&mut flight, tenant, decision, *now);
+        write(&mut pipeline, tenant, decision, *now);
     }
-    tx.fly_and_commit(flight).await.map(|_| ())
+    tx.send_and_commit(pipeline).await.map(|_| ())
 }
 
-fn write(flight: &mut Flight, tenant: &Tenant, decision: &CheckOut, now: Timestamp) {
+fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Timestamp) {
     let loan = Value::Object(crate::loans::store::stored(&decision.loan)).to_string();
-    flight.change_row(&LOAN, vec![decision.loan_id.into(), Bind::Json(loan.clone())]);
-    crate::loans::history::write(flight, "I", &loan, now);
+    pipeline.change_row(&LOAN, vec![decision.loan_id.into(), Bind::Json(loan.clone())]);
+    crate::loans::history::write(pipeline, "I", &loan, now);
     let checked_out =
         StateChange { status: "Checked out", in_transit_destination: None, last_check_in: None };
-    item_state::change(flight, decision.item_id, &checked_out, now);
+    item_state::change(pipeline, decision.item_id, &checked_out, now);
     if let Some(filled) = decision.fills {
-        crate::desk::queue::close(flight, &tenant.id, filled, "Closed - Filled", now);
-        crate::desk::queue::write(flight, &decision.moves_up);
+        crate::desk::queue::close(pipeline, &tenant.id, filled, "Closed - Filled", now);
+        crate::desk::queue::write(pipeline, &decision.moves_up);
     }
     crate::loans::session::record(
-        flight,
+        pipeline,
         decision.patron_id,
         decision.loan_id,
         "Check-out",
@@ -42,7 +42,7 @@ fn write(flight: &mut Flight, tenant: &Tenant, decision: &CheckOut, now: Timesta
         now,
     );
     let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
-    outbox::announce(flight, "circulation.loan", decision.loan_id.to_string(), event, now);
+    outbox::announce(pipeline, "circulation.loan", decision.loan_id.to_string(), event, now);
 }
 
 static LOAN: RowChange = RowChange {
@@ -50,7 +50,7 @@ static LOAN: RowChange = RowChange {
     several: "INSERT INTO loan (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
 };
 
-/// What the desk is told where the check-out of an item could not be written.
+/// What the desk is reported where the check-out of an item could not be written.
 pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {
     if error.constraint.as_deref() == Some("loan_item_id_key") {
         let refusal = Refusal::new("Cannot check out item that already has an open loan")

@@ -1,14 +1,14 @@
-//! Everything that the decision wants to know, in one flight: patron and item are locked first, so that what is read
+//! Everything that the decision wants to know, in one round trip: patron and item are locked first, so that what is read
 //! after them holds until the end of the transaction. Of one scan, or of several that go together.
 
-use super::{Order, locks};
-use crate::desk::company::{self, Gathered};
+use super::{CheckOutRequest, locks};
+use crate::desk::scan_batch::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Flight, Json, Tenant, Tx};
+use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -36,53 +36,53 @@ pub struct Facts {
     pub locked_elsewhere: bool,
 }
 
-/// Locks patron and item, reads all facts, and sees to a rulebook that is at least as new as they are.
+/// Locks patron and item, reads all facts, and sees to a settings that is at least as new as they are.
 ///
 /// Most items have no queue; where one is found that is not held yet, the facts are gathered again with the queue held.
 pub async fn gather(
     tenant: &Arc<Tenant>,
-    order: &Order,
+    command: &CheckOutRequest,
     mut held: Option<Uuid>,
-) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
-    let user = order.user_barcode.as_deref().unwrap_or_default();
-    let proxy = order.proxy_user_barcode.as_deref().unwrap_or_default();
-    let item = order.item_barcode.as_deref().unwrap_or_default();
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
+    let user = command.user_barcode.as_deref().unwrap_or_default();
+    let proxy = command.proxy_user_barcode.as_deref().unwrap_or_default();
+    let item = command.item_barcode.as_deref().unwrap_or_default();
     loop {
         let mut tx = tenant.begin().await?;
-        let mut flight = Flight::new();
-        let longest = at_hand.book.check_out_lock.longest_wait;
+        let mut pipeline = Pipeline::new();
+        let longest = cached.settings.check_out_lock.longest_wait;
         if longest != DEFAULT_WAIT {
-            flight.add(
+            pipeline.add(
                 "SELECT set_config('lock_timeout', $1, true)",
                 vec![longest.as_millis().to_string().into()],
             );
         }
         match held {
             None => {
-                locks::hold_both(&mut flight, user, item);
+                locks::lock_patron_and_item(&mut pipeline, user, item);
             }
             Some(queue) => {
-                locks::hold_patron(&mut flight, user);
-                queue::hold(&mut flight, queue);
-                locks::hold_item(&mut flight, item);
+                locks::lock_patron(&mut pipeline, user);
+                queue::hold(&mut pipeline, queue);
+                locks::lock_item(&mut pipeline, item);
             }
         }
-        let way = Way::of(&at_hand.book, !proxy.is_empty(), held.is_some());
-        let facts = flight.add(
+        let way = Way::of(&cached.settings, !proxy.is_empty(), held.is_some());
+        let facts = pipeline.add(
             way.statement(false),
             vec![user.into(), proxy.into(), item.into(), jiff::Timestamp::now().into()],
         );
-        let landed = tx.fly(flight).await.map_err(|error| busy(error, &at_hand.book))?;
-        crate::check_out_lock::waited(tenant, landed.arrived[facts]);
-        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        at_hand.keep_up(tenant, row).await?;
+        let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
+        crate::check_out_lock::waited(tenant, results.arrived[facts]);
+        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        cached.refresh(tenant, row).await?;
         // The facts were gathered in the way that older settings ask for: then once more.
-        if Way::of(&at_hand.book, way.proxy, way.queue) != way {
+        if Way::of(&cached.settings, way.proxy, way.queue) != way {
             continue;
         }
         let mut has_queue: bool = row.get(HAS_QUEUE);
-        let mut facts = read(row, way, &at_hand.book)?;
+        let mut facts = read(row, way, &cached.settings)?;
         if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
         {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
@@ -95,41 +95,44 @@ pub async fn gather(
                 continue;
             }
         }
-        return Ok((tx, facts, at_hand.book));
+        return Ok((tx, facts, cached.settings));
     }
 }
 
 /// Reads the facts of scans whose patrons and items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gathered<Facts>, Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
-    let barcodes = |barcode: fn(&Order) -> &Option<String>| -> Vec<String> {
-        orders.iter().map(|order| barcode(order).clone().unwrap_or_default()).collect()
+pub async fn gather_free(
+    tenant: &Arc<Tenant>,
+    orders: &[&CheckOutRequest],
+) -> Result<Gathered<Facts>, Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
+    let barcodes = |barcode: fn(&CheckOutRequest) -> &Option<String>| -> Vec<String> {
+        orders.iter().map(|command| barcode(command).clone().unwrap_or_default()).collect()
     };
-    let patrons = barcodes(|order| &order.user_barcode);
-    let proxies = barcodes(|order| &order.proxy_user_barcode);
-    let items = barcodes(|order| &order.item_barcode);
-    let way = Way::of(&at_hand.book, proxies.iter().any(|proxy| !proxy.is_empty()), false);
+    let patrons = barcodes(|command| &command.user_barcode);
+    let proxies = barcodes(|command| &command.proxy_user_barcode);
+    let items = barcodes(|command| &command.item_barcode);
+    let way = Way::of(&cached.settings, proxies.iter().any(|proxy| !proxy.is_empty()), false);
     let several = orders.len() > 1;
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    let held = locks::hold_those_free(&mut flight, patrons.clone(), items.clone());
-    let given = [patrons, proxies, items].map(company::given);
+    let mut pipeline = Pipeline::new();
+    let held = locks::lock_free(&mut pipeline, patrons.clone(), items.clone());
+    let given = [patrons, proxies, items].map(scan_batch::given);
     let binds = given.into_iter().chain([jiff::Timestamp::now().into()]).collect();
-    let facts = flight.add(way.statement(several), binds);
-    let landed = tx.fly(flight).await?;
-    let held = locks::Held::read(landed.first(held));
-    if let Some(row) = landed.first(facts) {
-        at_hand.keep_up(tenant, row).await?;
+    let facts = pipeline.add(way.statement(several), binds);
+    let results = tx.send(pipeline).await?;
+    let held = locks::Held::read(results.first(held));
+    if let Some(row) = results.first(facts) {
+        cached.refresh(tenant, row).await?;
     }
     let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The facts were gathered in the way that older settings ask for: then each anew.
-    if Way::of(&at_hand.book, way.proxy, way.queue) != way {
-        return Ok((tx, all, at_hand.book));
+    if Way::of(&cached.settings, way.proxy, way.queue) != way {
+        return Ok((tx, all, cached.settings));
     }
     let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
-    for row in landed.rows(facts) {
+    for row in results.rows(facts) {
         let number: i64 = row.get(NUMBER);
-        let facts = read(row, way, &at_hand.book)?;
+        let facts = read(row, way, &cached.settings)?;
         let has_patron = facts
             .patron
             .as_ref()
@@ -149,7 +152,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, orders: &[&Order]) -> Result<Gath
             None => Err(None),
         };
     }
-    Ok((tx, all, at_hand.book))
+    Ok((tx, all, cached.settings))
 }
 
 /// The wait that connections are born with.
@@ -172,13 +175,13 @@ struct Way {
 }
 
 impl Way {
-    fn of(book: &Rulebook, proxy: bool, queue: bool) -> Way {
+    fn of(settings: &CirculationSettings, proxy: bool, queue: bool) -> Way {
         Way {
-            title_level: book.title_level_requests.enabled(),
-            limits: book.limits_items,
-            counts: Action::Borrowing.is_limited(book),
+            title_level: settings.title_level_requests.enabled(),
+            limits: settings.limits_items,
+            counts: Action::Borrowing.is_limited(settings),
             proxy,
-            locks: book.check_out_lock.enabled,
+            locks: settings.check_out_lock.enabled,
             queue,
         }
     }
@@ -252,8 +255,8 @@ fn statement(way: Way, several: bool) -> String {
 const HAS_QUEUE: usize = 6;
 const NUMBER: usize = 12;
 
-fn read(row: &Row, way: Way, book: &Rulebook) -> Result<Facts, Failure> {
-    let counted = || patron_blocks::read(row.get(10), row.get(11), book, jiff::Timestamp::now());
+fn read(row: &Row, way: Way, settings: &CirculationSettings) -> Result<Facts, Failure> {
+    let counted = || patron_blocks::read(row.get(10), row.get(11), settings, jiff::Timestamp::now());
     Ok(Facts {
         patron: Patron::at(row, 1)?,
         proxy: Patron::at(row, 2)?,
@@ -275,8 +278,8 @@ fn read(row: &Row, way: Way, book: &Rulebook) -> Result<Facts, Failure> {
 }
 
 /// Another check-out of the patron takes too long.
-fn busy(error: DatabaseError, book: &Rulebook) -> Failure {
-    if error.is_lock_timeout() && book.check_out_lock.enabled {
+fn busy(error: DatabaseError, settings: &CirculationSettings) -> Failure {
+    if error.is_lock_timeout() && settings.check_out_lock.enabled {
         return Refusal::new("unable to acquire lock").with("", "").into();
     }
     error.into()

@@ -1,35 +1,35 @@
 //! The locks of a check-out: the patron first, then the item, so that limits and queues are exact.
 
-use crate::desk::{company, item, patron};
-use carrel_platform::Flight;
+use crate::desk::{item, patron, scan_batch};
+use carrel_platform::Pipeline;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 use tokio_postgres::Row;
 
 /// Adds the statement that locks both, however long others hold them.
-pub fn hold_both(flight: &mut Flight, patron: &str, item: &str) {
+pub fn lock_patron_and_item(pipeline: &mut Pipeline, patron: &str, item: &str) {
     static BOTH: LazyLock<String> =
-        LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", lock_patron(), item::lock("$2::text")));
-    flight.add(BOTH.as_str(), vec![patron.into(), item.into()]);
+        LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", patron_lock_sql(), item::lock("$2::text")));
+    pipeline.add(BOTH.as_str(), vec![patron.into(), item.into()]);
 }
 
 /// Adds the statement that locks the patron.
-pub fn hold_patron(flight: &mut Flight, patron: &str) {
-    static PATRON: LazyLock<String> = LazyLock::new(lock_patron);
-    flight.add(PATRON.as_str(), vec![patron.into()]);
+pub fn lock_patron(pipeline: &mut Pipeline, patron: &str) {
+    static PATRON: LazyLock<String> = LazyLock::new(patron_lock_sql);
+    pipeline.add(PATRON.as_str(), vec![patron.into()]);
 }
 
 /// Adds the statement that locks the item.
-pub fn hold_item(flight: &mut Flight, item: &str) {
+pub fn lock_item(pipeline: &mut Pipeline, item: &str) {
     static ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));
-    flight.add(ITEM.as_str(), vec![item.into()]);
+    pipeline.add(ITEM.as_str(), vec![item.into()]);
 }
 
 /// Adds the statement that locks those patrons and items of several scans, or of one, that nobody else holds; it
 /// waits for none.
-pub fn hold_those_free(flight: &mut Flight, patrons: Vec<String>, items: Vec<String>) -> usize {
+pub fn lock_free(pipeline: &mut Pipeline, patrons: Vec<String>, items: Vec<String>) -> usize {
     static ONE: LazyLock<String> = LazyLock::new(|| {
-        let (patron, item) = (lock_patron(), item::lock("$2::text"));
+        let (patron, item) = (patron_lock_sql(), item::lock("$2::text"));
         format!("SELECT ARRAY({patron} SKIP LOCKED), ARRAY({item} SKIP LOCKED)")
     });
     static SEVERAL: LazyLock<String> = LazyLock::new(|| {
@@ -44,10 +44,10 @@ pub fn hold_those_free(flight: &mut Flight, patrons: Vec<String>, items: Vec<Str
         )
     });
     let statement = if patrons.len() > 1 { SEVERAL.as_str() } else { ONE.as_str() };
-    flight.add(statement, vec![company::given(patrons), company::given(items)])
+    pipeline.add(statement, vec![scan_batch::given(patrons), scan_batch::given(items)])
 }
 
-/// What [`hold_those_free`] has locked, by the scans' numbers from 1 on.
+/// What [`lock_free`] has locked, by the scans' numbers from 1 on.
 #[derive(Debug, Default)]
 pub struct Held {
     pub patrons: HashSet<i64>,
@@ -62,6 +62,6 @@ impl Held {
     }
 }
 
-fn lock_patron() -> String {
+fn patron_lock_sql() -> String {
     format!("SELECT 1::bigint FROM users WHERE {} FOR NO KEY UPDATE", patron::barcode_is("users", "$1::text"))
 }

@@ -2,23 +2,23 @@
 //!
 //! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue;
 //! creates the loan with its history row, changes the item's state, fills the request that waited for the
-//! item, records the desk session, announces `circulation.loan`. Two flights: facts, changes; check-outs that come
-//! while others are under way share theirs (`together`).
+//! item, records the desk session, announces `circulation.loan`. Two pipelines: facts, changes; check-outs that come
+//! while others are under way share theirs (`batcher`).
 
 mod apply;
+mod batch;
 mod decide;
 mod facts;
 mod locks;
 mod route;
-mod together;
 
 pub use decide::is_valid_relation;
 pub use route::connect;
 
-use crate::desk::company::{self, Outcome};
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::scan_batch::{self, Outcome};
 use crate::desk::{OverrideBlocks, said};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
 use decide::{CheckOut, Policies};
@@ -31,7 +31,7 @@ use uuid::Uuid;
 /// What the desk asks for.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Order {
+pub struct CheckOutRequest {
     #[serde(deserialize_with = "said::text")]
     pub item_barcode: Option<String>,
     #[serde(deserialize_with = "said::text")]
@@ -48,7 +48,7 @@ pub struct Order {
 
 /// Who asks, and when.
 #[derive(Debug, Clone)]
-pub struct Asking {
+pub struct Actor {
     pub by: Option<Uuid>,
     pub may: MayOverride,
     pub now: Timestamp,
@@ -61,18 +61,22 @@ pub struct Asking {
 /// One check-out that is asked for.
 #[derive(Debug)]
 pub struct Scan {
-    pub order: Order,
-    pub asking: Asking,
+    pub command: CheckOutRequest,
+    pub actor: Actor,
 }
 
 /// What was decided, what is known beside it, and by which rules.
-pub type Done = (CheckOut, Facts, Arc<Rulebook>);
+pub type Done = (CheckOut, Facts, Arc<CirculationSettings>);
 
 /// Checks out, durably: with others that come at the same time, or by itself where they cannot help it.
-pub async fn check_out(tenant: &Arc<Tenant>, order: Order, asking: Asking) -> Result<Done, Failure> {
-    decide::refuse_unreadable(&order)?;
-    let scan = Arc::new(Scan { order, asking });
-    match company::go(tenant, &scan).await? {
+pub async fn check_out(
+    tenant: &Arc<Tenant>,
+    command: CheckOutRequest,
+    actor: Actor,
+) -> Result<Done, Failure> {
+    decide::refuse_unreadable(&command)?;
+    let scan = Arc::new(Scan { command, actor });
+    match scan_batch::go(tenant, &scan).await? {
         Outcome::Answered(answer) => answer,
         Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
     }
@@ -80,19 +84,23 @@ pub async fn check_out(tenant: &Arc<Tenant>, order: Order, asking: Asking) -> Re
 
 async fn by_itself(
     tenant: &Arc<Tenant>,
-    Scan { order, asking }: &Scan,
+    Scan { command, actor }: &Scan,
     queue: Option<Uuid>,
 ) -> Result<Done, Failure> {
-    let (tx, facts, book) = facts::gather(tenant, order, queue).await?;
-    let decision = decide::decide(&facts, order, asking, &book)?;
-    let written = apply::apply(tx, tenant, &[(&decision, asking.now)]).await;
+    let (tx, facts, settings) = facts::gather(tenant, command, queue).await?;
+    let decision = decide::decide(&facts, command, actor, &settings)?;
+    let written = apply::apply(tx, tenant, &[(&decision, actor.now)]).await;
     written.map_err(|error| apply::failure(error, &decision))?;
-    Ok((decision, facts, book))
+    Ok((decision, facts, settings))
 }
 
 /// What a check-out would be made by, without one: all checks, nothing saved.
-pub async fn dry_run(tenant: &Arc<Tenant>, order: &Order, asking: &Asking) -> Result<Policies, Failure> {
-    decide::refuse_unreadable(order)?;
-    let (_, facts, book) = facts::gather(tenant, order, None).await?;
-    decide::policies(&facts, order, asking, &book)
+pub async fn dry_run(
+    tenant: &Arc<Tenant>,
+    command: &CheckOutRequest,
+    actor: &Actor,
+) -> Result<Policies, Failure> {
+    decide::refuse_unreadable(command)?;
+    let (_, facts, settings) = facts::gather(tenant, command, None).await?;
+    decide::policies(&facts, command, actor, &settings)
 }

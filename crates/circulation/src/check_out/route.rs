@@ -1,8 +1,8 @@
 //! Paths and shapes of checking out.
 
-use super::{Asking, Order, check_out, dry_run};
+use super::{Actor, CheckOutRequest, check_out, dry_run};
 use crate::desk::override_blocks::MayOverride;
-use crate::loans::view::{Beside, extended, without};
+use crate::loans::view::{LoanContext, extended, without};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Router};
@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/check-out-by-barcode", |call| async move {
-        let order: Order = call.read_json()?;
-        let (decision, facts, book) = check_out(call.tenant()?, order, asking(&call)).await?;
-        let beside = Beside {
+        let command: CheckOutRequest = call.read_json()?;
+        let (decision, facts, settings) = check_out(call.tenant()?, command, actor(&call)).await?;
+        let beside = LoanContext {
             item: facts.item.as_ref(),
             item_status: Some("Checked out"),
             patron: facts.patron.as_ref(),
@@ -23,15 +23,15 @@ pub fn connect(router: &mut Router) {
             reminders_block_renewal: None,
         };
         // FOLIO quirk: a check-out tells its desk by the id alone.
-        let loan = without(extended(&decision.loan, &beside, &book), &["checkoutServicePoint"]);
+        let loan = without(extended(&decision.loan, &beside, &settings), &["checkoutServicePoint"]);
         Ok(Answer::json_bytes(pretty(&loan))
             .status(StatusCode::CREATED)
             .location(format!("/circulation/loans/{}", decision.loan_id)))
     });
     router.on("POST", "/circulation/check-out-by-barcode-dry-run", |call| async move {
-        let order: Order = call.read_json()?;
-        let asking = Asking { dry_run: true, ..asking(&call) };
-        let policies = dry_run(call.tenant()?, &order, &asking).await?;
+        let command: CheckOutRequest = call.read_json()?;
+        let actor = Actor { dry_run: true, ..actor(&call) };
+        let policies = dry_run(call.tenant()?, &command, &actor).await?;
         Ok::<_, Failure>(
             Answer::json_bytes(pretty(&json!({
                 "loanPolicyId": policies.loan,
@@ -44,8 +44,8 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-fn asking(call: &Call) -> Asking {
-    Asking {
+fn actor(call: &Call) -> Actor {
+    Actor {
         by: call.caller.user_id,
         may: MayOverride::of(&call.caller),
         now: call.now,

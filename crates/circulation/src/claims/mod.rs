@@ -9,7 +9,7 @@ use crate::loans::change::refuse_if_closed;
 use crate::loans::find::{self, LoanAtDesk, text_at};
 use crate::loans::store;
 use carrel_inventory::item_state::{self, StateChange};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -43,19 +43,19 @@ async fn apply(
 ) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
-    let changed = store::stamped(decide(&loan)?, call.caller.user_id, call.now);
-    let mut flight = Flight::new();
-    store::replace(&mut flight, &tenant.id, loan.id, &loan.document, &changed, "claim", call.now);
+    let changed = store::versioned(decide(&loan)?, call.caller.user_id, call.now);
+    let mut pipeline = Pipeline::new();
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, "claim", call.now);
     if let Some(item) = &loan.item {
         let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
-        item_state::change(&mut flight, item.id, &change, call.now);
+        item_state::change(&mut pipeline, item.id, &change, call.now);
     }
     if item_status == "Missing" {
         let patron = text_at(&loan.document, "userId");
         let words = "Claimed returned item marked missing";
-        user_note::add(&mut flight, patron, words, call.caller.user_id, call.now);
+        user_note::add(&mut pipeline, patron, words, call.caller.user_id, call.now);
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 

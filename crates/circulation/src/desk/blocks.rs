@@ -4,7 +4,7 @@ use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What is told where a block against an action is in force: `borrowing`, `renewals` or `requests`.
+/// What is reported where a block against an action is in force: `borrowing`, `renewals` or `requests`.
 ///
 /// FOLIO quirk: the descriptions of all blocks of the patron, also of those that are over or against other actions.
 pub fn manual_reasons(blocks: &[Value], action: &str, now: Timestamp) -> Vec<String> {
@@ -28,7 +28,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_expired_block_no_longer_stands_but_is_told_beside_others() {
+    fn an_expired_block_no_longer_stands_but_is_reported_beside_others() {
         let now = time::parse("2024-05-01").expect("a time");
         let blocks = [
             json!({"borrowing": true, "desc": "lost card", "expirationDate": "2024-04-30"}),

@@ -1,6 +1,6 @@
 //! An item with its holdings record and title, as a scan reads it in one row.
 
-use crate::rulebook::{Circumstance, Rulebook};
+use crate::settings::{CirculationSettings, RuleInputs};
 use carrel_inventory::item_state::StateChange;
 use carrel_inventory::records::items::ITEM;
 use carrel_platform::Json;
@@ -217,8 +217,8 @@ impl ItemAtDesk {
     }
 
     /// What the circulation rules look at when this item goes to a patron of the group.
-    pub fn circumstance(&self, patron_group: Option<Uuid>) -> Circumstance {
-        Circumstance {
+    pub fn rule_inputs(&self, patron_group: Option<Uuid>) -> RuleInputs {
+        RuleInputs {
             material_type: self.record.material_type_id,
             loan_type: self.loan_type(),
             patron_group,
@@ -226,10 +226,10 @@ impl ItemAtDesk {
         }
     }
 
-    pub fn material_type_name<'a>(&self, book: &'a Rulebook) -> &'a str {
+    pub fn material_type_name<'a>(&self, settings: &'a CirculationSettings) -> &'a str {
         self.record
             .material_type_id
-            .and_then(|id| book.material_types.get(&id))
+            .and_then(|id| settings.material_types.get(&id))
             .map_or("", |named| &named.name)
     }
 
@@ -290,7 +290,7 @@ impl ItemAtDesk {
     }
 
     /// The item as loans show it.
-    pub fn summary(&self, book: &Rulebook, status: &str) -> Value {
+    pub fn summary(&self, settings: &CirculationSettings, status: &str) -> Value {
         let mut summary = Map::new();
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -333,14 +333,14 @@ impl ItemAtDesk {
         if let Some(destination) = self.in_transit_destination.filter(|_| status == "In transit") {
             put("inTransitDestinationServicePointId", Some(destination.to_string().into()));
             let mut shown = json!({"id": destination});
-            if let Some(point) = book.service_points.get(&destination) {
+            if let Some(point) = settings.service_points.get(&destination) {
                 shown["name"] = point.name.as_str().into();
             }
             put("inTransitDestinationServicePoint", Some(shown));
         }
-        let location = self.record.effective_location_id.and_then(|id| book.locations.get(&id));
+        let location = self.record.effective_location_id.and_then(|id| settings.locations.get(&id));
         put("location", location.map(|location| json!({"name": location.name})));
-        let material = self.record.material_type_id.and_then(|id| book.material_types.get(&id));
+        let material = self.record.material_type_id.and_then(|id| settings.material_types.get(&id));
         put("materialType", material.map(|material| json!({"name": material.name})));
         Value::Object(summary)
     }

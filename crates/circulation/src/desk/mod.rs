@@ -2,13 +2,13 @@
 //! several actions read in the same way.
 
 pub mod blocks;
-pub mod company;
 pub mod item;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;
 pub mod record_change;
 pub mod said;
+pub mod scan_batch;
 pub mod slip;
 pub mod user_note;
 

@@ -74,7 +74,7 @@ impl MayOverride {
 }
 
 impl Block {
-    /// Marks a refusal as one that can be overridden, by whom is told by the permissions missing.
+    /// Marks a refusal as one that can be overridden, by whom is reported by the permissions missing.
     pub fn mark(self, refusal: Refusal, may: &MayOverride) -> Refusal {
         refusal.overridable(self.name, may.missing(self))
     }

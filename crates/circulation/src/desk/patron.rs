@@ -54,7 +54,7 @@ pub struct Personal {
 
 /// Whether an account may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum AccountStatus {
     Active,
     Inactive,
     /// `active` is not set, so nobody can tell.
@@ -84,12 +84,12 @@ impl Patron {
         self.expiration_date.as_deref().and_then(time::parse)
     }
 
-    pub fn standing(&self, now: Timestamp) -> Standing {
+    pub fn account_status(&self, now: Timestamp) -> AccountStatus {
         match self.active {
-            None => Standing::Unknown,
-            Some(false) => Standing::Inactive,
-            Some(true) if self.expires().is_some_and(|end| end < now) => Standing::Inactive,
-            Some(true) => Standing::Active,
+            None => AccountStatus::Unknown,
+            Some(false) => AccountStatus::Inactive,
+            Some(true) if self.expires().is_some_and(|end| end < now) => AccountStatus::Inactive,
+            Some(true) => AccountStatus::Active,
         }
     }
 
@@ -101,7 +101,7 @@ impl Patron {
         }
     }
 
-    /// The borrower as loans show him: what he lacks is told as null.
+    /// The borrower as loans show him: what he lacks is reported as null.
     pub fn summary(&self) -> Value {
         json!({
             "firstName": self.personal.first_name,
@@ -129,8 +129,8 @@ mod tests {
             expiration_date: Some("2024-05-01T00:00:00.000+00:00".into()),
             ..Patron::default()
         };
-        assert_eq!(patron.standing(at("2024-04-30")), Standing::Active);
-        assert_eq!(patron.standing(at("2024-05-02")), Standing::Inactive);
-        assert_eq!(Patron::default().standing(at("2024-05-02")), Standing::Unknown);
+        assert_eq!(patron.account_status(at("2024-04-30")), AccountStatus::Active);
+        assert_eq!(patron.account_status(at("2024-05-02")), AccountStatus::Inactive);
+        assert_eq!(Patron::default().account_status(at("2024-05-02")), AccountStatus::Unknown);
     }
 }

@@ -6,9 +6,9 @@
 //! with the queue held.
 
 use crate::desk::{ItemAtDesk, Patron};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
-use carrel_platform::{Bind, Flight, Json, Tx};
+use carrel_platform::{Bind, Json, Pipeline, Tx};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -139,12 +139,12 @@ pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
 pub fn first_fulfillable<'a>(
     queue: &'a [QueuedRequest],
     item: &ItemAtDesk,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Option<&'a QueuedRequest> {
     queue.iter().find(|request| {
         can_fulfill(request, item, || {
             let recall_waits = request.is_recall() && request.is_not_yet_filled();
-            (recall_waits || is_free_for(request, item)) && suits(request, item, book)
+            (recall_waits || is_free_for(request, item)) && suits(request, item, settings)
         })
     })
 }
@@ -153,12 +153,12 @@ pub fn first_fulfillable<'a>(
 pub fn first_fulfillable_by_lending<'a>(
     queue: &'a [QueuedRequest],
     item: &ItemAtDesk,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Option<&'a QueuedRequest> {
     queue.iter().find(|request| {
         can_fulfill(request, item, || match request.is_recall() {
             true => request.item_id() == Some(item.id),
-            false => is_free_for(request, item) && suits(request, item, book),
+            false => is_free_for(request, item) && suits(request, item, settings),
         })
     })
 }
@@ -173,25 +173,27 @@ fn is_free_for(request: &QueuedRequest, item: &ItemAtDesk) -> bool {
     request.item_id().is_none_or(|wanted| wanted == item.id)
 }
 
-fn suits(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    is_requestable(request, item, book) && is_loanable(request, item, book)
+fn suits(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
+    is_requestable(request, item, settings) && is_loanable(request, item, settings)
 }
 
 /// The requester's request policy allows requests of this kind for the item.
-fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    let what = item.circumstance(request.requester_group());
-    book.matching(&what, PolicyKind::Request)
+fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
+    let what = item.rule_inputs(request.requester_group());
+    settings
+        .matching(&what, PolicyKind::Request)
         .ok()
-        .and_then(|matched| book.request_policies.get(&matched.id).cloned())
+        .and_then(|matched| settings.request_policies.get(&matched.id).cloned())
         .and_then(|policy| policy.get("requestTypes").and_then(Value::as_array).cloned())
         .is_some_and(|kinds| kinds.iter().any(|kind| kind.as_str() == Some(request.kind())))
 }
 
-fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, book: &Rulebook) -> bool {
-    let what = item.circumstance(request.requester_group());
-    book.matching(&what, PolicyKind::Loan)
+fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
+    let what = item.rule_inputs(request.requester_group());
+    settings
+        .matching(&what, PolicyKind::Loan)
         .ok()
-        .and_then(|matched| book.loan_policies.get(&matched.id))
+        .and_then(|matched| settings.loan_policies.get(&matched.id))
         .is_some_and(|policy| policy.is_loanable())
 }
 
@@ -230,8 +232,8 @@ pub async fn add_promised(
 }
 
 /// Adds the statement that holds a queue until the end of the transaction.
-pub fn hold(flight: &mut Flight, queue: Uuid) {
-    hold_those(flight, "SELECT $1::uuid", vec![queue.into()]);
+pub fn hold(pipeline: &mut Pipeline, queue: Uuid) {
+    hold_those(pipeline, "SELECT $1::uuid", vec![queue.into()]);
 }
 
 /// SQL that holds the queues of the rows `wanted`, which are ids in their order. It makes a queue's row, or locks the
@@ -241,8 +243,8 @@ pub const HOLD_WANTED: &str = "INSERT INTO request_queue (id) SELECT id FROM wan
 
 /// Adds the statement that holds the queues whose ids a SELECT gives, in the order of their ids, as all do who hold
 /// several; its rows are the ids that the SELECT gave then, before any waiting.
-pub fn hold_those(flight: &mut Flight, which: &str, binds: Vec<Bind>) -> usize {
-    flight.add(
+pub fn hold_those(pipeline: &mut Pipeline, which: &str, binds: Vec<Bind>) -> usize {
+    pipeline.add(
         format!(
             "WITH wanted AS MATERIALIZED (
                  SELECT DISTINCT q.id FROM ({which}) q (id) WHERE q.id IS NOT NULL ORDER BY q.id),
@@ -254,12 +256,12 @@ pub fn hold_those(flight: &mut Flight, which: &str, binds: Vec<Bind>) -> usize {
 }
 
 /// Adds the statements that close a request, which leaves its queue, and say so.
-pub fn close(flight: &mut Flight, tenant: &str, request: Uuid, status: &'static str, now: Timestamp) {
+pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'static str, now: Timestamp) {
     const CLOSED: &str = "jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
              '{metadata,updatedDate}', to_jsonb($3::text))";
     let when = time::format(now);
     // Read before it is changed: the event tells what it was.
-    flight.add(
+    pipeline.add(
         format!(
             "INSERT INTO outbox (topic, key, payload, created)
              SELECT 'circulation.request', id::text,
@@ -268,7 +270,7 @@ pub fn close(flight: &mut Flight, tenant: &str, request: Uuid, status: &'static 
         ),
         vec![request.into(), status.into(), when.as_str().into(), tenant.into(), now.into()],
     );
-    flight.add(
+    pipeline.add(
         format!("UPDATE request SET doc = {CLOSED} WHERE id = $1"),
         vec![request.into(), status.into(), when.into()],
     );
@@ -306,13 +308,13 @@ fn changed_positions(order: Vec<&QueuedRequest>) -> Moves {
 ///
 /// It says whose queue it is, as one that was placed in a queue of items stands in that of its title once titles
 /// are asked for.
-pub fn renumber(flight: &mut Flight, queue: Option<Uuid>, positions: &[(Uuid, i64)]) {
+pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid, i64)]) {
     if positions.is_empty() {
         return;
     }
     let ids: Vec<Uuid> = positions.iter().map(|(id, _)| *id).collect();
     let numbers: Vec<String> = positions.iter().map(|(_, position)| position.to_string()).collect();
-    flight.add(
+    pipeline.add(
         "UPDATE request SET doc = jsonb_set(doc, '{position}', moved.position::jsonb),
              queue_id = coalesce($3, queue_id)
          FROM unnest($1::uuid[], $2::text[]) AS moved (id, position) WHERE request.id = moved.id",
@@ -321,6 +323,6 @@ pub fn renumber(flight: &mut Flight, queue: Option<Uuid>, positions: &[(Uuid, i6
 }
 
 /// The same for moves in the queue behind a scanned item.
-pub fn write(flight: &mut Flight, moves: &Moves) {
-    renumber(flight, moves.queue, &moves.positions);
+pub fn write(pipeline: &mut Pipeline, moves: &Moves) {
+    renumber(pipeline, moves.queue, &moves.positions);
 }

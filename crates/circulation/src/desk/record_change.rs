@@ -1,7 +1,7 @@
 //! A change of a stored record, told by its fields: what the change does not name stays as it is stored, also
 //! where somebody else has changed it meanwhile.
 
-use carrel_platform::{Bind, Event, Flight, RowChange, outbox};
+use carrel_platform::{Bind, Event, Pipeline, RowChange, outbox};
 use carrel_records::metadata;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -57,8 +57,8 @@ impl RecordChange {
         self.set("metadata", metadata);
     }
 
-    /// A field that another statement of the flight changes: only told in the event.
-    pub fn told(&mut self, key: &str, value: impl Into<Value>) {
+    /// A field that another statement of the pipeline changes: only told in the event.
+    pub fn reported(&mut self, key: &str, value: impl Into<Value>) {
         self.new.insert(key.to_owned(), value.into());
     }
 
@@ -68,11 +68,11 @@ impl RecordChange {
     }
 
     /// Adds the statement, [`LOAN`] or [`REQUEST`].
-    pub fn apply(&self, flight: &mut Flight, table: &'static RowChange) {
+    pub fn apply(&self, pipeline: &mut Pipeline, table: &'static RowChange) {
         // Field names have no commas.
         let removed = self.removed.join(",");
         let set = json!(self.set).to_string();
-        flight.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
+        pipeline.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
 
     /// The record as it is after the change, in JSON.
@@ -83,7 +83,7 @@ impl RecordChange {
     /// Adds the event; `new` is the [`RecordChange::text`], which others may need as well.
     pub fn announce(
         &self,
-        flight: &mut Flight,
+        pipeline: &mut Pipeline,
         topic: &'static str,
         tenant: &str,
         new: &str,
@@ -91,7 +91,7 @@ impl RecordChange {
     ) {
         let old = json!(self.old).to_string();
         let event = Event::updated(tenant, &old, &new).to_string();
-        outbox::announce(flight, topic, self.id.to_string(), event, now);
+        outbox::announce(pipeline, topic, self.id.to_string(), event, now);
     }
 }
 

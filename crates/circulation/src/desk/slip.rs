@@ -2,7 +2,7 @@
 
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -11,12 +11,18 @@ use std::sync::LazyLock;
 use uuid::Uuid;
 
 /// The whole context; without a request only item and time.
-pub fn context(item: Value, request: Option<&QueuedRequest>, book: &Rulebook, now: Timestamp) -> Value {
+pub fn context(
+    item: Value,
+    request: Option<&QueuedRequest>,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Value {
     let mut context = json!({"item": item});
     if let Some(request) = request {
-        context["request"] = self::request(request, book);
+        context["request"] = self::request(request, settings);
         if let Some(requester) = &request.requester {
-            context["requester"] = self::requester(requester, request.id_at("deliveryAddressTypeId"), book);
+            context["requester"] =
+                self::requester(requester, request.id_at("deliveryAddressTypeId"), settings);
         }
     }
     context["currentDateTime"] = instant(now).into();
@@ -29,7 +35,7 @@ pub fn instant(at: Timestamp) -> String {
 }
 
 /// An item with its title.
-pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
+pub fn item(item: &ItemAtDesk, settings: &CirculationSettings) -> Value {
     let title = &item.title;
     let record = &item.record;
     let joined = |values: Vec<&str>| values.join("; ");
@@ -48,8 +54,8 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
         "volume": record.volume,
         "chronology": record.chronology,
         "yearCaption": record.year_caption.join("; "),
-        "materialType": named(record.material_type_id, &book.material_types),
-        "loanType": named(item.loan_type(), &book.loan_types),
+        "materialType": named(record.material_type_id, &settings.material_types),
+        "loanType": named(item.loan_type(), &settings.loan_types),
         "copy": item.copy_number().unwrap_or(""),
         "numberOfPieces": record.number_of_pieces,
         "displaySummary": record.display_summary,
@@ -58,13 +64,14 @@ pub fn item(item: &ItemAtDesk, book: &Rulebook) -> Value {
         "administrativeNotes": record.administrative_notes.join("; "),
         "shelvingOrder": record.effective_shelving_order,
     });
-    if let Some(location) = record.effective_location_id.and_then(|id| book.locations.get(&id)) {
+    if let Some(location) = record.effective_location_id.and_then(|id| settings.locations.get(&id)) {
         context["effectiveLocationSpecific"] = location.name.as_str().into();
-        context["effectiveLocationLibrary"] = named(location.library_id, &book.libraries);
-        context["effectiveLocationCampus"] = named(location.campus_id, &book.campuses);
-        context["effectiveLocationInstitution"] = named(location.institution_id, &book.institutions);
+        context["effectiveLocationLibrary"] = named(location.library_id, &settings.libraries);
+        context["effectiveLocationCampus"] = named(location.campus_id, &settings.campuses);
+        context["effectiveLocationInstitution"] = named(location.institution_id, &settings.institutions);
         context["effectiveLocationDiscoveryDisplayName"] = location.discovery_display_name.clone().into();
-        if let Some(primary) = location.primary_service_point.and_then(|id| book.service_points.get(&id)) {
+        if let Some(primary) = location.primary_service_point.and_then(|id| settings.service_points.get(&id))
+        {
             let elsewhere = location.effective_location_primary_service_point_name.as_deref();
             context["effectiveLocationPrimaryServicePointName"] = elsewhere.unwrap_or(&primary.name).into();
         }
@@ -101,7 +108,7 @@ pub fn title(title: &Title) -> Value {
 }
 
 /// A request, without its item and requester.
-pub fn request(request: &QueuedRequest, book: &Rulebook) -> Value {
+pub fn request(request: &QueuedRequest, settings: &CirculationSettings) -> Value {
     let mut context = Map::new();
     let mut put = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -111,34 +118,34 @@ pub fn request(request: &QueuedRequest, book: &Rulebook) -> Value {
     let text = |key: &str| Some(request.text(key).to_owned()).filter(|text| !text.is_empty());
     let date = |key: &str| text(key).map(|text| time::parse(&text).map_or(text, instant));
     put("requestID", Some(request.id.to_string()));
-    let point = request.pickup_service_point().and_then(|id| book.service_points.get(&id));
+    let point = request.pickup_service_point().and_then(|id| settings.service_points.get(&id));
     put("servicePointPickup", point.map(|point| point.name.clone()));
     put("requestDate", date("requestDate"));
     put("requestExpirationDate", date("requestExpirationDate"));
     put("holdShelfExpirationDate", date("holdShelfExpirationDate"));
     put("additionalInfo", text("cancellationAdditionalInformation"));
-    let reason = request.id_at("cancellationReasonId").and_then(|id| book.cancellation_reasons.get(&id));
+    let reason = request.id_at("cancellationReasonId").and_then(|id| settings.cancellation_reasons.get(&id));
     put(
         "reasonForCancellation",
         reason.map(|reason| reason.public_description.clone().unwrap_or_else(|| reason.name.clone())),
     );
-    let address = request.id_at("deliveryAddressTypeId").and_then(|id| book.address_types.get(&id));
+    let address = request.id_at("deliveryAddressTypeId").and_then(|id| settings.address_types.get(&id));
     put("deliveryAddressType", address.map(|address| address.name.clone()));
     put("patronComments", text("patronComments"));
     Value::Object(context)
 }
 
 /// A patron, with the address of the type that the request is to be delivered to.
-pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, book: &Rulebook) -> Value {
+pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, settings: &CirculationSettings) -> Value {
     let personal = &patron.personal;
     let departments: Vec<&str> = patron
         .departments
         .iter()
         .filter_map(|id| Uuid::parse_str(id).ok())
-        .filter_map(|id| book.departments.get(&id))
+        .filter_map(|id| settings.departments.get(&id))
         .map(|department| department.name.as_str())
         .collect();
-    let group = patron.patron_group.and_then(|id| book.patron_groups.get(&id));
+    let group = patron.patron_group.and_then(|id| settings.patron_groups.get(&id));
     let mut context = json!({
         "firstName": personal.first_name,
         "preferredFirstName": personal.preferred_first_name.as_ref().or(personal.first_name.as_ref()),
@@ -179,7 +186,7 @@ pub fn country(code: &str) -> Option<&'static str> {
     NAMES.get(code).copied()
 }
 
-fn named(id: Option<Uuid>, records: &HashMap<Uuid, crate::rulebook::Named>) -> Value {
+fn named(id: Option<Uuid>, records: &HashMap<Uuid, crate::settings::Named>) -> Value {
     id.and_then(|id| records.get(&id)).map(|named| named.name.as_str()).into()
 }
 
@@ -194,7 +201,7 @@ mod tests {
         theirs.record.instance_title = Some("Theirs".into());
         theirs.record.lending_library_code = Some("LIB".into());
         theirs.title.title = Some("DCB title".into());
-        let slip = item(&theirs, &Rulebook::blank());
+        let slip = item(&theirs, &CirculationSettings::blank());
         assert_eq!(
             (&slip["title"], &slip["effectiveLocationInstitution"]),
             (&json!("Theirs"), &json!("LIB"))

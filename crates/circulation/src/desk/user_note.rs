@@ -1,19 +1,19 @@
 //! Notes that circulation leaves on a patron for staff.
 
-use carrel_platform::{Flight, record_store::write::uuid_time};
+use carrel_platform::{Pipeline, record_store::write::uuid_time};
 use carrel_records::metadata;
 use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
 /// Adds a general note on the patron; a library that has no type "General note" gets none.
-pub fn add(flight: &mut Flight, patron: &str, words: &'static str, by: Option<Uuid>, now: Timestamp) {
+pub fn add(pipeline: &mut Pipeline, patron: &str, words: &'static str, by: Option<Uuid>, now: Timestamp) {
     let id = Uuid::new_v7(uuid_time(now));
     let note = json!({
         "id": id, "title": words, "content": words, "domain": "users", "type": "General note",
         "links": [{"id": patron, "type": "user"}], "metadata": metadata::made(by, now),
     });
-    flight.add(
+    pipeline.add(
         "INSERT INTO note (id, doc)
          SELECT $1, $2::jsonb || jsonb_build_object('typeId', kind.id::text)
          FROM note_type kind WHERE kind.doc->>'name' = 'General note' LIMIT 1",

@@ -1,4 +1,4 @@
-//! Calendars and moments for the tests of this room.
+//! Calendars and moments for the tests of this use case.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -130,17 +130,17 @@ mod tests {
         let may = schedule(&[["2024-05-01T00:00:00Z", "2024-05-31T23:59:59Z", "2024-06-15T23:59:59Z"]]);
         let early = schedule(&[["2024-05-01T00:00:00Z", "2024-05-31T23:59:59Z", "2024-05-07T23:59:59Z"]]);
         let april = schedule(&[["2024-04-01T00:00:00Z", "2024-04-30T23:59:59Z", "2024-06-15T23:59:59Z"]]);
-        let outside = || Err(OUTSIDE_SCHEDULE.to_string());
+        let observability = || Err(OUTSIDE_SCHEDULE.to_string());
         let fixed = || json!({"profileId": "Fixed"});
         let rolling = || json!({"loansPolicy": three_weeks()});
         let table = [
             ("rolling", rolling(), None, false, Ok("2024-05-27T10:00:00Z")),
             ("rolling, limit far", rolling(), Some(&may), false, Ok("2024-05-27T10:00:00Z")),
             ("rolling, limit near", rolling(), Some(&early), false, Ok("2024-05-07T23:59:59Z")),
-            ("rolling, no limit for the date", rolling(), Some(&april), false, outside()),
+            ("rolling, no limit for the date", rolling(), Some(&april), false, observability()),
             ("fixed", json!({"loansPolicy": fixed()}), Some(&may), false, Ok("2024-06-15T23:59:59Z")),
-            ("fixed, no date", json!({"loansPolicy": fixed()}), Some(&april), false, outside()),
-            ("fixed, no schedule", json!({"loansPolicy": fixed()}), None, false, outside()),
+            ("fixed, no date", json!({"loansPolicy": fixed()}), Some(&april), false, observability()),
+            ("fixed, no schedule", json!({"loansPolicy": fixed()}), None, false, observability()),
             ("hold waits", with_hold_period(three_weeks()), None, true, Ok("2024-05-08T10:00:00Z")),
             ("no hold waits", with_hold_period(three_weeks()), None, false, Ok("2024-05-27T10:00:00Z")),
             ("hold, no own period", rolling(), None, true, Ok("2024-05-27T10:00:00Z")),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_in_both_settings_are_told_together() {
+    fn faults_in_both_settings_are_reported_together() {
         let recalls = json!({
             "recallReturnInterval": {"duration": 1, "intervalId": "Years"},
             "minimumGuaranteedLoanPeriod": {"duration": 0, "intervalId": "Days"}

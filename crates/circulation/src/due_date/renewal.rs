@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_together_and_in_order() {
+    fn refusals_are_reported_together_and_in_order() {
         let from_due = || json!({"renewFromId": "CURRENT_DUE_DATE"});
         let mut not_renewable = rolling(json!({}), json!({}));
         not_renewable["renewable"] = json!(false);

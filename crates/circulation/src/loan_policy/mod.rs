@@ -1,19 +1,19 @@
 //! Loan policy: how long an item may be lent, renewed, and kept when others ask for it.
 //!
 //! Routes `/loan-policy-storage/loan-policies` and `/fixed-due-date-schedule-storage/…` keep the
-//! records; this room reads them, says whether they may be saved, and gives the due-date rules typed
+//! records; this use case reads them, says whether they may be saved, and gives the due-date rules typed
 //! settings. Stored policies come from many versions of FOLIO, so that any setting may be absent.
 
 mod fixed_due_date_schedule;
 mod period;
-mod saving;
+mod validate;
 
 use carrel_records::Refusal;
 use serde::Deserialize;
 
 pub use fixed_due_date_schedule::{FixedDueDateSchedule, Schedule};
 pub use period::{Interval, Period, PeriodFault};
-pub use saving::{check_policy, check_schedule};
+pub use validate::{check_policy, check_schedule};
 
 /// What the rules read of a loan policy record.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_periods_are_told_in_folios_words() {
+    fn unusable_periods_are_reported_in_folios_words() {
         let fault = |duration: Option<i64>, interval: Option<&str>| {
             let period = Period { duration, interval_id: interval.map(String::from) };
             period.after(Timestamp::UNIX_EPOCH, &TimeZone::UTC).unwrap_err()

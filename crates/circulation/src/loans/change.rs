@@ -6,7 +6,7 @@
 use super::find::{self, LoanAtDesk, text_at};
 use super::store;
 use crate::desk::QueuedRequest;
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Map, Value};
 
@@ -36,10 +36,10 @@ async fn apply(
 ) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
-    let changed = store::stamped(decide(&loan)?, call.caller.user_id, call.now);
-    let mut flight = Flight::new();
-    store::replace(&mut flight, &tenant.id, loan.id, &loan.document, &changed, cause, call.now);
-    tx.fly_and_commit(flight).await?;
+    let changed = store::versioned(decide(&loan)?, call.caller.user_id, call.now);
+    let mut pipeline = Pipeline::new();
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, cause, call.now);
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 

@@ -1,12 +1,12 @@
 //! A loan with all that is shown and decided beside it: item, borrower, fees/fines, queue; read in one row.
 
-use super::view::{Beside, extended};
+use super::view::{LoanContext, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::patron_blocks::Action;
-use crate::rulebook::Rulebook;
-use carrel_platform::database::{Connection, Landed};
+use crate::settings::CirculationSettings;
+use carrel_platform::database::{Connection, Results};
 use carrel_platform::record_store::read::numbered;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
@@ -40,15 +40,20 @@ impl LoanAtDesk {
     }
 
     /// The loan as circulation shows it, with `document` in the place of the stored record.
-    pub fn shown(&self, document: &Map<String, Value>, item_status: Option<&str>, book: &Rulebook) -> Value {
-        let beside = Beside {
+    pub fn shown(
+        &self,
+        document: &Map<String, Value>,
+        item_status: Option<&str>,
+        settings: &CirculationSettings,
+    ) -> Value {
+        let beside = LoanContext {
             item: self.item.as_ref(),
             item_status,
             patron: self.patron.as_ref(),
             amount_remaining: self.amount_remaining,
-            reminders_block_renewal: reminders_block_renewal(document, book),
+            reminders_block_renewal: reminders_block_renewal(document, settings),
         };
-        extended(document, &beside, book)
+        extended(document, &beside, settings)
     }
 }
 
@@ -64,9 +69,12 @@ pub fn text_at<'a>(document: &'a Map<String, Value>, path: &str) -> &'a str {
 
 /// Whether the overdue fine policy blocks renewals of loans with billed reminders; `None` where it has no
 /// reminders.
-pub fn reminders_block_renewal(document: &Map<String, Value>, book: &Rulebook) -> Option<bool> {
+pub fn reminders_block_renewal(
+    document: &Map<String, Value>,
+    settings: &CirculationSettings,
+) -> Option<bool> {
     let id = Uuid::parse_str(text_at(document, "overdueFinePolicyId")).ok()?;
-    let reminders = book.overdue_fine_policies.get(&id)?.get("reminderFeesPolicy")?;
+    let reminders = settings.overdue_fine_policies.get(&id)?.get("reminderFeesPolicy")?;
     let schedule = reminders.get("reminderSchedule").and_then(Value::as_array);
     if schedule.is_none_or(Vec::is_empty) {
         return None;
@@ -141,10 +149,13 @@ pub fn of_page(row: &Row) -> Result<LoanAtDesk, Failure> {
     read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans"))
 }
 
-/// Locks item and loan, reads the loan with all beside it, and sees to a rulebook that is at least as new.
+/// Locks item and loan, reads the loan with all beside it, and sees to a settings that is at least as new.
 ///
 /// All changes of loans lock the item first, as check-out and check-in do.
-pub async fn locked(tenant: &Arc<Tenant>, id: Uuid) -> Result<(Tx, LoanAtDesk, Arc<Rulebook>), Failure> {
+pub async fn locked(
+    tenant: &Arc<Tenant>,
+    id: Uuid,
+) -> Result<(Tx, LoanAtDesk, Arc<CirculationSettings>), Failure> {
     static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
         [false, true].map(|title_level| {
             format!(
@@ -156,18 +167,18 @@ pub async fn locked(tenant: &Arc<Tenant>, id: Uuid) -> Result<(Tx, LoanAtDesk, A
             )
         })
     });
-    let gathered = gather(tenant, |book| {
-        let mut flight = Flight::new();
-        flight.add(LOCK_ITEM_OF_LOAN, vec![id.into()]);
-        flight.add(LOCK_LOAN, vec![id.into()]);
-        let way = usize::from(book.title_level_requests.enabled());
-        let facts = flight.add(WAYS[way].as_str(), vec![id.into()]);
-        (flight, facts)
+    let gathered = gather(tenant, |settings| {
+        let mut pipeline = Pipeline::new();
+        pipeline.add(LOCK_ITEM_OF_LOAN, vec![id.into()]);
+        pipeline.add(LOCK_LOAN, vec![id.into()]);
+        let way = usize::from(settings.title_level_requests.enabled());
+        let facts = pipeline.add(WAYS[way].as_str(), vec![id.into()]);
+        (pipeline, facts)
     })
     .await?;
-    let (tx, landed, facts, book) = gathered;
-    match landed.first(facts) {
-        Some(row) => Ok((tx, read(row, 1)?.ok_or_else(|| not_found(id))?, book)),
+    let (tx, results, facts, settings) = gathered;
+    match results.first(facts) {
+        Some(row) => Ok((tx, read(row, 1)?.ok_or_else(|| not_found(id))?, settings)),
         None => Err(not_found(id)),
     }
 }
@@ -176,28 +187,30 @@ const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (SELEC
      FOR NO KEY UPDATE";
 pub const LOCK_LOAN: &str = "SELECT 1 FROM loan WHERE id = $1 FOR NO KEY UPDATE";
 
-/// Flies the facts of a decision, of which the first column of the first row is the stamp, until they were
+/// Flies the facts of a decision, of which the first column of the first row is the settings version, until they were
 /// gathered in the way that the newest settings ask for.
 ///
 /// The facts' statement may give no row where nothing was found; then nothing is decided either.
 pub async fn gather(
     tenant: &Arc<Tenant>,
-    asking: impl Fn(&Rulebook) -> (Flight, usize),
-) -> Result<(Tx, Landed, usize, Arc<Rulebook>), Failure> {
-    let way = |book: &Rulebook| (book.title_level_requests.enabled(), Action::Renewing.is_limited(book));
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
+    actor: impl Fn(&CirculationSettings) -> (Pipeline, usize),
+) -> Result<(Tx, Results, usize, Arc<CirculationSettings>), Failure> {
+    let way = |settings: &CirculationSettings| {
+        (settings.title_level_requests.enabled(), Action::Renewing.is_limited(settings))
+    };
+    let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         let mut tx = tenant.begin().await?;
-        let gathered = way(&at_hand.book);
-        let (flight, facts) = asking(&at_hand.book);
-        let landed = tx.fly(flight).await?;
-        if let Some(row) = landed.first(facts) {
-            at_hand.keep_up(tenant, row).await?;
-            if way(&at_hand.book) != gathered {
+        let gathered = way(&cached.settings);
+        let (pipeline, facts) = actor(&cached.settings);
+        let results = tx.send(pipeline).await?;
+        if let Some(row) = results.first(facts) {
+            cached.refresh(tenant, row).await?;
+            if way(&cached.settings) != gathered {
                 continue;
             }
         }
-        return Ok((tx, landed, facts, at_hand.book));
+        return Ok((tx, results, facts, cached.settings));
     }
 }
 

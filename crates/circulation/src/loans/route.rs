@@ -4,12 +4,12 @@ use super::{find, sent, store};
 use crate::check_in;
 use crate::desk::queue;
 use crate::records::loans::LOAN;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
 use carrel_platform::record_store::{routes, stream, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -20,9 +20,9 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/loans", list);
     router.on("GET", "/circulation/loans/{id}", |call| async move {
         let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
+        let settings = CirculationSettings::of(tenant).await?;
         let loan = find::one(&tenant.reader().await?, known_id(&call)?).await?;
-        let mut shown = loan.shown(&loan.document, None, &book);
+        let mut shown = loan.shown(&loan.document, None, &settings);
         // FOLIO quirk: a loan that is asked for by itself tells an unknown group as such.
         if shown.get("patronGroupAtCheckout").is_none() {
             shown["patronGroupAtCheckout"] = json!({"id": null, "name": null});
@@ -37,10 +37,10 @@ pub fn connect(router: &mut Router) {
 
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let book = Rulebook::of(call.tenant()?).await?;
+    let settings = CirculationSettings::of(call.tenant()?).await?;
     let show = move |row: &Row| {
         let loan = find::of_page(row)?;
-        Ok(loan.shown(&loan.document, None, &book))
+        Ok(loan.shown(&loan.document, None, &settings))
     };
     stream::shown(&call, &LOAN, &asked, find::page_sql, show).await
 }
@@ -55,23 +55,23 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         None => Uuid::new_v7(write::uuid_time(call.now)),
     };
     sent.insert("id".into(), id.to_string().into());
-    let (tx, facts, book) = sent::gather(tenant, id, &sent).await?;
-    let decision = sent::decide_new(&facts, &sent, &book, call.now)?;
+    let (tx, facts, settings) = sent::gather(tenant, id, &sent).await?;
+    let decision = sent::decide_new(&facts, &sent, &settings, call.now)?;
     let ready = write::prepare_new(&LOAN, decision.loan.clone(), &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    let insert = store::insert(&mut flight, &tenant.id, id, &ready.document, call.now);
-    change_item(&mut flight, &decision, &call);
+    let mut pipeline = Pipeline::new();
+    let insert = store::insert(&mut pipeline, &tenant.id, id, &ready.document, call.now);
+    change_item(&mut pipeline, &decision, &call);
     if let Some(filled) = decision.fills {
-        queue::close(&mut flight, &tenant.id, filled, "Closed - Filled", call.now);
-        queue::write(&mut flight, &decision.moves_up);
+        queue::close(&mut pipeline, &tenant.id, filled, "Closed - Filled", call.now);
+        queue::write(&mut pipeline, &decision.moves_up);
     }
-    tx.fly_and_commit(flight).await.map_err(|error| {
+    tx.send_and_commit(pipeline).await.map_err(|error| {
         if error.is_unique_violation() && error.step == insert {
             return refused_by_storage(error, &ready.document);
         }
         Failure::from(error)
     })?;
-    let shown = facts.beside(id).shown(&ready.document, decision.item_status, &book);
+    let shown = facts.beside(id).shown(&ready.document, decision.item_status, &settings);
     Ok(Answer::json_bytes(pretty(&shown))
         .status(StatusCode::CREATED)
         .location(format!("/circulation/loans/{id}")))
@@ -82,20 +82,20 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = known_id(&call)?;
     let mut sent = sent::with_defaults(call.object()?);
     sent.insert("id".into(), id.to_string().into());
-    let (tx, facts, book) = sent::gather(tenant, id, &sent).await?;
+    let (tx, facts, settings) = sent::gather(tenant, id, &sent).await?;
     let existing = facts.existing.as_ref().ok_or_else(|| find::not_found(id))?;
     let by = call.caller.user_id;
-    let decision = sent::decide_replacement(&facts, &sent, existing, &book, by, call.now)?;
+    let decision = sent::decide_replacement(&facts, &sent, existing, &settings, by, call.now)?;
     let old = Value::Object(existing.clone());
     let ready = write::prepare_replacement(&LOAN, id, decision.loan.clone(), &old, &call.caller, call.now)?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let update =
-        store::replace(&mut flight, &tenant.id, id, existing, &ready.document, "replacement", call.now);
-    change_item(&mut flight, &decision, &call);
+        store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, "replacement", call.now);
+    change_item(&mut pipeline, &decision, &call);
     if let Some(request) = &decision.moved {
-        check_in::move_on(&mut flight, tenant, request, call.now);
+        check_in::move_on(&mut pipeline, tenant, request, call.now);
     }
-    tx.fly_and_commit(flight).await.map_err(|error| {
+    tx.send_and_commit(pipeline).await.map_err(|error| {
         if error.is_unique_violation() && error.step == update {
             return refused_by_storage(error, &ready.document);
         }
@@ -104,10 +104,10 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-fn change_item(flight: &mut Flight, decision: &sent::Decision, call: &Call) {
+fn change_item(pipeline: &mut Pipeline, decision: &sent::Decision, call: &Call) {
     if let Some(status) = decision.item_status {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
-        item_state::change(flight, decision.item_id, &change, call.now);
+        item_state::change(pipeline, decision.item_id, &change, call.now);
     }
 }
 
@@ -121,7 +121,7 @@ pub fn refused_by_storage(
     {
         return store::already_lent(find::text_at(document, "itemId"));
     }
-    write::told(&LOAN, error, document)
+    write::reported(&LOAN, error, document)
 }
 
 /// What is no UUID is the id of no loan.

@@ -1,6 +1,6 @@
 //! The desk session: what was done for a patron since he came, for the notices at its end.
 
-use carrel_platform::{Answer, Flight, Router, RowChange, record_store::write::uuid_time};
+use carrel_platform::{Answer, Pipeline, Router, RowChange, record_store::write::uuid_time};
 use carrel_records::{Failure, Refusal, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ pub struct Visit {
 
 /// Adds the row of one action, `Check-out` or `Check-in`.
 pub fn record(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     patron: Uuid,
     loan: Uuid,
     action: &'static str,
@@ -34,7 +34,7 @@ pub fn record(
     document.insert("loanId".into(), json!(loan));
     document.insert("actionType".into(), action.into());
     document.insert("metadata".into(), metadata::made(visit.by, now));
-    flight.change_row(&ACTION, vec![id.into(), (&Value::Object(document)).into()]);
+    pipeline.change_row(&ACTION, vec![id.into(), (&Value::Object(document)).into()]);
 }
 
 static ACTION: RowChange = RowChange {
@@ -46,18 +46,18 @@ static ACTION: RowChange = RowChange {
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/end-patron-action-session", |call| async move {
         let ended = ended(&call.object()?)?;
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         for (patron, action) in ended {
             // What is no id has no sessions.
             if let Ok(patron) = Uuid::parse_str(&patron) {
-                flight.add(
+                pipeline.add(
                     "DELETE FROM patron_action_session WHERE patron_id = $1 AND doc->>'actionType' = $2",
                     vec![patron.into(), action.into()],
                 );
             }
         }
-        if !flight.is_empty() {
-            call.tenant()?.begin().await?.fly_and_commit(flight).await?;
+        if !pipeline.is_empty() {
+            call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
         }
         Ok(Answer::no_content())
     });

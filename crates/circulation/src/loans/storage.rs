@@ -6,7 +6,7 @@ use super::store;
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::{routes, stream, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
 
@@ -31,10 +31,10 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let document = checked(call.object()?, call.caller.lenient)?;
     let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    store::insert(&mut flight, &tenant.id, ready.id, &ready.document, call.now);
+    let mut pipeline = Pipeline::new();
+    store::insert(&mut pipeline, &tenant.id, ready.id, &ready.document, call.now);
     let tx = tenant.begin().await?;
-    tx.fly_and_commit(flight).await.map_err(|error| refused_by_storage(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| refused_by_storage(error, &ready.document))?;
     Ok(routes::created(&LOAN, &ready))
 }
 
@@ -44,7 +44,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let document = checked(call.object()?, call.caller.lenient)?;
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let ready = match write::lock(&mut tx, &LOAN, id).await? {
         Some(stored) => {
             let stored = stored.parse();
@@ -52,18 +52,18 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             let Value::Object(old) = stored else {
                 return Err(Failure::internal("a stored loan is an object"));
             };
-            store::replace(&mut flight, &tenant.id, id, &old, &ready.document, "replacement", call.now);
+            store::replace(&mut pipeline, &tenant.id, id, &old, &ready.document, "replacement", call.now);
             ready
         }
         None => {
             let mut document = document;
             document.insert("id".into(), id.to_string().into());
             let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
-            store::insert(&mut flight, &tenant.id, id, &ready.document, call.now);
+            store::insert(&mut pipeline, &tenant.id, id, &ready.document, call.now);
             ready
         }
     };
-    tx.fly_and_commit(flight).await.map_err(|error| refused_by_storage(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| refused_by_storage(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

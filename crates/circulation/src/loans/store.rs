@@ -3,21 +3,21 @@
 use super::history;
 use crate::desk::RecordChange;
 use crate::desk::record_change::LOAN;
-use carrel_platform::{Bind, Event, Flight, outbox};
+use carrel_platform::{Bind, Event, Pipeline, outbox};
 use carrel_records::{Failure, Refusal, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The same document, changed now by this user.
-pub fn stamped(mut document: Map<String, Value>, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
+pub fn versioned(mut document: Map<String, Value>, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
     metadata::change(document.entry("metadata").or_insert(Value::Null), by, now);
     document
 }
 
 /// Adds a new loan; gives the number of the statement that a second open loan of the item fails.
 pub fn insert(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     id: Uuid,
     document: &Map<String, Value>,
@@ -25,16 +25,16 @@ pub fn insert(
 ) -> usize {
     let text = Value::Object(stored(document)).to_string();
     let step =
-        flight.add("INSERT INTO loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(text.clone())]);
-    history::write(flight, "I", &text, now);
+        pipeline.add("INSERT INTO loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(text.clone())]);
+    history::write(pipeline, "I", &text, now);
     let event = Event::created(tenant, &text).to_string();
-    outbox::announce(flight, "circulation.loan", id.to_string(), event, now);
+    outbox::announce(pipeline, "circulation.loan", id.to_string(), event, now);
     step
 }
 
 /// Adds the replacement of a loan that is locked; gives the number of its statement.
 pub fn replace(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     id: Uuid,
     old: &Map<String, Value>,
@@ -44,24 +44,24 @@ pub fn replace(
 ) -> usize {
     let text = Value::Object(stored(new)).to_string();
     let step =
-        flight.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
-    history::write(flight, "U", &text, now);
+        pipeline.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
+    history::write(pipeline, "U", &text, now);
     let old = Value::Object(old.clone());
     let event = Event::updated(tenant, &old, &text).because(cause).to_string();
-    outbox::announce(flight, "circulation.loan", id.to_string(), event, now);
+    outbox::announce(pipeline, "circulation.loan", id.to_string(), event, now);
     step
 }
 
-/// Adds a change of a loan that is told by its fields.
-pub fn change(flight: &mut Flight, tenant: &str, change: &RecordChange, now: Timestamp) {
-    change.apply(flight, &LOAN);
+/// Adds a change of a loan that is reported by its fields.
+pub fn change(pipeline: &mut Pipeline, tenant: &str, change: &RecordChange, now: Timestamp) {
+    change.apply(pipeline, &LOAN);
     let text = change.text();
-    history::write(flight, "U", &text, now);
-    change.announce(flight, "circulation.loan", tenant, &text, now);
+    history::write(pipeline, "U", &text, now);
+    change.announce(pipeline, "circulation.loan", tenant, &text, now);
 }
 
 /// What circulation shows with a loan but storage does not keep.
-const BESIDE: [&str; 11] = [
+const DISPLAY_ONLY: [&str; 11] = [
     "item",
     "borrower",
     "checkinServicePoint",
@@ -71,7 +71,7 @@ const BESIDE: [&str; 11] = [
     "lostItemPolicy",
     "feesAndFines",
     "patronGroupAtCheckout",
-    // FOLIO quirk: why a due date was moved is told once, in the answer of the action that moved it.
+    // FOLIO quirk: why a due date was moved is reported once, in the answer of the action that moved it.
     "dueDateChangedByHold",
     "dueDateChangedByNearExpireUser",
 ];
@@ -79,7 +79,7 @@ const BESIDE: [&str; 11] = [
 /// The document without what is only shown beside it.
 pub fn stored(document: &Map<String, Value>) -> Map<String, Value> {
     let mut stored = document.clone();
-    for key in BESIDE {
+    for key in DISPLAY_ONLY {
         stored.remove(key);
     }
     if let Some(reminders) = stored.get_mut("reminders").and_then(Value::as_object_mut) {
@@ -124,7 +124,7 @@ mod tests {
         let now = time::parse("2024-05-01").expect("a time");
         let by = Uuid::nil();
         assert_eq!(
-            Value::Object(stamped(loan, Some(by), now)),
+            Value::Object(versioned(loan, Some(by), now)),
             json!({"metadata": {"createdDate": "then", "updatedDate": "2024-05-01T00:00:00.000+00:00",
                 "updatedByUserId": by}})
         );

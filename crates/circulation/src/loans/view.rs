@@ -2,12 +2,12 @@
 //! it (circulation.md 0).
 
 use crate::desk::{ItemAtDesk, Patron};
-use crate::rulebook::{Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, ServicePoint};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 /// What is shown beside the loan.
-pub struct Beside<'a> {
+pub struct LoanContext<'a> {
     pub item: Option<&'a ItemAtDesk>,
     /// Status of the item as it is after the action at hand.
     pub item_status: Option<&'a str>,
@@ -18,7 +18,7 @@ pub struct Beside<'a> {
 }
 
 /// The extended loan.
-pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -> Value {
+pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &CirculationSettings) -> Value {
     let mut loan = stored.clone();
     loan.remove("itemStatus");
     loan.remove("agedToLostDelayedBilling");
@@ -31,7 +31,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
         loan.get(key).and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok())
     };
     if let Some(item) = beside.item {
-        loan.insert("item".into(), item.summary(book, beside.item_status.unwrap_or(&item.status)));
+        loan.insert("item".into(), item.summary(settings, beside.item_status.unwrap_or(&item.status)));
     }
     if let Some(patron) = beside.patron {
         loan.insert("borrower".into(), patron.summary());
@@ -39,21 +39,21 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
     for (key, shown) in
         [("checkoutServicePointId", "checkoutServicePoint"), ("checkinServicePointId", "checkinServicePoint")]
     {
-        if let Some(point) = id_at(&loan, key).and_then(|id| book.service_points.get(&id)) {
+        if let Some(point) = id_at(&loan, key).and_then(|id| settings.service_points.get(&id)) {
             loan.insert(shown.into(), service_point(point));
         }
     }
     if let Some(group) = id_at(&loan, "patronGroupIdAtCheckout")
-        && let Some(named) = book.patron_groups.get(&group)
+        && let Some(named) = settings.patron_groups.get(&group)
     {
         loan.insert("patronGroupAtCheckout".into(), json!({"id": group, "name": named.name}));
     }
     loan.remove("patronGroupIdAtCheckout");
-    let loan_policy = id_at(&loan, "loanPolicyId").and_then(|id| book.loan_policies.get(&id));
+    let loan_policy = id_at(&loan, "loanPolicyId").and_then(|id| settings.loan_policies.get(&id));
     loan.insert("loanPolicy".into(), json!({"name": loan_policy.and_then(|policy| policy.name.as_ref())}));
     for (key, shown, policies) in [
-        ("overdueFinePolicyId", "overdueFinePolicy", &book.overdue_fine_policies),
-        ("lostItemPolicyId", "lostItemPolicy", &book.lost_item_policies),
+        ("overdueFinePolicyId", "overdueFinePolicy", &settings.overdue_fine_policies),
+        ("lostItemPolicyId", "lostItemPolicy", &settings.lost_item_policies),
     ] {
         let policy = id_at(&loan, key).and_then(|id| policies.get(&id));
         loan.insert(shown.into(), json!({"name": policy.and_then(|policy| policy.get("name"))}));
@@ -68,7 +68,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
     Value::Object(loan)
 }
 
-/// What a service point lacks is told as null.
+/// What a service point lacks is reported as null.
 fn service_point(point: &ServicePoint) -> Value {
     json!({
         "name": point.name,
@@ -91,24 +91,24 @@ pub fn without(mut loan: Value, properties: &[&str]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rulebook::Named;
+    use crate::settings::Named;
 
     const DESK: Uuid = Uuid::from_u128(1);
     const GROUP: Uuid = Uuid::from_u128(2);
 
     fn shown(loan: Value) -> Value {
-        let mut book = Rulebook::blank();
-        book.service_points.insert(DESK, ServicePoint { name: "Desk".into(), ..ServicePoint::default() });
-        book.patron_groups.insert(GROUP, Named { name: "staff".into(), ..Named::default() });
+        let mut settings = CirculationSettings::blank();
+        settings.service_points.insert(DESK, ServicePoint { name: "Desk".into(), ..ServicePoint::default() });
+        settings.patron_groups.insert(GROUP, Named { name: "staff".into(), ..Named::default() });
         let patron = Patron { barcode: Some("card".into()), ..Patron::default() };
-        let beside = Beside {
+        let beside = LoanContext {
             item: None,
             item_status: None,
             patron: Some(&patron),
             amount_remaining: 1.5,
             reminders_block_renewal: Some(true),
         };
-        extended(loan.as_object().expect("an object"), &beside, &book)
+        extended(loan.as_object().expect("an object"), &beside, &settings)
     }
 
     #[test]

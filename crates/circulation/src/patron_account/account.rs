@@ -1,15 +1,15 @@
-//! The account as a whole: what a patron has on loan, asked for and owes, in one flight.
+//! The account as a whole: what a patron has on loan, asked for and owes, in one round trip.
 
 use super::bad_request;
-use super::batch::{self, Standing};
+use super::batch::{self, AccountStatus};
 use super::shown::{Thing, charge, hold, loan, money, names, text};
 use crate::records::loans::LOAN;
 use crate::records::requests::REQUEST;
 use carrel_fees_fines::records::accounts::ACCOUNT;
-use carrel_platform::database::Landed;
+use carrel_platform::database::Results;
 use carrel_platform::http::Query;
 use carrel_platform::record_store::read;
-use carrel_platform::{Answer, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
@@ -57,16 +57,16 @@ impl Asked {
 async fn account(call: Call) -> Result<Answer, Failure> {
     let patron = call.id(0)?;
     let asked = Asked::read(&call.query)?;
-    let all = &call.library.records;
-    let mut flight = Flight::new();
-    let user = flight.add("SELECT 1 FROM users WHERE id = $1", vec![patron.into()]);
-    let locale = flight.add("SELECT doc->>'currency' FROM locale ORDER BY id LIMIT 1", vec![]);
-    let setting = flight.add(
+    let all = &call.node.records;
+    let mut pipeline = Pipeline::new();
+    let user = pipeline.add("SELECT 1 FROM users WHERE id = $1", vec![patron.into()]);
+    let locale = pipeline.add("SELECT doc->>'currency' FROM locale ORDER BY id LIMIT 1", vec![]);
+    let setting = pipeline.add(
         "SELECT doc FROM patron_settings WHERE lower(doc->>'key') = lower($1) LIMIT 1",
         vec![BATCHES.into()],
     );
     let loans = Part::add(
-        &mut flight,
+        &mut pipeline,
         &LOAN,
         &asked.query("userId", patron, "status.name==Open"),
         &asked,
@@ -74,7 +74,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         all,
     )?;
     let holds = Part::add(
-        &mut flight,
+        &mut pipeline,
         &REQUEST,
         &asked.query("requesterId", patron, "status==Open*"),
         &asked,
@@ -82,29 +82,29 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         all,
     )?;
     let charges = Part::add(
-        &mut flight,
+        &mut pipeline,
         &ACCOUNT,
         &asked.query("userId", patron, "status.name==Open"),
         &asked,
         true,
         all,
     )?;
-    let landed = call.tenant()?.reader().await?.fly(flight).await?;
-    if landed.rows(user).is_empty() {
+    let results = call.tenant()?.reader().await?.send(pipeline).await?;
+    if results.rows(user).is_empty() {
         return Err(Failure::NotFound("Not found".into()));
     }
     if asked.batches {
-        refuse_batches(landed.document(setting).map(|setting| setting.parse()).as_ref())?;
+        refuse_batches(results.document(setting).map(|setting| setting.parse()).as_ref())?;
     }
-    let currency = landed.first(locale).and_then(|row| row.get::<_, Option<String>>(0));
+    let currency = results.first(locale).and_then(|row| row.get::<_, Option<String>>(0));
     let currency = currency.unwrap_or_else(|| "USD".to_owned());
-    let owed = charges.rows(&landed);
+    let owed = charges.rows(&results);
     // FOLIO quirk: the sum is that of the page, the number that of all.
     let sum: Decimal =
         owed.iter().filter_map(|(account, _)| Decimal::from_f64(account["remaining"].as_f64()?)).sum();
     let shown_loans: Vec<Value> =
-        loans.rows(&landed).iter().map(|(lent, thing)| loan(lent, thing, call.now)).collect();
-    let requests = holds.rows(&landed);
+        loans.rows(&results).iter().map(|(lent, thing)| loan(lent, thing, call.now)).collect();
+    let requests = holds.rows(&results);
     let batches = if asked.batches { batches_of(&call, &requests).await? } else { Vec::new() };
     let shown_holds: Vec<Value> = requests
         .iter()
@@ -122,9 +122,9 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         .collect();
     Ok(Answer::json(&json!({
         "totalCharges": money(sum.to_f64().unwrap_or(0.0), &currency),
-        "totalChargesCount": charges.total(&landed),
-        "totalLoans": loans.total(&landed),
-        "totalHolds": holds.total(&landed),
+        "totalChargesCount": charges.total(&results),
+        "totalLoans": loans.total(&results),
+        "totalHolds": holds.total(&results),
         "charges": shown_charges,
         "holds": shown_holds,
         "batches": shown_batches,
@@ -132,7 +132,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
     })))
 }
 
-/// The statements of one part of the account in a flight: the page and the number of all.
+/// The statements of one part of the account in a pipeline: the page and the number of all.
 struct Part {
     page: Option<usize>,
     count: usize,
@@ -140,7 +140,7 @@ struct Part {
 
 impl Part {
     fn add(
-        flight: &mut Flight,
+        pipeline: &mut Pipeline,
         record: &'static RecordType,
         query: &str,
         asked: &Asked,
@@ -159,7 +159,7 @@ impl Part {
             let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
             let columns = format!("{table}.doc, {table}.item_id", table = record.table);
             // Items that are gone leave their requests with the title that those name themselves.
-            flight.add(
+            pipeline.add(
                 format!(
                     "SELECT page.doc, page.item_id, item.id, instance.id, instance.doc->>'title',
                          instance.doc->'contributors'
@@ -174,19 +174,19 @@ impl Part {
                 binds,
             )
         });
-        let count = flight.add(
+        let count = pipeline.add(
             format!("SELECT count(*) FROM {} WHERE {}", condition.from, condition.conditions),
             read::binds(&condition.arguments),
         );
         Ok(Part { page, count })
     }
 
-    fn total(&self, landed: &Landed) -> i64 {
-        landed.first(self.count).map_or(0, |row| row.get(0))
+    fn total(&self, results: &Results) -> i64 {
+        results.first(self.count).map_or(0, |row| row.get(0))
     }
 
-    fn rows(&self, landed: &Landed) -> Vec<(Value, Thing)> {
-        let rows = self.page.map_or(&[][..], |page| landed.rows(page));
+    fn rows(&self, results: &Results) -> Vec<(Value, Thing)> {
+        let rows = self.page.map_or(&[][..], |page| results.rows(page));
         rows.iter()
             .map(|row| {
                 let document = row.get::<_, Json>(0).parse();
@@ -205,7 +205,10 @@ impl Part {
 }
 
 /// The batches that these requests came from, each with the id and title of its instance.
-async fn batches_of(call: &Call, requests: &[(Value, Thing)]) -> Result<Vec<(Standing, Titled)>, Failure> {
+async fn batches_of(
+    call: &Call,
+    requests: &[(Value, Thing)],
+) -> Result<Vec<(AccountStatus, Titled)>, Failure> {
     let ids: Vec<Uuid> = requests.iter().filter_map(|(request, _)| id_at(request)).collect();
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -229,7 +232,7 @@ fn id_at(request: &Value) -> Option<Uuid> {
 }
 
 /// A hold with the batch that it came from.
-fn with_batch(mut hold: Value, request: &Value, batches: &[(Standing, Titled)]) -> Value {
+fn with_batch(mut hold: Value, request: &Value, batches: &[(AccountStatus, Titled)]) -> Value {
     let batch =
         batches.iter().find(|(batch, _)| batch.lines.iter().any(|line| Some(line.request) == id_at(request)));
     if let Some((batch, _)) = batch {
@@ -242,7 +245,7 @@ fn with_batch(mut hold: Value, request: &Value, batches: &[(Standing, Titled)]) 
 /// The setting that lets patrons ask for several copies at once.
 const BATCHES: &str = "isMultiItemRequestingFeatureEnabled";
 
-/// Batches are told only where the library has them.
+/// Batches are reported only where the library has them.
 fn refuse_batches(setting: Option<&Value>) -> Result<(), Refusal> {
     let Some(setting) = setting else {
         return Err(Refusal::new(format!("Setting entity not found by key: {BATCHES}"))
@@ -271,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_limit_everything_is_told_and_by_default_only_totals() {
+    fn without_a_limit_everything_is_reported_and_by_default_only_totals() {
         let asked = Asked::read(&Query::read("includeLoans=true&sortBy=item.title/sort.ascending"));
         let asked = asked.expect("fits");
         assert_eq!((asked.loans, asked.holds, asked.charges), (true, false, false));
@@ -282,17 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_told_only_where_the_library_has_them() {
-        let told = |setting: Option<Value>| {
+    fn batches_are_reported_only_where_the_library_has_them() {
+        let reported = |setting: Option<Value>| {
             refuse_batches(setting.as_ref()).err().map(|refusal| (refusal.message, refusal.code))
         };
-        assert_eq!(told(Some(json!({"value": {"enabled": true}}))), None);
+        assert_eq!(reported(Some(json!({"value": {"enabled": true}}))), None);
         assert_eq!(
-            told(None),
+            reported(None),
             Some((format!("Setting entity not found by key: {BATCHES}"), Some("not_found_error")))
         );
-        let off = told(Some(json!({"value": {"enabled": false}})));
+        let off = reported(Some(json!({"value": {"enabled": false}})));
         assert_eq!(off, Some((format!("Patron setting {BATCHES} is not enabled"), None)));
-        assert_eq!(told(Some(json!({"value": 5}))).and_then(|(_, code)| code), Some("invalid_setting_value"));
+        assert_eq!(
+            reported(Some(json!({"value": 5}))).and_then(|(_, code)| code),
+            Some("invalid_setting_value")
+        );
     }
 }

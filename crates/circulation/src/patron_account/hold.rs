@@ -3,15 +3,15 @@
 //! What kind of request it becomes is not the patron's choice: for a copy it is the first kind of his request
 //! policy that suits the copy's status, for a title whatever succeeds first.
 
+use super::hold_request::HoldRequest;
 use super::shown::{Thing, hold};
-use super::told_to_patron;
-use super::wish::Wish;
+use super::shown_to_patron;
 use crate::desk::override_blocks::MayOverride;
 use crate::requests::instances;
-use crate::requests::place::{Asking, Facts, Order, Receipt, place_as};
+use crate::requests::place::{Actor, Facts, PlaceRequest, Receipt, place_as};
 use crate::requests::policy::RequestPolicy;
 use crate::requests::words::Kind;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
@@ -23,30 +23,31 @@ pub(super) fn connect(router: &mut Router) {
         request.insert("requestLevel".into(), "Item".into());
         request.insert("fulfillmentPreference".into(), "Hold Shelf".into());
         request.insert("itemId".into(), item.to_string().into());
-        let order = Order { document: request, by_item: true, ..Order::default() };
-        let asking = without_overrides(&call);
-        let placed =
-            place_as(call.tenant()?, order, &asking, |facts, book| kind_for(facts, &item.to_string(), book));
-        answer(&placed.await.map_err(told_to_patron)?)
+        let order = PlaceRequest { document: request, by_item: true, ..PlaceRequest::default() };
+        let actor = without_overrides(&call);
+        let placed = place_as(call.tenant()?, order, &actor, |facts, settings| {
+            kind_for(facts, &item.to_string(), settings)
+        });
+        answer(&placed.await.map_err(shown_to_patron)?)
     });
     router.on("POST", "/patron/account/{accountId}/instance/{instanceId}/hold", |call| async move {
-        let mut wish = wished(&call)?;
-        wish.insert("instanceId".into(), call.id(1)?.to_string().into());
-        let placed = instances::place(call.tenant()?, wish, &without_overrides(&call)).await;
-        answer(&placed.map_err(told_to_patron)?)
+        let mut hold_request = wished(&call)?;
+        hold_request.insert("instanceId".into(), call.id(1)?.to_string().into());
+        let placed = instances::place(call.tenant()?, hold_request, &without_overrides(&call)).await;
+        answer(&placed.map_err(shown_to_patron)?)
     });
 }
 
 fn wished(call: &Call) -> Result<serde_json::Map<String, Value>, Failure> {
     let patron = call.id(0)?;
-    let mut request = Wish::read(call.object()?)?.request();
+    let mut request = HoldRequest::read(call.object()?)?.request();
     request.insert("requesterId".into(), patron.to_string().into());
     Ok(request)
 }
 
 /// The patron asks for himself, whatever the permissions of the system that speaks for him.
-fn without_overrides(call: &Call) -> Asking {
-    Asking { may: MayOverride::default(), ..Asking::of(call) }
+fn without_overrides(call: &Call) -> Actor {
+    Actor { may: MayOverride::default(), ..Actor::of(call) }
 }
 
 fn answer(receipt: &Receipt) -> Result<Answer, Failure> {
@@ -55,11 +56,11 @@ fn answer(receipt: &Receipt) -> Result<Answer, Failure> {
 }
 
 /// The first kind of the patron's policy that suits the copy.
-fn kind_for(facts: &Facts, item: &str, book: &Rulebook) -> Result<Kind, Failure> {
+fn kind_for(facts: &Facts, item: &str, settings: &CirculationSettings) -> Result<Kind, Failure> {
     let unknown = || Failure::NotFound("Not found".into());
     let copy = facts.candidates.first().ok_or_else(unknown)?;
     let patron = facts.requester.as_ref().ok_or_else(unknown)?;
-    let policy = RequestPolicy::of_item(book, &copy.item, patron.patron_group)?;
+    let policy = RequestPolicy::of_item(settings, &copy.item, patron.patron_group)?;
     policy.kinds().into_iter().find(|kind| suits(*kind, &copy.item.status)).ok_or_else(|| {
         Refusal::new("Cannot find a valid request type for this item")
             .with("itemId", item)

@@ -3,17 +3,17 @@
 //! Routes: `/patron/account/{accountId}` (loans, holds and charges with totals), renewing, holds of an item or a
 //! title or several copies at once, cancelling, and where things may be picked up. Nothing here has rules of its
 //! own: a hold is placed by `requests::place`, renewed by `renewal`, cancelled by `requests::edit`, in the same two
-//! flights as at the desk and with nobody's right to override. Changes and announces what those do.
+//! pipelines as at the desk and with nobody's right to override. Changes and announces what those do.
 
 mod account;
 pub mod batch;
 mod cancel;
-mod gone;
 mod hold;
+mod hold_request;
 mod pickup;
+mod removed_routes;
 mod renew;
 mod shown;
-mod wish;
 
 use carrel_platform::Router;
 use carrel_records::{Failure, Refusal};
@@ -25,12 +25,12 @@ pub fn connect(router: &mut Router) {
     cancel::connect(router);
     pickup::connect(router);
     batch::connect(router);
-    gone::connect(router);
+    removed_routes::connect(router);
 }
 
 /// A refusal as the patron hears it: nobody of the staff is there to insist, and what circulation cannot
 /// understand is one more refusal.
-fn told_to_patron(failure: Failure) -> Failure {
+fn shown_to_patron(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusals) => Failure::Refused(
             refusals.into_iter().map(|refusal| Refusal { overridable: None, ..refusal }).collect(),
@@ -51,11 +51,13 @@ mod tests {
     #[test]
     fn a_patron_hears_nothing_of_overrides() {
         let blocked = Refusal::new("Too late").overridable("patronBlock", vec!["a.permission"]);
-        let Failure::Refused(told) = told_to_patron(blocked.into()) else { unreachable!("still refused") };
-        assert_eq!(told, [Refusal::new("Too late")]);
-        let Failure::Refused(told) = told_to_patron(Failure::Invalid("What?".into())) else {
+        let Failure::Refused(reported) = shown_to_patron(blocked.into()) else {
+            unreachable!("still refused")
+        };
+        assert_eq!(reported, [Refusal::new("Too late")]);
+        let Failure::Refused(reported) = shown_to_patron(Failure::Invalid("What?".into())) else {
             unreachable!("now refused")
         };
-        assert_eq!(told, [Refusal::new("What?").code("BAD_REQUEST")]);
+        assert_eq!(reported, [Refusal::new("What?").code("BAD_REQUEST")]);
     }
 }

@@ -1,8 +1,8 @@
 //! Where a patron may pick up what he asks for.
 
-use super::told_to_patron;
+use super::shown_to_patron;
 use crate::requests::allowed_service_points::{Allowed, Question, allowed};
-use crate::rulebook::{Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, ServicePoint};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use carrel_records::shape::Shape;
@@ -59,16 +59,16 @@ fn items(mut body: Map<String, Value>) -> Result<Vec<Uuid>, Failure> {
 async fn of(call: &Call, item: Option<Uuid>, instance: Option<Uuid>) -> Result<Value, Failure> {
     let tenant = call.tenant()?;
     let question = Question { requester: Some(call.id(0)?), item, instance, ..Question::default() };
-    let book = Rulebook::of(tenant).await?;
-    let allowed = allowed(&tenant.reader().await?, question, &book).await.map_err(told_to_patron)?;
-    Ok(shown(&allowed, &book))
+    let settings = CirculationSettings::of(tenant).await?;
+    let allowed = allowed(&tenant.reader().await?, question, &settings).await.map_err(shown_to_patron)?;
+    Ok(shown(&allowed, &settings))
 }
 
 /// Each service point once, by name.
-fn shown(allowed: &Allowed, book: &Rulebook) -> Value {
+fn shown(allowed: &Allowed, settings: &CirculationSettings) -> Value {
     let once: BTreeSet<Uuid> = allowed.values().flatten().copied().collect();
     let mut points: Vec<(&ServicePoint, Uuid)> =
-        once.into_iter().filter_map(|id| Some((book.service_points.get(&id)?, id))).collect();
+        once.into_iter().filter_map(|id| Some((settings.service_points.get(&id)?, id))).collect();
     points.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
     let points = points.into_iter().map(|(point, id)| {
         let mut shown = json!({"id": id, "name": point.name});

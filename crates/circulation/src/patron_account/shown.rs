@@ -91,7 +91,7 @@ pub fn charge(account: &Value, thing: Option<&Thing>, currency: &str) -> Value {
     Value::Object(shown)
 }
 
-/// An amount as patrons' clients are told it.
+/// An amount as patrons' clients are reported it.
 pub fn money(amount: f64, currency: &str) -> Value {
     json!({"amount": amount, "isoCurrencyCode": currency})
 }

@@ -1,9 +1,9 @@
-//! What automated blocks keep a patron from, and how they are told where he tries it.
+//! What automated blocks keep a patron from, and how they are reported where he tries it.
 
 use super::{Block, Facts, blocks_of};
 use crate::desk::Patron;
 use crate::desk::override_blocks::{MayOverride, PATRON_BLOCK};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::Refusal;
 
 /// What a patron may be kept from.
@@ -24,14 +24,14 @@ impl Action {
     }
 
     /// Whether some limit can keep a patron from it, so that his loans and fees/fines are worth counting.
-    pub fn is_limited(self, book: &Rulebook) -> bool {
+    pub fn is_limited(self, settings: &CirculationSettings) -> bool {
         let flag = match self {
             Action::Borrowing => "blockBorrowing",
             Action::Renewing => "blockRenewals",
             Action::Requesting => "blockRequests",
         };
-        !book.patron_block_limits.is_empty()
-            && book.patron_block_conditions.iter().any(|condition| condition[flag] == true)
+        !settings.patron_block_limits.is_empty()
+            && settings.patron_block_conditions.iter().any(|condition| condition[flag] == true)
     }
 
     /// One refusal for each limit that the patron has passed.
@@ -39,10 +39,10 @@ impl Action {
         self,
         counted: Option<&Facts>,
         patron: &Patron,
-        book: &Rulebook,
+        settings: &CirculationSettings,
         may: &MayOverride,
     ) -> Vec<Refusal> {
-        blocks_of(book, patron.id, patron.patron_group, counted)
+        blocks_of(settings, patron.id, patron.patron_group, counted)
             .into_iter()
             .filter(|block| self.is_kept_by(block))
             .map(|block| {

@@ -1,7 +1,7 @@
 //! What a patron has and owes, as parts of a query that others complete.
 
 use super::decide::{Facts, OpenFee, OpenLoan};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Json;
 use carrel_records::time;
 use jiff::{SignedDuration, Timestamp};
@@ -30,18 +30,23 @@ pub fn open_fees_sql(user: &str) -> String {
 }
 
 /// Reads what the two expressions gave. The grace period is that of the loan's policy.
-pub fn read(loans: Option<Json>, fees: Option<Json>, book: &Rulebook, now: Timestamp) -> Facts {
+pub fn read(
+    loans: Option<Json>,
+    fees: Option<Json>,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Facts {
     Facts {
         now,
-        loans: Json::elements(loans).iter().filter_map(|loan| read_loan(loan, book)).collect(),
+        loans: Json::elements(loans).iter().filter_map(|loan| read_loan(loan, settings)).collect(),
         fees: Json::elements(fees).iter().filter_map(read_fee).collect(),
     }
 }
 
-fn read_loan(loan: &Value, book: &Rulebook) -> Option<OpenLoan> {
+fn read_loan(loan: &Value, settings: &CirculationSettings) -> Option<OpenLoan> {
     let status = loan[3].as_str().unwrap_or_default();
     let grace = id(&loan[4])
-        .and_then(|policy| book.loan_policies.get(&policy)?.loans_policy.as_ref()?.grace_period.as_ref())
+        .and_then(|policy| settings.loan_policies.get(&policy)?.loans_policy.as_ref()?.grace_period.as_ref())
         .map_or(SignedDuration::ZERO, |period| period.elapsed());
     Some(OpenLoan {
         id: id(&loan[0])?,

@@ -3,38 +3,43 @@
 //!
 //! Routes: `/patron-block-conditions` and `/patron-block-limits` (what blocks, and from which value on for each
 //! patron group), `/automated-patron-blocks/{userId}` and `/user-summary/{userId}` (counted from open loans and
-//! open fees/fines as they are now). Reads loans, item states, accounts and the rulebook; changes of conditions and
-//! limits move the stamp. Check-out, renewal and requests ask [`Action::refusals`] with their own facts.
+//! open fees/fines as they are now). Reads loans, item states, accounts and the settings; changes of conditions and
+//! limits move the settings version. Check-out, renewal and requests ask [`Action::refusals`] with their own facts.
 
 mod action;
 mod decide;
 mod facts;
 mod route;
 mod rules;
-mod saving;
+mod validate;
 
 pub use action::Action;
 pub use decide::{Block, Counts, Facts, OpenFee, OpenLoan, automated_blocks};
 pub use facts::{open_fees_sql, open_loans_sql, read};
 pub use rules::Conditions;
 
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Router;
 use uuid::Uuid;
 
-/// The kind under which a test suite's blocks are kept: those of a lenient tenant's rulebook.
+/// The kind under which a test suite's blocks are kept: those of a lenient tenant's settings.
 pub const GIVEN_BLOCKS: &str = "automated patron blocks";
 
 /// The blocks that a patron is under: those counted, where something was, and in a lenient tenant those that a
 /// test suite has given him.
-pub fn blocks_of(book: &Rulebook, patron: Uuid, group: Option<Uuid>, counted: Option<&Facts>) -> Vec<Block> {
+pub fn blocks_of(
+    settings: &CirculationSettings,
+    patron: Uuid,
+    group: Option<Uuid>,
+    counted: Option<&Facts>,
+) -> Vec<Block> {
     let mut blocks =
-        counted.map(|facts| automated_blocks(facts, &Conditions::of(book), group)).unwrap_or_default();
-    blocks.extend(book.given_blocks.get(&patron).into_iter().flatten().cloned());
+        counted.map(|facts| automated_blocks(facts, &Conditions::of(settings), group)).unwrap_or_default();
+    blocks.extend(settings.given_blocks.get(&patron).into_iter().flatten().cloned());
     blocks
 }
 
 pub fn connect(router: &mut Router) {
-    saving::connect(router);
+    validate::connect(router);
     route::connect(router);
 }

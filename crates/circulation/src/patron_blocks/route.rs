@@ -3,7 +3,7 @@
 use super::decide::{Block, Facts};
 use super::{blocks_of, facts};
 use crate::patron_blocks::GIVEN_BLOCKS;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::{Answer, Call, Router, stand_in};
 use carrel_records::{Failure, time};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) fn connect(router: &mut Router) {
 /// A patron as far as blocks go.
 struct Counted {
     group: Option<Uuid>,
-    book: Arc<Rulebook>,
+    settings: Arc<CirculationSettings>,
     facts: Facts,
 }
 
@@ -35,16 +35,16 @@ async fn count(call: &Call, user: Uuid) -> Result<Counted, Failure> {
     );
     let rows = tenant.writer().await?.query(sql, vec![user.into()]).await?;
     let row = rows.first().ok_or_else(|| Failure::internal("a count has one row"))?;
-    let book = Rulebook::at_least(tenant, row.get(0)).await?;
-    let facts = facts::read(row.get(2), row.get(3), &book, call.now);
-    Ok(Counted { group: row.get(1), book, facts })
+    let settings = CirculationSettings::at_least(tenant, row.get(0)).await?;
+    let facts = facts::read(row.get(2), row.get(3), &settings, call.now);
+    Ok(Counted { group: row.get(1), settings, facts })
 }
 
 /// FOLIO quirk: a user who does not exist is under no blocks.
 async fn blocks_of_patron(call: Call) -> Result<Answer, Failure> {
     let user = user(&call, "Invalid user UUID")?;
     let counted = count(&call, user).await?;
-    let blocks = blocks_of(&counted.book, user, counted.group, Some(&counted.facts));
+    let blocks = blocks_of(&counted.settings, user, counted.group, Some(&counted.facts));
     let blocks: Vec<Value> = blocks.iter().map(shown).collect();
     Ok(Answer::json(&json!({"automatedPatronBlocks": blocks})))
 }
@@ -81,7 +81,7 @@ async fn summary_of_patron(call: Call) -> Result<Answer, Failure> {
     let fees: Vec<Value> = fees
         .iter()
         .map(|fee| {
-            // An amount is told as a number, as it stands in the account.
+            // An amount is reported as a number, as it stands in the account.
             let balance = fee.remaining.to_string().parse().map_or(Value::Null, Value::Number);
             json!({"feeFineId": fee.id, "feeFineTypeId": fee.fee_fine_id, "loanId": fee.loan, "balance": balance})
         })

@@ -1,6 +1,6 @@
 //! Conditions and limits, read from their records.
 
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,9 +52,9 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The conditions as the rulebook has them.
-    pub fn of(book: &Rulebook) -> Conditions {
-        Conditions::read(&book.patron_block_conditions, &book.patron_block_limits)
+    /// The conditions as the settings has them.
+    pub fn of(settings: &CirculationSettings) -> Conditions {
+        Conditions::read(&settings.patron_block_conditions, &settings.patron_block_limits)
     }
 
     /// Reads both kinds of record; what does not make sense is left out.

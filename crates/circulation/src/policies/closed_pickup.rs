@@ -4,7 +4,7 @@
 use crate::records::policies::REQUEST_POLICY;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Flight, Json, Tenant};
+use carrel_platform::{Json, Pipeline, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -13,34 +13,34 @@ use uuid::Uuid;
 /// Takes a service point out of all request policies, unless it is a pickup location again; gives their number.
 pub async fn forget(tenant: &Tenant, point: Uuid, now: Timestamp) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    let open = flight.add(
+    let mut pipeline = Pipeline::new();
+    let open = pipeline.add(
         "SELECT 1 FROM service_point WHERE id = $1 AND doc->'pickupLocation' = 'true'::jsonb",
         vec![point.into()],
     );
-    let policies = flight.add(
+    let policies = pipeline.add(
         "SELECT id, doc FROM request_policy WHERE doc->'allowedServicePoints' IS NOT NULL
          ORDER BY id FOR NO KEY UPDATE",
         vec![],
     );
-    let landed = tx.fly(flight).await?;
-    if landed.first(open).is_some() {
+    let results = tx.send(pipeline).await?;
+    if results.first(open).is_some() {
         return Ok(0);
     }
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let mut changed = 0;
-    for row in landed.rows(policies) {
+    for row in results.rows(policies) {
         let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
         let stored = stored.parse();
         let Some(document) = stored.as_object().and_then(|policy| without(policy, point)) else { continue };
         let ready =
             write::complete_replacement(&REQUEST_POLICY, id, document, &stored, &Caller::default(), now)?;
-        write::update(&mut flight, &tenant.id, &REQUEST_POLICY, &ready, &stored, now);
+        write::update(&mut pipeline, &tenant.id, &REQUEST_POLICY, &ready, &stored, now);
         changed += 1;
     }
     if changed > 0 {
-        tx.fly_and_commit(flight).await?;
-        tenant.stamp_is_stale();
+        tx.send_and_commit(pipeline).await?;
+        tenant.settings_version_is_stale();
     }
     Ok(changed)
 }

@@ -2,7 +2,7 @@
 //!
 //! Routes: POST, PUT and DELETE of `/loan-policy-storage`, `/fixed-due-date-schedule-storage`,
 //! `/request-policy-storage` and `/patron-notice-policy-storage` where FOLIO checks more than the shape; the other
-//! routes are those of plain records. Reads service points and the rules' text; every change moves the stamp.
+//! routes are those of plain records. Reads service points and the rules' text; every change moves the settings version.
 
 pub mod closed_pickup;
 mod loan_policy;
@@ -14,7 +14,7 @@ use carrel_platform::record_store::{routes, write::Document};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 
-pub use unique_name::told_by;
+pub use unique_name::message_of;
 
 pub fn connect(router: &mut Router) {
     loan_policy::connect(router);
@@ -50,5 +50,5 @@ fn refuse(call: &Call, check: Check) -> Result<(), Failure> {
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }
 
-/// Answers of a write whose unique value is told in FOLIO's own words.
+/// Answers of a write whose unique value is reported in FOLIO's own words.
 type Written = Result<Answer, Failure>;

@@ -1,6 +1,6 @@
 //! Saving and deleting patron notice policies.
 
-use super::{Written, refuse, told_by};
+use super::{Written, message_of, refuse};
 use crate::records::notices::PATRON_NOTICE_POLICY;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::Document;
@@ -22,14 +22,14 @@ async fn create(call: Call) -> Written {
     let (tenant, name) = (Arc::clone(call.tenant()?), name_of(&call.object()?));
     let id = call.object()?.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
     let written = routes::create(&PATRON_NOTICE_POLICY, call).await;
-    told_by(written, &tenant, &PATRON_NOTICE_POLICY, ("name", &name), id, name_is_taken).await
+    message_of(written, &tenant, &PATRON_NOTICE_POLICY, ("name", &name), id, name_is_taken).await
 }
 
 async fn replace(call: Call) -> Written {
     refuse(&call, check)?;
     let (tenant, name, id) = (Arc::clone(call.tenant()?), name_of(&call.object()?), call.id(0)?);
     let written = routes::replace(&PATRON_NOTICE_POLICY, call).await;
-    told_by(written, &tenant, &PATRON_NOTICE_POLICY, ("name", &name), Some(id), name_is_taken).await
+    message_of(written, &tenant, &PATRON_NOTICE_POLICY, ("name", &name), Some(id), name_is_taken).await
 }
 
 async fn delete(call: Call) -> Written {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(frequency: Value, options: Value) -> Vec<(String, String)> {
+    fn reported(frequency: Value, options: Value) -> Vec<(String, String)> {
         let policy = json!({"loanNotices": [{"frequency": frequency, "sendOptions": options}]});
         check(policy.as_object().expect("an object"))
             .into_iter()
@@ -105,22 +105,22 @@ mod tests {
     #[test]
     fn a_notice_sent_with_an_action_has_no_options_of_time() {
         let week = json!({"duration": 1, "intervalId": "Weeks"});
-        assert_eq!(told(Value::Null, json!({"sendWhen": "Check out"})), []);
+        assert_eq!(reported(Value::Null, json!({"sendWhen": "Check out"})), []);
         assert_eq!(
-            told(Value::Null, json!({"sendWhen": "Check out", "sendHow": "After", "sendBy": week})),
+            reported(Value::Null, json!({"sendWhen": "Check out", "sendHow": "After", "sendBy": week})),
             refused("Triggering event", "sendHow")
         );
         assert_eq!(
-            told(Value::Null, json!({"sendWhen": "Renewed", "sendBy": week})),
+            reported(Value::Null, json!({"sendWhen": "Renewed", "sendBy": week})),
             refused("Triggering event", "sendBy")
         );
     }
 
     #[test]
     fn only_notices_before_or_after_a_date_have_a_frequency() {
-        assert_eq!(told(json!("Recurring"), json!({"sendWhen": "Due date", "sendHow": "Before"})), []);
+        assert_eq!(reported(json!("Recurring"), json!({"sendWhen": "Due date", "sendHow": "Before"})), []);
         assert_eq!(
-            told(json!("Recurring"), json!({"sendWhen": "Aged to lost", "sendHow": "Upon At"})),
+            reported(json!("Recurring"), json!({"sendWhen": "Aged to lost", "sendHow": "Upon At"})),
             refused("Send", "frequency")
         );
     }
@@ -129,7 +129,10 @@ mod tests {
     fn a_notice_sent_once_is_not_repeated() {
         let every = json!({"duration": 1, "intervalId": "Days"});
         assert_eq!(
-            told(json!("One time"), json!({"sendWhen": "Due date", "sendHow": "After", "sendEvery": every})),
+            reported(
+                json!("One time"),
+                json!({"sendWhen": "Due date", "sendHow": "After", "sendEvery": every})
+            ),
             refused("Frequency", "sendEvery")
         );
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 /// Replaces the store's refusal by `words`, where another record has the value in the field.
 ///
 /// The database has refused already; this asks which of several reasons it was.
-pub async fn told_by<T>(
+pub async fn message_of<T>(
     written: Result<T, Failure>,
     tenant: &Tenant,
     record: &RecordType,

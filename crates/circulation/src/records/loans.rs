@@ -69,7 +69,7 @@ pub static LOAN: RecordType = RecordType {
         date("metadata.updatedDate"),
     ],
     unique: &[unique(&["itemId"]).when(OPEN)],
-    belongs_to: &[mentions("userId", "users").indexed_by_wing(), mentions("itemId", "item")],
+    belongs_to: &[mentions("userId", "users").indexed_by_module(), mentions("itemId", "item")],
     events: Some("circulation.loan"),
     put: Put::CreatesToo,
     ..PLAIN

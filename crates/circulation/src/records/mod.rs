@@ -10,7 +10,7 @@ pub mod requests;
 
 use carrel_records::RecordType;
 
-/// Every record type of this wing, those referred to before those that refer.
+/// Every record type of this module, those referred to before those that refer.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &policies::FIXED_DUE_DATE_SCHEDULE,
     &policies::LOAN_POLICY,
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_declarations_of_all_wings_hold_together() {
+    fn the_declarations_of_all_modules_hold_together() {
         let all: Vec<&RecordType> = [
             carrel_users::records::RECORD_TYPES,
             carrel_inventory::records::RECORD_TYPES,

@@ -1,4 +1,4 @@
-//! What FOLIO's patron blocks are told, as mod-patron-blocks stores it.
+//! What FOLIO's patron blocks are reported, as mod-patron-blocks stores it.
 
 use carrel_records::{PLAIN, RecordType, Routes, mentions};
 

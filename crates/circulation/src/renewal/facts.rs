@@ -1,12 +1,12 @@
-//! Everything that the decision wants to know, in one flight: item and loan are locked first.
+//! Everything that the decision wants to know, in one round trip: item and loan are locked first.
 
-use super::{By, Order};
+use super::{By, RenewalRequest};
 use crate::desk::{ItemAtDesk, item};
 use crate::loans::find::{self, LoanAtDesk};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
@@ -22,32 +22,36 @@ pub struct Facts {
     pub counted: Option<patron_blocks::Facts>,
 }
 
-pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let item: Bind = match order.by {
-        By::Barcode => order.item_barcode.clone().unwrap_or_default().into(),
-        By::Id => find::id_bind(order.item_id.as_deref().unwrap_or_default()),
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    command: &RenewalRequest,
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
+    let item: Bind = match command.by {
+        By::Barcode => command.item_barcode.clone().unwrap_or_default().into(),
+        By::Id => find::id_bind(command.item_id.as_deref().unwrap_or_default()),
     };
-    let (tx, landed, step, book) = find::gather(tenant, |book| {
-        let way = &WAYS[usize::from(order.by == By::Id)][usize::from(book.title_level_requests.enabled())]
-            [usize::from(Action::Renewing.is_limited(book))];
-        let mut flight = Flight::new();
-        flight.add(way.lock_item.as_str(), vec![item.clone()]);
-        flight.add(way.lock_loan.as_str(), vec![item.clone()]);
-        let facts = flight.add(way.facts.as_str(), vec![item.clone()]);
-        (flight, facts)
+    let (tx, results, step, settings) = find::gather(tenant, |settings| {
+        let way = &WAYS[usize::from(command.by == By::Id)]
+            [usize::from(settings.title_level_requests.enabled())]
+            [usize::from(Action::Renewing.is_limited(settings))];
+        let mut pipeline = Pipeline::new();
+        pipeline.add(way.lock_item.as_str(), vec![item.clone()]);
+        pipeline.add(way.lock_loan.as_str(), vec![item.clone()]);
+        let facts = pipeline.add(way.facts.as_str(), vec![item.clone()]);
+        (pipeline, facts)
     })
     .await?;
-    let row = landed.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
+    let row = results.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
     let manual_blocks = Json::elements(row.get(1));
     let facts = Facts {
         manual_blocks,
         counted: Action::Renewing
-            .is_limited(&book)
-            .then(|| patron_blocks::read(row.get(2), row.get(3), &book, jiff::Timestamp::now())),
+            .is_limited(&settings)
+            .then(|| patron_blocks::read(row.get(2), row.get(3), &settings, jiff::Timestamp::now())),
         loan: find::open_loan(row, 4)?,
         item: ItemAtDesk::read(row, 4 + find::BEFORE_ITEM)?,
     };
-    Ok((tx, facts, book))
+    Ok((tx, facts, settings))
 }
 
 /// The statements of one way of asking.

@@ -2,7 +2,7 @@
 //!
 //! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan,
 //! borrower, blocks and queue; changes the loan with a history row, and the item's state where a lost item is
-//! renewed by override; announces `circulation.loan`. Two flights: facts, changes.
+//! renewed by override; announces `circulation.loan`. Two pipelines: facts, changes.
 
 mod apply;
 mod decide;
@@ -13,7 +13,7 @@ pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, said};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
 use decide::Renewed;
@@ -26,7 +26,7 @@ use uuid::Uuid;
 /// What the desk asks for: item and patron by barcode or by id.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Order {
+pub struct RenewalRequest {
     #[serde(deserialize_with = "said::text")]
     pub item_barcode: Option<String>,
     #[serde(deserialize_with = "said::text")]
@@ -50,7 +50,7 @@ pub enum By {
 
 /// Who asks, and when.
 #[derive(Debug, Clone)]
-pub struct Asking {
+pub struct Actor {
     pub by: Option<Uuid>,
     pub may: MayOverride,
     pub now: Timestamp,
@@ -59,12 +59,12 @@ pub struct Asking {
 /// Renews, durably.
 pub async fn renew(
     tenant: &Arc<Tenant>,
-    order: &Order,
-    asking: &Asking,
-) -> Result<(Renewed, Facts, Arc<Rulebook>), Failure> {
-    decide::refuse_incomplete(order)?;
-    let (tx, facts, book) = facts::gather(tenant, order).await?;
-    let renewed = decide::decide(&facts, order, asking, &book)?;
-    apply::apply(tx, tenant, &facts, &renewed, asking).await?;
-    Ok((renewed, facts, book))
+    command: &RenewalRequest,
+    actor: &Actor,
+) -> Result<(Renewed, Facts, Arc<CirculationSettings>), Failure> {
+    decide::refuse_incomplete(command)?;
+    let (tx, facts, settings) = facts::gather(tenant, command).await?;
+    let renewed = decide::decide(&facts, command, actor, &settings)?;
+    apply::apply(tx, tenant, &facts, &renewed, actor).await?;
+    Ok((renewed, facts, settings))
 }

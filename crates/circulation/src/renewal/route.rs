@@ -1,6 +1,6 @@
 //! Paths and shapes of renewing.
 
-use super::{Asking, By, Order, renew};
+use super::{Actor, By, RenewalRequest, renew};
 use crate::desk::override_blocks::MayOverride;
 use crate::loans::view::without;
 use carrel_platform::http::pretty;
@@ -14,13 +14,13 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
-    let order = Order { by, ..call.read_json()? };
-    let asking = Asking { by: call.caller.user_id, may: MayOverride::of(&call.caller), now: call.now };
-    let (renewed, facts, book) = renew(call.tenant()?, &order, &asking).await?;
+    let command = RenewalRequest { by, ..call.read_json()? };
+    let actor = Actor { by: call.caller.user_id, may: MayOverride::of(&call.caller), now: call.now };
+    let (renewed, facts, settings) = renew(call.tenant()?, &command, &actor).await?;
     let loan = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
     // FOLIO quirk: a renewal looks up neither desk nor group, and the lost item policy without its name.
     let mut shown = without(
-        loan.shown(&renewed.loan, renewed.item_status, &book),
+        loan.shown(&renewed.loan, renewed.item_status, &settings),
         &["checkoutServicePoint", "patronGroupAtCheckout"],
     );
     shown["lostItemPolicy"]["name"] = Value::Null;

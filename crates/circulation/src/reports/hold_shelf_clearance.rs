@@ -5,9 +5,9 @@
 //! each the request that was given up last.
 
 use crate::requests::read;
-use crate::requests::snapshot::Around;
-use crate::requests::view::{Beside, extended};
-use crate::rulebook::Rulebook;
+use crate::requests::snapshot::Related;
+use crate::requests::view::{LoanContext, extended};
+use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests-reports/hold-shelf-clearance/{id}", |call| async move {
         let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
+        let settings = CirculationSettings::of(tenant).await?;
         let connection = tenant.reader().await?;
         let binds = vec![call.parameter(0).to_lowercase().into()];
         let found = read::found(&connection, &GIVEN_UP, binds).await?;
@@ -25,8 +25,9 @@ pub fn connect(router: &mut Router) {
             .map(|found| {
                 // FOLIO quirk: of the records around the request only the item is read; title and requester are
                 // shown as the request keeps them, the pickup service point by its id.
-                let around = Around { item: found.item.as_ref(), ..Around::default() };
-                let mut request = extended(&found.document, &Beside { around, ..Beside::default() }, &book);
+                let around = Related { item: found.item.as_ref(), ..Related::default() };
+                let mut request =
+                    extended(&found.document, &LoanContext { around, ..LoanContext::default() }, &settings);
                 if let Some(request) = request.as_object_mut() {
                     request.remove("pickupServicePoint");
                 }

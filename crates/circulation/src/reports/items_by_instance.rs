@@ -5,7 +5,7 @@
 
 use crate::desk::ItemAtDesk;
 use crate::desk::item::{COLUMNS, TABLES};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_inventory::records::instances::INSTANCE;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{self, Asked, Count};
@@ -22,13 +22,13 @@ pub fn connect(router: &mut Router) {
         let asked = Asked { query: Some(read::parse(text)?), limit: 1, offset: 0, count: Count::Unwanted };
         let tenant = call.tenant()?;
         if tenant.lenient
-            && let Some(title) = told_by_suite(tenant, text).await?
+            && let Some(title) = given_by_suite(tenant, text).await?
         {
             return Ok(Answer::json_bytes(pretty(&title)));
         }
-        let book = Rulebook::of(tenant).await?;
+        let settings = CirculationSettings::of(tenant).await?;
         let connection = tenant.reader().await?;
-        let page = read::list(&connection, &INSTANCE, &call.library.records, &asked).await?;
+        let page = read::list(&connection, &INSTANCE, &call.node.records, &asked).await?;
         let Some(title) = page.documents.first() else { return Ok(Answer::json_bytes(pretty(&json!({})))) };
         let mut title = title.parse();
         let id = title["id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
@@ -36,7 +36,7 @@ pub fn connect(router: &mut Router) {
         let mut items = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(item) = ItemAtDesk::read(row, 0)? else { continue };
-            let mut shown = item.summary(&book, &item.status);
+            let mut shown = item.summary(&settings, &item.status);
             shown["tenantId"] = tenant.id.as_str().into();
             items.push(shown);
         }
@@ -60,12 +60,12 @@ pub fn connect(router: &mut Router) {
 const IN_SEARCH: &str = "title in the search index";
 
 /// A title of several libraries, as a test suite has said the search index to know it.
-async fn told_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
-    let told = stand_in::kept(tenant, IN_SEARCH).await?;
+async fn given_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
+    let reported = stand_in::kept(tenant, IN_SEARCH).await?;
     let is_asked_for = |title: &Value| {
         title["id"].as_str().is_some_and(|id| query.contains(id)) && title["items"].is_array()
     };
-    Ok(told.into_iter().find(is_asked_for))
+    Ok(reported.into_iter().find(is_asked_for))
 }
 
 static OF_TITLE: LazyLock<String> = LazyLock::new(|| {

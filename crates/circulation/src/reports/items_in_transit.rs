@@ -5,7 +5,7 @@
 
 use crate::desk::item::{COLUMNS, TABLES};
 use crate::desk::{ItemAtDesk, slip};
-use crate::rulebook::{Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, ServicePoint};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Json, Router};
 use carrel_records::{Failure, time};
@@ -16,14 +16,14 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("GET", "/inventory-reports/items-in-transit", |call| async move {
         let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
+        let settings = CirculationSettings::of(tenant).await?;
         let rows = tenant.reader().await?.query(ON_THEIR_WAY.as_str(), vec![]).await?;
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {
             let document = |place: usize| row.get::<_, Option<Json>>(place).map(|json| json.parse());
             let group: Option<String> = row.get(2);
             let Some(item) = ItemAtDesk::read(row, 3)? else { continue };
-            entries.push(entry(&item, document(0), document(1), group, &book));
+            entries.push(entry(&item, document(0), document(1), group, &settings));
         }
         // Those that no loan sent off come last.
         let desk = |entry: &Value| {
@@ -58,7 +58,7 @@ fn entry(
     loan: Option<Value>,
     request: Option<Value>,
     group: Option<String>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Value {
     let record = &item.record;
     let mut entry = Map::new();
@@ -80,61 +80,61 @@ fn entry(
     put("yearCaption", (!record.year_caption.is_empty()).then(|| record.year_caption.clone().into()));
     put("status", Some(json!({"name": item.status})));
     let named = |id: Uuid| {
-        let point = book.service_points.get(&id)?;
+        let point = settings.service_points.get(&id)?;
         Some(json!({"id": id, "name": point.name}))
     };
     put("inTransitDestinationServicePointId", item.in_transit_destination.map(|id| id.to_string().into()));
     put("copyNumber", text(item.copy_number()));
     put("effectiveCallNumberComponents", item.call_number_components());
     put("inTransitDestinationServicePoint", item.in_transit_destination.and_then(named));
-    let location = record.effective_location_id.and_then(|id| book.locations.get(&id));
+    let location = record.effective_location_id.and_then(|id| settings.locations.get(&id));
     put(
         "location",
         location.map(|location| {
             let mut shown = json!({"name": location.name, "code": location.code});
-            if let Some(library) = location.library_id.and_then(|id| book.libraries.get(&id)) {
+            if let Some(library) = location.library_id.and_then(|id| settings.libraries.get(&id)) {
                 shown["libraryName"] = library.name.as_str().into();
             }
             shown
         }),
     );
-    put("request", request.map(|request| request_of(&request, group, book)));
-    put("loan", loan.map(|loan| loan_of(&loan, book)));
+    put("request", request.map(|request| request_of(&request, group, settings)));
+    put("loan", loan.map(|loan| loan_of(&loan, settings)));
     put("lastCheckIn", item.last_check_in.as_ref().map(|last| last_check_in(last, &named)));
     Value::Object(entry)
 }
 
-fn point_at<'a>(document: &Value, key: &str, book: &'a Rulebook) -> Option<&'a ServicePoint> {
-    book.service_points.get(&document[key].as_str().and_then(|id| Uuid::parse_str(id).ok())?)
+fn point_at<'a>(document: &Value, key: &str, settings: &'a CirculationSettings) -> Option<&'a ServicePoint> {
+    settings.service_points.get(&document[key].as_str().and_then(|id| Uuid::parse_str(id).ok())?)
 }
 
 fn instant(document: &Value, key: &str) -> Option<Value> {
     document[key].as_str().and_then(time::parse).map(|at| slip::instant(at).into())
 }
 
-fn request_of(request: &Value, group: Option<String>, book: &Rulebook) -> Value {
+fn request_of(request: &Value, group: Option<String>, settings: &CirculationSettings) -> Value {
     let mut shown = json!({"requestType": request["requestType"]});
     for key in ["requestDate", "requestExpirationDate"] {
         if let Some(at) = instant(request, key) {
             shown[key] = at;
         }
     }
-    if let Some(point) = point_at(request, "pickupServicePointId", book) {
+    if let Some(point) = point_at(request, "pickupServicePointId", settings) {
         shown["requestPickupServicePointName"] = point.name.as_str().into();
     }
     if request["tags"]["tagList"].is_array() {
         shown["tags"] = request["tags"]["tagList"].clone();
     }
-    let group = group.and_then(|id| Uuid::parse_str(&id).ok()).and_then(|id| book.patron_groups.get(&id));
+    let group = group.and_then(|id| Uuid::parse_str(&id).ok()).and_then(|id| settings.patron_groups.get(&id));
     if let Some(description) = group.and_then(|group| group.description.as_deref()) {
         shown["requestPatronGroup"] = description.into();
     }
     shown
 }
 
-fn loan_of(loan: &Value, book: &Rulebook) -> Value {
+fn loan_of(loan: &Value, settings: &CirculationSettings) -> Value {
     let mut shown = json!({});
-    if let Some(point) = point_at(loan, "checkinServicePointId", book) {
+    if let Some(point) = point_at(loan, "checkinServicePointId", settings) {
         let mut desk = json!({"name": point.name, "code": point.code});
         for (key, value) in [
             ("discoveryDisplayName", point.discovery_display_name.clone().map(Value::from)),

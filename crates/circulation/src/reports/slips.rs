@@ -1,5 +1,5 @@
 //! Pick slips and search slips: what staff of a service point fetch from their shelves for pages, and look for there
-//! because of holds. In the order of a walk: by location, shelving order, title.
+//! because of holds. In the order of a bulk job: by location, shelving order, title.
 //!
 //! Routes: `GET /circulation/pick-slips/{servicePointId}`, `GET /circulation/search-slips/{servicePointId}` (empty
 //! unless the setting `PRINT_HOLD_REQUESTS` allows it). Reads requests not yet filled for items of the locations
@@ -8,7 +8,7 @@
 use crate::desk::{QueuedRequest, slip};
 use crate::requests::read::{self, Found};
 use crate::requests::words::{self, Kind};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, time};
@@ -36,15 +36,15 @@ struct Slips {
 async fn slips(call: Call, wanted: Slips) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let service_point = call.id(0)?;
-    let book = Rulebook::of(tenant).await?;
-    let found = if wanted.of == Kind::Hold && !prints_holds(&book) {
+    let settings = CirculationSettings::of(tenant).await?;
+    let found = if wanted.of == Kind::Hold && !prints_holds(&settings) {
         Vec::new()
     } else {
-        to_fetch(&call, &book, service_point, wanted).await?
+        to_fetch(&call, &settings, service_point, wanted).await?
     };
     let mut contexts: Vec<Value> =
-        found.into_iter().filter_map(|found| context(found, service_point, &book, call.now)).collect();
-    contexts.sort_by_cached_key(place_in_walk);
+        found.into_iter().filter_map(|found| context(found, service_point, &settings, call.now)).collect();
+    contexts.sort_by_cached_key(place_in_bulk_job);
     let total = contexts.len();
     let mut answer = Map::new();
     answer.insert(wanted.collection.into(), contexts.into());
@@ -52,8 +52,9 @@ async fn slips(call: Call, wanted: Slips) -> Result<Answer, Failure> {
     Ok(Answer::json_bytes(pretty(&Value::Object(answer))))
 }
 
-fn prints_holds(book: &Rulebook) -> bool {
-    let setting = book.settings.get("PRINT_HOLD_REQUESTS").map(|value| &value["printHoldRequestsEnabled"]);
+fn prints_holds(settings: &CirculationSettings) -> bool {
+    let setting =
+        settings.settings.get("PRINT_HOLD_REQUESTS").map(|value| &value["printHoldRequestsEnabled"]);
     setting.is_some_and(|enabled| *enabled == true || *enabled == "true")
 }
 
@@ -70,11 +71,11 @@ const WITHOUT_ITEM: &str = "SELECT request.*, 1 AS place FROM request
 
 async fn to_fetch(
     call: &Call,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     service_point: Uuid,
     wanted: Slips,
 ) -> Result<Vec<Found>, Failure> {
-    let locations: Vec<String> = book
+    let locations: Vec<String> = settings
         .locations
         .iter()
         .filter(|(_, location)| location.primary_service_point == Some(service_point))
@@ -93,12 +94,17 @@ async fn to_fetch(
     Ok(found)
 }
 
-fn context(found: Found, service_point: Uuid, book: &Rulebook, now: Timestamp) -> Option<Value> {
+fn context(
+    found: Found,
+    service_point: Uuid,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Option<Value> {
     let Found { document, item, title, requester, .. } = found;
     let mut shown = match (item, title) {
         (Some(mut item), title) => {
             item.title = title.unwrap_or_default();
-            let mut shown = slip::item(&item, book);
+            let mut shown = slip::item(&item, settings);
             let last = item.last_check_in.as_ref().and_then(|last| last["dateTime"].as_str());
             if let Some(at) = last.and_then(time::parse) {
                 shown["lastCheckedInDateTime"] = slip::instant(at).into();
@@ -108,16 +114,16 @@ fn context(found: Found, service_point: Uuid, book: &Rulebook, now: Timestamp) -
         (None, Some(title)) => slip::title(&title),
         (None, None) => json!({}),
     };
-    if let Some(point) = book.service_points.get(&service_point) {
+    if let Some(point) = settings.service_points.get(&service_point) {
         shown["effectiveLocationPrimaryServicePointName"] = point.name.as_str().into();
     }
     let id = words::id(&document, "id")?;
     let request = QueuedRequest { id, document, requester, queue: None };
-    Some(slip::context(shown, Some(&request), book, now))
+    Some(slip::context(shown, Some(&request), settings, now))
 }
 
 /// Location, shelving order, title; what is not known sorts as an underscore.
-fn place_in_walk(context: &Value) -> [String; 3] {
+fn place_in_bulk_job(context: &Value) -> [String; 3] {
     ["effectiveLocationSpecific", "shelvingOrder", "title"]
         .map(|key| context["item"][key].as_str().unwrap_or("_").to_owned())
 }

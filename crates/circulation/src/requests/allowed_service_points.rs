@@ -6,9 +6,9 @@ use super::policy::RequestPolicy;
 use super::words::{self, Kind};
 use crate::desk::ItemAtDesk;
 use crate::desk::item::COLUMNS_WITHOUT_TITLE;
-use crate::rulebook::{Circumstance, Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, RuleInputs, ServicePoint};
 use carrel_platform::http::{Query, pretty};
-use carrel_platform::{Answer, Connection, Flight, Json, Router};
+use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -45,13 +45,13 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests/allowed-service-points", |call| async move {
         let question = read(&call.query)?;
         let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
-        let allowed = allowed(&tenant.reader().await?, question, &book).await?;
-        Ok(Answer::json_bytes(pretty(&shown(&allowed, &book))))
+        let settings = CirculationSettings::of(tenant).await?;
+        let allowed = allowed(&tenant.reader().await?, question, &settings).await?;
+        Ok(Answer::json_bytes(pretty(&shown(&allowed, &settings))))
     });
 }
 
-/// Reads the question; everything wrong with it is told together.
+/// Reads the question; everything wrong with it is reported together.
 fn read(query: &Query) -> Result<Question, Failure> {
     let mut faults = Vec::new();
     let mut id = |key: &str, name: &str| {
@@ -106,7 +106,7 @@ fn read(query: &Query) -> Result<Question, Failure> {
 pub async fn allowed(
     connection: &Connection,
     mut question: Question,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<Allowed, Failure> {
     if let Some(id) = question.request {
         let rows = connection.query("SELECT doc FROM request WHERE id = $1", vec![id.into()]).await?;
@@ -123,27 +123,27 @@ pub async fn allowed(
             }
         }
     }
-    let mut flight = Flight::new();
-    let instance = flight.add("SELECT 1 FROM instance WHERE id = $1", vec![question.instance.into()]);
-    let user = flight.add("SELECT patron_group FROM users WHERE id = $1", vec![question.requester.into()]);
+    let mut pipeline = Pipeline::new();
+    let instance = pipeline.add("SELECT 1 FROM instance WHERE id = $1", vec![question.instance.into()]);
+    let user = pipeline.add("SELECT patron_group FROM users WHERE id = $1", vec![question.requester.into()]);
     let which = if question.item.is_some() { "item.id = $1" } else { "holdings_record.instance_id = $1" };
-    let items = flight.add(
+    let items = pipeline.add(
         format!(
             "SELECT {COLUMNS_WITHOUT_TITLE} FROM item JOIN item_state ON item_state.item_id = item.id
              LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id WHERE {which}"
         ),
         vec![question.item.or(question.instance).into()],
     );
-    let landed = connection.fly(flight).await?;
+    let results = connection.send(pipeline).await?;
     if let Some(id) = question.instance
-        && landed.rows(instance).is_empty()
+        && results.rows(instance).is_empty()
         && question.operation == Operation::Create
     {
         return Err(Refusal::new(format!("Instance with ID {id} was not found")).into());
     }
     let group = match question.group {
         Some(group) => Some(group),
-        None => match landed.first(user) {
+        None => match results.first(user) {
             Some(row) => row.get(0),
             None => {
                 let id = question.requester.map(|id| id.to_string()).unwrap_or_default();
@@ -151,7 +151,7 @@ pub async fn allowed(
             }
         },
     };
-    let items = landed
+    let items = results
         .rows(items)
         .iter()
         .filter_map(|row| ItemAtDesk::read(row, 0).transpose())
@@ -159,7 +159,7 @@ pub async fn allowed(
     if let Some(id) = question.item.filter(|_| items.is_empty()) {
         return Err(Refusal::new(format!("Item with id={id} cannot be found")).into());
     }
-    decide(&question, group, &items, book)
+    decide(&question, group, &items, settings)
 }
 
 /// The service points that policy and status of the items allow.
@@ -167,27 +167,27 @@ fn decide(
     question: &Question,
     group: Option<Uuid>,
     items: &[ItemAtDesk],
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<Allowed, Failure> {
     let usable = |point: &ServicePoint| {
         if question.routing { point.ecs_request_routing } else { point.pickup_location }.unwrap_or(false)
     };
     let points: BTreeSet<Uuid> =
-        book.service_points.iter().filter(|(_, point)| usable(point)).map(|(id, _)| *id).collect();
+        settings.service_points.iter().filter(|(_, point)| usable(point)).map(|(id, _)| *id).collect();
     if question.stub_item {
-        let what = Circumstance { material_type: None, loan_type: None, patron_group: group, location: None };
-        return Ok(by_policy(&RequestPolicy::matching(book, &what)?, None, &points));
+        let what = RuleInputs { material_type: None, loan_type: None, patron_group: group, location: None };
+        return Ok(by_policy(&RequestPolicy::matching(settings, &what)?, None, &points));
     }
     if items.is_empty() && question.item.is_none() {
         // A title without items can be held by who asks for titles freely.
-        let titles = &book.title_level_requests;
+        let titles = &settings.title_level_requests;
         let free = titles.enabled() && !titles.tlr_hold_should_follow_circulation_rules;
         let holds = free && question.operation == Operation::Create && !points.is_empty();
         return Ok(if holds { Allowed::from([(Kind::Hold, points)]) } else { Allowed::new() });
     }
     let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&str>)> = HashMap::new();
     for item in items {
-        let policy = RequestPolicy::of_item(book, item, group)?;
+        let policy = RequestPolicy::of_item(settings, item, group)?;
         policies.entry(policy.id).or_insert_with(|| (policy, Vec::new())).1.push(&item.status);
     }
     let mut all = Allowed::new();
@@ -223,11 +223,11 @@ fn by_policy(policy: &RequestPolicy, statuses: Option<&[&str]>, points: &BTreeSe
 }
 
 /// The service points by name, by type.
-pub fn shown(allowed: &Allowed, book: &Rulebook) -> Value {
+pub fn shown(allowed: &Allowed, settings: &CirculationSettings) -> Value {
     let mut shown = Map::new();
     for (kind, points) in allowed {
         let mut named: Vec<(&ServicePoint, &Uuid)> =
-            points.iter().filter_map(|id| Some((book.service_points.get(id)?, id))).collect();
+            points.iter().filter_map(|id| Some((settings.service_points.get(id)?, id))).collect();
         named.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         let named: Vec<Value> = named
             .into_iter()
@@ -244,15 +244,15 @@ pub fn shown(allowed: &Allowed, book: &Rulebook) -> Value {
 mod tests {
     use super::*;
 
-    fn told(query: &str) -> String {
+    fn reported(query: &str) -> String {
         read(&Query::read(query)).expect_err("this is refused").to_string()
     }
 
     #[test]
-    fn all_that_is_wrong_with_a_question_is_told_together() {
-        assert_eq!(told("operation=create"), "Invalid combination of query parameters");
+    fn all_that_is_wrong_with_a_question_is_reported_together() {
+        assert_eq!(reported("operation=create"), "Invalid combination of query parameters");
         assert_eq!(
-            told("operation=create&instanceId=x&itemId=y"),
+            reported("operation=create&instanceId=x&itemId=y"),
             "Instance ID is not a valid UUID: x. Item ID is not a valid UUID: y. \
              Invalid combination of query parameters"
         );

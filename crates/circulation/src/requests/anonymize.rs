@@ -5,7 +5,7 @@
 use super::words::{self, is_closed};
 use crate::records::requests::REQUEST;
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Answer, Bind, Call, Event, Flight, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Event, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal, metadata};
 use serde_json::{Map, Value, json};
 
@@ -47,11 +47,11 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
             metadata::change(metadata, None, call.now);
         }
         let text = Value::Object(after).to_string();
-        let mut flight = Flight::new();
-        flight.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
+        let mut pipeline = Pipeline::new();
+        pipeline.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
         let event = Event::updated(&tenant.id, &stored.0, &text).because("anonymization");
-        outbox::announce(&mut flight, "circulation.request", id.to_string(), event.to_string(), call.now);
-        tx.fly_and_commit(flight).await?;
+        outbox::announce(&mut pipeline, "circulation.request", id.to_string(), event.to_string(), call.now);
+        tx.send_and_commit(pipeline).await?;
     }
     Ok(Answer::json_bytes(carrel_platform::http::pretty(&json!({"requestId": sent, "anonymized": true}))))
 }

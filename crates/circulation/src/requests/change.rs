@@ -7,7 +7,7 @@ use crate::records::requests::REQUEST;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Bind, Event, Flight, Tenant, outbox};
+use carrel_platform::{Bind, Event, Pipeline, Tenant, outbox};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub struct Change {
 
 /// Adds the statements of the change; gives the document as stored but for its position.
 pub fn write(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &Tenant,
     change: Change,
     caller: &Caller,
@@ -47,18 +47,18 @@ pub fn write(
     let before = Value::Object(before);
     let ready = records::prepare_replacement(&REQUEST, id, after, &before, caller, now)?;
     let text = Value::Object(ready.document.clone()).to_string();
-    flight.change(
+    pipeline.change(
         "UPDATE request SET doc = $2, queue_id = coalesce($3, queue_id) WHERE id = $1",
         vec![id.into(), Bind::Json(text.clone()), queue.into()],
     );
     let event = Event::updated(&tenant.id, &before, &text);
-    outbox::announce(flight, "circulation.request", id.to_string(), event.to_string(), now);
+    outbox::announce(pipeline, "circulation.request", id.to_string(), event.to_string(), now);
     if let Some((queue, moves)) = left {
-        crate::desk::queue::renumber(flight, Some(queue), &moves);
+        crate::desk::queue::renumber(pipeline, Some(queue), &moves);
     }
-    crate::desk::queue::renumber(flight, queue, &moves);
+    crate::desk::queue::renumber(pipeline, queue, &moves);
     for (item, status) in items {
-        change_status(flight, Some(item), Some(status), now);
+        change_status(pipeline, Some(item), Some(status), now);
     }
     Ok(ready.document)
 }
@@ -74,7 +74,7 @@ pub fn note_end_of_pickup(before: &Map<String, Value>, after: &mut Map<String, V
 }
 
 /// Tells which constraint refused a changed request.
-pub fn told(error: DatabaseError, document: &Map<String, Value>) -> Failure {
+pub fn reported(error: DatabaseError, document: &Map<String, Value>) -> Failure {
     let constraint = error.constraint.as_deref().unwrap_or_default();
     if error.is_unique_violation() && constraint.starts_with("request_queue_id") {
         return same_position(document).into();
@@ -85,5 +85,5 @@ pub fn told(error: DatabaseError, document: &Map<String, Value>) -> Failure {
             .code("INVALID_CANCELLATION_REASON")
             .into();
     }
-    records::told(&REQUEST, error, document)
+    records::reported(&REQUEST, error, document)
 }

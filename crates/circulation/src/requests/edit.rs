@@ -9,13 +9,13 @@ use super::form::{
     expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
 use super::hold::{Held, Named, Wanted, hold};
-use super::place::{Asking, Order, place};
+use super::place::{Actor, PlaceRequest, place};
 use super::queue::left_by;
 use super::snapshot;
 use super::words::{self, CANCELLED, Kind, is_closed};
 use crate::check_out::is_valid_relation;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Answer, Flight, Router};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Answer, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -36,9 +36,9 @@ pub fn connect(router: &mut Router) {
                 proxy: words::id(&document, "proxyUserId"),
             }),
         };
-        let Some((tx, held, book)) = hold(tenant, &wanted).await? else {
-            let placed = place(tenant, Order::read(document)?, &Asking::of(&call)).await;
-            // FOLIO quirk: here the first refusal is told alone.
+        let Some((tx, held, settings)) = hold(tenant, &wanted).await? else {
+            let placed = place(tenant, PlaceRequest::read(document)?, &Actor::of(&call)).await;
+            // FOLIO quirk: here the first refusal is reported alone.
             return match placed {
                 Ok(_) => Ok(Answer::no_content()),
                 Err(Failure::Refused(refusals)) => {
@@ -47,10 +47,10 @@ pub fn connect(router: &mut Router) {
                 Err(failure) => Err(failure),
             };
         };
-        let change = decide(&held, document, id, call.now, &book)?;
-        let mut flight = Flight::new();
-        let written = change::write(&mut flight, tenant, change, &call.caller, call.now)?;
-        tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &written))?;
+        let change = decide(&held, document, id, call.now, &settings)?;
+        let mut pipeline = Pipeline::new();
+        let written = change::write(&mut pipeline, tenant, change, &call.caller, call.now)?;
+        tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
         Ok(Answer::no_content())
     });
 }
@@ -61,22 +61,22 @@ pub fn decide(
     mut document: Map<String, Value>,
     id: Uuid,
     now: Timestamp,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<Change, Failure> {
     let status = status(&document)?;
-    refuse_level(&document, book.title_level_requests.enabled())?;
+    refuse_level(&document, settings.title_level_requests.enabled())?;
     refuse_fulfillment(&document)?;
     refuse_missing(&document)?;
     refuse_proxy(held, &document, now)?;
-    refuse_pickup(&document, book)?;
+    refuse_pickup(&document, settings)?;
     refuse_other_comments(held, &document)?;
     held.refuse_if_closed(id)?;
 
     without_related(&mut document);
     document.insert("status".into(), status.into());
-    expiration_at_end_of_day(&mut document, &book.zone);
+    expiration_at_end_of_day(&mut document, &settings.zone);
     let target = held.item(words::id(&document, "itemId"));
-    snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), book);
+    snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), settings);
     // The queue decides on positions, not the client.
     document.remove("position");
     let moves = if is_closed(status) {
@@ -101,7 +101,7 @@ pub fn decide(
         id,
         before: held.stored.clone(),
         after: document,
-        queue: held.queue_id(book),
+        queue: held.queue_id(settings),
         moves,
         left: None,
         items: becomes.into_iter().collect(),

@@ -1,11 +1,11 @@
 //! What a request does to its item and to the loan that it recalls.
 
-use super::place::Asking;
+use super::place::Actor;
 use super::place::facts::OpenLoan;
 use super::words::Kind;
 use crate::desk::ItemAtDesk;
 use crate::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, metadata, time};
 use serde_json::{Map, Value};
@@ -24,27 +24,27 @@ pub fn status_after(kind: Option<Kind>, status: &str, is_requested: bool) -> Opt
 pub fn recall(
     loan: &OpenLoan,
     item: &ItemAtDesk,
-    asking: &Asking,
-    book: &Rulebook,
+    actor: &Actor,
+    settings: &CirculationSettings,
 ) -> Result<Option<Map<String, Value>>, Failure> {
     let already = loan.document.get("dueDateChangedByRecall") == Some(&Value::Bool(true));
     let policy = match loan.borrower_group {
-        Some(group) => book.matching(&item.circumstance(Some(group)), PolicyKind::Loan)?.id,
+        Some(group) => settings.matching(&item.rule_inputs(Some(group)), PolicyKind::Loan)?.id,
         None => loan.id_at("loanPolicyId").unwrap_or_default(),
     };
     if already {
         return Ok(None);
     }
-    let terms = book.loan_terms(policy)?;
-    let calendar = book.calendar(loan.id_at("checkoutServicePointId").unwrap_or_default());
+    let terms = settings.loan_terms(policy)?;
+    let calendar = settings.calendar(loan.id_at("checkoutServicePointId").unwrap_or_default());
     let lent = RecalledLoan {
-        loan_date: loan.instant_at("loanDate").unwrap_or(asking.now),
-        due_date: loan.instant_at("dueDate").unwrap_or(asking.now),
+        loan_date: loan.instant_at("loanDate").unwrap_or(actor.now),
+        due_date: loan.instant_at("dueDate").unwrap_or(actor.now),
         already_recalled: false,
     };
     let circumstances = Circumstances {
-        now: asking.now,
-        zone: &book.zone,
+        now: actor.now,
+        zone: &settings.zone,
         calendar: &calendar,
         patron_expires: loan.borrower_expires,
     };
@@ -64,7 +64,7 @@ pub fn recall(
     after.remove("actionComment");
     after.remove("reminders");
     if let Some(metadata) = after.get_mut("metadata") {
-        metadata::change(metadata, asking.caller.user_id, asking.now);
+        metadata::change(metadata, actor.caller.user_id, actor.now);
     }
     Ok(Some(after))
 }

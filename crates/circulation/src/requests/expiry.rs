@@ -10,9 +10,9 @@ use super::hold::{WAITING, waiting};
 use super::queue::{Waiting, numbered};
 use super::words::{self, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
 use crate::desk::queue;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::jobs::Job;
-use carrel_platform::{Answer, Bind, Event, Flight, Json, Router, Tenant, outbox};
+use carrel_platform::{Answer, Bind, Event, Json, Pipeline, Router, Tenant, outbox};
 use carrel_records::{Failure, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -54,8 +54,8 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
     let mut closed = 0;
     let mut seen = HashSet::new();
     loop {
-        let book = Rulebook::of(tenant).await?;
-        let titles = book.title_level_requests.enabled();
+        let settings = CirculationSettings::of(tenant).await?;
+        let titles = settings.title_level_requests.enabled();
         let rows = tenant
             .writer()
             .await?
@@ -112,29 +112,29 @@ async fn expire_in(
         Place::Alone(request) => ("r.id = $1", request),
     };
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     if let Place::Queue(queue) = place {
-        queue::hold(&mut flight, queue);
+        queue::hold(&mut pipeline, queue);
     }
-    let rows = flight.add(format!("{WAITING} {which} ORDER BY r.position"), vec![key.into()]);
-    let gone = flight.add(
+    let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![key.into()]);
+    let gone = pipeline.add(
         format!("SELECT doc FROM request r WHERE is_open AND {which} AND {ENDS} < $2 ORDER BY r.position FOR NO KEY UPDATE"),
         vec![key.into(), now.into()],
     );
-    let landed = tx.fly(flight).await?;
-    let queue: Vec<Waiting> = landed.rows(rows).iter().map(waiting).collect();
+    let results = tx.send(pipeline).await?;
+    let queue: Vec<Waiting> = results.rows(rows).iter().map(waiting).collect();
     let closings: Vec<Closing> =
-        landed.documents(gone).iter().filter_map(|stored| closing(stored, now)).collect();
+        results.documents(gone).iter().filter_map(|stored| closing(stored, now)).collect();
     if closings.is_empty() {
         return Ok(0);
     }
     let stays = queue.iter().filter(|request| closings.iter().all(|closing| closing.id != request.id));
     let moves = numbered(stays);
 
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let ids: Vec<Uuid> = closings.iter().map(|closing| closing.id).collect();
     let texts: Vec<String> = closings.iter().map(|closing| closing.after.to_string()).collect();
-    flight.add(
+    pipeline.add(
         "UPDATE request SET doc = closed.doc::jsonb FROM unnest($1::uuid[], $2::text[]) AS closed (id, doc)
          WHERE request.id = closed.id",
         vec![ids.into(), Bind::Jsons(texts.clone())],
@@ -142,12 +142,12 @@ async fn expire_in(
     for (closing, text) in closings.iter().zip(&texts) {
         let event = Event::updated(&tenant.id, &closing.before.0, text).because("expiration");
         let (id, event) = (closing.id.to_string(), event.to_string());
-        outbox::announce(&mut flight, "circulation.request", id, event, now);
+        outbox::announce(&mut pipeline, "circulation.request", id, event, now);
     }
     if let Place::Queue(queue) = place {
-        queue::renumber(&mut flight, Some(queue), &moves);
+        queue::renumber(&mut pipeline, Some(queue), &moves);
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(closings.len())
 }
 

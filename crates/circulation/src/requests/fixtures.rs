@@ -1,15 +1,15 @@
 //! A small library for the rules below: two desks that give out books, an office that does not, shelves at the main
-//! desk, and a reading room whose books nobody may ask for.
+//! desk, and a reading use case whose books nobody may ask for.
 
 use super::hold::Held;
 use super::place::facts::{Candidate, Facts, OpenLoan};
-use super::place::{Asking, Order};
+use super::place::{Actor, PlaceRequest};
 use super::queue::Waiting;
 use super::words::{Kind, NOT_YET_FILLED};
 use crate::desk::item::Title;
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
-use crate::rulebook::{Location, Named, Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, Location, Named, ServicePoint};
 use carrel_circulation_rules::Rules;
 use carrel_platform::http::Caller;
 use carrel_records::{Failure, Refusal, time};
@@ -51,14 +51,14 @@ pub fn with(base: Value, differs: Value) -> Map<String, Value> {
 }
 
 /// The library; titles are asked for where `titles` says so.
-pub fn library(titles: bool) -> Rulebook {
-    let mut book = Rulebook::blank();
+pub fn library(titles: bool) -> CirculationSettings {
+    let mut settings = CirculationSettings::blank();
     for (id, name, gives_out) in
         [(MAIN_DESK, "Main desk", true), (BRANCH_DESK, "Branch desk", true), (OFFICE, "Office", false)]
     {
         let point =
             ServicePoint { name: name.into(), pickup_location: Some(gives_out), ..ServicePoint::default() };
-        book.service_points.insert(id, point);
+        settings.service_points.insert(id, point);
     }
     for (id, name, desk) in [(STACKS, "Stacks", MAIN_DESK), (BRANCH_STACKS, "Branch stacks", BRANCH_DESK)] {
         let location = Location {
@@ -69,27 +69,28 @@ pub fn library(titles: bool) -> Rulebook {
             service_point_ids: vec![desk],
             ..Location::default()
         };
-        book.locations.insert(id, location);
+        settings.locations.insert(id, location);
     }
-    book.libraries
+    settings
+        .libraries
         .insert(LIBRARY, Named { name: "Library".into(), code: Some("LIB".into()), ..Named::default() });
     let rules = format!(
         "priority: t, s, c, b, a, m, g\n\
          fallback-policy: l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}\n\
          m {REFERENCE}: l {POLICY} r {NO_REQUESTS} n {POLICY} o {POLICY} i {POLICY}"
     );
-    book.rules = Rules::parse(&rules).expect("the rules can be read");
+    settings.rules = Rules::parse(&rules).expect("the rules can be read");
     let policy = json!({"requestTypes": ["Page", "Hold", "Recall"],
         "allowedServicePoints": {"Recall": [MAIN_DESK]}});
-    book.request_policies.insert(POLICY, Arc::new(policy));
-    book.request_policies.insert(NO_REQUESTS, Arc::new(json!({"requestTypes": []})));
+    settings.request_policies.insert(POLICY, Arc::new(policy));
+    settings.request_policies.insert(NO_REQUESTS, Arc::new(json!({"requestTypes": []})));
     let loans = json!({"id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
         "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"},
             "closedLibraryDueDateManagementId": "CURRENT_DUE_DATE_TIME"},
         "requestManagement": {"recalls": {"recallReturnInterval": {"duration": 2, "intervalId": "Days"}}}});
-    book.loan_policies.insert(POLICY, serde_json::from_value(loans).expect("a loan policy"));
-    book.title_level_requests.title_level_requests_feature_enabled = titles;
-    book
+    settings.loan_policies.insert(POLICY, serde_json::from_value(loans).expect("a loan policy"));
+    settings.title_level_requests.title_level_requests_feature_enabled = titles;
+    settings
 }
 
 pub fn copy(id: Uuid, status: &str) -> Candidate {
@@ -151,18 +152,18 @@ pub fn own(level: &str, status: &str) -> QueuedRequest {
 }
 
 /// A hold of the book; `differs` replaces parts of it.
-pub fn asks(differs: Value) -> Order {
+pub fn asks(differs: Value) -> PlaceRequest {
     let document = with(
         json!({"requestType": "Hold", "requestLevel": "Item", "requestDate": NOW, "instanceId": TITLE,
             "holdingsRecordId": HOLDINGS, "itemId": BOOK, "requesterId": READER,
             "fulfillmentPreference": "Hold Shelf", "pickupServicePointId": MAIN_DESK}),
         differs,
     );
-    Order { document, ..Order::default() }
+    PlaceRequest { document, ..PlaceRequest::default() }
 }
 
 /// A request of the title.
-pub fn asks_for_title(kind: &str) -> Order {
+pub fn asks_for_title(kind: &str) -> PlaceRequest {
     asks(json!({"requestLevel": "Title", "requestType": kind, "itemId": null, "holdingsRecordId": null}))
 }
 
@@ -205,8 +206,8 @@ pub fn first_refusal<T>(decided: Result<T, Failure>) -> Refusal {
     }
 }
 
-pub fn clerk() -> Asking {
-    Asking {
+pub fn clerk() -> Actor {
+    Actor {
         caller: Caller::default(),
         may: MayOverride::default(),
         now: time::parse(NOW).expect("a time"),

@@ -2,7 +2,7 @@
 //! that there are (circulation.md 6.1).
 
 use super::words::{self, NOT_YET_FILLED, STATUSES, status_named};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -48,7 +48,7 @@ pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> 
 }
 
 /// Refuses a request that cannot be picked up where it says.
-pub fn refuse_pickup(document: &Map<String, Value>, book: &Rulebook) -> Result<(), Refusal> {
+pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettings) -> Result<(), Refusal> {
     let sent = |key: &str| document.get(key).and_then(Value::as_str);
     let Some(pickup) = sent("pickupServicePointId") else {
         if sent("fulfillmentPreference") != Some("Hold Shelf") {
@@ -61,7 +61,7 @@ pub fn refuse_pickup(document: &Map<String, Value>, book: &Rulebook) -> Result<(
             None => refusal.with_null("id"),
         });
     };
-    match Uuid::parse_str(pickup).ok().and_then(|id| book.service_points.get(&id)) {
+    match Uuid::parse_str(pickup).ok().and_then(|id| settings.service_points.get(&id)) {
         None => Err(Refusal::new("Pickup service point does not exist").with("pickupServicePointId", pickup)),
         Some(point) if point.pickup_location != Some(true) => {
             Err(Refusal::new("Service point is not a pickup location")

@@ -1,15 +1,15 @@
 //! Holding a request for a change: its queue and its items are locked, then all that the change depends on is
-//! read, in one flight.
+//! read, in one round trip.
 
 use super::place::facts::{CANDIDATES, Candidate, candidate};
 use super::queue::Waiting;
-use super::snapshot::Around;
+use super::snapshot::Related;
 use super::words::{self, Kind, is_closed};
 use crate::desk::item::{TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, queue};
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -54,9 +54,9 @@ impl Held {
         self.items.iter().find(|candidate| Some(candidate.item.id) == id)
     }
     /// The queue that the stored request stands in.
-    pub fn queue_id(&self, book: &Rulebook) -> Option<Uuid> {
+    pub fn queue_id(&self, settings: &CirculationSettings) -> Option<Uuid> {
         queue::id_of(
-            book.title_level_requests.enabled(),
+            settings.title_level_requests.enabled(),
             words::id(&self.stored, "instanceId"),
             self.stored_item(),
         )
@@ -66,8 +66,8 @@ impl Held {
         words::id(&self.stored, "itemId")
     }
     /// What a new version keeps of the records around it.
-    pub fn around<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Around<'a> {
-        Around {
+    pub fn around<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Related<'a> {
+        Related {
             item,
             title: self.title.as_ref(),
             requester: self.requester.as_ref(),
@@ -89,12 +89,12 @@ impl Held {
 pub async fn hold(
     tenant: &Arc<Tenant>,
     wanted: &Wanted,
-) -> Result<Option<(Tx, Held, Arc<Rulebook>)>, Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
+) -> Result<Option<(Tx, Held, Arc<CirculationSettings>)>, Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
-        let title_level = at_hand.book.title_level_requests.enabled();
+        let title_level = cached.settings.title_level_requests.enabled();
         let mut tx = tenant.begin().await?;
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         let (request, item): (Bind, Bind) = (wanted.request.into(), wanted.item.into());
         let which = if title_level {
             "SELECT instance_id FROM request WHERE id = $1"
@@ -102,21 +102,21 @@ pub async fn hold(
             "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
         };
         let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
-        let held = queue::hold_those(&mut flight, which, queues(vec![request.clone(), item.clone()]));
-        flight.add(
+        let held = queue::hold_those(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
+        pipeline.add(
             "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
              ORDER BY item_id FOR NO KEY UPDATE",
             vec![request.clone(), item.clone()],
         );
         if wanted.item.is_some() {
             // A recall that is moved shortens the loan of its new item.
-            flight.add(
+            pipeline.add(
                 format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
                 vec![item.clone()],
             );
         }
         let named = wanted.named.clone().unwrap_or_default();
-        let facts = flight.add(
+        let facts = pipeline.add(
             format!(
                 "SELECT (SELECT value FROM stamp WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
                     (SELECT jsonb_agg(p.doc) FROM proxyfor p
@@ -135,7 +135,7 @@ pub async fn hold(
                 named.proxy.into(),
             ],
         );
-        let waiting = flight.add(
+        let waiting = pipeline.add(
             if title_level {
                 format!(
                     "{WAITING} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
@@ -149,26 +149,26 @@ pub async fn hold(
             },
             queues(vec![request.clone(), item.clone()]),
         );
-        let items = flight.add(
+        let items = pipeline.add(
             format!(
                 "{} WHERE item.id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)",
                 CANDIDATES.as_str()
             ),
             vec![request, item],
         );
-        let landed = tx.fly(flight).await?;
-        let Some(row) = landed.first(facts) else { return Ok(None) };
-        at_hand.keep_up(tenant, row).await?;
-        if at_hand.book.title_level_requests.enabled() != title_level {
+        let results = tx.send(pipeline).await?;
+        let Some(row) = results.first(facts) else { return Ok(None) };
+        cached.refresh(tenant, row).await?;
+        if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
-        let read = read(row, landed.rows(waiting), landed.rows(items), title_level)?;
+        let read = read(row, results.rows(waiting), results.rows(items), title_level)?;
         let queue = queue::id_of(title_level, words::id(&read.stored, "instanceId"), read.stored_item());
         // Somebody moved the request while its queue was waited for.
-        if queue.is_some_and(|queue| !landed.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
+        if queue.is_some_and(|queue| !results.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
             continue;
         }
-        return Ok(Some((tx, read, at_hand.book)));
+        return Ok(Some((tx, read, cached.settings)));
     }
 }
 

@@ -4,9 +4,9 @@
 //! Routes: `POST /circulation/requests/instances`.
 
 use super::place::facts::Candidate;
-use super::place::{Asking, Facts, Order, Receipt, place_first_of, place_for_a_copy};
+use super::place::{Actor, Facts, PlaceRequest, Receipt, place_first_of, place_for_a_copy};
 use super::words::{self, Kind};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router, Tenant};
 use carrel_records::{Failure, Refusal, time};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/requests/instances", |call| async move {
-        let receipt = place(call.tenant()?, call.object()?, &Asking::of(&call)).await?;
+        let receipt = place(call.tenant()?, call.object()?, &Actor::of(&call)).await?;
         Ok(Answer::json_bytes(pretty(&receipt.extended())).status(StatusCode::CREATED))
     });
 }
@@ -27,14 +27,15 @@ pub fn connect(router: &mut Router) {
 pub async fn place(
     tenant: &Arc<Tenant>,
     mut wish: Map<String, Value>,
-    asking: &Asking,
+    actor: &Actor,
 ) -> Result<Receipt, Failure> {
     wish.insert("fulfillmentPreference".into(), "Hold Shelf".into());
-    if !Rulebook::of(tenant).await?.title_level_requests.enabled() {
+    if !CirculationSettings::of(tenant).await?.title_level_requests.enabled() {
         refuse_incomplete(&wish)?;
-        let order = Order { document: wish.clone(), ..Order::default() };
-        let placed =
-            place_for_a_copy(tenant, &order, asking, |facts, book| copies_to_ask_for(facts, &wish, book));
+        let order = PlaceRequest { document: wish.clone(), ..PlaceRequest::default() };
+        let placed = place_for_a_copy(tenant, &order, actor, |facts, settings| {
+            copies_to_ask_for(facts, &wish, settings)
+        });
         match placed.await {
             Ok(Some(receipt)) => return Ok(receipt),
             // Just now the library has begun to take requests for titles.
@@ -47,8 +48,8 @@ pub async fn place(
         }
     }
     wish.insert("requestLevel".into(), "Title".into());
-    let order = Order { document: wish, ..Order::default() };
-    place_first_of(tenant, order, &Kind::BY_SPEED, asking).await.map_err(|failure| match failure {
+    let order = PlaceRequest { document: wish, ..PlaceRequest::default() };
+    place_first_of(tenant, order, &Kind::BY_SPEED, actor).await.map_err(|failure| match failure {
         Failure::Refused(refused) => Failure::refused_once_each(refused),
         other => other,
     })
@@ -72,7 +73,7 @@ fn refuse_incomplete(wish: &Map<String, Value>) -> Result<(), Refusal> {
 fn copies_to_ask_for(
     facts: &Facts,
     wish: &Map<String, Value>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<Vec<Map<String, Value>>, Failure> {
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
     let own = facts.own.iter().find(|own| own.status() != words::AWAITING_DELIVERY);
@@ -85,7 +86,7 @@ fn copies_to_ask_for(
             .into());
     }
     let pickup = words::id(wish, "pickupServicePointId");
-    let copies = ranked(facts.candidates.iter().collect(), pickup, book);
+    let copies = ranked(facts.candidates.iter().collect(), pickup, settings);
     Ok(copies.into_iter().map(|candidate| item_level(wish, candidate)).collect())
 }
 
@@ -105,10 +106,14 @@ async fn nothing_to_ask_for(tenant: &Tenant, instance: Option<Uuid>) -> Result<R
 
 /// Available items first, those that the pickup service point serves before others; then those with the shortest
 /// queue, soonest due, served there.
-fn ranked<'a>(mut items: Vec<&'a Candidate>, pickup: Option<Uuid>, book: &Rulebook) -> Vec<&'a Candidate> {
+fn ranked<'a>(
+    mut items: Vec<&'a Candidate>,
+    pickup: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Vec<&'a Candidate> {
     let served = |candidate: &Candidate| {
         let location = candidate.item.record.effective_location_id;
-        pickup.zip(location).is_some_and(|(pickup, location)| book.serves(pickup, location))
+        pickup.zip(location).is_some_and(|(pickup, location)| settings.serves(pickup, location))
     };
     let due = |candidate: &Candidate| {
         candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate")).unwrap_or(Timestamp::MAX)
@@ -153,8 +158,11 @@ mod tests {
     use serde_json::json;
 
     fn in_order(copies: &[Candidate]) -> Vec<Uuid> {
-        let book = library(false);
-        ranked(copies.iter().collect(), Some(MAIN_DESK), &book).into_iter().map(|copy| copy.item.id).collect()
+        let settings = library(false);
+        ranked(copies.iter().collect(), Some(MAIN_DESK), &settings)
+            .into_iter()
+            .map(|copy| copy.item.id)
+            .collect()
     }
 
     const ONE: Uuid = Uuid::from_u128(101);
@@ -182,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_says_when_for_whom_and_for_what() {
+    fn a_request_says_when_for_whom_and_for_what() {
         let refused = |differs: serde_json::Value| {
             let wish = with(json!({"requestDate": NOW, "requesterId": READER, "instanceId": TITLE}), differs);
             refuse_incomplete(&wish).expect_err("refused").message
@@ -208,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_asked_for_with_what_the_wish_says() {
+    fn a_copy_is_asked_for_with_what_the_request_says() {
         let wish = with(
             json!({"requesterId": READER, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Title",
                 "unknown": 1}),

@@ -32,7 +32,7 @@ pub mod words;
 
 pub use expiry::EXPIRY;
 pub use queue_level::QUEUE_LEVEL;
-pub use refresh::{FOLLOWS, REFRESH};
+pub use refresh::{CHANGE_LISTENERS, REFRESH};
 
 use carrel_platform::Router;
 

@@ -6,7 +6,7 @@
 use super::change::{self, Change};
 use super::effects::{recall, status_after};
 use super::hold::{Held, Wanted, hold};
-use super::place::Asking;
+use super::place::Actor;
 use super::place::apply::change_loan;
 use super::place::facts::{Candidate, OpenLoan};
 use super::place::requester::refuse_unknown_requester;
@@ -16,8 +16,8 @@ use super::queue::{Moves, last, left_by, to_the_end};
 use super::read;
 use super::snapshot;
 use super::words::{self, AWAITING_DELIVERY, Kind};
-use crate::rulebook::Rulebook;
-use carrel_platform::{Flight, Router};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wish {
+struct MoveRequest {
     destination_item_id: Uuid,
     request_type: Option<String>,
 }
@@ -40,31 +40,37 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/requests/{id}/move", |call| async move {
         let tenant = call.tenant()?;
         let id = call.id(0).map_err(|_| read::unknown(call.parameter(0)))?;
-        let wish: Wish = call.read_json()?;
-        let wanted = Wanted { request: id, item: Some(wish.destination_item_id), named: None };
-        let (tx, held, book) =
+        let command: MoveRequest = call.read_json()?;
+        let wanted = Wanted { request: id, item: Some(command.destination_item_id), named: None };
+        let (tx, held, settings) =
             hold(tenant, &wanted).await?.ok_or_else(|| read::unknown(call.parameter(0)))?;
-        let moved = decide(&held, id, &wish, &Asking::of(&call), &book)?;
-        let mut flight = Flight::new();
-        let written = change::write(&mut flight, tenant, moved.change, &call.caller, call.now)?;
+        let moved = decide(&held, id, &command, &Actor::of(&call), &settings)?;
+        let mut pipeline = Pipeline::new();
+        let written = change::write(&mut pipeline, tenant, moved.change, &call.caller, call.now)?;
         if let Some((loan, after)) = &moved.recalled {
-            change_loan(&mut flight, tenant, loan.id, &loan.document, after, call.now);
+            change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, call.now);
         }
-        tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &written))?;
+        tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
         // The answer shows the request with its new position and surroundings.
-        read::answer(tenant, id, &book).await
+        read::answer(tenant, id, &settings).await
     });
 }
 
 /// The first refusal, or the request at its destination with what follows there and where it was.
-fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) -> Result<Moved, Failure> {
-    let titles = book.title_level_requests.enabled();
+fn decide(
+    held: &Held,
+    id: Uuid,
+    command: &MoveRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<Moved, Failure> {
+    let titles = settings.title_level_requests.enabled();
     let mut document = held.stored.clone();
-    let wished = wish.request_type.as_deref();
+    let wished = command.request_type.as_deref();
     let mut kind = wished.or(words::text(&document, "requestType")).and_then(Kind::named);
     held.refuse_if_closed(id)?;
     refuse_title_level(&document, id, kind, titles)?;
-    let destination = destination(held, wish)?;
+    let destination = destination(held, command)?;
     document.insert("itemId".into(), destination.item.id.to_string().into());
     if let Some(holdings) = destination.item.holdings_id {
         document.insert("holdingsRecordId".into(), holdings.to_string().into());
@@ -73,15 +79,15 @@ fn decide(held: &Held, id: Uuid, wish: &Wish, asking: &Asking, book: &Rulebook) 
         kind = Some(Kind::Page);
     }
     document.insert("requestType".into(), kind.map_or("", Kind::text).into());
-    refuse(held, &document, id, destination, kind, book)?;
+    refuse(held, &document, id, destination, kind, settings)?;
 
-    snapshot::write(&mut document, &held.around(Some(&destination.item)), book);
+    snapshot::write(&mut document, &held.around(Some(&destination.item)), settings);
     document.remove("position");
     let source = held.stored_item().filter(|source| *source != destination.item.id);
     let (moves, moves_behind) = moves(held, id, titles || source.is_none());
     let recalled = match &destination.loan {
         Some(loan) if kind == Some(Kind::Recall) => {
-            recall(loan, &destination.item, asking, book)?.map(|after| (loan.clone(), after))
+            recall(loan, &destination.item, actor, settings)?.map(|after| (loan.clone(), after))
         }
         _ => None,
     };
@@ -119,12 +125,12 @@ fn refuse_title_level(
 }
 
 /// The copy to move to, of the same title.
-fn destination<'a>(held: &'a Held, wish: &Wish) -> Result<&'a Candidate, Refusal> {
-    let destination = held.item(Some(wish.destination_item_id));
+fn destination<'a>(held: &'a Held, command: &MoveRequest) -> Result<&'a Candidate, Refusal> {
+    let destination = held.item(Some(command.destination_item_id));
     let instance = destination.and_then(|destination| destination.item.instance_id);
     destination.filter(|_| instance == words::id(&held.stored, "instanceId")).ok_or_else(|| {
         let refusal = Refusal::new("Request can only be moved to an item with the same instance ID")
-            .with("itemId", wish.destination_item_id.to_string());
+            .with("itemId", command.destination_item_id.to_string());
         match instance {
             Some(instance) => refusal.with("instanceId", instance.to_string()),
             None => refusal.with_null("instanceId"),
@@ -169,7 +175,7 @@ fn refuse(
     id: Uuid,
     destination: &Candidate,
     kind: Option<Kind>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<(), Failure> {
     if let Some(refusal) = refuse_unknown_requester(held.requester.as_ref(), document) {
         return Err(refusal.into());
@@ -177,7 +183,7 @@ fn refuse(
     if !kind.is_some_and(|kind| kind.fits(&destination.item.status)) {
         return Err(refusal_of_kind(kind).into());
     }
-    refuse_if_already_requested(held, document, id, destination, book)?;
+    refuse_if_already_requested(held, document, id, destination, settings)?;
     let requester = words::id(document, "requesterId");
     if let Some(loan) = &destination.loan
         && loan.id_at("userId") == requester
@@ -185,7 +191,7 @@ fn refuse(
         return Err(refusal_of_own_loan(document, loan.id).into());
     }
     let group = held.requester.as_ref().and_then(|requester| requester.patron_group);
-    let policy = RequestPolicy::of_item(book, &destination.item, group)?;
+    let policy = RequestPolicy::of_item(settings, &destination.item, group)?;
     refuse_kind_by_policy(document, kind, &policy)?;
     Ok(())
 }
@@ -195,9 +201,9 @@ fn refuse_if_already_requested(
     document: &Map<String, Value>,
     id: Uuid,
     destination: &Candidate,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<(), Refusal> {
-    let titles = book.title_level_requests.enabled();
+    let titles = settings.title_level_requests.enabled();
     let is_title_level = words::text(document, "requestLevel") == Some("Title");
     let requester = words::id(document, "requesterId");
     let same_item = held.stored_item() == Some(destination.item.id);
@@ -257,8 +263,8 @@ mod tests {
     }
 
     fn moved(held: &Held, kind: Option<&str>, titles: bool) -> Result<Moved, Failure> {
-        let wish = Wish { destination_item_id: OTHER_BOOK, request_type: kind.map(str::to_owned) };
-        decide(held, REQUEST, &wish, &clerk(), &library(titles))
+        let command = MoveRequest { destination_item_id: OTHER_BOOK, request_type: kind.map(str::to_owned) };
+        decide(held, REQUEST, &command, &clerk(), &library(titles))
     }
 
     fn refused(held: &Held, kind: Option<&str>, titles: bool) -> (String, Option<&'static str>) {

@@ -3,7 +3,7 @@
 
 use super::words::Kind;
 use crate::desk::ItemAtDesk;
-use crate::rulebook::{Circumstance, Rulebook};
+use crate::settings::{CirculationSettings, RuleInputs};
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::Failure;
 use serde_json::Value;
@@ -20,17 +20,17 @@ pub struct RequestPolicy {
 impl RequestPolicy {
     /// The policy for an item and a patron's group.
     pub fn of_item(
-        book: &Rulebook,
+        settings: &CirculationSettings,
         item: &ItemAtDesk,
         group: Option<Uuid>,
     ) -> Result<RequestPolicy, Failure> {
-        RequestPolicy::matching(book, &item.circumstance(group))
+        RequestPolicy::matching(settings, &item.rule_inputs(group))
     }
 
     /// The policy that the circulation rules name for these circumstances.
-    pub fn matching(book: &Rulebook, what: &Circumstance) -> Result<RequestPolicy, Failure> {
-        let id = book.matching(what, PolicyKind::Request)?.id;
-        let record = book.request_policies.get(&id).ok_or_else(|| {
+    pub fn matching(settings: &CirculationSettings, what: &RuleInputs) -> Result<RequestPolicy, Failure> {
+        let id = settings.matching(what, PolicyKind::Request)?.id;
+        let record = settings.request_policies.get(&id).ok_or_else(|| {
             Failure::Misconfigured(format!(
                 "Request policy {id} could not be found, please check circulation rules"
             ))

@@ -9,9 +9,9 @@ use super::hold::{WAITING, waiting};
 use super::queue::{Waiting, numbered};
 use crate::desk::queue;
 use crate::records::requests::TLR_FEATURE_TOGGLE_JOB;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::jobs::Job;
-use carrel_platform::{Answer, Bind, Flight, Router, Tenant};
+use carrel_platform::{Answer, Bind, Pipeline, Router, Tenant};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -100,8 +100,8 @@ const AT_ONCE: usize = 100;
 
 /// Numbers every queue 1..n in the order in which its requests stand; gives the number of open requests.
 async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
-    let book = Rulebook::of(tenant).await?;
-    let titles = book.title_level_requests.enabled();
+    let settings = CirculationSettings::of(tenant).await?;
+    let titles = settings.title_level_requests.enabled();
     let column = if titles { "instance_id" } else { "item_id" };
     let rows = tenant
         .writer()
@@ -124,42 +124,42 @@ async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
 /// Numbers some queues, which are held together in the order of their ids.
 async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    queue::hold_those(&mut flight, "SELECT unnest($1::uuid[])", vec![queues.to_vec().into()]);
+    let mut pipeline = Pipeline::new();
+    queue::hold_those(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.to_vec().into()]);
     let which = if titles { "r.instance_id" } else { "r.item_id" };
-    let rows = flight.add(
+    let rows = pipeline.add(
         format!(
             "{WAITING} {which} = ANY($1) ORDER BY r.position, carrel.instant(r.doc->>'requestDate'), r.id"
         ),
         vec![queues.to_vec().into()],
     );
-    let instances = flight.add(
+    let instances = pipeline.add(
         format!("SELECT r.id, {which} FROM request r WHERE r.is_open AND {which} = ANY($1)"),
         vec![queues.to_vec().into()],
     );
-    let landed = tx.fly(flight).await?;
+    let results = tx.send(pipeline).await?;
     let queue_of: HashMap<Uuid, Uuid> =
-        landed.rows(instances).iter().map(|row| (row.get(0), row.get(1))).collect();
+        results.rows(instances).iter().map(|row| (row.get(0), row.get(1))).collect();
     let mut by_queue: BTreeMap<Uuid, Vec<Waiting>> = BTreeMap::new();
     let mut total = 0;
-    for row in landed.rows(rows) {
+    for row in results.rows(rows) {
         let request = waiting(row);
         if let Some(queue) = queue_of.get(&request.id) {
             total += 1;
             by_queue.entry(*queue).or_default().push(request);
         }
     }
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for (queue, requests) in by_queue {
         let moves = numbered(&requests);
-        queue::renumber(&mut flight, Some(queue), &moves);
-        // Those that keep their place are told whose queue they stand in now.
+        queue::renumber(&mut pipeline, Some(queue), &moves);
+        // Those that keep their place are reported whose queue they stand in now.
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
-        flight.add(
+        pipeline.add(
             "UPDATE request SET queue_id = $2 WHERE id = ANY($1) AND queue_id IS DISTINCT FROM $2",
             vec![ids.into(), queue.into()],
         );
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(total)
 }

@@ -1,12 +1,12 @@
 //! Reading requests: one, many by CQL, a queue; each with the records around it, in one round trip a page.
 
-use super::snapshot::Around;
-use super::view::{Beside, extended};
+use super::snapshot::Related;
+use super::view::{LoanContext, extended};
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron};
 use crate::records::loans::OPEN;
 use crate::records::requests::REQUEST;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{Asked, numbered};
 use carrel_platform::record_store::stream;
@@ -32,9 +32,9 @@ pub struct Found {
 
 impl Found {
     /// The request as clients see it.
-    pub fn extended(&self, book: &Rulebook) -> Value {
-        let beside = Beside {
-            around: Around {
+    pub fn extended(&self, settings: &CirculationSettings) -> Value {
+        let beside = LoanContext {
+            around: Related {
                 item: self.item.as_ref(),
                 title: self.title.as_ref(),
                 requester: self.requester.as_ref(),
@@ -44,7 +44,7 @@ impl Found {
             due_date: self.due_date.as_deref(),
             printed_by: self.printed_by.as_ref(),
         };
-        extended(&self.document, &beside, book)
+        extended(&self.document, &beside, settings)
     }
 }
 
@@ -119,15 +119,15 @@ pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> R
 /// The requests that a query of a client finds.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let book = Rulebook::of(call.tenant()?).await?;
+    let settings = CirculationSettings::of(call.tenant()?).await?;
     let select = |page: &str| found_sql(&numbered("request.*", page));
-    let show = move |row: &Row| Ok(read_row(row)?.extended(&book));
+    let show = move |row: &Row| Ok(read_row(row)?.extended(&settings));
     stream::shown(&call, &REQUEST, &asked, select, show).await
 }
 
 /// A collection as clients see it.
-pub fn collection(requests: &[Found], total: i64, book: &Rulebook) -> Answer {
-    let shown: Vec<Value> = requests.iter().map(|request| request.extended(book)).collect();
+pub fn collection(requests: &[Found], total: i64, settings: &CirculationSettings) -> Answer {
+    let shown: Vec<Value> = requests.iter().map(|request| request.extended(settings)).collect();
     Answer::json_bytes(pretty(&json!({"requests": shown, "totalRecords": total})))
 }
 
@@ -137,19 +137,19 @@ pub fn unknown(id: &str) -> Failure {
 }
 
 /// The extended request after a change of it.
-pub async fn answer(tenant: &Tenant, id: Uuid, book: &Rulebook) -> Result<Answer, Failure> {
+pub async fn answer(tenant: &Tenant, id: Uuid, settings: &CirculationSettings) -> Result<Answer, Failure> {
     let request = one(&tenant.writer().await?, id).await?.ok_or_else(|| unknown(&id.to_string()))?;
-    Ok(Answer::json_bytes(pretty(&request.extended(book))))
+    Ok(Answer::json_bytes(pretty(&request.extended(settings))))
 }
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests", list);
     router.on("GET", "/circulation/requests/{id}", |call| async move {
         let tenant = call.tenant()?;
-        let book = Rulebook::of(tenant).await?;
+        let settings = CirculationSettings::of(tenant).await?;
         let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
         let request = one(&tenant.reader().await?, id).await?.ok_or_else(|| unknown(call.parameter(0)))?;
-        Ok(Answer::json_bytes(pretty(&request.extended(&book))))
+        Ok(Answer::json_bytes(pretty(&request.extended(&settings))))
     });
     router
         .on("GET", "/circulation/requests/queue/item/{id}", |call| shown_queue(call, super::queue::Of::Item));
@@ -160,7 +160,7 @@ pub fn connect(router: &mut Router) {
 
 async fn shown_queue(call: Call, of: super::queue::Of) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let book = Rulebook::of(tenant).await?;
+    let settings = CirculationSettings::of(tenant).await?;
     let requests = queue(&tenant.reader().await?, of, call.id(0)?).await?;
-    Ok(collection(&requests, requests.len() as i64, &book))
+    Ok(collection(&requests, requests.len() as i64, &settings))
 }

@@ -6,13 +6,13 @@
 //! wait for each other. Requests that are closed keep what they had.
 
 use super::read::found_in;
-use super::snapshot::{self, Around};
+use super::snapshot::{self, Related};
 use super::words;
 use crate::desk::queue;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::jobs::{self, Job};
-use carrel_platform::record_store::following::Follower;
-use carrel_platform::{Bind, Flight, Tenant};
+use carrel_platform::record_store::change_listeners::ChangeListener;
+use carrel_platform::{Bind, Pipeline, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -35,8 +35,8 @@ pub static REFRESH: Job = Job {
 };
 
 /// The records that requests keep something of.
-pub static FOLLOWS: &[Follower] = &[
-    Follower {
+pub static CHANGE_LISTENERS: &[ChangeListener] = &[
+    ChangeListener {
         table: "item",
         keeps: &[
             "/barcode",
@@ -44,33 +44,33 @@ pub static FOLLOWS: &[Follower] = &[
             "/effectiveCallNumberComponents",
             "/effectiveShelvingOrder",
         ],
-        changed: |flight, tenant, ids| mark(flight, tenant, "item", ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, "item", ids),
     },
-    Follower {
+    ChangeListener {
         table: "instance",
         keeps: &["/title", "/identifiers"],
-        changed: |flight, tenant, ids| mark(flight, tenant, "instance", ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, "instance", ids),
     },
-    Follower {
+    ChangeListener {
         table: "users",
         keeps: &["/barcode", "/personal/lastName", "/personal/firstName", "/personal/middleName"],
-        changed: |flight, tenant, ids| mark(flight, tenant, "user", ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, "user", ids),
     },
-    Follower {
+    ChangeListener {
         table: "location",
         keeps: &["/name", "/primaryServicePoint"],
-        changed: |flight, tenant, ids| mark(flight, tenant, "location", ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, "location", ids),
     },
-    Follower {
+    ChangeListener {
         table: "service_point",
         keeps: &["/name"],
-        changed: |flight, tenant, ids| mark(flight, tenant, "service point", ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, "service point", ids),
     },
     // Not requests but request policies: the same job sees to them.
-    Follower {
+    ChangeListener {
         table: "service_point",
         keeps: &["/pickupLocation"],
-        changed: |flight, tenant, ids| mark(flight, tenant, PICKUP_LOCATION, ids),
+        changed: |pipeline, tenant, ids| mark(pipeline, tenant, PICKUP_LOCATION, ids),
     },
 ];
 
@@ -92,7 +92,7 @@ fn requests_of(kind: &str) -> Option<&'static str> {
 }
 
 /// Remembers the records that somebody waits for.
-fn mark(flight: &mut Flight, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
+fn mark(pipeline: &mut Pipeline, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
     let somebody_waits = match kind {
         "item" => "EXISTS (SELECT 1 FROM request r WHERE r.item_id = one.id AND r.is_open)",
         "instance" => "EXISTS (SELECT 1 FROM request r WHERE r.instance_id = one.id AND r.is_open)",
@@ -103,7 +103,7 @@ fn mark(flight: &mut Flight, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
         // Places are few and change seldom.
         _ => "true",
     };
-    flight.add(
+    pipeline.add(
         format!(
             "INSERT INTO request_snapshot_due (kind, id, marks)
              SELECT $1, one.id, 1 FROM unnest($2::uuid[]) AS one (id) WHERE {somebody_waits} ORDER BY one.id
@@ -117,7 +117,7 @@ fn mark(flight: &mut Flight, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
 /// Remembers requests that a client has stored without what they keep of the records around them: slips and lists
 /// find them by that. Comes after the statement that stores them.
 pub(super) fn mark_bare<'a>(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     stored: impl Iterator<Item = &'a Map<String, Value>> + Clone,
 ) {
@@ -131,7 +131,7 @@ pub(super) fn mark_bare<'a>(
     let of_titles = ids("instanceId", |request| request.contains_key("instance"));
     for (kind, ids) in [("item", of_items), ("instance", of_titles)] {
         if !ids.is_empty() {
-            mark(flight, tenant, kind, ids);
+            mark(pipeline, tenant, kind, ids);
         }
     }
 }
@@ -194,14 +194,14 @@ async fn refresh_page(
          WHERE behind.id > $2 ORDER BY behind.id LIMIT {PAGE}"
     );
     let binds: Vec<Bind> = vec![id.into(), after.into()];
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let queues = format!("SELECT queue_id FROM request WHERE id IN ({page})");
-    queue::hold_those(&mut flight, &queues, binds.clone());
-    let stamp = flight.add("SELECT value FROM stamp WHERE id = 1", vec![]);
-    let landed = tx.fly(flight).await?;
+    queue::hold_those(&mut pipeline, &queues, binds.clone());
+    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let results = tx.send(pipeline).await?;
     // At least as new as the change that is followed.
-    let stamp: i64 = landed.first(stamp).map_or(0, |row| row.get(0));
-    let book = Rulebook::at_least(tenant, stamp).await?;
+    let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
+    let settings = CirculationSettings::at_least(tenant, settings_version).await?;
     let page = format!("SELECT request.*, request.id AS place FROM request WHERE id IN ({page})");
     let found = found_in(&mut tx, &page, binds).await?;
     let Some(last) = found.last().and_then(|found| words::id(&found.document, "id")) else {
@@ -209,14 +209,14 @@ async fn refresh_page(
     };
     let (mut ids, mut patches) = (Vec::new(), Vec::new());
     for found in &found {
-        let around = Around {
+        let around = Related {
             item: found.item.as_ref(),
             title: found.title.as_ref(),
             requester: found.requester.as_ref(),
             proxy: found.proxy.as_ref(),
         };
         let mut fresh = found.document.clone();
-        snapshot::write(&mut fresh, &around, &book);
+        snapshot::write(&mut fresh, &around, &settings);
         let patch: Map<String, Value> =
             fresh.into_iter().filter(|(key, value)| found.document.get(key) != Some(value)).collect();
         if let (Some(id), false) = (words::id(&found.document, "id"), patch.is_empty()) {
@@ -225,14 +225,14 @@ async fn refresh_page(
         }
     }
     let changed = ids.len();
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     if changed > 0 {
-        flight.add(
+        pipeline.add(
             "UPDATE request SET doc = request.doc || fresh.patch::jsonb
              FROM unnest($1::uuid[], $2::text[]) AS fresh (id, patch) WHERE request.id = fresh.id",
             vec![ids.into(), Bind::Jsons(patches)],
         );
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Some(Page { last, changed }))
 }

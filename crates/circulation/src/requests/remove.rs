@@ -9,7 +9,7 @@ use super::read::unknown;
 use super::words::{self, Kind};
 use crate::records::requests::REQUEST;
 use carrel_platform::record_store::{routes, write as records};
-use carrel_platform::{Answer, Flight, Json, Router};
+use carrel_platform::{Answer, Json, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::Value;
 
@@ -18,19 +18,19 @@ pub fn connect(router: &mut Router) {
         let tenant = call.tenant()?;
         let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
         let wanted = Wanted { request: id, ..Wanted::default() };
-        let (tx, held, book) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
-        let mut flight = Flight::new();
-        flight.add("DELETE FROM request WHERE id = $1", vec![id.into()]);
+        let (tx, held, settings) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
+        let mut pipeline = Pipeline::new();
+        pipeline.add("DELETE FROM request WHERE id = $1", vec![id.into()]);
         let stored = Json(Value::Object(held.stored.clone()).to_string());
-        records::announce_delete(&mut flight, &tenant.id, &REQUEST, id, &stored, call.now);
-        crate::desk::queue::renumber(&mut flight, held.queue_id(&book), &left_by(&held.queue, id));
+        records::announce_delete(&mut pipeline, &tenant.id, &REQUEST, id, &stored, call.now);
+        crate::desk::queue::renumber(&mut pipeline, held.queue_id(&settings), &left_by(&held.queue, id));
         let was_page = words::text(&held.stored, "requestType").and_then(Kind::named) == Some(Kind::Page);
         let item = held.item(held.stored_item()).map(|candidate| &candidate.item);
         if let Some(item) = item.filter(|item| was_page && item.status == "Paged") {
             let others = held.queue.iter().any(|other| other.id != id && other.item_id == Some(item.id));
-            change_status(&mut flight, Some(item.id), (!others).then_some("Available"), call.now);
+            change_status(&mut pipeline, Some(item.id), (!others).then_some("Available"), call.now);
         }
-        tx.fly_and_commit(flight).await?;
+        tx.send_and_commit(pipeline).await?;
         Ok::<_, Failure>(Answer::no_content())
     });
     router.on("DELETE", "/circulation/requests", |call| routes::delete_many(&REQUEST, call));

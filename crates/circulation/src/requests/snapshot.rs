@@ -3,13 +3,13 @@
 
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron};
-use crate::rulebook::{Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, ServicePoint};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The records around a request.
 #[derive(Clone, Copy, Default)]
-pub struct Around<'a> {
+pub struct Related<'a> {
     pub item: Option<&'a ItemAtDesk>,
     pub title: Option<&'a Title>,
     pub requester: Option<&'a Patron>,
@@ -17,10 +17,10 @@ pub struct Around<'a> {
 }
 
 /// Writes the snapshots into a request about to be stored.
-pub fn write(request: &mut Map<String, Value>, around: &Around, book: &Rulebook) {
+pub fn write(request: &mut Map<String, Value>, around: &Related, settings: &CirculationSettings) {
     request.remove("deliveryAddress");
     if let Some(item) = around.item {
-        request.insert("item".into(), item_snapshot(item, book));
+        request.insert("item".into(), item_snapshot(item, settings));
     }
     if let Some(title) = around.title {
         let mut kept = Map::new();
@@ -35,7 +35,7 @@ pub fn write(request: &mut Map<String, Value>, around: &Around, book: &Rulebook)
         request.insert("proxy".into(), person(proxy));
     }
     let mut index = around.item.map_or_else(Map::new, search_index);
-    let pickup = pickup_service_point(request, book);
+    let pickup = pickup_service_point(request, settings);
     put(&mut index, "pickupServicePointName", pickup.map(|point| &*point.name));
     request.insert("searchIndex".into(), index.into());
 }
@@ -50,12 +50,12 @@ pub fn search_index(item: &ItemAtDesk) -> Map<String, Value> {
     index
 }
 
-/// The pickup service point of a request, as the rulebook knows it.
+/// The pickup service point of a request, as the settings knows it.
 pub fn pickup_service_point<'a>(
     request: &Map<String, Value>,
-    book: &'a Rulebook,
+    settings: &'a CirculationSettings,
 ) -> Option<&'a ServicePoint> {
-    book.service_points.get(&super::words::id(request, "pickupServicePointId")?)
+    settings.service_points.get(&super::words::id(request, "pickupServicePointId")?)
 }
 
 /// Puts a text that is not blank: FOLIO leaves out the others.
@@ -87,15 +87,15 @@ pub(super) fn identifiers(title: &Title) -> Vec<Value> {
 }
 
 /// Where the item stands, and the service point that fetches it from there.
-pub fn item_snapshot(item: &ItemAtDesk, book: &Rulebook) -> Value {
+pub fn item_snapshot(item: &ItemAtDesk, settings: &CirculationSettings) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "barcode", item.record.barcode.as_deref());
-    let known = |id: Uuid| book.locations.get(&id).map(|location| (id, location));
+    let known = |id: Uuid| settings.locations.get(&id).map(|location| (id, location));
     if let Some((id, location)) = item.record.effective_location_id.and_then(known) {
         shown.insert("itemEffectiveLocationId".into(), id.to_string().into());
         shown.insert("itemEffectiveLocationName".into(), location.name.as_str().into());
         if let Some(primary) = location.primary_service_point
-            && let Some(point) = book.service_points.get(&primary)
+            && let Some(point) = settings.service_points.get(&primary)
         {
             shown.insert("retrievalServicePointId".into(), primary.to_string().into());
             let elsewhere = location.effective_location_primary_service_point_name.as_deref();
@@ -118,21 +118,23 @@ fn person(patron: &Patron) -> Value {
 mod tests {
     use super::*;
     use crate::desk::item::ItemRecord;
-    use crate::rulebook::Location;
+    use crate::settings::Location;
 
     #[test]
     fn an_item_of_another_library_is_fetched_from_where_it_really_stands() {
         let (place, desk) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let mut book = Rulebook::blank();
-        book.service_points.insert(desk, ServicePoint { name: "Stand-in".into(), ..ServicePoint::default() });
+        let mut settings = CirculationSettings::blank();
+        settings
+            .service_points
+            .insert(desk, ServicePoint { name: "Stand-in".into(), ..ServicePoint::default() });
         let location = Location { primary_service_point: Some(desk), ..Location::default() };
         let record = ItemRecord { effective_location_id: Some(place), ..ItemRecord::default() };
         let item = ItemAtDesk { record, ..ItemAtDesk::default() };
         for (elsewhere, shown) in [(None, "Stand-in"), (Some("Their desk".to_owned()), "Their desk")] {
             let location =
                 Location { effective_location_primary_service_point_name: elsewhere, ..location.clone() };
-            book.locations.insert(place, location);
-            assert_eq!(item_snapshot(&item, &book)["retrievalServicePointName"], shown);
+            settings.locations.insert(place, location);
+            assert_eq!(item_snapshot(&item, &settings)["retrievalServicePointName"], shown);
         }
     }
 }

@@ -9,9 +9,9 @@ use super::refresh;
 use super::words;
 use crate::desk::queue;
 use crate::records::requests::REQUEST;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::record_store::{routes, write as records};
-use carrel_platform::{Answer, Bind, Call, Event, Flight, Json, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Event, Json, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -86,25 +86,25 @@ async fn write(
     known: Known,
 ) -> Result<Vec<records::Ready>, Failure> {
     let tenant = call.tenant()?;
-    let book = Rulebook::of(tenant).await?;
-    let titles = book.title_level_requests.enabled();
+    let settings = CirculationSettings::of(tenant).await?;
+    let titles = settings.title_level_requests.enabled();
     let queue_of = |document: &Map<String, Value>| {
         queue::id_of(titles, words::id(document, "instanceId"), words::id(document, "itemId"))
     };
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let queues: Vec<Uuid> = documents.iter().filter_map(queue_of).collect();
-    queue::hold_those(&mut flight, "SELECT unnest($1::uuid[])", vec![queues.into()]);
+    queue::hold_those(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.into()]);
     let ids: Vec<Uuid> = documents.iter().filter_map(|document| words::id(document, "id")).collect();
-    let stored = flight.add(
+    let stored = pipeline.add(
         "SELECT doc, id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE",
         vec![ids.into()],
     );
-    let landed = tx.fly(flight).await?;
+    let results = tx.send(pipeline).await?;
     let mut stored: HashMap<Uuid, Json> =
-        landed.rows(stored).iter().map(|row| (row.get(1), row.get(0))).collect();
+        results.rows(stored).iter().map(|row| (row.get(1), row.get(0))).collect();
 
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let mut written = Vec::with_capacity(documents.len());
     let (mut ids, mut texts, mut of_queues) = (Vec::new(), Vec::new(), Vec::new());
     for mut document in documents {
@@ -127,22 +127,22 @@ async fn write(
             Some(old) => Event::updated(&tenant.id, old, &text),
         };
         let (id, event) = (ready.id.to_string(), event.to_string());
-        outbox::announce(&mut flight, "circulation.request", id, event, call.now);
+        outbox::announce(&mut pipeline, "circulation.request", id, event, call.now);
         ids.push(ready.id);
         of_queues.push(queue_of(&ready.document).map(|queue| queue.to_string()).unwrap_or_default());
         texts.push(text);
         written.push(ready);
     }
-    flight.add(
+    pipeline.add(
         if known == Known::No && !call.caller.lenient { INSERT } else { INSERT_OR_REPLACE },
         vec![ids.into(), Bind::Jsons(texts), of_queues.into()],
     );
     // A test suite compares what it has stored.
     if !call.caller.lenient {
-        refresh::mark_bare(&mut flight, &tenant.id, written.iter().map(|ready| &ready.document));
+        refresh::mark_bare(&mut pipeline, &tenant.id, written.iter().map(|ready| &ready.document));
     }
     let first = written.first().map(|ready| ready.document.clone()).unwrap_or_default();
-    tx.fly_and_commit(flight).await.map_err(|error| change::told(error, &first))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &first))?;
     Ok(written)
 }
 
@@ -159,15 +159,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(request: Value) -> usize {
+    fn reported(request: Value) -> usize {
         half_an_item(request.as_object().expect("an object")).len()
     }
 
     #[test]
     fn an_item_is_named_with_its_holdings_record() {
-        assert_eq!(told(json!({"requestLevel": "Item"})), 2);
-        assert_eq!(told(json!({"requestLevel": "Item", "itemId": "i", "holdingsRecordId": "h"})), 0);
-        assert_eq!(told(json!({"requestLevel": "Title"})), 0);
-        assert_eq!(told(json!({"requestLevel": "Title", "itemId": "i"})), 1);
+        assert_eq!(reported(json!({"requestLevel": "Item"})), 2);
+        assert_eq!(reported(json!({"requestLevel": "Item", "itemId": "i", "holdingsRecordId": "h"})), 0);
+        assert_eq!(reported(json!({"requestLevel": "Title"})), 0);
+        assert_eq!(reported(json!({"requestLevel": "Title", "itemId": "i"})), 1);
     }
 }

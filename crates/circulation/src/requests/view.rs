@@ -1,16 +1,16 @@
 //! A request as clients of circulation see it: the stored record with item, title, people, loan and pickup
 //! service point as they are now.
 
-use super::snapshot::{Around, identifiers, item_snapshot, pickup_service_point, put, put_list};
+use super::snapshot::{Related, identifiers, item_snapshot, pickup_service_point, put, put_list};
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use serde_json::{Map, Value, json};
 
 /// What is shown beside the stored record.
 #[derive(Clone, Copy, Default)]
-pub struct Beside<'a> {
-    pub around: Around<'a>,
+pub struct LoanContext<'a> {
+    pub around: Related<'a>,
     /// Status of the item where it is another one than the record at hand says.
     pub item_status: Option<&'a str>,
     /// Due date of the item's open loan, as stored.
@@ -20,7 +20,7 @@ pub struct Beside<'a> {
 }
 
 /// The extended request.
-pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -> Value {
+pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &CirculationSettings) -> Value {
     let mut request = stored.clone();
     let around = &beside.around;
     request.remove("searchIndex");
@@ -28,7 +28,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
         let status = beside.item_status.unwrap_or(&item.status);
         // What the request keeps of the item's place is shown as it was kept.
         let kept = request.remove("item");
-        request.insert("item".into(), item_summary(item, status, kept.as_ref(), book));
+        request.insert("item".into(), item_summary(item, status, kept.as_ref(), settings));
     }
     if let Some(title) = around.title {
         let mut shown = title_summary(title);
@@ -41,19 +41,19 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
         request.remove("requester");
         request.remove("deliveryAddress");
     } else if let Some(requester) = around.requester {
-        request.insert("requester".into(), person(requester, book));
+        request.insert("requester".into(), person(requester, settings));
         if let Some(address) = delivery_address(&request, requester) {
             request.insert("deliveryAddress".into(), address);
         }
     }
     match around.proxy {
-        Some(proxy) => request.insert("proxy".into(), person(proxy, book)),
+        Some(proxy) => request.insert("proxy".into(), person(proxy, settings)),
         None => request.remove("proxy"),
     };
     if let Some(due) = beside.due_date {
         request.insert("loan".into(), json!({"dueDate": due}));
     }
-    if let Some(point) = pickup_service_point(&request, book) {
+    if let Some(point) = pickup_service_point(&request, settings) {
         let shown = json!({
             "name": point.name, "code": point.code, "discoveryDisplayName": point.discovery_display_name,
             "description": point.description, "shelvingLagTime": point.shelving_lag_time,
@@ -70,12 +70,17 @@ pub fn extended(stored: &Map<String, Value>, beside: &Beside, book: &Rulebook) -
     Value::Object(request)
 }
 
-fn item_summary(item: &ItemAtDesk, status: &str, kept: Option<&Value>, book: &Rulebook) -> Value {
+fn item_summary(
+    item: &ItemAtDesk,
+    status: &str,
+    kept: Option<&Value>,
+    settings: &CirculationSettings,
+) -> Value {
     let record = &item.record;
     let mut shown = Map::new();
     put(&mut shown, "barcode", record.barcode.as_deref());
-    if let Some(location) = record.effective_location_id.and_then(|id| book.locations.get(&id)) {
-        let library = location.library_id.and_then(|id| book.libraries.get(&id));
+    if let Some(location) = record.effective_location_id.and_then(|id| settings.locations.get(&id)) {
+        let library = location.library_id.and_then(|id| settings.libraries.get(&id));
         let mut place = Map::new();
         put(&mut place, "name", Some(&location.name));
         put(&mut place, "libraryName", library.map(|library| &*library.name));
@@ -88,7 +93,7 @@ fn item_summary(item: &ItemAtDesk, status: &str, kept: Option<&Value>, book: &Ru
     put(&mut shown, "displaySummary", record.display_summary.as_deref());
     if let Some(id) = item.loan_type() {
         shown.insert("loanTypeId".into(), id.to_string().into());
-        put(&mut shown, "loanTypeName", book.loan_types.get(&id).map(|named| &*named.name));
+        put(&mut shown, "loanTypeName", settings.loan_types.get(&id).map(|named| &*named.name));
     }
     shown.insert("status".into(), status.into());
     put(&mut shown, "callNumber", item.call_number());
@@ -101,7 +106,7 @@ fn item_summary(item: &ItemAtDesk, status: &str, kept: Option<&Value>, book: &Ru
     let place = match kept {
         Some(kept) => kept,
         None => {
-            now = item_snapshot(item, book);
+            now = item_snapshot(item, settings);
             &now
         }
     };
@@ -140,14 +145,14 @@ fn title_summary(title: &Title) -> Value {
     Value::Object(shown)
 }
 
-fn person(patron: &Patron, book: &Rulebook) -> Value {
+fn person(patron: &Patron, settings: &CirculationSettings) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "lastName", patron.personal.last_name.as_deref());
     put(&mut shown, "firstName", patron.personal.first_name.as_deref());
     put(&mut shown, "middleName", patron.personal.middle_name.as_deref());
     put(&mut shown, "barcode", patron.barcode.as_deref());
     if let Some(id) = patron.patron_group {
-        if let Some(group) = book.patron_groups.get(&id) {
+        if let Some(group) = settings.patron_groups.get(&id) {
             let mut named = Map::new();
             named.insert("id".into(), id.to_string().into());
             put(&mut named, "group", Some(&group.name));

@@ -1,6 +1,6 @@
 //! What the rules choose for a material type, a loan type, a patron group and a location.
 
-use crate::rulebook::{Location, Rulebook};
+use crate::settings::{CirculationSettings, Location};
 use carrel_circulation_rules::{BlankRules, Facts, Match, PolicyKind, Rules};
 use carrel_platform::http::{Query, pretty};
 use carrel_platform::{Answer, Call, Router};
@@ -81,9 +81,9 @@ async fn look_up(
     ask: impl FnOnce(&Rules, &Facts<'_>) -> Option<Value>,
 ) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
-    let book = Rulebook::of(call.tenant()?).await?;
+    let settings = CirculationSettings::of(call.tenant()?).await?;
     // FOLIO quirk: a location that does not exist is no mistake; the rules then know its id alone.
-    let location = Uuid::parse_str(asked.location).ok().and_then(|id| book.locations.get(&id));
+    let location = Uuid::parse_str(asked.location).ok().and_then(|id| settings.locations.get(&id));
     let part = |id: fn(&Location) -> Option<Uuid>| {
         location.and_then(id).map(|id| id.to_string()).unwrap_or_default()
     };
@@ -96,9 +96,9 @@ async fn look_up(
         campus: &part(|location| location.campus_id),
         institution: &part(|location| location.institution_id),
     };
-    Ok(match ask(&book.rules, &facts) {
-        Some(told) => Answer::json_bytes(pretty(&told)),
-        // The library's own affair, so the reason is told.
+    Ok(match ask(&settings.rules, &facts) {
+        Some(reported) => Answer::json_bytes(pretty(&reported)),
+        // The library's own affair, so the reason is reported.
         None => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, BlankRules.to_string()),
     })
 }
@@ -173,12 +173,12 @@ mod tests {
             "00000000-0000-1000-8000-00000000000g",
             "00000000-0000-1000-0000-000000000000",
         ] {
-            let told = fault(&format!("item_type_id={bad}"));
+            let reported = fault(&format!("item_type_id={bad}"));
             assert!(
-                told.contains("invalid uuid format of item_type_id, expecting ^[a-fA-F0-9]{8}-"),
+                reported.contains("invalid uuid format of item_type_id, expecting ^[a-fA-F0-9]{8}-"),
                 "{bad}"
             );
-            assert!(told.ends_with(&format!("but it is {bad}")), "{told}");
+            assert!(reported.ends_with(&format!("but it is {bad}")), "{reported}");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::records::policies::CIRCULATION_RULES;
 use carrel_circulation_rules::{PolicyKind, PolicyUse, Rules, SyntaxError};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::write::{self, Document, Ready};
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router, Tenant, Tx};
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tenant, Tx};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn stored(call: &Call) -> Result<Value, Failure> {
 async fn replace_checked(call: Call) -> Result<Answer, Failure> {
     let document: Document = match serde_json::from_slice(&call.body) {
         Ok(document) => document,
-        // FOLIO quirk: what is no JSON object is told like a mistake in the rules, without a place.
+        // FOLIO quirk: what is no JSON object is reported like a mistake in the rules, without a place.
         Err(error) => return Ok(refused(&json!({"message": format!("Failed to decode:{error}")}))),
     };
     let Some(text) = document.get("rulesAsText").and_then(Value::as_str) else {
@@ -68,7 +68,7 @@ async fn replace(call: &Call, mut document: Document) -> Result<Answer, Failure>
     document.remove("id");
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     match lock(&mut tx).await? {
         Some((id, before)) => {
             let before = before.parse();
@@ -80,16 +80,16 @@ async fn replace(call: &Call, mut document: Document) -> Result<Answer, Failure>
                 &call.caller,
                 call.now,
             )?;
-            write::update(&mut flight, &tenant.id, &CIRCULATION_RULES, &ready, &before, call.now);
+            write::update(&mut pipeline, &tenant.id, &CIRCULATION_RULES, &ready, &before, call.now);
         }
         None => {
             document.insert("id".into(), RULES_ID.to_string().into());
             let ready = write::prepare_new(&CIRCULATION_RULES, document, &call.caller, call.now)?;
-            store_first(&mut flight, &ready);
+            store_first(&mut pipeline, &ready);
         }
     }
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -99,12 +99,12 @@ async fn lock(tx: &mut Tx) -> Result<Option<(Uuid, Json)>, Failure> {
 }
 
 /// Two first writers may meet: both succeed and the later one's text stays.
-fn store_first(flight: &mut Flight, ready: &Ready) {
-    flight.add(
+fn store_first(pipeline: &mut Pipeline, ready: &Ready) {
+    pipeline.add(
         "INSERT INTO circulation_rules (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = EXCLUDED.doc",
         vec![ready.id.into(), Bind::Json(Value::Object(ready.document.clone()).to_string())],
     );
-    carrel_platform::tenant::move_stamp(flight);
+    carrel_platform::tenant::move_settings_version(pipeline);
 }
 
 /// The policies that rules may name.
@@ -119,12 +119,12 @@ impl KnownPolicies {
 async fn known_policies(tenant: &Tenant) -> Result<KnownPolicies, Failure> {
     // The primary, so that a policy made a moment ago is known.
     let connection = tenant.writer().await?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for table in POLICY_TABLES {
-        flight.add(format!("SELECT id::text FROM {table}"), vec![]);
+        pipeline.add(format!("SELECT id::text FROM {table}"), vec![]);
     }
-    let landed = connection.fly(flight).await?;
+    let results = connection.send(pipeline).await?;
     Ok(KnownPolicies(
-        PolicyKind::ALL.map(|kind| landed.rows(kind as usize).iter().map(|row| row.get(0)).collect()),
+        PolicyKind::ALL.map(|kind| results.rows(kind as usize).iter().map(|row| row.get(0)).collect()),
     ))
 }

@@ -1,10 +1,10 @@
 //! Whether there is such a loan, and until when the item waits at the desk.
 
-use super::Order;
+use super::UseAtLocationRequest;
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, RecordChange};
 use crate::due_date::use_at_location_expiration;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -20,35 +20,35 @@ pub struct Changed {
 /// The refusal, or the changed loan.
 pub fn decide(
     facts: Facts,
-    order: &Order,
-    book: &Rulebook,
+    command: &UseAtLocationRequest,
+    settings: &CirculationSettings,
     by: Option<Uuid>,
     now: Timestamp,
 ) -> Result<Changed, Failure> {
     let refuse = |text: String| Failure::Invalid(text);
-    if !book.features.for_use_at_location {
+    if !settings.features.for_use_at_location {
         return Err(refuse("For-use-at-location is not enabled for this tenant.".into()));
     }
     let (loan, item) = match (facts.loan, facts.item) {
-        (Some(loan), Some(item)) if is_borrower(order, facts.borrower_barcode.as_deref()) => (loan, item),
-        _ => return Err(refuse(no_open_loan(order))),
+        (Some(loan), Some(item)) if is_borrower(command, facts.borrower_barcode.as_deref()) => (loan, item),
+        _ => return Err(refuse(no_open_loan(command))),
     };
     let Some(used) = loan.get("forUseAtLocation").and_then(Value::as_object) else {
-        let dot = if matches!(order, Order::Hold { .. }) { "." } else { "" };
+        let dot = if matches!(command, UseAtLocationRequest::Hold { .. }) { "." } else { "" };
         return Err(refuse(format!(
             "The loan is open but is not for use at location{dot}, item barcode ({})",
-            order.item_barcode()
+            command.item_barcode()
         )));
     };
-    let (status, action) = match order {
-        Order::Hold { .. } => ("Held", "heldForUseAtLocation"),
-        Order::PickUp { .. } => ("In use", "pickedUpForUseAtLocation"),
+    let (status, action) = match command {
+        UseAtLocationRequest::Hold { .. } => ("Held", "heldForUseAtLocation"),
+        UseAtLocationRequest::PickUp { .. } => ("In use", "pickedUpForUseAtLocation"),
     };
     let mut used = used.clone();
     used.insert("status".into(), status.into());
     used.insert("statusDate".into(), time::format(now).into());
-    if let Order::Hold { .. } = order
-        && let Some(expires) = expiration(&loan, book, now)?
+    if let UseAtLocationRequest::Hold { .. } = command
+        && let Some(expires) = expiration(&loan, settings, now)?
     {
         used.insert("holdShelfExpirationDate".into(), time::format(expires).into());
     }
@@ -60,17 +60,19 @@ pub fn decide(
     Ok(Changed { loan: change, item })
 }
 
-fn is_borrower(order: &Order, borrower: Option<&str>) -> bool {
-    match order {
-        Order::Hold { .. } => true,
-        Order::PickUp { user_barcode, .. } => borrower == Some(user_barcode),
+fn is_borrower(command: &UseAtLocationRequest, borrower: Option<&str>) -> bool {
+    match command {
+        UseAtLocationRequest::Hold { .. } => true,
+        UseAtLocationRequest::PickUp { user_barcode, .. } => borrower == Some(user_barcode),
     }
 }
 
-fn no_open_loan(order: &Order) -> String {
-    match order {
-        Order::Hold { item_barcode } => format!("No open loan found for the item barcode. ({item_barcode})"),
-        Order::PickUp { item_barcode, user_barcode } => {
+fn no_open_loan(command: &UseAtLocationRequest) -> String {
+    match command {
+        UseAtLocationRequest::Hold { item_barcode } => {
+            format!("No open loan found for the item barcode. ({item_barcode})")
+        }
+        UseAtLocationRequest::PickUp { item_barcode, user_barcode } => {
             format!("No open loan found for item barcode and user  ({item_barcode} and {user_barcode}).")
         }
     }
@@ -83,10 +85,10 @@ fn id_at(loan: &Map<String, Value>, key: &str) -> Option<Uuid> {
 /// By the loan policy's own period and the calendar of the desk that lent the item; without a period for ever.
 fn expiration(
     loan: &Map<String, Value>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Failure> {
-    let policy = id_at(loan, "loanPolicyId").and_then(|id| book.loan_policies.get(&id));
+    let policy = id_at(loan, "loanPolicyId").and_then(|id| settings.loan_policies.get(&id));
     let loans = policy.and_then(|policy| policy.loans_policy.as_ref());
     let loans = loans.filter(|loans| loans.for_use_at_location == Some(true));
     let Some(period) = loans.and_then(|loans| loans.hold_shelf_expiry_period_for_use_at_location.as_ref())
@@ -94,12 +96,12 @@ fn expiration(
         return Ok(None);
     };
     let desk = id_at(loan, "checkoutServicePointId").unwrap_or_default();
-    let closed = book
+    let closed = settings
         .service_points
         .get(&desk)
         .and_then(|point| point.hold_shelf_closed_library_date_management.as_deref());
-    let calendar = book.calendar(desk);
-    Ok(Some(use_at_location_expiration(now, period, closed, &book.zone, &calendar)?))
+    let calendar = settings.calendar(desk);
+    Ok(Some(use_at_location_expiration(now, period, closed, &settings.zone, &calendar)?))
 }
 
 #[cfg(test)]
@@ -110,16 +112,18 @@ mod tests {
 
     const POLICY: Uuid = Uuid::from_u128(1);
 
-    fn reading_room() -> Rulebook {
-        let mut book = Rulebook::blank();
-        book.features.for_use_at_location = true;
+    fn reading_room() -> CirculationSettings {
+        let mut settings = CirculationSettings::blank();
+        settings.features.for_use_at_location = true;
         let loans = LoansPolicy {
             for_use_at_location: Some(true),
             hold_shelf_expiry_period_for_use_at_location: Some(Period::of(2, Interval::Days)),
             ..LoansPolicy::default()
         };
-        book.loan_policies.insert(POLICY, LoanPolicy { loans_policy: Some(loans), ..LoanPolicy::default() });
-        book
+        settings
+            .loan_policies
+            .insert(POLICY, LoanPolicy { loans_policy: Some(loans), ..LoanPolicy::default() });
+        settings
     }
 
     fn facts() -> Facts {
@@ -131,30 +135,37 @@ mod tests {
         }
     }
 
-    fn hold() -> Order {
-        Order::Hold { item_barcode: "0360".into() }
+    fn hold() -> UseAtLocationRequest {
+        UseAtLocationRequest::Hold { item_barcode: "0360".into() }
     }
 
-    fn pick_up(user: &str) -> Order {
-        Order::PickUp { item_barcode: "0360".into(), user_barcode: user.into() }
+    fn pick_up(user: &str) -> UseAtLocationRequest {
+        UseAtLocationRequest::PickUp { item_barcode: "0360".into(), user_barcode: user.into() }
     }
 
-    fn decided(facts: Facts, order: &Order, book: &Rulebook) -> Result<Value, String> {
+    fn decided(
+        facts: Facts,
+        command: &UseAtLocationRequest,
+        settings: &CirculationSettings,
+    ) -> Result<Value, String> {
         let now = time::parse("2024-05-10T10:00:00Z").expect("a time");
-        decide(facts, order, book, None, now)
+        decide(facts, command, settings, None, now)
             .map(|changed| Value::Object(changed.loan.document().clone()))
             .map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn refusals_say_what_is_missing() {
-        let off = Rulebook::blank();
-        let book = reading_room();
+        let off = CirculationSettings::blank();
+        let settings = reading_room();
         let table = [
             (decided(facts(), &hold(), &off), "For-use-at-location is not enabled for this tenant."),
-            (decided(Facts::default(), &hold(), &book), "No open loan found for the item barcode. (0360)"),
             (
-                decided(facts(), &pick_up("13"), &book),
+                decided(Facts::default(), &hold(), &settings),
+                "No open loan found for the item barcode. (0360)",
+            ),
+            (
+                decided(facts(), &pick_up("13"), &settings),
                 "No open loan found for item barcode and user  (0360 and 13).",
             ),
         ];

@@ -1,10 +1,10 @@
 //! The item and its open loan, with the item locked as by every scan.
 
-use super::Order;
+use super::UseAtLocationRequest;
 use crate::desk::{ItemAtDesk, item};
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
@@ -19,23 +19,26 @@ pub struct Facts {
 }
 
 /// Locks the item and reads all facts.
-pub async fn gather(tenant: &Arc<Tenant>, order: &Order) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+pub async fn gather(
+    tenant: &Arc<Tenant>,
+    command: &UseAtLocationRequest,
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    let barcode = order.item_barcode();
-    flight.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
-    let facts = flight.add(SELECT.as_str(), vec![barcode.into()]);
-    let landed = tx.fly(flight).await?;
-    let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-    let stamp: i64 = row.get(0);
-    tenant.saw_stamp(stamp);
-    let book = Rulebook::at_least(tenant, stamp).await?;
+    let mut pipeline = Pipeline::new();
+    let barcode = command.item_barcode();
+    pipeline.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
+    let facts = pipeline.add(SELECT.as_str(), vec![barcode.into()]);
+    let results = tx.send(pipeline).await?;
+    let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+    let settings_version: i64 = row.get(0);
+    tenant.saw_settings_version(settings_version);
+    let settings = CirculationSettings::at_least(tenant, settings_version).await?;
     let loan = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
         Some(Value::Object(loan)) => Some(loan),
         _ => None,
     };
     let facts = Facts { loan, borrower_barcode: row.get(2), item: ItemAtDesk::read(row, 3)? };
-    Ok((tx, facts, book))
+    Ok((tx, facts, settings))
 }
 
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));

@@ -1,4 +1,4 @@
-//! Use at the location: an item lent for the reading room is held at the desk when the reader leaves, and picked
+//! Use at the location: an item lent for the reading use case is held at the desk when the reader leaves, and picked
 //! up again when he comes back; the loan goes on meanwhile.
 //!
 //! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and
@@ -12,7 +12,7 @@ mod route;
 
 pub use route::connect;
 
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
 use decide::Changed;
@@ -22,15 +22,16 @@ use uuid::Uuid;
 
 /// What the desk does with the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum UseAtLocationRequest {
     Hold { item_barcode: String },
     PickUp { item_barcode: String, user_barcode: String },
 }
 
-impl Order {
+impl UseAtLocationRequest {
     fn item_barcode(&self) -> &str {
         match self {
-            Order::Hold { item_barcode } | Order::PickUp { item_barcode, .. } => item_barcode,
+            UseAtLocationRequest::Hold { item_barcode }
+            | UseAtLocationRequest::PickUp { item_barcode, .. } => item_barcode,
         }
     }
 }
@@ -38,12 +39,12 @@ impl Order {
 /// Holds the item, or hands it out again, durably.
 pub async fn carry_out(
     tenant: &Arc<Tenant>,
-    order: &Order,
+    command: &UseAtLocationRequest,
     by: Option<Uuid>,
     now: Timestamp,
-) -> Result<(Changed, Arc<Rulebook>), Failure> {
-    let (tx, facts, book) = facts::gather(tenant, order).await?;
-    let changed = decide::decide(facts, order, &book, by, now)?;
+) -> Result<(Changed, Arc<CirculationSettings>), Failure> {
+    let (tx, facts, settings) = facts::gather(tenant, command).await?;
+    let changed = decide::decide(facts, command, &settings, by, now)?;
     apply::apply(tx, tenant, &changed, now).await?;
-    Ok((changed, book))
+    Ok((changed, settings))
 }

@@ -1,6 +1,6 @@
 //! Paths and shapes of use at the location.
 
-use super::{Order, carry_out};
+use super::{UseAtLocationRequest, carry_out};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/hold-by-barcode-for-use-at-location", |call| async move {
         let item_barcode = said(&call, "itemBarcode", "put item on hold shelf must have an item barcode")?;
-        let order = Order::Hold { item_barcode };
-        let (changed, book) = carry_out(call.tenant()?, &order, call.caller.user_id, call.now).await?;
+        let command = UseAtLocationRequest::Hold { item_barcode };
+        let (changed, settings) = carry_out(call.tenant()?, &command, call.caller.user_id, call.now).await?;
         let mut loan = Value::Object(changed.loan.document().clone());
-        loan["item"] = changed.item.summary(&book, &changed.item.status);
+        loan["item"] = changed.item.summary(&settings, &changed.item.status);
         Ok::<_, Failure>(Answer::json_bytes(pretty(&json!({"loan": loan}))))
     });
     router.on("POST", "/circulation/pickup-by-barcode-for-use-at-location", |call| async move {
-        let order = Order::PickUp {
+        let command = UseAtLocationRequest::PickUp {
             item_barcode: said(&call, "itemBarcode", "pick up from hold shelf must have an item barcode")?,
             user_barcode: said(&call, "userBarcode", "pick up from hold shelf must have a user barcode")?,
         };
-        let (changed, _) = carry_out(call.tenant()?, &order, call.caller.user_id, call.now).await?;
+        let (changed, _) = carry_out(call.tenant()?, &command, call.caller.user_id, call.now).await?;
         let loan = Value::Object(changed.loan.document().clone());
         Ok::<_, Failure>(
             Answer::json_bytes(pretty(&loan)).location(format!("/circulation/loans/{}", changed.loan.id)),

@@ -54,11 +54,11 @@ impl Builder<'_> {
         manner: &Manner,
     ) -> Result<Condition, BadQuery> {
         let kind = target.expression.kind;
-        let together: Vec<Term>;
+        let batcher: Vec<Term>;
         let borrowed: Vec<&Term>;
         let terms = if target.ignores_hyphens {
-            together = terms.iter().map(|term| term.without_hyphens()).collect();
-            borrowed = together.iter().collect();
+            batcher = terms.iter().map(|term| term.without_hyphens()).collect();
+            borrowed = batcher.iter().collect();
             &borrowed
         } else {
             terms

@@ -7,16 +7,16 @@ mod decide;
 
 use crate::fields::{filled, id};
 use crate::records::holdings::BOUND_WITH_PART;
-use crate::saving::{self, Happening};
+use crate::store::{self, Happening};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("PUT", "/inventory-storage/bound-withs", bind);
 }
@@ -25,21 +25,22 @@ async fn bind(call: Call) -> Result<Answer, Failure> {
     let (item, wanted) = read_order(&call)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    let main =
-        flight.add("SELECT holdings_record_id FROM item WHERE id = $1 FOR NO KEY UPDATE", vec![item.into()]);
-    let known = flight.add("SELECT id FROM holdings_record WHERE id = ANY($1)", vec![wanted.clone().into()]);
-    let parts = flight
+    let mut pipeline = Pipeline::new();
+    let main = pipeline
+        .add("SELECT holdings_record_id FROM item WHERE id = $1 FOR NO KEY UPDATE", vec![item.into()]);
+    let known =
+        pipeline.add("SELECT id FROM holdings_record WHERE id = ANY($1)", vec![wanted.clone().into()]);
+    let parts = pipeline
         .add("SELECT id, holdings_record_id, doc FROM bound_with_part WHERE item_id = $1", vec![item.into()]);
-    let landed = tx.fly(flight).await?;
-    let known: Vec<Uuid> = landed.rows(known).iter().map(|row| row.get(0)).collect();
-    let main: Option<Option<Uuid>> = landed.first(main).map(|row| row.get(0));
+    let results = tx.send(pipeline).await?;
+    let known: Vec<Uuid> = results.rows(known).iter().map(|row| row.get(0)).collect();
+    let main: Option<Option<Uuid>> = results.first(main).map(|row| row.get(0));
     refuse_if_something_is_missing(item, main.is_some(), &wanted, &known)?;
     let present: BTreeMap<Uuid, (Uuid, Json)> =
-        landed.rows(parts).iter().map(|row| (row.get(1), (row.get(0), row.get(2)))).collect();
+        results.rows(parts).iter().map(|row| (row.get(1), (row.get(0), row.get(2)))).collect();
 
     let decision = decide::decide(main.flatten(), &wanted, &present.keys().copied().collect::<Vec<_>>());
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let (mut rows, mut happenings, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for holdings in decision.bind {
         let Value::Object(part) = json!({"itemId": item, "holdingsRecordId": holdings}) else { continue };
@@ -53,12 +54,12 @@ async fn bind(call: Call) -> Result<Answer, Failure> {
         happenings.push(Happening { id: *part, old: Some(document.0.clone()), new: None });
         gone.push(*part);
     }
-    saving::insert(&mut flight, BOUND_WITH_PART.table, rows);
-    flight.add("DELETE FROM bound_with_part WHERE id = ANY($1)", vec![gone.into()]);
-    saving::announce(&mut flight, "inventory.bound-with", &tenant.id, happenings, call.now);
-    tx.fly_and_commit(flight)
+    store::insert(&mut pipeline, BOUND_WITH_PART.table, rows);
+    pipeline.add("DELETE FROM bound_with_part WHERE id = ANY($1)", vec![gone.into()]);
+    store::announce(&mut pipeline, "inventory.bound-with", &tenant.id, happenings, call.now);
+    tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| saving::told(&BOUND_WITH_PART, error, std::iter::empty()))?;
+        .map_err(|error| store::reported(&BOUND_WITH_PART, error, std::iter::empty()))?;
     Ok(Answer::no_content())
 }
 

@@ -10,16 +10,16 @@ use crate::fields::{filled, id};
 use crate::items::facts::object;
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::instances::INSTANCE;
-use crate::saving::{self, Happening};
+use crate::store::{self, Happening};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::{Failure, RecordType};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     for (path, record) in [
         ("/instance-storage/instances", &INSTANCE),
@@ -41,14 +41,14 @@ pub struct Gone {
 }
 
 /// Adds the statement that notes deletions of records of a table.
-pub fn note(flight: &mut Flight, table: &'static str, gone: Vec<Gone>, now: Timestamp) {
+pub fn note(pipeline: &mut Pipeline, table: &'static str, gone: Vec<Gone>, now: Timestamp) {
     if gone.is_empty() {
         return;
     }
     let ids: Vec<Uuid> = gone.iter().map(|one| one.id).collect();
     let instances: Vec<Uuid> = gone.iter().map(|one| one.instance).collect();
     let sources: Vec<String> = gone.into_iter().map(|one| one.source.unwrap_or_default()).collect();
-    flight.add(
+    pipeline.add(
         "INSERT INTO deletion (kind, id, instance_id, source, deleted)
          SELECT $1, one.id, one.instance_id, nullif(one.source, ''), $5
          FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS one (id, instance_id, source)
@@ -69,7 +69,7 @@ async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, Failu
 
 async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let query = batch::what_to_delete(&call)?;
-    let condition = read::condition(query.as_ref(), record, &call.library.records)?;
+    let condition = read::condition(query.as_ref(), record, &call.node.records)?;
     remove(&call, record, &condition.conditions, read::binds(&condition.arguments), Uuid::nil()).await?;
     Ok(Answer::no_content())
 }
@@ -83,7 +83,7 @@ async fn remove(
     which: Uuid,
 ) -> Result<usize, Failure> {
     let tenant = call.tenant()?;
-    let all = &call.library.records;
+    let all = &call.node.records;
     let mut tx = tenant.begin().await?;
     let table = record.table;
     let sql = format!(
@@ -98,12 +98,12 @@ async fn remove(
         happenings.push(Happening { id: record_id, old: Some(stored.0.clone()), new: None });
         gone.extend(gone_of(record, record_id, &object(stored)));
     }
-    let mut flight = Flight::new();
-    note(&mut flight, table, gone, call.now);
+    let mut pipeline = Pipeline::new();
+    note(&mut pipeline, table, gone, call.now);
     if let Some(topic) = record.events {
-        saving::announce(&mut flight, topic, &tenant.id, happenings, call.now);
+        store::announce(&mut pipeline, topic, &tenant.id, happenings, call.now);
     }
-    tx.fly_and_commit(flight).await.map_err(|error| write::still_used(record, which, all, error))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| write::still_used(record, which, all, error))?;
     Ok(rows.len())
 }
 

@@ -38,7 +38,7 @@ impl Harvest {
         Ok(Harvest { only_titles: harvest.only_titles || is_first, ..harvest })
     }
 
-    /// Changes of holdings records and items count, and titles of every source are told.
+    /// Changes of holdings records and items count, and titles of every source are reported.
     pub fn of_everything(mut self) -> Harvest {
         let is_first = self.since.is_none() && self.until.is_none();
         self.only_titles = is_first;

@@ -1,5 +1,5 @@
 //! What a library holds of titles: holdings records and items, told by names instead of ids. Items that are bound
-//! with a title's holdings records are told with them.
+//! with a title's holdings records are reported with them.
 //!
 //! Values: `$1` the ids, `$2` without what is suppressed from discovery.
 
@@ -160,12 +160,12 @@ fn items() -> String {
     )
 }
 
-/// Properties that are told as they stand, as text.
+/// Properties that are reported as they stand, as text.
 fn texts(table: &str, names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}', {table}.doc->>'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Properties that are told as they stand.
+/// Properties that are reported as they stand.
 fn documents(table: &str, names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}', {table}.doc->'{name}'")).collect::<Vec<_>>().join(", ")
 }

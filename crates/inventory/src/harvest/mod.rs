@@ -18,7 +18,7 @@ use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Bind, Call, Router};
 use carrel_records::Failure;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory-hierarchy/updated-instance-ids", |call: Call| async move {
         let harvest = Harvest::read(&call.query)?;

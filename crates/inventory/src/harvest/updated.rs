@@ -25,7 +25,7 @@ pub struct Parts {
     pub gone: &'static str,
 }
 
-/// Ids, with what is told beside them.
+/// Ids, with what is reported beside them.
 pub fn ids() -> Parts {
     Parts {
         present: format!(
@@ -68,7 +68,7 @@ impl Parts {
             suppressed("instance"),
         );
         if with_deleted {
-            // What came again under its id is told as what it is now.
+            // What came again under its id is reported as what it is now.
             sql.push_str(&format!(
                 "
                  UNION ALL SELECT {} FROM deletion

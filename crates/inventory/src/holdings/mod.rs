@@ -14,12 +14,12 @@ use crate::items::facts::{self, Facts};
 use crate::items::{apply, complete};
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
-use crate::saving::{self, Change, How};
+use crate::store::{self, Change, How};
 use crate::{effective_location, hrid};
 use carrel_platform::Tx;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Call, Flight};
+use carrel_platform::{Call, Pipeline};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -40,30 +40,27 @@ const ITEMS_HEAR_OF: [&str; 7] = [
 /// Stores holdings records and what follows for their items, all or none; gives the records as they are shown.
 pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    let mut records = saving::receive(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
+    let mut records = store::receive(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
     if how != How::Replace && !tenant.lenient {
         hrid::give(&connection, hrid::Kind::Holdings, &mut records).await?;
     }
     let mut tx = connection.begin();
     let ids = records.iter().map(|record| record.id).collect();
-    let mut stored = if how == How::Create {
-        HashMap::new()
-    } else {
-        saving::lock(&mut tx, &HOLDINGS_RECORD, ids).await?
-    };
-    let mut changes = saving::settle(&HOLDINGS_RECORD, records, &mut stored, how, &call.caller, call.now)?;
+    let mut stored =
+        if how == How::Create { HashMap::new() } else { store::lock(&mut tx, &HOLDINGS_RECORD, ids).await? };
+    let mut changes = store::settle(&HOLDINGS_RECORD, records, &mut stored, how, &call.caller, call.now)?;
     for change in &mut changes {
         let location = effective_location::of_holdings(&change.new).map(str::to_owned);
         set(&mut change.new, "effectiveLocationId", location);
     }
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let topic = "inventory.holdings-record";
-    saving::store(&mut flight, &HOLDINGS_RECORD, &tenant.id, &changes, topic, call.now);
-    update_items(&mut tx, &mut flight, &tenant.id, &changes, &call.caller, call.now).await?;
-    tx.fly_and_commit(flight).await.map_err(|error| {
-        let failure = saving::told(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
-        if how == How::Replace { saving::in_plain_text(failure) } else { failure }
+    store::store(&mut pipeline, &HOLDINGS_RECORD, &tenant.id, &changes, topic, call.now);
+    update_items(&mut tx, &mut pipeline, &tenant.id, &changes, &call.caller, call.now).await?;
+    tx.send_and_commit(pipeline).await.map_err(|error| {
+        let failure = store::reported(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
+        if how == How::Replace { store::in_plain_text(failure) } else { failure }
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
 }
@@ -71,7 +68,7 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
 /// Adds what follows for the items of holdings records that were changed in what items take over.
 async fn update_items(
     tx: &mut Tx,
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     holdings: &[Change],
     caller: &Caller,
@@ -82,12 +79,12 @@ async fn update_items(
     if changed.is_empty() {
         return Ok(());
     }
-    let mut reading = Flight::new();
+    let mut reading = Pipeline::new();
     let ids: Vec<Uuid> = changed.keys().copied().collect();
     let step = facts::read_items(&mut reading, "item.holdings_record_id = ANY($1)", vec![ids.into()]);
-    let landed = tx.fly(reading).await?;
+    let results = tx.send(reading).await?;
     let mut facts = Facts::default();
-    facts.keep(landed.rows(step));
+    facts.keep(results.rows(step));
     let holdings_of = |item: &Document| {
         crate::fields::id(item, "holdingsRecordId").and_then(|id| changed.get(&id)).map(|change| &change.new)
     };
@@ -97,7 +94,7 @@ async fn update_items(
         let Some(holdings) = holdings_of(&item) else { continue };
         let before = item.clone();
         complete::compute(&mut item, Some(holdings));
-        let moved = facts.versions.get(&id).and_then(|standing| standing.instance)
+        let moved = facts.versions.get(&id).and_then(|account_status| account_status.instance)
             != crate::fields::id(holdings, "instanceId");
         if item == before && !moved {
             continue;
@@ -106,7 +103,7 @@ async fn update_items(
         changes.push(Change { id, new: ready.document, old: Some(old) });
     }
     let instance_of = |item: &Document| holdings_of(item).and_then(|h| crate::fields::id(h, "instanceId"));
-    apply::store(flight, tenant, &changes, &facts.versions, instance_of, now);
+    apply::store(pipeline, tenant, &changes, &facts.versions, instance_of, now);
     Ok(())
 }
 

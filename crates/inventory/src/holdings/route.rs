@@ -3,11 +3,11 @@
 use super::save;
 use crate::batch;
 use crate::records::holdings::HOLDINGS_RECORD;
-use crate::saving::How;
+use crate::store::How;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/holdings-storage/holdings", create);
     router.on("PUT", "/holdings-storage/holdings/{id}", replace);

@@ -7,14 +7,14 @@ mod route;
 
 pub use route::routes;
 
-use crate::saving::Incoming;
+use crate::store::Incoming;
 use carrel_platform::database::Json;
-use carrel_platform::{Connection, Flight};
+use carrel_platform::{Connection, Pipeline};
 use carrel_records::Failure;
 use serde_json::Value;
 
 /// The largest number that FOLIO gives.
-const LARGEST: i64 = 99_999_999_999;
+const MAX_BATCH: i64 = 99_999_999_999;
 
 /// What is numbered, by its name in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,19 +51,19 @@ pub async fn give(connection: &Connection, kind: Kind, records: &mut [Incoming])
         return Ok(());
     }
     let count = without.len() as i64;
-    let mut flight = Flight::new();
-    let taken = flight.add(
+    let mut pipeline = Pipeline::new();
+    let taken = pipeline.add(
         "INSERT INTO hrid_counter (kind, last_number) VALUES ($1, $2)
          ON CONFLICT (kind) DO UPDATE SET last_number = hrid_counter.last_number + $2 RETURNING last_number",
         vec![kind.name().into(), count.into()],
     );
-    let settings = flight.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
-    let landed = connection.fly(flight).await?;
-    let last: i64 = landed.first(taken).map_or(0, |row| row.get(0));
-    if last > LARGEST {
+    let settings = pipeline.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
+    let results = connection.send(pipeline).await?;
+    let last: i64 = results.first(taken).map_or(0, |row| row.get(0));
+    if last > MAX_BATCH {
         return Err(Failure::internal(format!("the HRIDs of {} are used up", kind.name())));
     }
-    let settings = landed.document(settings).as_ref().map_or(Value::Null, Json::parse);
+    let settings = results.document(settings).as_ref().map_or(Value::Null, Json::parse);
     for (number, record) in (last - count + 1..).zip(without) {
         record.give_hrid(written(&settings, kind, number));
     }

@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::records::settings::HRID_SETTINGS;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const PATH: &str = "/hrid-settings-storage/hrid-settings";
 /// FOLIO's id of the one settings record.
 const ID: &str = "a501f2a8-5b31-48b2-874d-2191e48db8cd";
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", PATH, show);
     router.on("PUT", PATH, replace);
@@ -19,13 +19,13 @@ pub fn routes(router: &mut Router) {
 
 async fn show(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
-    let mut flight = Flight::new();
-    let settings = flight.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
-    let counters = flight.add("SELECT kind, last_number FROM hrid_counter", vec![]);
-    let landed = connection.fly(flight).await?;
-    let mut settings = landed.document(settings).map_or_else(usual, |stored| stored.parse());
+    let mut pipeline = Pipeline::new();
+    let settings = pipeline.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
+    let counters = pipeline.add("SELECT kind, last_number FROM hrid_counter", vec![]);
+    let results = connection.send(pipeline).await?;
+    let mut settings = results.document(settings).map_or_else(usual, |stored| stored.parse());
     for kind in Kind::ALL {
-        let last: i64 = landed
+        let last: i64 = results
             .rows(counters)
             .iter()
             .find(|row| row.get::<_, &str>(0) == kind.name())
@@ -40,7 +40,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
     write::check(&HRID_SETTINGS, &mut document, &call.caller)?;
     document.insert("id".into(), ID.into());
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     for kind in Kind::ALL {
         let Some(Value::Object(of_kind)) = document.get_mut(kind.name()) else { continue };
         of_kind.remove("currentNumber");
@@ -50,18 +50,18 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
                 .with(format!("{}.startNumber", kind.name()), start.to_string())
                 .into());
         }
-        flight.add(
+        pipeline.add(
             "INSERT INTO hrid_counter (kind, last_number) VALUES ($1, $2)
              ON CONFLICT (kind) DO UPDATE SET last_number = $2",
             vec![kind.name().into(), (start - 1).into()],
         );
     }
-    flight.add(
+    pipeline.add(
         "INSERT INTO hrid_settings (id, doc) VALUES ($1::text::uuid, $2)
          ON CONFLICT (id) DO UPDATE SET doc = $2",
         vec![ID.into(), Bind::from(&Value::Object(document))],
     );
-    tenant.begin().await?.fly_and_commit(flight).await?;
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 

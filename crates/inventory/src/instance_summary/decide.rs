@@ -17,7 +17,7 @@ pub struct Facts {
     pub items: Vec<Item>,
 }
 
-/// A record of reference data; by name, as it is told.
+/// A record of reference data; by name, as it is reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Named {
     pub name: String,
@@ -78,15 +78,15 @@ pub fn summary(facts: &Facts) -> Value {
             },
         },
         "aggregates": {
-            "allRecords": together(facts, false),
-            "notSuppressedFromDiscoveryRecords": together(facts, true),
+            "allRecords": batcher(facts, false),
+            "notSuppressedFromDiscoveryRecords": batcher(facts, true),
         },
         "referenceValues": reference_values,
     })
 }
 
 /// What all items, or those that readers may see, tell together.
-fn together(facts: &Facts, only_seen: bool) -> Value {
+fn batcher(facts: &Facts, only_seen: bool) -> Value {
     let items: Vec<&Item> = facts.items.iter().filter(|item| !(only_seen && item.is_hidden())).collect();
     let records = facts.holdings.iter().filter(|record| !(only_seen && record.is_suppressed));
     let of_title = facts.instance.get("electronicAccess").and_then(Value::as_array).into_iter().flatten();
@@ -131,27 +131,29 @@ mod tests {
     fn an_item_is_hidden_by_itself_or_by_its_holdings_record() {
         let items = vec![item("a", true, true), item("b", false, true), item("c", false, false)];
         let holdings = vec![Holdings { is_suppressed: true, ..Holdings::default() }, Holdings::default()];
-        let told = summary(&Facts { items, holdings, ..Facts::default() });
+        let reported = summary(&Facts { items, holdings, ..Facts::default() });
         assert_eq!(
-            told["recordCounts"]["items"],
+            reported["recordCounts"]["items"],
             json!({"total": 3, "suppressedFromDiscovery": 1, "suppressedByHoldings": 2,
                 "suppressedFromDiscoveryOrByHoldings": 2, "notSuppressedFromDiscovery": 1})
         );
         assert_eq!(
-            told["recordCounts"]["holdings"],
+            reported["recordCounts"]["holdings"],
             json!({"total": 2, "suppressedFromDiscovery": 1, "notSuppressedFromDiscovery": 1})
         );
     }
 
     #[test]
-    fn the_first_on_the_shelf_and_each_address_once_are_told_of_all_and_of_what_is_seen() {
-        let told = summary(&Facts {
+    fn the_first_on_the_shelf_and_each_address_once_are_reported_of_all_and_of_what_is_seen() {
+        let reported = summary(&Facts {
             instance: json!({"electronicAccess": [{"uri": "http://same", "linkText": "first"}]}),
             items: vec![item("b", false, false), item("a", true, false)],
             ..Facts::default()
         });
-        let (all, seen) =
-            (&told["aggregates"]["allRecords"], &told["aggregates"]["notSuppressedFromDiscoveryRecords"]);
+        let (all, seen) = (
+            &reported["aggregates"]["allRecords"],
+            &reported["aggregates"]["notSuppressedFromDiscoveryRecords"],
+        );
         assert_eq!(all["itemDerivedFields"]["effectiveShelvingOrder"], "a");
         assert_eq!(seen["itemDerivedFields"]["effectiveShelvingOrder"], "b");
         assert_eq!(
@@ -164,10 +166,10 @@ mod tests {
 
     #[test]
     fn a_title_without_items_has_no_shelving_order_and_no_mode_of_issuance_is_left_out() {
-        let told = summary(&Facts::default());
-        let all = &told["aggregates"]["allRecords"];
+        let reported = summary(&Facts::default());
+        let all = &reported["aggregates"]["allRecords"];
         assert_eq!(all["itemDerivedFields"], json!({"effectiveShelvingOrder": null}));
-        assert!(told["referenceValues"].get("modeOfIssuance").is_none());
-        assert_eq!(told["isBoundWith"], false);
+        assert!(reported["referenceValues"].get("modeOfIssuance").is_none());
+        assert_eq!(reported["isBoundWith"], false);
     }
 }

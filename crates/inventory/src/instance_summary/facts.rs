@@ -1,8 +1,8 @@
-//! What a summary is made of, in one flight.
+//! What a summary is made of, in one round trip.
 
 use super::decide::{Facts, Holdings, Item, Named};
 use carrel_platform::database::Json;
-use carrel_platform::{Connection, Flight};
+use carrel_platform::{Connection, Pipeline};
 use carrel_records::Failure;
 use serde_json::Value;
 use tokio_postgres::Row;
@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 /// The facts of a title; nothing where there is none.
 pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, Failure> {
-    let mut flight = Flight::new();
-    let title = flight.add(
+    let mut pipeline = Pipeline::new();
+    let title = pipeline.add(
         "SELECT instance.doc,
              (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM instance_type kind
               WHERE kind.id = instance.instance_type_id),
@@ -24,13 +24,13 @@ pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, 
          FROM instance WHERE instance.id = $1",
         vec![id.into()],
     );
-    let holdings = flight.add(
+    let holdings = pipeline.add(
         "SELECT coalesce((doc->>'discoverySuppress')::boolean, false), doc->'electronicAccess',
              EXISTS (SELECT 1 FROM bound_with_part part WHERE part.holdings_record_id = holdings_record.id)
          FROM holdings_record WHERE instance_id = $1 ORDER BY id",
         vec![id.into()],
     );
-    let items = flight.add(
+    let items = pipeline.add(
         "SELECT DISTINCT ON (item.id) coalesce((item.doc->>'discoverySuppress')::boolean, false), of_title.suppressed,
              nullif(item.doc->>'effectiveShelvingOrder', ''), item.doc->'electronicAccess',
              (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM material_type kind
@@ -46,15 +46,15 @@ pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, 
          ORDER BY item.id, of_title.place",
         vec![id.into()],
     );
-    let landed = connection.fly(flight).await?;
-    let Some(row) = landed.first(title) else { return Ok(None) };
+    let results = connection.send(pipeline).await?;
+    let Some(row) = results.first(title) else { return Ok(None) };
     Ok(Some(Facts {
         instance: row.get::<_, Json>(0).parse(),
         instance_type: named(row, 1),
         mode_of_issuance: named(row, 2),
         formats: Json::elements(row.get(3)).iter().filter_map(pair).collect(),
         nature_of_content: Json::elements(row.get(4)).iter().filter_map(pair).collect(),
-        holdings: landed
+        holdings: results
             .rows(holdings)
             .iter()
             .map(|row| Holdings {
@@ -63,7 +63,7 @@ pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, 
                 is_bound: row.get(2),
             })
             .collect(),
-        items: landed
+        items: results
             .rows(items)
             .iter()
             .map(|row| Item {

@@ -10,7 +10,7 @@ mod facts;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/instance-storage/instances/{id}/summary", show);
 }

@@ -28,7 +28,7 @@ const RULED_BY_MARC: [&str; 14] = [
     "electronicAccess",
 ];
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("PUT", "/inventory/holdings/{id}", replace);
     router.on("GET", "/inventory/config/holdings/blocked-fields", |_: Call| async {

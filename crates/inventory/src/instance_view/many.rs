@@ -1,11 +1,11 @@
-//! Many instances in one call, each by itself: those that cannot be stored are told, the others are stored.
+//! Many instances in one call, each by itself: those that cannot be stored are reported, the others are stored.
 
 use super::facts;
 use super::related::refuse_if_unconnected_title_has_no_name;
 use super::route::store;
 use crate::fields::{filled, id};
 use crate::records::instances::INSTANCE;
-use crate::saving::{How, MOST_RECORDS};
+use crate::store::{How, MOST_RECORDS};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read;
 use carrel_platform::record_store::write::{self, Document};
@@ -49,8 +49,8 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
     // FOLIO answers 500 where nothing could be stored.
     let status = if stored.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::CREATED };
     let views = views(&call, stored).await?;
-    let told = json!({"instances": views, "errorMessages": errors, "totalRecords": views.len()});
-    Ok(Answer::json_bytes(pretty(&told)).status(status))
+    let reported = json!({"instances": views, "errorMessages": errors, "totalRecords": views.len()});
+    Ok(Answer::json_bytes(pretty(&reported)).status(status))
 }
 
 fn faults(view: &Document) -> Vec<String> {

@@ -2,7 +2,7 @@
 //!
 //! Routes: `/inventory/instances` (GET by query, POST), `/inventory/instances/batch`, `/inventory/instances/{id}` (GET,
 //! PUT, PATCH, `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes
-//! instances through their own room, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
+//! instances through their own use case, and `instance_relationship` and `preceding_succeeding_title` in the same transaction.
 
 mod facts;
 mod holdings;
@@ -13,7 +13,7 @@ mod shape;
 
 use carrel_platform::Router;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     route::routes(router);
     holdings::routes(router);

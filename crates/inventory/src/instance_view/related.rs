@@ -80,12 +80,12 @@ pub fn put_into(view: &mut Document, instance: &str, related: &Related) {
         (SUCCEEDING, &related.succeeding),
     ] {
         let of_this = links.iter().filter(|link| filled(link, kind.this) == Some(instance));
-        let told = of_this.map(|link| {
+        let reported = of_this.map(|link| {
             let names = ["id"].iter().chain(kind.tells).chain([&kind.other]);
-            let told = names.filter_map(|name| Some(((*name).to_owned(), link.get(*name)?.clone())));
-            Value::Object(told.collect())
+            let reported = names.filter_map(|name| Some(((*name).to_owned(), link.get(*name)?.clone())));
+            Value::Object(reported.collect())
         });
-        view.insert(kind.property.into(), told.collect());
+        view.insert(kind.property.into(), reported.collect());
     }
 }
 
@@ -107,7 +107,7 @@ pub fn refuse_if_unconnected_title_has_no_name(view: &Document) -> Result<(), Fa
     Ok(())
 }
 
-/// A connected title is told as the other instance has it.
+/// A connected title is reported as the other instance has it.
 pub fn named_after(mut title: Document, other: Option<&Value>) -> Document {
     if let Some(other) = other {
         for name in ["title", "hrid", "identifiers"] {

@@ -5,13 +5,13 @@ use super::shape::{RULED_BY_MARC, refuse_if_deleted_is_shown, refuse_replacement
 use super::{facts, many};
 use crate::fields::{filled, id};
 use crate::records::instances::{INSTANCE, INSTANCE_PRECEDING_SUCCEEDING_TITLE, INSTANCE_RELATIONSHIP};
-use crate::saving::How;
+use crate::store::How;
 use crate::{batch, instances};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::{Failure, RecordType};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use std::convert::identity;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory/instances", list);
     router.on("GET", "/inventory/instances/{id}", find);
@@ -103,9 +103,9 @@ async fn present(call: &Call) -> Result<Document, Failure> {
 pub(super) async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -> Result<(), Failure> {
     let related = related::take_from(&mut view, id, call.now);
     let statements = statements(call, id, related)?;
-    instances::save(call, vec![stored(view)], how, identity, |flight: &mut Flight| {
+    instances::save(call, vec![stored(view)], how, identity, |pipeline: &mut Pipeline| {
         for (sql, binds) in statements {
-            flight.add(sql, binds);
+            pipeline.add(sql, binds);
         }
     })
     .await?;

@@ -10,10 +10,10 @@ pub use route::routes;
 
 use crate::hrid;
 use crate::records::instances::INSTANCE;
-use crate::saving::{self, How};
 use crate::source_record;
+use crate::store::{self, How};
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Call, Flight};
+use carrel_platform::{Call, Pipeline};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -26,10 +26,10 @@ pub async fn save(
     documents: Vec<Document>,
     how: How,
     tells: fn(Failure) -> Failure,
-    also: impl FnOnce(&mut Flight),
+    also: impl FnOnce(&mut Pipeline),
 ) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    let mut instances = saving::receive(&INSTANCE, documents, &call.caller, call.now)?;
+    let mut instances = store::receive(&INSTANCE, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
     if how != How::Replace && !tenant.lenient {
         hrid::give(&connection, hrid::Kind::Instances, &mut instances).await?;
@@ -40,17 +40,17 @@ pub async fn save(
     let mut tx = connection.begin();
     let ids = instances.iter().map(|instance| instance.id).collect();
     let mut stored =
-        if how == How::Create { HashMap::new() } else { saving::lock(&mut tx, &INSTANCE, ids).await? };
-    let mut changes = saving::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
+        if how == How::Create { HashMap::new() } else { store::lock(&mut tx, &INSTANCE, ids).await? };
+    let mut changes = store::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
     for change in &mut changes {
         source_record::keep_format(&mut change.new, change.old.as_ref());
     }
-    let mut flight = Flight::new();
-    saving::store(&mut flight, &INSTANCE, &tenant.id, &changes, "inventory.instance", call.now);
-    also(&mut flight);
-    tx.fly_and_commit(flight)
-        .await
-        .map_err(|error| tells(saving::told(&INSTANCE, error, changes.iter().map(|change| &change.new))))?;
+    let mut pipeline = Pipeline::new();
+    store::store(&mut pipeline, &INSTANCE, &tenant.id, &changes, "inventory.instance", call.now);
+    also(&mut pipeline);
+    tx.send_and_commit(pipeline).await.map_err(|error| {
+        tells(store::reported(&INSTANCE, error, changes.iter().map(|change| &change.new)))
+    })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
 }
 

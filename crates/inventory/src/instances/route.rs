@@ -3,12 +3,12 @@
 use super::save;
 use crate::batch;
 use crate::records::instances::INSTANCE;
-use crate::saving::{self, How};
+use crate::store::{self, How};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use std::convert::identity;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/instance-storage/instances", create);
     router.on("PUT", "/instance-storage/instances/{id}", replace);
@@ -21,7 +21,7 @@ pub fn routes(router: &mut Router) {
 async fn create(call: Call) -> Result<Answer, Failure> {
     // FOLIO quirk: one new instance hears of a violated constraint in plain text, a batch in JSON.
     let how = How::create_in(call.tenant()?);
-    let stored = save(&call, vec![call.object()?], how, saving::in_plain_text, |_| ()).await?;
+    let stored = save(&call, vec![call.object()?], how, store::in_plain_text, |_| ()).await?;
     batch::created(&INSTANCE, stored)
 }
 

@@ -1,12 +1,12 @@
 //! Items with what stands around them, in one statement.
 
-use super::shape::{Around, shown};
+use super::shape::{Related, shown};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::items::facts::object;
 use carrel_platform::database::Json;
 use carrel_platform::record_store::read::numbered;
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Bind, Connection, Flight};
+use carrel_platform::{Bind, Connection, Pipeline};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use tokio_postgres::Row;
@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 /// The view of one item, with the titles bound into it.
 pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
-    let mut flight = Flight::new();
-    flight.add(select(&format!("FROM {FROM} WHERE item.id = $1")), vec![id.into()]);
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(select(&format!("FROM {FROM} WHERE item.id = $1")), vec![id.into()]);
+    pipeline.add(
         "SELECT jsonb_build_object(
              'briefHoldingsRecord', jsonb_build_object('id', held.id, 'hrid', held.doc->'hrid'),
              'briefInstance', jsonb_build_object('id', title.id, 'title', title.doc->'title',
@@ -27,9 +27,9 @@ pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, 
          WHERE part.item_id = $1 ORDER BY part.doc->'metadata'->>'createdDate', part.id",
         vec![id.into()],
     );
-    let landed = connection.fly(flight).await?;
-    let titles = landed.documents(1).iter().map(Json::parse).collect();
-    Ok(landed.first(0).map(|row| view(row, titles)))
+    let results = connection.send(pipeline).await?;
+    let titles = results.documents(1).iter().map(Json::parse).collect();
+    Ok(results.first(0).map(|row| view(row, titles)))
 }
 
 /// The views of given items, in no order.
@@ -76,7 +76,7 @@ pub fn select(page: &str) -> String {
 
 fn view(row: &Row, bound_with_titles: Vec<Value>) -> Document {
     let contributors: Option<Json> = row.get(3);
-    let around = Around {
+    let around = Related {
         call_number: row.get(1),
         title: row.get(2),
         contributors: Some(contributors.map_or_else(|| json!([]), |contributors| contributors.parse())),

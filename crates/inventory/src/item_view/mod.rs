@@ -2,7 +2,7 @@
 //!
 //! Routes: `/inventory/items` (GET by query, POST, DELETE), `/inventory/items/{id}` (GET, PUT, PATCH, DELETE),
 //! `/inventory/items/retrieve`, `/inventory/items-by-holdings-id`, `/inventory/tenant-items`. Reads items with holdings record, instance,
-//! types and locations; changes items through their own room.
+//! types and locations; changes items through their own use case.
 
 mod circulation_notes;
 mod facts;

@@ -5,7 +5,7 @@ use super::shape::stored;
 use super::{circulation_notes, refuse_replacement, tenant_items};
 use crate::fields::filled;
 use crate::records::items::ITEM;
-use crate::saving::How;
+use crate::store::How;
 use crate::{batch, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory/items", list);
     router.on("POST", "/inventory/items/retrieve", retrieve);
@@ -123,7 +123,7 @@ fn refuse_if_status_is_missing(view: &Document) -> Result<(), Failure> {
     }
 }
 
-/// A barcode that another item has is told in words of its own.
+/// A barcode that another item has is reported in words of its own.
 fn in_use(failure: Failure, item: &Document) -> Failure {
     let barcode = filled(item, "barcode").unwrap_or_default();
     let is_barcode = |message: &str| message.contains("'barcode'") && message.contains("already exists");

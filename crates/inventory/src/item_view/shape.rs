@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// What stands around an item.
 #[derive(Debug, Default)]
-pub struct Around {
+pub struct Related {
     pub title: Option<String>,
     pub call_number: Option<String>,
     /// Contributors of the instance, as it lists them.
@@ -58,7 +58,7 @@ const WHERE_PRESENT: [&str; 22] = [
 ];
 
 /// FOLIO's view of a stored item.
-pub fn shown(item: &Document, around: Around) -> Document {
+pub fn shown(item: &Document, around: Related) -> Document {
     let mut view = Document::new();
     let mut put = |name: &str, value: Value| view.insert(name.to_owned(), value);
     let own = |name: &str| item.get(name).cloned();
@@ -156,11 +156,11 @@ mod tests {
         let item =
             object(json!({"id": "1", "_version": 3, "materialTypeId": "m", "effectiveLocationId": "l",
             "temporaryLocationId": "gone", "status": {"name": "Available"}}));
-        let around = Around {
+        let around = Related {
             title: Some("Uprooted".into()),
             contributors: Some(json!([{"name": "Novik, Naomi", "primary": true}])),
             names: [Some("Book".into()), None, None, None, None, Some("Main".into())],
-            ..Around::default()
+            ..Related::default()
         };
         let view = Value::Object(shown(&item, around));
         assert_eq!(view["_version"], "3");

@@ -6,7 +6,7 @@
 use super::save;
 use crate::batch;
 use crate::records::items::ITEM;
-use crate::saving::How;
+use crate::store::How;
 use carrel_platform::record_store::routes;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;

@@ -1,11 +1,11 @@
-//! What saving items wants to know, in one flight; locks what the decision rests on.
+//! What saving items wants to know, in one round trip; locks what the decision rests on.
 
 use crate::fields::id;
 use crate::item_state::{DOCUMENT, FROM};
-use crate::saving::{How, Incoming};
+use crate::store::{How, Incoming};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Bind, Flight, Tx};
+use carrel_platform::{Bind, Pipeline, Tx};
 use carrel_records::Failure;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -18,14 +18,14 @@ pub struct Facts {
     pub holdings: HashMap<Uuid, Document>,
     /// Stored items as they are shown.
     pub stored: HashMap<Uuid, Value>,
-    pub versions: HashMap<Uuid, Standing>,
+    pub versions: HashMap<Uuid, AccountStatus>,
     /// The next free place within a holdings record.
     pub next_place: HashMap<Uuid, i64>,
 }
 
 /// What a stored item's document does not tell.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct AccountStatus {
     /// How often the state has changed.
     pub state_version: i64,
     pub instance: Option<Uuid>,
@@ -33,25 +33,26 @@ pub struct Standing {
 
 /// Reads and locks holdings records (against change) and items (against everything), in this order everywhere.
 pub async fn gather(tx: &mut Tx, items: &[Incoming], how: How, wants_places: bool) -> Result<Facts, Failure> {
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     let holdings_ids: BTreeMap<Uuid, Places> = holdings_of(items);
-    let holdings = flight.add(
+    let holdings = pipeline.add(
         "SELECT id, doc FROM holdings_record WHERE id = ANY($1) ORDER BY id FOR SHARE",
         vec![holdings_ids.keys().copied().collect::<Vec<_>>().into()],
     );
     let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-    let stored = (how != How::Create).then(|| read_items(&mut flight, "item.id = ANY($1)", vec![ids.into()]));
-    let places = wants_places.then(|| take_places(&mut flight, &holdings_ids)).flatten();
-    let landed = tx.fly(flight).await?;
+    let stored =
+        (how != How::Create).then(|| read_items(&mut pipeline, "item.id = ANY($1)", vec![ids.into()]));
+    let places = wants_places.then(|| take_places(&mut pipeline, &holdings_ids)).flatten();
+    let results = tx.send(pipeline).await?;
     let mut facts = Facts::default();
-    for row in landed.rows(holdings) {
+    for row in results.rows(holdings) {
         facts.holdings.insert(row.get(0), object(row.get(1)));
     }
     if let Some(step) = stored {
-        facts.keep(landed.rows(step));
+        facts.keep(results.rows(step));
     }
     if let Some(step) = places {
-        for row in landed.rows(step) {
+        for row in results.rows(step) {
             let (holdings, last): (Uuid, i32) = (row.get(0), row.get(1));
             let wanted = holdings_ids.get(&holdings).map_or(0, |places| places.wanted);
             facts.next_place.insert(holdings, i64::from(last) - wanted + 1);
@@ -61,8 +62,8 @@ pub async fn gather(tx: &mut Tx, items: &[Incoming], how: How, wants_places: boo
 }
 
 /// Adds the statement that reads items as they are shown and locks them.
-pub fn read_items(flight: &mut Flight, condition: &str, binds: Vec<Bind>) -> usize {
-    flight.add(
+pub fn read_items(pipeline: &mut Pipeline, condition: &str, binds: Vec<Bind>) -> usize {
+    pipeline.add(
         format!(
             "SELECT item.id, {DOCUMENT}, item_state.version,
                  (SELECT holdings_record.instance_id FROM holdings_record
@@ -79,7 +80,7 @@ impl Facts {
         for row in rows {
             let (id, document, version): (Uuid, Json, i32) = (row.get(0), row.get(1), row.get(2));
             self.stored.insert(id, document.parse());
-            self.versions.insert(id, Standing { state_version: version.into(), instance: row.get(3) });
+            self.versions.insert(id, AccountStatus { state_version: version.into(), instance: row.get(3) });
         }
     }
 }
@@ -105,7 +106,7 @@ fn holdings_of(items: &[Incoming]) -> BTreeMap<Uuid, Places> {
 }
 
 /// Counts up per holdings record; the row lock keeps two desks from taking one place.
-fn take_places(flight: &mut Flight, holdings: &BTreeMap<Uuid, Places>) -> Option<usize> {
+fn take_places(pipeline: &mut Pipeline, holdings: &BTreeMap<Uuid, Places>) -> Option<usize> {
     if holdings.is_empty() {
         return None;
     }
@@ -113,13 +114,13 @@ fn take_places(flight: &mut Flight, holdings: &BTreeMap<Uuid, Places>) -> Option
         |text: fn(&Places) -> i64| Bind::Texts(holdings.values().map(|p| text(p).to_string()).collect());
     let (highest, wanted) = (texts(|places| places.highest), texts(|places| places.wanted));
     let ids: Vec<Uuid> = holdings.keys().copied().collect();
-    flight.add(
+    pipeline.add(
         "INSERT INTO item_order (holdings_id, last_place)
          SELECT one.id, one.highest::integer FROM unnest($1::uuid[], $2::text[]) AS one (id, highest) ORDER BY one.id
          ON CONFLICT (holdings_id) DO UPDATE SET last_place = greatest(item_order.last_place, excluded.last_place)",
         vec![ids.clone().into(), highest],
     );
-    Some(flight.add(
+    Some(pipeline.add(
         "UPDATE item_order SET last_place = last_place + one.wanted::integer
          FROM unnest($1::uuid[], $2::text[]) AS one (id, wanted) WHERE item_order.holdings_id = one.id
          RETURNING item_order.holdings_id, item_order.last_place",

@@ -16,9 +16,9 @@ pub(crate) use route::{delete, delete_many};
 use crate::fields::id;
 use crate::hrid;
 use crate::records::items::ITEM;
-use crate::saving::{self, Change, How};
+use crate::store::{self, Change, How};
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Call, Flight};
+use carrel_platform::{Call, Pipeline};
 use carrel_records::{Failure, Refusal, time};
 use facts::Facts;
 use jiff::Timestamp;
@@ -30,14 +30,14 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
     // A lenient tenant shows what it was sent: no numbers of ours.
     let numbers = !tenant.lenient;
     let is_batch = documents.len() > 1 || matches!(how, How::Upsert | How::UpsertUnchecked);
-    let mut items = saving::receive(&ITEM, documents, &call.caller, call.now)?;
+    let mut items = store::receive(&ITEM, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
     if numbers && how != How::Replace {
         hrid::give(&connection, hrid::Kind::Items, &mut items).await?;
     }
     let mut tx = connection.begin();
     let mut facts = facts::gather(&mut tx, &items, how, numbers).await?;
-    let mut changes = saving::settle(&ITEM, items, &mut facts.stored, how, &call.caller, call.now)?;
+    let mut changes = store::settle(&ITEM, items, &mut facts.stored, how, &call.caller, call.now)?;
     for change in &mut changes {
         if !tenant.lenient {
             refuse_if_holdings_record_is_missing(change, &facts, how)?;
@@ -49,18 +49,18 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
             .and_then(|holdings| facts.holdings.get(&holdings))
             .and_then(|h| id(h, "instanceId"))
     };
-    let mut flight = Flight::new();
-    apply::store(&mut flight, &tenant.id, &changes, &facts.versions, instance_of, call.now);
-    if let Err(error) = tx.fly_and_commit(flight).await {
-        let failure = saving::told(&ITEM, error, changes.iter().map(|change| &change.new));
+    let mut pipeline = Pipeline::new();
+    apply::store(&mut pipeline, &tenant.id, &changes, &facts.versions, instance_of, call.now);
+    if let Err(error) = tx.send_and_commit(pipeline).await {
+        let failure = store::reported(&ITEM, error, changes.iter().map(|change| &change.new));
         return Err(if how == How::Replace { in_words_of_replacement(failure) } else { failure });
     }
     Ok(changes.into_iter().map(|change| change.new).collect())
 }
 
-/// FOLIO quirk: what a replaced item refers to in vain is told a little differently.
+/// FOLIO quirk: what a replaced item refers to in vain is reported a little differently.
 fn in_words_of_replacement(failure: Failure) -> Failure {
-    match saving::in_plain_text(failure) {
+    match store::in_plain_text(failure) {
         Failure::Invalid(text) => Failure::Invalid(text.replacen("Cannot set item.", "Cannot set item ", 1)),
         other => other,
     }

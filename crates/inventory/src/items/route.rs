@@ -4,16 +4,16 @@ use super::{apply, facts, save};
 use crate::deletions::{self, Gone};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::items::ITEM;
-use crate::saving::{self, Happening, How};
+use crate::store::{self, Happening, How};
 use crate::{batch, fields};
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/item-storage/items", create);
     router.on("PUT", "/item-storage/items/{id}", replace);
@@ -115,7 +115,7 @@ pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
 
 pub(crate) async fn delete_many(call: Call) -> Result<Answer, Failure> {
     let query = batch::what_to_delete(&call)?;
-    let condition = read::condition(query.as_ref(), &ITEM, &call.library.records)?;
+    let condition = read::condition(query.as_ref(), &ITEM, &call.node.records)?;
     let sql = format!("item.id IN (SELECT item.id FROM {FROM} WHERE {})", condition.conditions);
     remove(&call, &sql, read::binds(&condition.arguments)).await?;
     Ok(Answer::no_content())
@@ -125,27 +125,27 @@ pub(crate) async fn delete_many(call: Call) -> Result<Answer, Failure> {
 async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>) -> Result<usize, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut flight = Flight::new();
-    facts::read_items(&mut flight, condition, binds);
-    let landed = tx.fly(flight).await?;
+    let mut pipeline = Pipeline::new();
+    facts::read_items(&mut pipeline, condition, binds);
+    let results = tx.send(pipeline).await?;
     let mut found = facts::Facts::default();
-    found.keep(landed.rows(0));
+    found.keep(results.rows(0));
     let ids: Vec<Uuid> = found.stored.keys().copied().collect();
     let (one, count) = (ids.first().copied().unwrap_or_default(), ids.len());
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM item WHERE id = ANY($1)", vec![ids.into()]);
-    let instance_of = |id| found.versions.get(id).and_then(|standing| standing.instance);
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM item WHERE id = ANY($1)", vec![ids.into()]);
+    let instance_of = |id| found.versions.get(id).and_then(|account_status| account_status.instance);
     let gone =
         found.stored.keys().filter_map(|id| Some(Gone { id: *id, instance: instance_of(id)?, source: None }));
-    deletions::note(&mut flight, ITEM.table, gone.collect(), call.now);
+    deletions::note(&mut pipeline, ITEM.table, gone.collect(), call.now);
     let happenings = found.stored.iter().map(|(id, old): (&Uuid, &Value)| Happening {
         id: *id,
-        old: Some(apply::told(old, instance_of(id))),
+        old: Some(apply::reported(old, instance_of(id))),
         new: None,
     });
-    saving::announce(&mut flight, "inventory.item", &tenant.id, happenings, call.now);
-    tx.fly_and_commit(flight)
+    store::announce(&mut pipeline, "inventory.item", &tenant.id, happenings, call.now);
+    tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::still_used(&ITEM, one, &call.library.records, error))?;
+        .map_err(|error| write::still_used(&ITEM, one, &call.node.records, error))?;
     Ok(count)
 }

@@ -5,7 +5,7 @@ use super::mark;
 use crate::item_view;
 use carrel_platform::Router;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     for (level, status) in MARKS {
         router.on("POST", &format!("/inventory/items/{{id}}/{level}"), move |call| async move {

@@ -1,12 +1,12 @@
 //! Moving items to another holdings record, and holdings records to another instance.
 //!
 //! Routes: `/inventory/items/move`, `/inventory/holdings/move`. What is moved together is moved or left together;
-//! ids that are not known are told.
+//! ids that are not known are reported.
 
 use crate::fields::{filled, id, set};
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
-use crate::saving::How;
+use crate::store::How;
 use crate::{holdings, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
@@ -17,7 +17,7 @@ use carrel_records::{Failure, RecordType, Refusal};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory/items/move", move_items);
     router.on("POST", "/inventory/holdings/move", move_holdings);
@@ -35,7 +35,7 @@ async fn move_items(call: Call) -> Result<Answer, Failure> {
         set(item, "order", None::<Value>);
     }
     items::save(&call, moved, How::UpsertUnchecked).await?;
-    Ok(told(left))
+    Ok(reported(left))
 }
 
 async fn move_holdings(call: Call) -> Result<Answer, Failure> {
@@ -49,15 +49,15 @@ async fn move_holdings(call: Call) -> Result<Answer, Failure> {
         record.insert("instanceId".into(), order.to.to_string().into());
     }
     holdings::save(&call, moved, How::UpsertUnchecked).await?;
-    Ok(told(left))
+    Ok(reported(left))
 }
 
-struct Order {
+struct MoveRequest {
     to: Uuid,
     ids: Vec<String>,
 }
 
-fn read_order(call: &Call, to: &str, ids: &str, no_ids: &str) -> Result<Order, Failure> {
+fn read_order(call: &Call, to: &str, ids: &str, no_ids: &str) -> Result<MoveRequest, Failure> {
     let body = call.object()?;
     if filled(&body, to).is_none() {
         return Err(Refusal::new(format!("{to} is a required field")).with_null(to).into());
@@ -74,7 +74,7 @@ fn read_order(call: &Call, to: &str, ids: &str, no_ids: &str) -> Result<Order, F
     }
     let to = id(&body, to)
         .ok_or_else(|| Refusal::new(format!("{to} must be a UUID")).with(to, body[to].to_string()))?;
-    Ok(Order { to, ids: wanted })
+    Ok(MoveRequest { to, ids: wanted })
 }
 
 async fn exists(call: &Call, table: &'static str, id: Uuid) -> Result<bool, Failure> {
@@ -106,6 +106,6 @@ async fn find(
     Ok((found, left))
 }
 
-fn told(left: Vec<String>) -> Answer {
+fn reported(left: Vec<String>) -> Answer {
     Answer::json_bytes(pretty(&json!({"nonUpdatedIds": left})))
 }

@@ -10,7 +10,7 @@ pub mod settings;
 
 use carrel_records::RecordType;
 
-/// Every record type of this wing, those referred to before those that refer.
+/// Every record type of this module, those referred to before those that refer.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &locations::LOCATION_INSTITUTION,
     &locations::LOCATION_CAMPUS,

@@ -6,13 +6,13 @@
 use crate::checked;
 use crate::fields::filled;
 use crate::records::instances::INSTANCE_PRECEDING_SUCCEEDING_TITLE as TITLE;
-use crate::saving;
+use crate::store;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     checked::connect(router, &TITLE, refusals);
     router.on("PUT", "/preceding-succeeding-titles/instances/{id}", replace_all);
@@ -53,17 +53,17 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
         let ready = write::complete_new(&TITLE, link, &call.caller, call.now)?;
         rows.push((ready.id, Value::Object(ready.document).to_string()));
     }
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "DELETE FROM preceding_succeeding_title WHERE preceding_instance_id = $1 OR succeeding_instance_id = $1",
         vec![instance.into()],
     );
-    saving::insert(&mut flight, TITLE.table, rows);
-    call.tenant()?.begin().await?.fly_and_commit(flight).await.map_err(|error| {
+    store::insert(&mut pipeline, TITLE.table, rows);
+    call.tenant()?.begin().await?.send_and_commit(pipeline).await.map_err(|error| {
         if error.is_foreign_key_violation() {
             return Failure::NotFound("Instance not found".into());
         }
-        saving::told(&TITLE, error, std::iter::empty())
+        store::reported(&TITLE, error, std::iter::empty())
     })?;
     Ok(Answer::no_content())
 }

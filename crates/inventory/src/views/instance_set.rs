@@ -27,7 +27,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
         offset: query.number("offset", 0, 0, i64::from(i32::MAX))?,
         count: Count::Unwanted,
     };
-    let condition = read::condition(asked.query.as_ref(), &INSTANCE, &call.library.records)?;
+    let condition = read::condition(asked.query.as_ref(), &INSTANCE, &call.node.records)?;
     let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
     let (parts, titles) = (parts(query), titles(&page));
     let sql = format!("SELECT jsonb_build_object('id', page.id{parts}) FROM {titles} ORDER BY page.place");

@@ -14,7 +14,7 @@ use carrel_platform::Router;
 use carrel_platform::http::Query;
 use carrel_platform::record_store::read;
 
-/// Connects the room.
+/// Connects the use case.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory-view/instances", inventory_view::list);
     router.on("GET", "/inventory-view/instance-set", instance_set::list);

@@ -12,7 +12,7 @@ use crate::client::{Address, Connection, Credentials, Session};
 use crate::error::Result;
 use crate::floor::FloorKind;
 use crate::player::{Tempo, on_own_thread, play};
-use crate::report::{DataSize, RunReport, Story};
+use crate::report::{DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
 use crate::samples::Samples;
 pub use restock::return_items;
@@ -50,7 +50,7 @@ pub async fn run_cico(options: CicoOptions) -> Result<RunReport> {
     Ok(report)
 }
 
-const STORY: Story = Story {
+const DESCRIPTION: Description = Description {
     title: "Check-out and check-in, bare scans",
     purpose: "How long one check-out and one check-in take at a desk and how many the machine does in a second, \
         compared with the least SQL that does the same work durably on the same database in the same minute (the \
@@ -84,7 +84,7 @@ struct Scans {
 impl Workload for Scans {
     type Operation = Scan;
     const FLOOR: FloorKind = FloorKind::CheckOut;
-    const STORY: &'static Story = &STORY;
+    const DESCRIPTION: &'static Description = &DESCRIPTION;
 
     fn operations(&self) -> Vec<(&'static str, Scan)> {
         vec![("check_out", Scan::CheckOut), ("check_in", Scan::CheckIn)]

@@ -204,7 +204,7 @@ pub const FAMILY_NAMES: [&str; 48] = [
     "Weber",
 ];
 
-/// Publishing houses.
+/// Publishing nodes.
 pub const PUBLISHERS: [&str; 12] = [
     "Anchor & Quill",
     "Atlas House",

@@ -1,7 +1,7 @@
-//! One connection of the floor: the least SQL that does a desk's work durably, prepared once, in two flights.
+//! One connection of the floor: the least SQL that does a desk's work durably, prepared once, in two round trips.
 //!
-//! Flight 1: begin, read the patron and the item by barcode (a hold reads the queue too, by a join on the
-//! barcode, so that it needs no third flight). Flight 2: insert, update the item's status, commit.
+//! Pipeline 1: begin, read the patron and the item by barcode (a hold reads the queue too, by a join on the
+//! barcode, so that it needs no third round trip). Pipeline 2: insert, update the item's status, commit.
 
 use super::FloorKind;
 use super::tables::{SCHEMA, connect};

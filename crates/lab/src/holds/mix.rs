@@ -169,8 +169,8 @@ mod tests {
     fn who_waits_does_not_ask() {
         let library = Library { instances: 20, items: 30, users: 300, seed: 1 };
         let wanted = Wanted::beside(library).unwrap();
-        let asking: HashSet<Uuid> = Mix::of(&library, &wanted).readers().iter().copied().collect();
+        let actor: HashSet<Uuid> = Mix::of(&library, &wanted).readers().iter().copied().collect();
         let mut waiting = wanted.titles.iter().flat_map(|title| wanted.queue(title));
-        assert!(waiting.all(|waiting| !asking.contains(&waiting.reader)));
+        assert!(waiting.all(|waiting| !actor.contains(&waiting.reader)));
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{LabError, Result};
 use crate::floor::FloorKind;
 use crate::load::{exists, load_wanted};
 use crate::player::{Desk, Tempo, on_own_thread, play};
-use crate::report::{Against, DataSize, RunReport, Story};
+use crate::report::{Against, DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
 use crate::samples::Samples;
 use ask::{AskDesk, Asks, Way};
@@ -58,7 +58,7 @@ pub async fn run_holds(options: HoldsOptions) -> Result<RunReport> {
     Ok(report)
 }
 
-const STORY: Story = Story {
+const DESCRIPTION: Description = Description {
     title: "Placing holds",
     purpose: "How long it takes until a hold is placed, for a copy, for a title in whichever copy, and by the \
         reader himself, and how many the machine places in a second, compared with the least SQL that does the same \
@@ -102,7 +102,7 @@ struct Holds {
 impl Workload for Holds {
     type Operation = Way;
     const FLOOR: FloorKind = FloorKind::Hold;
-    const STORY: &'static Story = &STORY;
+    const DESCRIPTION: &'static Description = &DESCRIPTION;
 
     fn operations(&self) -> Vec<(&'static str, Way)> {
         self.ways.clone()

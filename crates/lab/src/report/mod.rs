@@ -2,17 +2,17 @@
 //! can read.
 
 mod about;
+mod description;
 mod floor;
 mod markdown;
 mod plan;
 mod run;
-mod story;
 
 pub use about::{About, DataSize};
+pub use description::{Against, Description};
 pub use floor::FloorReport;
 pub use plan::PlanReport;
 pub use run::{RunLevel, RunReport};
-pub use story::{Against, Story};
 
 use crate::error::{Context, Result};
 use crate::player::Tempo;

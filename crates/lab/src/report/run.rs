@@ -1,6 +1,6 @@
 //! The report of a run: its operations beside the floor.
 
-use super::{About, DataSize, Measured, Story, markdown, rounded, write};
+use super::{About, DataSize, Description, Measured, markdown, rounded, write};
 use crate::error::Result;
 use crate::samples::ratio;
 use crate::timing::Timing;
@@ -76,7 +76,7 @@ pub struct RunReport {
     /// Where the API answered.
     pub address: String,
     /// What the workload says of itself.
-    pub story: &'static Story,
+    pub story: &'static Description,
     /// How it was measured.
     pub timing: Timing,
     /// The data before the run.
@@ -252,7 +252,7 @@ mod tests {
         Measured { paced, saturated }
     }
 
-    const STORY: Story = Story {
+    const DESCRIPTION: Description = Description {
         title: "Scans",
         purpose: "To see.",
         method: "## Method",
@@ -265,7 +265,7 @@ mod tests {
         RunReport {
             about: About::here(Some("abc".into())),
             address: "http://localhost:9130".into(),
-            story: &STORY,
+            story: &DESCRIPTION,
             timing: Timing::quick(),
             before: data,
             after: data,
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn shelves_that_changed_are_told() {
+    fn shelves_that_changed_are_reported() {
         let mut report = report(None);
         assert_eq!(report.left_behind(), None);
         report.after.away += 1;

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_found_on_reading() {
-        for (wrong, told) in [
+        for (wrong, reported) in [
             ("O nowhere", "nowhere"),
             ("X items", "X items"),
             ("T9 G items", "T9"),
@@ -183,7 +183,7 @@ mod tests {
                 [[transaction]]\nname = 'x'\nshare = 1\ncalls = '{wrong}'\n"
             );
             let error = Workload::parse(&text).unwrap_err().to_string();
-            assert!(error.contains(told), "{wrong}: {error}");
+            assert!(error.contains(reported), "{wrong}: {error}");
         }
     }
 }

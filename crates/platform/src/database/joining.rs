@@ -13,7 +13,7 @@ pub struct RowChange {
     pub several: &'static str,
 }
 
-/// A statement of a flight.
+/// A statement of a pipeline.
 pub(super) struct Step {
     pub sql: Cow<'static, str>,
     pub binds: Vec<Bind>,
@@ -76,7 +76,7 @@ impl Part {
     }
 
     /// Its statement and its binds.
-    fn told(mut self) -> (Cow<'static, str>, Vec<Bind>) {
+    fn reported(mut self) -> (Cow<'static, str>, Vec<Bind>) {
         match self.change {
             Some(change) if self.rows.len() > 1 => {
                 let mut columns: Vec<Vec<Bind>> =
@@ -102,14 +102,14 @@ fn fits(parts: &[Part], next: &Step) -> bool {
 
 fn one_statement(mut parts: Vec<Part>) -> Step {
     if parts.len() == 1 {
-        let (sql, binds) = parts.swap_remove(0).told();
+        let (sql, binds) = parts.swap_remove(0).reported();
         return Step { sql, binds, joins: None, rows: None };
     }
     let (mut text, mut all) = (String::from("WITH "), Vec::new());
     for (place, part) in parts.into_iter().enumerate() {
         let between = if place == 0 { "" } else { ", " };
         let _ = write!(text, "{between}change_{place} AS (");
-        let (sql, binds) = part.told();
+        let (sql, binds) = part.reported();
         shift_parameters(&sql, all.len(), &mut text);
         text.push(')');
         all.extend(binds);
@@ -158,10 +158,10 @@ fn shift_parameters(sql: &str, by: usize, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use crate::database::{Bind, Flight, RowChange};
+    use crate::database::{Bind, Pipeline, RowChange};
 
-    fn texts(flight: Flight) -> Vec<(usize, String, usize)> {
-        let (steps, numbers) = super::joined(flight.into_steps());
+    fn texts(pipeline: Pipeline) -> Vec<(usize, String, usize)> {
+        let (steps, numbers) = super::joined(pipeline.into_steps());
         steps
             .into_iter()
             .zip(numbers)
@@ -171,28 +171,28 @@ mod tests {
 
     #[test]
     fn a_table_is_changed_once_in_a_statement_but_gets_several_new_rows() {
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         for sql in ["UPDATE a SET b = 1", "INSERT INTO c(d) VALUES (1)", "INSERT INTO c(d) VALUES (2)"] {
-            flight.change(sql, vec![]);
+            pipeline.change(sql, vec![]);
         }
-        flight.change("UPDATE a SET b = 2", vec![]);
-        flight.change("DELETE FROM a WHERE b = 2", vec![]);
-        let numbers: Vec<usize> = texts(flight).into_iter().map(|(number, ..)| number).collect();
+        pipeline.change("UPDATE a SET b = 2", vec![]);
+        pipeline.change("DELETE FROM a WHERE b = 2", vec![]);
+        let numbers: Vec<usize> = texts(pipeline).into_iter().map(|(number, ..)| number).collect();
         assert_eq!(numbers, [0, 3, 4]);
     }
 
     #[test]
     fn changes_that_follow_each_other_are_one_statement() {
-        let mut flight = Flight::new();
-        flight.add("SELECT $1", vec![1.into()]);
-        flight.change("INSERT INTO a VALUES ($1, $2)", vec![1.into(), 2.into()]);
-        flight.change("UPDATE b SET c = $2, d = '$' WHERE e = $1", vec![3.into(), 4.into()]);
-        flight.add("SELECT 2", vec![]);
-        flight.change("DELETE FROM f WHERE g = $1", vec![5.into()]);
+        let mut pipeline = Pipeline::new();
+        pipeline.add("SELECT $1", vec![1.into()]);
+        pipeline.change("INSERT INTO a VALUES ($1, $2)", vec![1.into(), 2.into()]);
+        pipeline.change("UPDATE b SET c = $2, d = '$' WHERE e = $1", vec![3.into(), 4.into()]);
+        pipeline.add("SELECT 2", vec![]);
+        pipeline.change("DELETE FROM f WHERE g = $1", vec![5.into()]);
         let joined = "WITH change_0 AS (INSERT INTO a VALUES ($1, $2)), \
             change_1 AS (UPDATE b SET c = $4, d = '$' WHERE e = $3) SELECT 1 WHERE false";
         assert_eq!(
-            texts(flight),
+            texts(pipeline),
             [
                 (0, "SELECT $1".to_owned(), 1),
                 (1, joined.to_owned(), 4),
@@ -213,12 +213,12 @@ mod tests {
 
     #[test]
     fn changes_of_one_kind_are_rows_of_one_part_wherever_they_stand_among_the_others() {
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         for row in [1, 2] {
-            flight.change_row(&STATE, vec![row.into(), 7.into()]);
-            flight.change_row(&EVENT, vec![row.into()]);
+            pipeline.change_row(&STATE, vec![row.into(), 7.into()]);
+            pipeline.change_row(&EVENT, vec![row.into()]);
         }
-        let (steps, numbers) = super::joined(flight.into_steps());
+        let (steps, numbers) = super::joined(pipeline.into_steps());
         assert_eq!((steps.len(), numbers), (1, vec![0]));
         let column = |first: i32, second: i32| Bind::Several(vec![first.into(), second.into()]);
         assert_eq!(steps[0].binds, [column(1, 2), column(7, 7), column(1, 2)]);
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn one_row_is_changed_in_the_form_for_one_and_twice_in_two_statements() {
-        let mut flight = Flight::new();
-        flight.change_row(&STATE, vec![1.into(), 7.into()]);
-        flight.change_row(&STATE, vec![1.into(), 8.into()]);
-        assert_eq!(texts(flight), [(0, STATE.one.to_owned(), 2), (1, STATE.one.to_owned(), 2)]);
+        let mut pipeline = Pipeline::new();
+        pipeline.change_row(&STATE, vec![1.into(), 7.into()]);
+        pipeline.change_row(&STATE, vec![1.into(), 8.into()]);
+        assert_eq!(texts(pipeline), [(0, STATE.one.to_owned(), 2), (1, STATE.one.to_owned(), 2)]);
     }
 }

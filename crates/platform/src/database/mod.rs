@@ -1,15 +1,15 @@
-//! PostgreSQL through small pools: values bound to statements, flights of pipelined statements, transactions.
+//! PostgreSQL through small pools: values bound to statements, pipelines of pipelined statements, transactions.
 
 mod bind;
-mod flight;
 mod joining;
+mod pipeline;
 mod pool;
 mod server;
 mod tls;
 
 pub use bind::{Bind, Json};
-pub use flight::{DatabaseError, Flight, Landed, Tx};
 pub use joining::RowChange;
+pub use pipeline::{DatabaseError, Pipeline, Results, Tx};
 pub use pool::{Address, Connection, OpenPool, Pools, Work};
 pub use server::Server;
 pub use tls::{Tls, certificates_in, key_in};
@@ -18,7 +18,7 @@ use carrel_records::Failure;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Turns an error of the driver into a failure; a database that cannot be reached is told as unavailable.
+/// Turns an error of the driver into a failure; a database that cannot be reached is reported as unavailable.
 pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
     if is_passing(&error) {
         tell_of_outage(&error, doing);
@@ -48,10 +48,10 @@ pub(crate) fn unreachable_now() -> Failure {
 
 /// One line in five seconds: every call of every desk meets the same outage.
 fn tell_of_outage(error: &tokio_postgres::Error, doing: &str) {
-    static TOLD: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut told = TOLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if told.is_none_or(|told| told.elapsed() > Duration::from_secs(5)) {
-        *told = Some(Instant::now());
+    static REPORTED: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut reported = REPORTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if reported.is_none_or(|reported| reported.elapsed() > Duration::from_secs(5)) {
+        *reported = Some(Instant::now());
         let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
         tracing::warn!(error = %error, cause, "the database cannot be reached while {doing}");
     }
@@ -72,7 +72,7 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Connection lost (08), no room or too many connections (53), shutting down, starting up, ended by an operator or
+/// Connection lost (08), no use case or too many connections (53), shutting down, starting up, ended by an operator or
 /// by a deadline of idleness (57P, 25P03), a primary that has become a replica (25006).
 fn is_passing_state(state: &str) -> bool {
     state.starts_with("08")
@@ -86,7 +86,7 @@ mod tests {
     use super::is_passing_state;
 
     #[test]
-    fn the_servers_state_is_told_from_mistakes_in_statements() {
+    fn the_servers_state_is_reported_from_mistakes_in_statements() {
         for state in ["08006", "53300", "53100", "57P01", "57P02", "57P03", "25P03", "25006"] {
             assert!(is_passing_state(state), "{state}");
         }

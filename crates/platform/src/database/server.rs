@@ -247,16 +247,16 @@ mod tests {
             ("user=carrel", "names no host"),
             ("host=db password='open", "has no end"),
         ] {
-            let told = mode(text).expect_err(text);
-            assert!(told.contains(words), "{text}: {told}");
+            let reported = mode(text).expect_err(text);
+            assert!(reported.contains(words), "{text}: {reported}");
         }
     }
 
     #[test]
-    fn programs_are_told_of_a_server_by_their_environment() {
+    fn programs_are_reported_of_a_server_by_their_environment() {
         let server =
             Server::read("postgresql://carrel:secret@db:5433/x?sslmode=require").expect("an address");
-        let told = server.environment();
+        let reported = server.environment();
         let expected = [
             ("PGHOST", "db"),
             ("PGPORT", "5433"),
@@ -265,6 +265,6 @@ mod tests {
             ("PGPASSWORD", "secret"),
             ("PGSSLMODE", "require"),
         ];
-        assert_eq!(told, expected.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(reported, expected.map(|(name, value)| (name, value.to_owned())));
     }
 }

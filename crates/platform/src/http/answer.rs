@@ -136,7 +136,7 @@ impl Answer {
                 text(StatusCode::SERVICE_UNAVAILABLE, words).header(http::header::RETRY_AFTER, "1")
             }
             Failure::NotBuilt(words) => text(StatusCode::NOT_IMPLEMENTED, words),
-            // FOLIO's status for it; the text is the library's own affair, so it is told.
+            // FOLIO's status for it; the text is the library's own affair, so it is reported.
             Failure::Misconfigured(words) => text(StatusCode::INTERNAL_SERVER_ERROR, words),
             Failure::Internal { .. } => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }

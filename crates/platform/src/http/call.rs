@@ -2,7 +2,7 @@
 
 use crate::http::Permissions;
 use crate::surface::Route;
-use crate::tenant::{Library, Tenant};
+use crate::tenant::{Node, Tenant};
 use carrel_records::Failure;
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// One request, after its tenant and caller are known.
 pub struct Call {
-    pub library: Arc<Library>,
+    pub node: Arc<Node>,
     /// Present on every route but the platform's own.
     pub tenant: Option<Arc<Tenant>>,
     pub caller: Caller,
@@ -109,14 +109,14 @@ impl Call {
 /// Levels of a document; when it is shown inside others, a few more must still be read.
 const DEEPEST: usize = 100;
 /// Numbers beyond are written by PostgreSQL in digits that are not read back as the same number, or at all.
-const LARGEST: f64 = 1e300;
+const MAX_BATCH: f64 = 1e300;
 
 fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
     match value {
         Value::Array(_) | Value::Object(_) if levels == 0 => Some("has more than a hundred levels"),
         Value::Array(elements) => elements.iter().find_map(|inner| cannot_be_kept(inner, levels - 1)),
         Value::Object(properties) => properties.values().find_map(|inner| cannot_be_kept(inner, levels - 1)),
-        Value::Number(number) => (number.as_f64().is_some_and(|number| number.abs() > LARGEST))
+        Value::Number(number) => (number.as_f64().is_some_and(|number| number.abs() > MAX_BATCH))
             .then_some("holds a number that is too large"),
         Value::Null | Value::Bool(_) | Value::String(_) => None,
     }

@@ -16,7 +16,7 @@ pub struct ModuleFigures {
     pub histogram: [AtomicU64; BOUNDS.len() + 1],
     pub micros: AtomicU64,
     pub busy_nanos: AtomicU64,
-    pub flights: AtomicU64,
+    pub pipelines: AtomicU64,
     pub database_nanos: AtomicU64,
     pub bytes: AtomicU64,
 }
@@ -31,7 +31,7 @@ impl ModuleFigures {
         self.histogram[bucket].fetch_add(1, Relaxed);
         self.micros.fetch_add(micros, Relaxed);
         self.busy_nanos.fetch_add(meter.busy.load(Relaxed), Relaxed);
-        self.flights.fetch_add(meter.flights.load(Relaxed), Relaxed);
+        self.pipelines.fetch_add(meter.pipelines.load(Relaxed), Relaxed);
         self.database_nanos.fetch_add(meter.database.load(Relaxed), Relaxed);
         self.bytes.fetch_add(answer.body.len() as u64, Relaxed);
     }

@@ -1,10 +1,10 @@
 //! From a request's bytes to a handler's call, and from its answer to bytes.
 
 mod answer;
+mod authentication;
+mod authorizer;
 mod call;
-mod crowd;
-mod doorkeeper;
-mod entrance;
+mod concurrency_limit;
 mod figures;
 mod origin;
 mod pretty;
@@ -14,10 +14,10 @@ mod serve;
 mod tls;
 
 pub use answer::{Answer, Rest};
+pub use authentication::{cookie, token_of};
+pub use authorizer::{Authorizer, Permissions};
 pub(crate) use call::decode;
 pub use call::{Call, Caller, Query};
-pub use doorkeeper::{Doorkeeper, Permissions};
-pub use entrance::{cookie, token_of};
 pub use figures::{BOUNDS, ModuleFigures};
 pub use pretty::pretty;
 pub use router::{Handler, Place, Router, handler};

@@ -35,7 +35,7 @@ impl<L: Listener> Listener for Escaping<L> {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         let (stream, peer) = self.0.accept().await;
-        (Escaped { stream, reader: Reader::default(), ready: Vec::new(), told: 0 }, peer)
+        (Escaped { stream, reader: Reader::default(), ready: Vec::new(), reported: 0 }, peer)
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {
@@ -47,9 +47,9 @@ impl<L: Listener> Listener for Escaping<L> {
 pub struct Escaped<S> {
     stream: S,
     reader: Reader,
-    /// Changed bytes, of which so many are told.
+    /// Changed bytes, of which so many are reported.
     ready: Vec<u8>,
-    told: usize,
+    reported: usize,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Escaped<S> {
@@ -60,11 +60,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Escaped<S> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         loop {
-            if this.told < this.ready.len() {
-                let rest = &this.ready[this.told..];
+            if this.reported < this.ready.len() {
+                let rest = &this.ready[this.reported..];
                 let count = rest.len().min(buffer.remaining());
                 buffer.put_slice(&rest[..count]);
-                this.told += count;
+                this.reported += count;
                 return Poll::Ready(Ok(()));
             }
             let before = buffer.filled().len();
@@ -73,7 +73,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Escaped<S> {
                 None => return Poll::Ready(Ok(())),
                 Some(changed) => {
                     buffer.set_filled(before);
-                    (this.ready, this.told) = (changed, 0);
+                    (this.ready, this.reported) = (changed, 0);
                 }
             }
         }
@@ -395,8 +395,8 @@ mod tests {
     /// However the bytes come in, the same passes.
     fn passes(came: &str, expected: &str) {
         for size in 1..=came.len() {
-            let told = passed(came.as_bytes(), size);
-            assert_eq!(String::from_utf8_lossy(&told), expected, "in pieces of {size}");
+            let reported = passed(came.as_bytes(), size);
+            assert_eq!(String::from_utf8_lossy(&reported), expected, "in pieces of {size}");
         }
     }
 
@@ -452,10 +452,10 @@ mod tests {
     fn a_target_that_is_long_goes_on_in_a_header() {
         let came = format!("GET /?{}\"b HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(LONGEST_TARGET));
         for size in [1, 1000, came.len()] {
-            let told = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
-            assert_eq!(told.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));
+            let reported = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
+            assert_eq!(reported.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));
             let end = " HTTP/1.1\r\nHost: x\r\nx-carrel-rest-of-target: aa%22b\r\n\r\n";
-            assert!(told.ends_with(end), "{}", &told[LONGEST_TARGET..]);
+            assert!(reported.ends_with(end), "{}", &reported[LONGEST_TARGET..]);
         }
     }
 
@@ -463,19 +463,19 @@ mod tests {
     fn a_target_that_is_too_long_is_cut_and_marked() {
         let came = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(300_000));
         for size in [1, 1000, came.len()] {
-            let told = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
-            assert_eq!(told.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));
-            assert!(told.ends_with(" HTTP/1.1\r\nHost: x\r\nx-carrel-cut: 414\r\n\r\n"));
+            let reported = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
+            assert_eq!(reported.find(" HTTP/1.1"), Some(LONGEST_TARGET + 4));
+            assert!(reported.ends_with(" HTTP/1.1\r\nHost: x\r\nx-carrel-cut: 414\r\n\r\n"));
         }
     }
 
     #[test]
     fn headers_that_are_too_many_are_cut_and_marked() {
         let came = format!("GET / HTTP/1.1\r\n{}\r\nGET /\" HTTP/1.1\r\n\r\n", "a: b\r\n".repeat(200));
-        let told = String::from_utf8(passed(came.as_bytes(), 7)).expect("text");
+        let reported = String::from_utf8(passed(came.as_bytes(), 7)).expect("text");
         let expected = "a: b\r\n".repeat(MOST_HEADERS);
         assert_eq!(
-            told,
+            reported,
             format!("GET / HTTP/1.1\r\n{expected}x-carrel-cut: 431\r\n\r\nGET /%22 HTTP/1.1\r\n\r\n")
         );
     }
@@ -484,9 +484,13 @@ mod tests {
     fn a_header_that_is_too_long_is_cut_and_marked() {
         let came = format!("GET / HTTP/1.1\r\na: {}\r\nb: c\r\n\r\n", "x".repeat(LARGEST_HEADERS + 10));
         for size in [999, came.len()] {
-            let told = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
-            assert!(told.ends_with("\r\nx-carrel-cut: 431\r\n\r\n"), "{}", &told[told.len().min(100)..]);
-            assert!(told.len() < came.len());
+            let reported = String::from_utf8(passed(came.as_bytes(), size)).expect("text");
+            assert!(
+                reported.ends_with("\r\nx-carrel-cut: 431\r\n\r\n"),
+                "{}",
+                &reported[reported.len().min(100)..]
+            );
+            assert!(reported.len() < came.len());
         }
     }
 }

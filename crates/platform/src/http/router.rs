@@ -84,7 +84,7 @@ impl Router {
     /// Connects a handler to a route of the surface.
     ///
     /// # Panics
-    /// Where the surface has no such route: a spelling mistake in a wing.
+    /// Where the surface has no such route: a spelling mistake in a module.
     pub fn on<F, W>(&mut self, method: &str, path: &str, function: F)
     where
         F: Fn(Call) -> W + Send + Sync + 'static,
@@ -101,7 +101,7 @@ impl Router {
     /// Connects a handler to a stand-in's route; only lenient tenants have it.
     ///
     /// # Panics
-    /// Where the table of stand-ins has no such route: a spelling mistake in a wing.
+    /// Where the table of stand-ins has no such route: a spelling mistake in a module.
     pub fn on_stand_in<F, W>(&mut self, method: &str, path: &str, function: F)
     where
         F: Fn(Call) -> W + Clone + Send + Sync + 'static,

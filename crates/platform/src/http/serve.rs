@@ -1,15 +1,15 @@
 //! The gateway: finds the route, lets the caller in or not, runs the handler, and counts what it cost.
 
-use crate::http::crowd::{Client, Crowd};
-use crate::http::entrance::{Entrant, no_such_tenant};
+use crate::http::authentication::{Authentication, no_such_tenant};
+use crate::http::concurrency_limit::{Client, ConcurrencyLimit};
 use crate::http::figures::ModuleFigures;
 use crate::http::origin::{allow_origin, preflight};
 use crate::http::request_line::{CUT, Escaping, LONGEST_TARGET, REST};
 use crate::http::tls::{Certificate, TlsListener};
-use crate::http::{Answer, Call, Doorkeeper, Query, Router};
+use crate::http::{Answer, Authorizer, Call, Query, Router};
 use crate::meter::{Meter, metered};
 use crate::surface::Route;
-use crate::tenant::{Library, Tenant};
+use crate::tenant::{Node, Tenant};
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -29,25 +29,25 @@ use tokio::net::TcpListener;
 
 /// The program as the network sees it.
 pub struct App {
-    pub library: Arc<Library>,
+    pub node: Arc<Node>,
     pub router: Router,
-    pub doorkeeper: Box<dyn Doorkeeper>,
+    pub authorizer: Box<dyn Authorizer>,
     figures: HashMap<&'static str, ModuleFigures>,
     requests: AtomicU64,
-    crowd: Crowd,
+    concurrency_limit: ConcurrencyLimit,
 }
 
 impl App {
-    pub fn new(library: Arc<Library>, router: Router, doorkeeper: Box<dyn Doorkeeper>) -> Arc<App> {
+    pub fn new(node: Arc<Node>, router: Router, authorizer: Box<dyn Authorizer>) -> Arc<App> {
         let figures =
             router.places().iter().map(|place| (&*place.route.module, ModuleFigures::default())).collect();
         Arc::new(App {
-            library,
+            node,
             router,
-            doorkeeper,
+            authorizer,
             figures,
             requests: AtomicU64::new(0),
-            crowd: Crowd::default(),
+            concurrency_limit: ConcurrencyLimit::default(),
         })
     }
 
@@ -107,7 +107,7 @@ async fn answer(
     {
         figures.count(&answer, started.elapsed(), &meter);
     }
-    let flights = app.library.manner.counts_flights.then(|| meter.flights.load(Relaxed));
+    let pipelines = app.node.options.counts_round_trips.then(|| meter.pipelines.load(Relaxed));
     let body = match answer.rest {
         None => Body::from(answer.body),
         Some(rest) => {
@@ -127,8 +127,8 @@ async fn answer(
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         headers.insert("x-okapi-request-id", id);
     }
-    if let Some(flights) = flights {
-        headers.insert("x-carrel-flights", HeaderValue::from(flights));
+    if let Some(pipelines) = pipelines {
+        headers.insert("x-carrel-round-trips", HeaderValue::from(pipelines));
     }
     allow_origin(headers, origin);
     response
@@ -152,7 +152,7 @@ async fn route(
     }
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
     let path = head.uri.path();
-    let stand_in = || app.router.find_stand_in(method, path).filter(|_| app.library.manner.makes_tenants);
+    let stand_in = || app.router.find_stand_in(method, path).filter(|_| app.node.options.makes_tenants);
     let Some((place, parameters)) = app.router.find(method, path).or_else(stand_in) else {
         let tenant =
             head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
@@ -162,8 +162,8 @@ async fn route(
     let route = place.route;
     let seen = OnceLock::new();
     let outcome = async {
-        let entrant = Entrant { app, peer, route, headers: &head.headers, seen: &seen };
-        let (tenant, caller) = entrant.enter().await?;
+        let authentication = Authentication { app, peer, route, headers: &head.headers, seen: &seen };
+        let (tenant, caller) = authentication.enter().await?;
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
@@ -171,10 +171,10 @@ async fn route(
             (Some(tenant), Some(id)) => Client::User { tenant: tenant.id.clone(), id },
             _ => Client::Address(peer.ip()),
         };
-        let _place = app.crowd.enter(client, app.library.manner.most_calls_at_once)?;
-        let body = read_body(body, app.library.manner.largest_body).await?;
+        let _place = app.concurrency_limit.enter(client, app.node.options.most_calls_at_once)?;
+        let body = read_body(body, app.node.options.largest_body).await?;
         let call = Call {
-            library: Arc::clone(&app.library),
+            node: Arc::clone(&app.node),
             tenant,
             caller,
             route,
@@ -186,7 +186,7 @@ async fn route(
             now: Timestamp::now(),
         };
         let lenient = call.caller.lenient;
-        // A mistake of ours in one call is told to this caller, and the connection lives on.
+        // A mistake of ours in one call is reported to this caller, and the connection lives on.
         let answer = AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
             Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
         })?;
@@ -194,7 +194,7 @@ async fn route(
     }
     .await;
     let outcome = match outcome {
-        Err(failure) => Err(unless_tenant_is_gone(&app.library, seen.get(), failure).await),
+        Err(failure) => Err(unless_tenant_is_gone(&app.node, seen.get(), failure).await),
         done => done,
     };
     let answer = outcome.unwrap_or_else(|failure| {
@@ -238,14 +238,14 @@ fn too_large(mark: &HeaderValue) -> Answer {
     }
 }
 
-/// A tenant that another node has dropped is known here for some seconds; what fails for want of its tables is told
+/// A tenant that another node has dropped is known here for some seconds; what fails for want of its tables is reported
 /// as any call to a tenant that does not exist.
-async fn unless_tenant_is_gone(library: &Library, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
+async fn unless_tenant_is_gone(node: &Node, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
     let Some(tenant) = tenant else { return failure };
     let gone = match failure {
-        Failure::Internal { .. } => library.has_lost(&tenant.id).await,
+        Failure::Internal { .. } => node.has_lost(&tenant.id).await,
         // Its connections were closed under the call.
-        Failure::Unavailable(_) => library.tenant(&tenant.id).is_none(),
+        Failure::Unavailable(_) => node.tenant(&tenant.id).is_none(),
         _ => false,
     };
     if gone { no_such_tenant(&tenant.id) } else { failure }

@@ -45,7 +45,7 @@ impl Certificate {
         Ok(Certificate { certificate: certificate.to_owned(), key: key.to_owned(), current })
     }
 
-    /// Follows the files for ever; what cannot be used is told once, and the certificate at hand goes on.
+    /// Follows the files for ever; what cannot be used is reported once, and the certificate at hand goes on.
     async fn follow(&self) {
         let mut seen = self.looks();
         loop {
@@ -91,7 +91,7 @@ pub struct TlsListener {
     address: SocketAddr,
     ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     accepting: JoinHandle<()>,
-    following: JoinHandle<()>,
+    change_listeners: JoinHandle<()>,
 }
 
 impl TlsListener {
@@ -105,8 +105,8 @@ impl TlsListener {
         let address = listener.local_addr()?;
         let (hand_over, ready) = mpsc::channel(MOST_HANDSHAKES);
         let accepting = tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), hand_over));
-        let following = tokio::spawn(async move { certificate.follow().await });
-        Ok(TlsListener { address, ready, accepting, following })
+        let change_listeners = tokio::spawn(async move { certificate.follow().await });
+        Ok(TlsListener { address, ready, accepting, change_listeners })
     }
 }
 
@@ -130,7 +130,7 @@ impl axum::serve::Listener for TlsListener {
 impl Drop for TlsListener {
     fn drop(&mut self) {
         self.accepting.abort();
-        self.following.abort();
+        self.change_listeners.abort();
     }
 }
 

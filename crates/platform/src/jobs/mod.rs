@@ -1,4 +1,4 @@
-//! Work in the background: what a wing declares to be done again and again for each tenant, done once each time it
+//! Work in the background: what a module declares to be done again and again for each tenant, done once each time it
 //! is due, by whichever node is there.
 //!
 //! The rows of `platform.job` say what is due. A node takes a row with `FOR UPDATE SKIP LOCKED` and owns it for a
@@ -13,7 +13,7 @@ pub(crate) use row::forget;
 pub use row::{State, all, cancel, of_tenant, soon};
 pub use runner::{Pace, Runner, start, start_with};
 
-use crate::tenant::{Library, Tenant};
+use crate::tenant::{Node, Tenant};
 use carrel_records::Failure;
 use std::future::Future;
 use std::pin::Pin;
@@ -45,7 +45,7 @@ static HINTS: LazyLock<broadcast::Sender<(String, &'static str)>> =
 
 /// For whom a job runs.
 pub struct Run {
-    pub library: Arc<Library>,
+    pub node: Arc<Node>,
     pub tenant: Arc<Tenant>,
 }
 

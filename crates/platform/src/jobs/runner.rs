@@ -2,7 +2,7 @@
 
 use super::row::{self, Beat, Taken};
 use super::{HINTS, Job, Run};
-use crate::tenant::Library;
+use crate::tenant::Node;
 use carrel_records::Failure;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,23 +34,23 @@ const BREATH: Duration = Duration::from_millis(200);
 /// A node at work; it stops when told so, and when it is dropped.
 pub struct Runner {
     /// Its name in the job table.
-    pub node: Uuid,
-    library: Arc<Library>,
+    pub node_id: Uuid,
+    node: Arc<Node>,
     stop: watch::Sender<bool>,
     work: Option<JoinHandle<()>>,
 }
 
-/// Begins to do the jobs of all wings for all tenants.
-pub fn start(library: &Arc<Library>) -> Runner {
-    start_with(library, library.jobs(), Pace::default())
+/// Begins to do the jobs of all modules for all tenants.
+pub fn start(node: &Arc<Node>) -> Runner {
+    start_with(node, node.jobs(), Pace::default())
 }
 
 /// The same with other jobs, at another pace.
-pub fn start_with(library: &Arc<Library>, jobs: Vec<&'static Job>, pace: Pace) -> Runner {
-    let node = Uuid::new_v4();
+pub fn start_with(node: &Arc<Node>, jobs: Vec<&'static Job>, pace: Pace) -> Runner {
+    let node_id = Uuid::new_v4();
     let (stop, stopped) = watch::channel(false);
-    let work = tokio::spawn(work(Arc::clone(library), jobs, pace, node, stopped));
-    Runner { node, library: Arc::clone(library), stop, work: Some(work) }
+    let work = tokio::spawn(work(Arc::clone(node), jobs, pace, node_id, stopped));
+    Runner { node_id, node: Arc::clone(node), stop, work: Some(work) }
 }
 
 impl Runner {
@@ -60,8 +60,8 @@ impl Runner {
         if let Some(work) = self.work.take() {
             let _ = work.await;
         }
-        let given = match self.library.platform().await {
-            Ok(connection) => row::give_back(&connection, self.node).await,
+        let given = match self.node.platform().await {
+            Ok(connection) => row::give_back(&connection, self.node_id).await,
             Err(failure) => Err(failure),
         };
         if let Err(failure) = given {
@@ -79,10 +79,10 @@ impl Drop for Runner {
 }
 
 async fn work(
-    library: Arc<Library>,
+    node: Arc<Node>,
     jobs: Vec<&'static Job>,
     pace: Pace,
-    node: Uuid,
+    node_id: Uuid,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut entered = HashSet::new();
@@ -91,10 +91,10 @@ async fn work(
     loop {
         while running.try_join_next().is_some() {}
         let room = pace.at_once.saturating_sub(running.len());
-        let pause = match look(&library, &jobs, pace, node, room, &mut entered).await {
+        let pause = match look(&node, &jobs, pace, node_id, room, &mut entered).await {
             Ok((taken, pause)) => {
                 for one in taken {
-                    running.spawn(run(Arc::clone(&library), jobs.clone(), pace, node, one));
+                    running.spawn(run(Arc::clone(&node), jobs.clone(), pace, node_id, one));
                 }
                 pause
             }
@@ -106,7 +106,7 @@ async fn work(
         tokio::select! {
             _ = stopped.changed() => break,
             Some(_) = running.join_next(), if !running.is_empty() => {}
-            Ok(hint) = hints.recv() => heed(&library, &jobs, hint, &mut hints).await,
+            Ok(hint) = hints.recv() => heed(&node, &jobs, hint, &mut hints).await,
             () = tokio::time::sleep(pause) => {}
         }
     }
@@ -115,7 +115,7 @@ async fn work(
 
 /// Makes due what was hinted at, once those who hint have had time to commit.
 async fn heed(
-    library: &Arc<Library>,
+    node: &Arc<Node>,
     jobs: &[&'static Job],
     first: (String, &'static str),
     hints: &mut broadcast::Receiver<(String, &'static str)>,
@@ -125,9 +125,9 @@ async fn heed(
     while let Ok(hint) = hints.try_recv() {
         wanted.insert(hint);
     }
-    let Ok(connection) = library.platform().await else { return };
+    let Ok(connection) = node.platform().await else { return };
     for (tenant, name) in wanted {
-        let known = library.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
+        let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
         if known && jobs.iter().any(|job| job.name == name) {
             // Not done soon, it is done when it is due.
             let _ = row::soon(&connection, &tenant, name).await;
@@ -137,15 +137,15 @@ async fn heed(
 
 /// Takes what is due, and says how long nothing will be.
 async fn look(
-    library: &Arc<Library>,
+    node: &Arc<Node>,
     jobs: &[&'static Job],
     pace: Pace,
-    node: Uuid,
+    node_id: Uuid,
     room: usize,
     entered: &mut HashSet<String>,
 ) -> Result<(Vec<Taken>, Duration), Failure> {
-    let connection = library.platform().await?;
-    for tenant in library.tenants() {
+    let connection = node.platform().await?;
+    for tenant in node.tenants() {
         // A tenant made for a public test suite is left to the suite, which calls what it wants done.
         if tenant.lenient || entered.contains(&tenant.id) {
             continue;
@@ -159,7 +159,7 @@ async fn look(
     if room == 0 {
         return Ok((Vec::new(), pace.look));
     }
-    let taken = row::take(&connection, node, &names, pace.lease, room).await?;
+    let taken = row::take(&connection, node_id, &names, pace.lease, room).await?;
     let pause = match row::next_due(&connection, &names).await? {
         Some(due) => due.clamp(BREATH.min(pace.look), pace.look),
         None => pace.look,
@@ -168,12 +168,12 @@ async fn look(
 }
 
 /// Does one job, and says in its row how it went.
-async fn run(library: Arc<Library>, jobs: Vec<&'static Job>, pace: Pace, node: Uuid, taken: Taken) {
+async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid, taken: Taken) {
     let Some(job) = jobs.into_iter().find(|job| job.name == taken.name) else { return };
-    let tenant = match library.find_tenant(&taken.tenant).await {
+    let tenant = match node.find_tenant(&taken.tenant).await {
         Ok(Some(tenant)) => tenant,
         Ok(None) => {
-            if let Ok(connection) = library.platform().await {
+            if let Ok(connection) = node.platform().await {
                 let _ = row::forget(&connection, &taken.tenant).await;
             }
             return;
@@ -185,7 +185,7 @@ async fn run(library: Arc<Library>, jobs: Vec<&'static Job>, pace: Pace, node: U
     };
     // In a task of its own, so that a panic in it is an outcome like any other; it ends with the set.
     let mut work = JoinSet::new();
-    work.spawn((job.run)(Run { library: Arc::clone(&library), tenant }));
+    work.spawn((job.run)(Run { node: Arc::clone(&node), tenant }));
     let outcome = tokio::select! {
         Some(done) = work.join_next() => match done {
             Ok(Ok(words)) => Ok(words),
@@ -195,14 +195,14 @@ async fn run(library: Arc<Library>, jobs: Vec<&'static Job>, pace: Pace, node: U
         () = tokio::time::sleep(job.deadline) => {
             Err(format!("given up after {} seconds", job.deadline.as_secs()))
         }
-        () = kept(&library, pace, node, &taken) => Err("cancelled, or taken over by another node".to_owned()),
+        () = keep_lease(&node, pace, node_id, &taken) => Err("cancelled, or taken over by another node".to_owned()),
     };
     work.shutdown().await;
     if let Err(words) = &outcome {
         tracing::warn!(tenant = taken.tenant, "job {} failed: {words}", taken.name);
     }
-    let ended = match library.platform().await {
-        Ok(connection) => row::end(&connection, node, &taken, job.every, &outcome).await,
+    let ended = match node.platform().await {
+        Ok(connection) => row::end(&connection, node_id, &taken, job.every, &outcome).await,
         Err(failure) => Err(failure),
     };
     if let Err(failure) = ended {
@@ -211,12 +211,12 @@ async fn run(library: Arc<Library>, jobs: Vec<&'static Job>, pace: Pace, node: U
 }
 
 /// Renews the lease until the run is not ours any more.
-async fn kept(library: &Arc<Library>, pace: Pace, node: Uuid, taken: &Taken) {
+async fn keep_lease(node: &Arc<Node>, pace: Pace, node_id: Uuid, taken: &Taken) {
     let mut last = Instant::now();
     loop {
         tokio::time::sleep(pace.lease / 3).await;
-        let beat = match library.platform().await {
-            Ok(connection) => row::beat(&connection, node, taken, pace.lease).await,
+        let beat = match node.platform().await {
+            Ok(connection) => row::beat(&connection, node_id, taken, pace.lease).await,
             Err(failure) => Err(failure),
         };
         match beat {

@@ -1,9 +1,9 @@
 //! Plain records: declared, not programmed. From a declaration come its table, its reading by CQL, its writing
 //! with constraints told as refusals, its events and its routes.
 
+pub mod change_listeners;
 mod constraints;
 pub mod ddl;
-pub mod following;
 pub mod missing_index;
 pub mod read;
 pub mod routes;

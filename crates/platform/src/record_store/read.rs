@@ -1,6 +1,6 @@
 //! Reading records: one by id, many by CQL, as the bytes that PostgreSQL sends.
 
-use crate::database::{Bind, Connection, Flight, Json, Landed};
+use crate::database::{Bind, Connection, Json, Pipeline, Results};
 use crate::http::Query as UrlQuery;
 use crate::record_store::missing_index;
 use carrel_cql::{Argument, Query, Statement, Where};
@@ -8,7 +8,7 @@ use carrel_records::{Failure, RecordType};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// How many matches are counted exactly; above it the planner's estimate is told.
+/// How many matches are counted exactly; above it the planner's estimate is reported.
 pub const COUNTED_EXACTLY: i64 = 100_000;
 
 /// What a collection is asked for.
@@ -166,14 +166,14 @@ pub fn numbered(columns: &str, page: &str) -> String {
 
 /// The rows of a page, and the number of all matches.
 pub(super) struct Found {
-    landed: Landed,
+    results: Results,
     page: Option<usize>,
     pub total: i64,
 }
 
 impl Found {
     pub(super) fn rows(&self) -> &[Row] {
-        self.page.map_or(&[], |step| self.landed.rows(step))
+        self.page.map_or(&[], |step| self.results.rows(step))
     }
 }
 
@@ -184,19 +184,19 @@ pub(super) async fn found(
     asked: &Asked,
     (sql, values): Bound,
 ) -> Result<Found, Failure> {
-    let mut flight = Flight::new();
-    let page = (asked.limit > 0).then(|| flight.add(sql, values));
+    let mut pipeline = Pipeline::new();
+    let page = (asked.limit > 0).then(|| pipeline.add(sql, values));
     let counted = (asked.count == Count::Wanted).then(|| {
         let (sql, values) = count_of(condition);
-        flight.add(sql, values)
+        pipeline.add(sql, values)
     });
-    let landed = connection.fly(flight).await?;
-    let seen = asked.offset + page.map_or(0, |step| landed.rows(step).len()) as i64;
+    let results = connection.send(pipeline).await?;
+    let seen = asked.offset + page.map_or(0, |step| results.rows(step).len()) as i64;
     let total = match counted {
         None => seen,
-        Some(step) => total(connection, condition, landed.first(step), seen).await?,
+        Some(step) => total(connection, condition, results.first(step), seen).await?,
     };
-    Ok(Found { landed, page, total })
+    Ok(Found { results, page, total })
 }
 
 /// The number of all matches; `seen` of them are known to be there.

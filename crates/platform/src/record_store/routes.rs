@@ -1,4 +1,4 @@
-//! The routes of plain records: whichever of the usual six the surface has for the collection and no room has
+//! The routes of plain records: whichever of the usual six the surface has for the collection and no use case has
 //! taken over, or the two of a record that a tenant has one of.
 
 use crate::http::{Answer, Call, Router, handler};
@@ -27,7 +27,7 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
                 on("PUT", Some(collection), handler(move |call| replace_single(record, call)));
                 continue;
             }
-            // A room answers, or nothing does.
+            // A use case answers, or nothing does.
             Routes::ByHand => continue,
         }
         on("GET", Some(collection), handler(move |call| list(record, call)));
@@ -62,7 +62,7 @@ pub async fn create(record: &'static RecordType, call: Call) -> Result<Answer, F
     let ready =
         write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(created(record, &ready))
 }
@@ -89,7 +89,7 @@ pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, 
         write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
     }
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }
@@ -99,12 +99,12 @@ pub async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, F
     let id = known_id(&call)?;
     let tenant = call.tenant()?;
     let found =
-        write::delete(tenant.begin().await?, &tenant.id, record, id, &call.library.records, call.now).await?;
+        write::delete(tenant.begin().await?, &tenant.id, record, id, &call.node.records, call.now).await?;
     if !found {
         return Err(Failure::NotFound("Not found".into()));
     }
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }
@@ -125,12 +125,12 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
         &tenant.id,
         record,
         query.as_ref(),
-        &call.library.records,
+        &call.node.records,
         call.now,
     )
     .await?;
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content().status(StatusCode::NO_CONTENT))
 }
@@ -164,7 +164,7 @@ pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<A
         }
     }
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }

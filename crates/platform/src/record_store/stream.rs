@@ -41,10 +41,10 @@ struct Rows {
 pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     if asked.limit <= LONGEST_PAGE {
-        let page = read::list(&connection, record, &call.library.records, asked).await?;
+        let page = read::list(&connection, record, &call.node.records, asked).await?;
         return Ok(Answer::json_bytes(page.to_bytes(record)));
     }
-    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
     let statement = read::documents(record, &condition, asked);
     let as_stored = Rows { statement, show: first_column(), name: record.collection, closing: Page::closing };
     rows(connection, record, &condition, asked, as_stored).await
@@ -62,7 +62,7 @@ pub async fn composed(
     select: impl FnOnce(&str) -> String,
 ) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
-    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
     let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
     let composed = Rows { statement: (select(&page), binds), show: first_column(), name, closing };
     rows(connection, record, &condition, asked, composed).await
@@ -99,7 +99,7 @@ pub async fn shown(
     show: impl Fn(&Row) -> Result<Value, Failure> + Send + 'static,
 ) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
-    let condition = read::condition(asked.query.as_ref(), record, &call.library.records)?;
+    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
     let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
     let statement = (select(&page), binds);
     if asked.limit <= LONGEST_PAGE {
@@ -136,7 +136,7 @@ async fn rows(
     pour(connection, statement, show, frame).await
 }
 
-/// What stands around and between documents; the closing is told how many there were.
+/// What stands around and between documents; the closing is reported how many there were.
 struct Frame {
     opening: String,
     between: &'static str,
@@ -150,12 +150,12 @@ async fn pour(
     show: Show,
     frame: Frame,
 ) -> Result<Answer, Failure> {
-    let told = |error| failure(error, "reading a long list");
+    let reported = |error| failure(error, "reading a long list");
     // A list may take as long as its client reads on: the time for a query is what its first row may take.
-    connection.client.batch_execute("SET statement_timeout = 0").await.map_err(told)?;
-    let statement = connection.client.prepare_cached(&sql).await.map_err(told)?;
+    connection.client.batch_execute("SET statement_timeout = 0").await.map_err(reported)?;
+    let statement = connection.client.prepare_cached(&sql).await.map_err(reported)?;
     let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-    let rows = connection.client().query_raw(&statement, binds).await.map_err(told)?;
+    let rows = connection.client().query_raw(&statement, binds).await.map_err(reported)?;
     let mut rows = Box::pin(rows);
     let Ok(first) = tokio::time::timeout(LONGEST_QUERY, rows.next()).await else {
         // The database notices within two seconds that nobody waits for it any more.
@@ -164,7 +164,7 @@ async fn pour(
     };
     if let Some(Err(error)) = first {
         connection.discard();
-        return Err(told(error));
+        return Err(reported(error));
     }
     let (sender, receiver) = mpsc::channel(2);
     tokio::spawn(async move {

@@ -1,8 +1,8 @@
 //! What a tenant's tables lack of what the declarations say, and what they have beyond it.
 //!
 //! Each tenant remembers in its table `made` what was made from which definition. What is missing is added; what
-//! is defined otherwise now, and can be made again from the documents (generated columns, indexes, references), is
-//! made again; nothing that holds a library's data is ever taken away.
+//! is defined otherwise now, and can be rebuilt from the documents (generated columns, indexes, references), is
+//! rebuilt; nothing that holds a library's data is ever taken away.
 
 use crate::record_store::ddl::{Part, PartKind};
 use std::collections::{HashMap, HashSet};

@@ -1,19 +1,19 @@
 //! Writing records: checked against the declaration, refused by the database where a constraint says so,
 //! announced and stamped in the same transaction.
 
-use crate::database::{Bind, Flight, Json, Tx};
+use crate::database::{Bind, Json, Pipeline, Tx};
 use crate::event::Event;
 use crate::http::Caller;
 use crate::outbox;
-use crate::record_store::{following, read, shape_of};
-use crate::tenant::move_stamp;
+use crate::record_store::{change_listeners, read, shape_of};
+use crate::tenant::move_settings_version;
 use carrel_records::shape::Strictness;
 use carrel_records::{Failure, RecordType, Refusal, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub use crate::record_store::constraints::{still_used, told, value_in_doubt};
+pub use crate::record_store::constraints::{reported, still_used, value_in_doubt};
 
 /// The JSON object of a record.
 pub type Document = Map<String, Value>;
@@ -99,10 +99,16 @@ pub fn complete_replacement(
 }
 
 /// Adds the statements that store a new record.
-pub fn insert(flight: &mut Flight, tenant: &str, record: &'static RecordType, ready: &Ready, now: Timestamp) {
+pub fn insert(
+    pipeline: &mut Pipeline,
+    tenant: &str,
+    record: &'static RecordType,
+    ready: &Ready,
+    now: Timestamp,
+) {
     let text = Value::Object(ready.document.clone()).to_string();
     if ready.overwrites {
-        flight.add(
+        pipeline.add(
             format!(
                 "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = $2",
                 record.table
@@ -110,20 +116,20 @@ pub fn insert(flight: &mut Flight, tenant: &str, record: &'static RecordType, re
             vec![ready.id.into(), Bind::Json(text.clone())],
         );
     } else {
-        insert_text(flight, record, ready.id, text.clone());
+        insert_text(pipeline, record, ready.id, text.clone());
     }
     if let Some(topic) = record.events {
         let event = Event::created(tenant, &text);
-        outbox::announce(flight, topic, ready.id.to_string(), event.to_string(), now);
+        outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
-        move_stamp(flight);
+        move_settings_version(pipeline);
     }
 }
 
 /// Adds the statement that stores a document, and nothing else.
-pub fn insert_text(flight: &mut Flight, record: &RecordType, id: Uuid, document: String) -> usize {
-    flight.add(
+pub fn insert_text(pipeline: &mut Pipeline, record: &RecordType, id: Uuid, document: String) -> usize {
+    pipeline.add(
         format!("INSERT INTO {} (id, doc) VALUES ($1, $2)", record.table),
         vec![id.into(), Bind::Json(document)],
     )
@@ -131,7 +137,7 @@ pub fn insert_text(flight: &mut Flight, record: &RecordType, id: Uuid, document:
 
 /// Adds the statements that replace a record.
 pub fn update(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     record: &'static RecordType,
     ready: &Ready,
@@ -139,23 +145,28 @@ pub fn update(
     now: Timestamp,
 ) {
     let text = Value::Object(ready.document.clone()).to_string();
-    flight.add(
+    pipeline.add(
         format!("UPDATE {} SET doc = $2 WHERE id = $1", record.table),
         vec![ready.id.into(), Bind::Json(text.clone())],
     );
-    following::tell(flight, record.table, tenant, std::iter::once((ready.id, stored, &ready.document)));
+    change_listeners::tell(
+        pipeline,
+        record.table,
+        tenant,
+        std::iter::once((ready.id, stored, &ready.document)),
+    );
     if let Some(topic) = record.events {
         let event = Event::updated(tenant, stored, &text);
-        outbox::announce(flight, topic, ready.id.to_string(), event.to_string(), now);
+        outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
-        move_stamp(flight);
+        move_settings_version(pipeline);
     }
 }
 
 /// A record of a new tenant: stored once, left alone when it is there.
 pub fn insert_first(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     record: &'static RecordType,
     document: &Value,
     now: Timestamp,
@@ -165,7 +176,7 @@ pub fn insert_first(
     };
     // FOLIO's own reference data has properties that its shapes do not name, so it is not checked against them.
     let ready = complete_new(record, document.clone(), &Caller::default(), now)?;
-    flight.add(
+    pipeline.add(
         format!("INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT DO NOTHING", record.table),
         vec![ready.id.into(), Bind::Json(Value::Object(ready.document).to_string())],
     );
@@ -182,9 +193,9 @@ pub async fn create(
     now: Timestamp,
 ) -> Result<Ready, Failure> {
     let ready = prepare_new(record, document, caller, now)?;
-    let mut flight = Flight::new();
-    insert(&mut flight, tenant, record, &ready, now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(record, error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    insert(&mut pipeline, tenant, record, &ready, now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(record, error, &ready.document))?;
     Ok(ready)
 }
 
@@ -208,9 +219,9 @@ pub async fn replace(
     let Some(stored) = lock(&mut tx, record, id).await? else { return Ok(None) };
     let stored = stored.parse();
     let ready = prepare_replacement(record, id, document, &stored, caller, now)?;
-    let mut flight = Flight::new();
-    update(&mut flight, tenant, record, &ready, &stored, now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(record, error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    update(&mut pipeline, tenant, record, &ready, &stored, now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(record, error, &ready.document))?;
     Ok(Some(ready))
 }
 
@@ -227,15 +238,15 @@ pub async fn delete(
     let rows = tx.query(sql, vec![id.into()]).await.map_err(|error| still_used(record, id, all, error))?;
     let Some(row) = rows.first() else { return Ok(false) };
     let stored: Json = row.get(0);
-    let mut flight = Flight::new();
-    announce_delete(&mut flight, tenant, record, id, &stored, now);
-    tx.fly_and_commit(flight).await.map_err(|error| still_used(record, id, all, error))?;
+    let mut pipeline = Pipeline::new();
+    announce_delete(&mut pipeline, tenant, record, id, &stored, now);
+    tx.send_and_commit(pipeline).await.map_err(|error| still_used(record, id, all, error))?;
     Ok(true)
 }
 
-/// Adds what follows a deletion: event and stamp.
+/// Adds what follows a deletion: event and settings version.
 pub fn announce_delete(
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     tenant: &str,
     record: &'static RecordType,
     id: Uuid,
@@ -244,10 +255,10 @@ pub fn announce_delete(
 ) {
     if let Some(topic) = record.events {
         let event = Event::deleted(tenant, &stored.0);
-        outbox::announce(flight, topic, id.to_string(), event.to_string(), now);
+        outbox::announce(pipeline, topic, id.to_string(), event.to_string(), now);
     }
     if record.shapes_decisions {
-        move_stamp(flight);
+        move_settings_version(pipeline);
     }
 }
 
@@ -271,18 +282,18 @@ pub async fn delete_matching(
         .query(sql, read::binds(&condition.arguments))
         .await
         .map_err(|error| still_used(record, Uuid::nil(), all, error))?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     if let Some(topic) = record.events {
         for row in &rows {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
             let event = Event::deleted(tenant, &stored.0);
-            outbox::announce(&mut flight, topic, id.to_string(), event.to_string(), now);
+            outbox::announce(&mut pipeline, topic, id.to_string(), event.to_string(), now);
         }
     }
     if record.shapes_decisions {
-        move_stamp(&mut flight);
+        move_settings_version(&mut pipeline);
     }
-    tx.fly_and_commit(flight).await.map_err(|error| still_used(record, Uuid::nil(), all, error))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| still_used(record, Uuid::nil(), all, error))?;
     Ok(rows.len())
 }
 

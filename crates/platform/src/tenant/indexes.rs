@@ -3,7 +3,7 @@
 //! An index that is declared otherwise now is built beside the old one and takes its name in the end. What a dead node
 //! has left half-built is dropped and begun anew. A lock of the session keeps two programs apart.
 
-use super::{Library, Tenant, schema_of};
+use super::{Node, Tenant, schema_of};
 use crate::database::failure;
 use crate::jobs::{self, Job};
 use crate::record_store::ddl;
@@ -20,7 +20,7 @@ pub static INDEX_BUILDS: Job = Job {
     name: "index-builds",
     every: Duration::from_secs(3600),
     deadline: Duration::from_secs(6 * 3600),
-    run: |run| Box::pin(async move { run.library.build_missing_indexes(&run.tenant).await }),
+    run: |run| Box::pin(async move { run.node.build_missing_indexes(&run.tenant).await }),
 };
 
 /// An index that is declared and does not stand.
@@ -42,7 +42,7 @@ impl MissingIndex {
     }
 }
 
-impl Library {
+impl Node {
     /// Declared indexes of the tenant that are not there, or that a break has left unusable.
     pub async fn missing_indexes(&self, tenant: &Tenant) -> Result<Vec<MissingIndex>, Failure> {
         let connection = self.platform.get().await?;
@@ -177,6 +177,6 @@ pub(super) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> 
 }
 
 /// The job is due at once on whichever node is there.
-pub(super) async fn wanted_soon(library: &Library, id: &str) -> Result<(), Failure> {
-    jobs::soon(&library.platform().await?, id, INDEX_BUILDS.name).await
+pub(super) async fn wanted_soon(node: &Node, id: &str) -> Result<(), Failure> {
+    jobs::soon(&node.platform().await?, id, INDEX_BUILDS.name).await
 }

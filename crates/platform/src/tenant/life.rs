@@ -1,14 +1,14 @@
 //! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
 
-use super::{Entry, Library, RELEASE, Tenant, is_tenant_id, schema_of};
-use crate::database::{Connection, Flight, Work, failure};
+use super::{Entry, Node, RELEASE, Tenant, is_tenant_id, schema_of};
+use crate::database::{Connection, Pipeline, Work, failure};
 use crate::jobs;
 use crate::record_store::upgrade;
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::sync::Arc;
 
-impl Library {
+impl Node {
     /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
     pub async fn create_tenant(
         self: &Arc<Self>,
@@ -254,7 +254,7 @@ impl Library {
             .await
             .map_err(|error| failure(error, "emptying a tenant"))?;
         tenant.cache.clear();
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
         Ok(())
     }
 
@@ -263,16 +263,16 @@ impl Library {
         let pool = self.pools.open(&self.address.primary, Some(&schema), 1, Work::Deeds);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         for (path, document) in &self.first_records {
             let record = self
                 .records
                 .iter()
                 .find(|record| record.path == path)
                 .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
-            crate::record_store::write::insert_first(&mut flight, record, document, now)?;
+            crate::record_store::write::insert_first(&mut pipeline, record, document, now)?;
         }
-        tx.fly(flight).await.map_err(|error| {
+        tx.send(pipeline).await.map_err(|error| {
             let which = self.first_records.get(error.step).map(|(path, doc)| format!("{path} {doc}"));
             Failure::from(error).while_doing(&format!("writing first record {which:?}"))
         })?;

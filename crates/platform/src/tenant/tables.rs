@@ -1,12 +1,12 @@
 //! Making a tenant's tables, and bringing them up to date.
 
 use super::indexes::{large_tables, wanted_soon};
-use super::{Library, RELEASE, Tenant, schema_of};
+use super::{Node, RELEASE, Tenant, schema_of};
 use crate::database::failure;
 use crate::record_store::{ddl, upgrade};
 use carrel_records::Failure;
 
-impl Library {
+impl Node {
     /// Takes the steps that the tenant has not behind it, and makes what the declarations name and it lacks; safe
     /// to repeat. All or nothing: who comes second waits for the first.
     pub(super) async fn bring_up_to_date(&self, id: &str, lenient: bool) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ impl Library {
             let large = if lenient { Vec::new() } else { large_tables(client).await? };
             let mut plan = upgrade::plan(&parts, &made, &large);
             let mut script = String::new();
-            for step in self.wings.iter().flat_map(|wing| wing.steps) {
+            for step in self.modules.iter().flat_map(|module| module.steps) {
                 let key = (upgrade::STEP.to_owned(), String::new(), step.name.to_owned());
                 if made.contains_key(&key) {
                     continue;
@@ -34,8 +34,8 @@ impl Library {
                 plan.made.push([key.0, key.1, key.2, upgrade::fingerprint(step.sql)]);
             }
             script.push_str(&plan.script);
-            for wing in &self.wings {
-                script.push_str(wing.tables);
+            for module in &self.modules {
+                script.push_str(module.tables);
                 script.push('\n');
             }
             if lenient {
@@ -76,13 +76,13 @@ impl Library {
 
     /// Takes away what is no longer declared and holds no data of its own, once no older program runs; tells what
     /// went and what stays.
-    pub async fn tidy_tenant(&self, tenant: &Tenant) -> Result<Vec<String>, Failure> {
+    pub async fn drop_obsolete_schema(&self, tenant: &Tenant) -> Result<Vec<String>, Failure> {
         let connection = self.platform.get().await?;
         let client = connection.client();
         let done = async {
             client.batch_execute(&self.opening(&tenant.id)).await?;
             let made = read_made(client).await?;
-            let (go, mut told) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
+            let (go, mut reported) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
             for (leftover, statement) in &go {
                 client.batch_execute(statement).await?;
                 client
@@ -91,13 +91,14 @@ impl Library {
                         &[&leftover.kind, &leftover.table, &leftover.name],
                     )
                     .await?;
-                told.push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
+                reported
+                    .push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
             }
             client.batch_execute("COMMIT").await?;
-            Ok(told)
+            Ok(reported)
         };
         match done.await {
-            Ok(told) => Ok(told),
+            Ok(reported) => Ok(reported),
             Err(error) => {
                 let _ = client.batch_execute("ROLLBACK").await;
                 Err(failure(error, "tidying the tenant's tables"))
@@ -123,9 +124,9 @@ impl Library {
             all.push_str(&part.make);
             all.push('\n');
         }
-        for wing in &self.wings {
-            all.push_str(wing.tables);
-            wing.steps.iter().for_each(|step| all.push_str(step.sql));
+        for module in &self.modules {
+            all.push_str(module.tables);
+            module.steps.iter().for_each(|step| all.push_str(step.sql));
         }
         upgrade::fingerprint(&all)
     }

@@ -42,13 +42,13 @@ impl Bounds {
     /// Why the number does not fit.
     pub fn of_number(&self, number: &serde_json::Number, path: &str) -> Option<Refusal> {
         let value = number.as_f64()?;
-        let told = |words: String, rule| Some(refusal(words, rule, path, number.to_string()));
+        let reported = |words: String, rule| Some(refusal(words, rule, path, number.to_string()));
         match (self.least, self.most) {
             (Some(least), _) if value < least as f64 => {
-                told(format!("must be greater than or equal to {least}"), DECIMAL_MIN)
+                reported(format!("must be greater than or equal to {least}"), DECIMAL_MIN)
             }
             (_, Some(most)) if value > most as f64 => {
-                told(format!("must be less than or equal to {most}"), DECIMAL_MAX)
+                reported(format!("must be less than or equal to {most}"), DECIMAL_MAX)
             }
             _ => None,
         }
@@ -168,10 +168,11 @@ mod tests {
     #[test]
     fn numbers_are_bounded_at_both_ends() {
         let bounds = Bounds { least: Some(1), most: Some(100), ..Bounds::default() };
-        let told = |number: i64| bounds.of_number(&Number::from(number), "a").map(|refusal| refusal.message);
-        assert_eq!([told(1), told(100)], [None, None]);
-        assert_eq!(told(0).as_deref(), Some("must be greater than or equal to 1"));
-        assert_eq!(told(101).as_deref(), Some("must be less than or equal to 100"));
+        let reported =
+            |number: i64| bounds.of_number(&Number::from(number), "a").map(|refusal| refusal.message);
+        assert_eq!([reported(1), reported(100)], [None, None]);
+        assert_eq!(reported(0).as_deref(), Some("must be greater than or equal to 1"));
+        assert_eq!(reported(101).as_deref(), Some("must be less than or equal to 100"));
     }
 
     #[test]

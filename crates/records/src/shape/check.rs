@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(shape: &str, document: Value) -> Vec<String> {
+    fn reported(shape: &str, document: Value) -> Vec<String> {
         let Value::Object(mut document) = document else { panic!("an object") };
         Shape::parse(shape, true).check(&mut document).into_iter().map(|r| r.message).collect()
     }
@@ -261,15 +261,15 @@ mod tests {
         let shape =
             "name:string*\nstatus:object*; status.name:string(enum=Open|In process (non-requestable))*";
         assert_eq!(
-            told(shape, json!({"name": "a", "status": {"name": "In process (non-requestable)"}})),
+            reported(shape, json!({"name": "a", "status": {"name": "In process (non-requestable)"}})),
             [""; 0]
         );
     }
 
     #[test]
     fn a_missing_required_property_is_refused() {
-        assert_eq!(told("name:string*", json!({})), ["must not be null"]);
-        assert_eq!(told("a[].b:string*", json!({"a": [{}]})), ["must not be null"]);
+        assert_eq!(reported("name:string*", json!({})), ["must not be null"]);
+        assert_eq!(reported("a[].b:string*", json!({"a": [{}]})), ["must not be null"]);
     }
 
     #[test]
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn a_number_where_a_text_belongs_is_checked_as_text() {
-        assert_eq!(told("a:array<string(uuid)>", json!({"a": [false]})), [NOT_A_UUID]);
-        assert_eq!(told("a:string(length=..2)", json!({"a": 123})), ["size must be between 0 and 2"]);
+        assert_eq!(reported("a:array<string(uuid)>", json!({"a": [false]})), [NOT_A_UUID]);
+        assert_eq!(reported("a:string(length=..2)", json!({"a": 123})), ["size must be between 0 and 2"]);
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
-        assert_eq!(told("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+        assert_eq!(reported("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
     }
 
     #[test]
@@ -316,27 +316,27 @@ mod tests {
     #[test]
     fn where_types_alone_count_properties_may_be_missing_or_unknown() {
         let shape = Shape::parse("name:string*; kind:string(enum=a|b); id:string(uuid); size:integer", true);
-        let told = |document: Value| {
+        let reported = |document: Value| {
             let Value::Object(mut document) = document else { panic!("an object") };
             shape.check_as(&mut document, Strictness::TypesOnly).len()
         };
-        assert_eq!(told(json!({"kind": "c", "nom": 1})), 0);
-        assert_eq!(told(json!({"size": "large"})), 1);
-        assert_eq!(told(json!({"id": "no UUID"})), 1);
+        assert_eq!(reported(json!({"kind": "c", "nom": 1})), 0);
+        assert_eq!(reported(json!({"size": "large"})), 1);
+        assert_eq!(reported(json!({"id": "no UUID"})), 1);
     }
 
     #[test]
     fn an_open_object_in_a_closed_shape_keeps_what_it_does_not_know() {
         let shape =
             "tags:object(open); tags.tagList:array<string>; notes:array<object>(open)*; notes[].a:string";
-        assert_eq!(told(shape, json!({"tags": {"color": "red"}, "notes": [{"b": 1}]})), [""; 0]);
-        assert_eq!(told(shape, json!({"notes": [], "b": 1})), ["Unrecognized field \"b\""]);
+        assert_eq!(reported(shape, json!({"tags": {"color": "red"}, "notes": [{"b": 1}]})), [""; 0]);
+        assert_eq!(reported(shape, json!({"notes": [], "b": 1})), ["Unrecognized field \"b\""]);
     }
 
     #[test]
     fn a_value_outside_an_enum_is_refused() {
-        assert_eq!(told("a:string(enum=x|y)", json!({"a": "z"})), ["a must be one of: x, y"]);
-        assert_eq!(told("a:array<string(enum=x|y)>", json!({"a": ["z"]})), ["a[0] must be one of: x, y"]);
+        assert_eq!(reported("a:string(enum=x|y)", json!({"a": "z"})), ["a must be one of: x, y"]);
+        assert_eq!(reported("a:array<string(enum=x|y)>", json!({"a": ["z"]})), ["a[0] must be one of: x, y"]);
     }
 
     #[test]
@@ -349,6 +349,6 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_refused_with_the_path() {
-        assert_eq!(told("a.b:boolean", json!({"a": {"b": 7}})), ["a.b must be true or false"]);
+        assert_eq!(reported("a.b:boolean", json!({"a": {"b": 7}})), ["a.b must be true or false"]);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let missing: Vec<Value> = call
-        .library
+        .node
         .missing_indexes(tenant)
         .await?
         .iter()

@@ -14,7 +14,7 @@ const HOW_TO_SEE: &str =
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let limit = call.query.number("limit", 20, 1, 500)?;
     let schema = &call.tenant()?.schema;
-    let connection = call.library.platform().await?;
+    let connection = call.node.platform().await?;
     let place = connection
         .query(
             // Its own setting is there only where it is loaded; which libraries are is not for everybody to know.

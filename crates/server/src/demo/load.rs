@@ -131,7 +131,7 @@ fn settings() -> Vec<Record> {
 fn places() -> Vec<Record> {
     let institution = id_of("institution");
     let campus = |name: &str| id_of(&format!("campus {name}"));
-    let library = |name: &str| id_of(&format!("library {name}"));
+    let node = |name: &str| id_of(&format!("library {name}"));
     let branch_desk = id_of("service point branch");
     let mut records: Vec<Record> = vec![
         (
@@ -156,7 +156,7 @@ fn places() -> Vec<Record> {
         ("science", "Science Library of Vellumton", "VS", "main"),
         ("branch", "Colophon Branch Library", "CB", "branch"),
     ] {
-        let record = json!({"id": library(key), "name": name, "code": code, "campusId": campus(of)});
+        let record = json!({"id": node(key), "name": name, "code": code, "campusId": campus(of)});
         records.push(("/location-units/libraries", record));
     }
     for (key, name, code, of, on, desk) in [
@@ -167,7 +167,7 @@ fn places() -> Vec<Record> {
     ] {
         records.push(("/locations", json!({
             "id": id_of(&format!("location {key}")), "name": name, "code": code, "discoveryDisplayName": name,
-            "isActive": true, "institutionId": institution, "campusId": campus(on), "libraryId": library(of),
+            "isActive": true, "institutionId": institution, "campusId": campus(on), "libraryId": node(of),
             "primaryServicePoint": desk, "servicePointIds": [desk],
         })));
     }

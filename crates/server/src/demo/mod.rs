@@ -22,7 +22,7 @@ const PASSWORD: &str = "admin";
 
 /// Makes the sample library where it is not there yet, shows a loan, and serves.
 pub async fn demo(settings: Resolved) -> Result<(), String> {
-    if settings.manner.behind_gateway {
+    if settings.options.behind_gateway {
         return Err("the sample library logs in, which a server behind a gateway does not offer".into());
     }
     if settings.certificate.is_some() {
@@ -30,25 +30,25 @@ pub async fn demo(settings: Resolved) -> Result<(), String> {
             "the sample library is loaded by plain HTTP: leave --tls-certificate to 'carrel serve'".into()
         );
     }
-    let house = serve::unless_stopped(serve::open(&settings)).await?;
-    let outcome = serve_sample(&settings, &house).await;
-    serve::stop(house).await;
+    let open_node = serve::unless_stopped(serve::open(&settings)).await?;
+    let outcome = serve_sample(&settings, &open_node).await;
+    serve::stop(open_node).await;
     outcome
 }
 
-async fn serve_sample(settings: &Resolved, house: &serve::House) -> Result<(), String> {
-    let told = |failure: Failure| failure.to_string();
+async fn serve_sample(settings: &Resolved, open_node: &serve::OpenNode) -> Result<(), String> {
+    let reported = |failure: Failure| failure.to_string();
     serve::unless_stopped(async {
-        let tenant = house
-            .library
+        let tenant = open_node
+            .node
             .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
             .await
-            .map_err(told)?;
-        administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(told)
+            .map_err(reported)?;
+        administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(reported)
     })
     .await?;
     let (failed, mut failure) = tokio::sync::mpsc::channel(1);
-    let serving = serve::listen(settings, house, |address| {
+    let serving = serve::listen(settings, open_node, |address| {
         tokio::spawn(async move {
             if let Err(words) = open_the_doors(address).await {
                 let _ = failed.send(words).await;

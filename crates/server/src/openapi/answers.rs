@@ -32,7 +32,7 @@ const NO_JSON: &[(&str, &str)] = &[
 ];
 
 /// The answers of one operation.
-pub fn told(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
+pub fn reported(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
     let route = place.route;
     let (method, path) = (route.method.as_str(), route.path.as_str());
     let mut answers = json!({
@@ -52,7 +52,7 @@ pub fn told(place: &Place, answered: Option<Value>, record: Option<&'static Reco
         (Some(schema), None) if record.is_some() => {
             json!({"description": "Done", "content": {"application/json": {"schema": schema}}})
         }
-        // Some rooms say it in plain text.
+        // Some use cases say it in plain text.
         (Some(schema), None) => json!({"description": "Done", "content": {
             "application/json": {"schema": schema}, "text/plain": {"schema": {"type": "string"}},
         }}),

@@ -113,7 +113,7 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         "operationId": format!("{} {}", route.method, route.path),
         "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
         "parameters": parameters,
-        "responses": answers::told(place, answered, collection.or(one)),
+        "responses": answers::reported(place, answered, collection.or(one)),
         "security": [{"token": []}, {"cookie": []}],
         "x-permissions": route.permissions,
         "x-built": built,
@@ -258,8 +258,8 @@ mod tests {
 
     fn whole() -> Value {
         let records: Vec<_> =
-            crate::wings::wings().iter().flat_map(|wing| wing.records.iter().copied()).collect();
-        document(&crate::wings::router(), &records)
+            crate::modules::modules().iter().flat_map(|module| module.records.iter().copied()).collect();
+        document(&crate::modules::router(), &records)
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loan_is_told_with_its_required_properties_and_formats() {
+    fn a_loan_is_reported_with_its_required_properties_and_formats() {
         let document = whole();
         let loan = &document["components"]["schemas"]["loan"];
         assert!(
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn every_record_type_has_a_schema_of_its_own_name() {
         let records: Vec<_> =
-            crate::wings::wings().iter().flat_map(|wing| wing.records.iter().copied()).collect();
+            crate::modules::modules().iter().flat_map(|module| module.records.iter().copied()).collect();
         let document = whole();
         let schemas = document["components"]["schemas"].as_object().expect("schemas by name");
         assert_eq!(schemas.len(), records.len() + 1);

@@ -1,8 +1,8 @@
-//! Tests through the public API, each with a library of its own; modules by wing and room.
+//! Tests through the public API, each with a library of its own; modules by module and use case.
 
 mod circulation;
-mod house;
 mod inventory;
 mod patron;
+mod platform;
 mod requests;
 mod users;

@@ -4,7 +4,7 @@ use carrel_platform::Router;
 use carrel_platform::record_store::shape_of;
 use carrel_records::shape::JsonKind;
 use carrel_records::{Kind, Put, RecordType, Source};
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use carrel_testkit::sample::{Extent, at, place, referred, remove, set, storable, value_at};
 use serde_json::{Map, Value, json};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub struct Check {
     pub name: &'static str,
     /// Whether the check means anything for the record type.
     pub concerns: fn(&'static RecordType, &Router) -> bool,
-    pub run: for<'a> fn(&'a TestLibrary, &'static RecordType) -> Running<'a>,
+    pub run: for<'a> fn(&'a TestServer, &'static RecordType) -> Running<'a>,
 }
 
 macro_rules! checks {
@@ -25,7 +25,7 @@ macro_rules! checks {
         pub const CHECKS: &[Check] = &[$(Check {
             name: stringify!($name),
             concerns: $concerns,
-            run: |library, record| Box::pin($name(library, record)),
+            run: |server, record| Box::pin($name(server, record)),
         }),*];
     };
 }
@@ -89,13 +89,13 @@ fn required(record: &'static RecordType) -> Vec<String> {
 }
 
 async fn create(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &'static RecordType,
     extent: Extent,
 ) -> Result<(String, Map<String, Value>), String> {
-    let document = storable(library, record, extent).await?;
+    let document = storable(server, record, extent).await?;
     let sent = Value::Object(document.clone());
-    let reply = library.post(record.path, &sent).await;
+    let reply = server.post(record.path, &sent).await;
     if !matches!(reply.status, 200 | 201 | 204) {
         return Err(format!(
             "POST {} of {sent} was answered with {}: {}",
@@ -111,8 +111,8 @@ async fn create(
     Ok((id, document))
 }
 
-async fn read(library: &TestLibrary, record: &RecordType, id: &str) -> Result<Value, String> {
-    let reply = library.get(&format!("{}/{id}", record.path)).await;
+async fn read(server: &TestServer, record: &RecordType, id: &str) -> Result<Value, String> {
+    let reply = server.get(&format!("{}/{id}", record.path)).await;
     match reply.status {
         200 => Ok(reply.json()),
         status => Err(format!("GET {}/{id} was answered with {status}: {}", record.path, reply.text())),
@@ -129,9 +129,9 @@ fn compare(sent: &Map<String, Value>, found: &Value) -> Outcome {
     Ok(())
 }
 
-async fn what_is_created_can_be_read(library: &TestLibrary, record: &'static RecordType) -> Outcome {
-    let (id, sent) = create(library, record, Extent::Least).await?;
-    let found = read(library, record, &id).await?;
+async fn what_is_created_can_be_read(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let (id, sent) = create(server, record, Extent::Least).await?;
+    let found = read(server, record, &id).await?;
     compare(&sent, &found)?;
     if record.metadata && found.pointer("/metadata/createdDate").is_none() {
         return Err("metadata.createdDate is missing".into());
@@ -140,31 +140,28 @@ async fn what_is_created_can_be_read(library: &TestLibrary, record: &'static Rec
 }
 
 async fn everything_that_the_shape_names_is_kept(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &'static RecordType,
 ) -> Outcome {
-    let (id, sent) = create(library, record, Extent::Full).await?;
-    compare(&sent, &read(library, record, &id).await?)
+    let (id, sent) = create(server, record, Extent::Full).await?;
+    compare(&sent, &read(server, record, &id).await?)
 }
 
-async fn an_unknown_id_is_not_found(library: &TestLibrary, record: &'static RecordType) -> Outcome {
-    let reply = library.get(&format!("{}/{}", record.path, Uuid::new_v4())).await;
+async fn an_unknown_id_is_not_found(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let reply = server.get(&format!("{}/{}", record.path, Uuid::new_v4())).await;
     match reply.status {
         404 => Ok(()),
         status => Err(format!("{status} instead of 404: {}", reply.text())),
     }
 }
 
-async fn every_field_can_be_searched_and_sorted(
-    library: &TestLibrary,
-    record: &'static RecordType,
-) -> Outcome {
+async fn every_field_can_be_searched_and_sorted(server: &TestServer, record: &'static RecordType) -> Outcome {
     // A full document where one can be stored, so that there is something to find in every field.
-    let id = match create(library, record, Extent::Full).await {
+    let id = match create(server, record, Extent::Full).await {
         Ok((id, _)) => id,
-        Err(_) => create(library, record, Extent::Least).await?.0,
+        Err(_) => create(server, record, Extent::Least).await?.0,
     };
-    let page = library.get(&format!("{}?query=id=={id}", record.path)).await;
+    let page = server.get(&format!("{}?query=id=={id}", record.path)).await;
     if page.status != 200 || page.json()[record.collection][0]["id"] != *id {
         return Err(format!("the record is not found by its id: {} {}", page.status, page.text()));
     }
@@ -191,7 +188,7 @@ async fn every_field_can_be_searched_and_sorted(
         let sorted = sorts.then(|| format!("id=={id} sortBy {}", field.name));
         for query in narrowed.into_iter().chain(sorted) {
             let text = query.replace('%', "%25").replace('+', "%2B").replace('&', "%26");
-            let reply = library.get(&format!("{}?query={text}", record.path)).await;
+            let reply = server.get(&format!("{}?query={text}", record.path)).await;
             if reply.status != 200 {
                 return Err(format!(
                     "the query {query} was answered with {}: {}",
@@ -228,11 +225,11 @@ fn changeable(record: &'static RecordType) -> Option<String> {
 }
 
 async fn a_replacement_is_what_is_read_afterwards(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &'static RecordType,
 ) -> Outcome {
-    let (id, sent) = create(library, record, Extent::Least).await?;
-    let before = match library.get(&format!("{}/{id}", record.path)).await {
+    let (id, sent) = create(server, record, Extent::Least).await?;
+    let before = match server.get(&format!("{}/{id}", record.path)).await {
         reply if reply.status == 200 => reply.json(),
         _ => Value::Object(sent),
     };
@@ -241,11 +238,11 @@ async fn a_replacement_is_what_is_read_afterwards(
     if let Some(name) = &changed {
         document.insert(name.clone(), format!("changed {}", Uuid::new_v4().simple()).into());
     }
-    let reply = library.put(&format!("{}/{id}", record.path), &Value::Object(document.clone())).await;
+    let reply = server.put(&format!("{}/{id}", record.path), &Value::Object(document.clone())).await;
     if !matches!(reply.status, 200 | 204) {
         return Err(format!("PUT was answered with {}: {}", reply.status, reply.text()));
     }
-    let after = read(library, record, &id).await?;
+    let after = read(server, record, &id).await?;
     if let Some(name) = &changed
         && after[name] != document[name]
     {
@@ -261,38 +258,38 @@ async fn a_replacement_is_what_is_read_afterwards(
 }
 
 async fn a_replacement_of_an_unknown_record_does_what_the_declaration_says(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &'static RecordType,
 ) -> Outcome {
-    let document = storable(library, record, Extent::Least).await?;
+    let document = storable(server, record, Extent::Least).await?;
     let id = document["id"].as_str().unwrap_or_default().to_owned();
-    let reply = library.put(&format!("{}/{id}", record.path), &Value::Object(document)).await;
+    let reply = server.put(&format!("{}/{id}", record.path), &Value::Object(document)).await;
     match (record.put, reply.status) {
         (Put::ReplacesOnly, 404) | (Put::CreatesToo, 200 | 201 | 204) => Ok(()),
         (put, status) => Err(format!("{put:?}, and PUT was answered with {status}: {}", reply.text())),
     }
 }
 
-async fn a_stale_version_is_refused(library: &TestLibrary, record: &'static RecordType) -> Outcome {
-    let (id, _) = create(library, record, Extent::Least).await?;
+async fn a_stale_version_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let (id, _) = create(server, record, Extent::Least).await?;
     let path = format!("{}/{id}", record.path);
-    let first = read(library, record, &id).await?;
-    let reply = library.put(&path, &first).await;
+    let first = read(server, record, &id).await?;
+    let reply = server.put(&path, &first).await;
     if !matches!(reply.status, 200 | 204) {
         return Err(format!("the first PUT was answered with {}: {}", reply.status, reply.text()));
     }
-    let reply = library.put(&path, &first).await;
+    let reply = server.put(&path, &first).await;
     match reply.status {
         409 => Ok(()),
         status => Err(format!("{status} instead of 409: {}", reply.text())),
     }
 }
 
-async fn what_is_deleted_is_gone(library: &TestLibrary, record: &'static RecordType) -> Outcome {
-    let (id, _) = create(library, record, Extent::Least).await?;
+async fn what_is_deleted_is_gone(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let (id, _) = create(server, record, Extent::Least).await?;
     let path = format!("{}/{id}", record.path);
     for expected in [204, 404] {
-        let reply = library.delete(&path).await;
+        let reply = server.delete(&path).await;
         if reply.status != expected {
             return Err(format!(
                 "DELETE was answered with {} instead of {expected}: {}",
@@ -301,7 +298,7 @@ async fn what_is_deleted_is_gone(library: &TestLibrary, record: &'static RecordT
             ));
         }
     }
-    let found = library.get(&format!("{}?query=id=={id}", record.path)).await;
+    let found = server.get(&format!("{}?query=id=={id}", record.path)).await;
     match found.json()["totalRecords"].as_i64() {
         Some(0) => Ok(()),
         _ => Err(format!("it is still found: {}", found.text())),
@@ -309,26 +306,26 @@ async fn what_is_deleted_is_gone(library: &TestLibrary, record: &'static RecordT
 }
 
 async fn refused(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &RecordType,
     document: Map<String, Value>,
     why: &str,
 ) -> Outcome {
     let sent = Value::Object(document);
-    let reply = library.post(record.path, &sent).await;
+    let reply = server.post(record.path, &sent).await;
     match reply.status {
         400 | 403 | 422 => Ok(()),
         status => Err(format!("{why}: {sent} was answered with {status}: {}", reply.text())),
     }
 }
 
-async fn an_unknown_property_is_refused(library: &TestLibrary, record: &'static RecordType) -> Outcome {
-    let mut document = storable(library, record, Extent::Least).await?;
+async fn an_unknown_property_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let mut document = storable(server, record, Extent::Least).await?;
     document.insert("noSuchProperty".into(), "x".into());
-    refused(library, record, document, "noSuchProperty").await
+    refused(server, record, document, "noSuchProperty").await
 }
 
-async fn a_value_of_the_wrong_type_is_refused(library: &TestLibrary, record: &'static RecordType) -> Outcome {
+async fn a_value_of_the_wrong_type_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
     for (name, property) in &shape_of(record).properties {
         if property.not_stored || property.read_only {
             continue;
@@ -339,25 +336,25 @@ async fn a_value_of_the_wrong_type_is_refused(library: &TestLibrary, record: &'s
             JsonKind::Array(_) => json!({"no": "array"}),
             _ => json!({"no": "such value"}),
         };
-        let mut document = storable(library, record, Extent::Least).await?;
+        let mut document = storable(server, record, Extent::Least).await?;
         document.insert(name.clone(), wrong);
-        refused(library, record, document, name).await?;
+        refused(server, record, document, name).await?;
     }
     Ok(())
 }
 
-async fn a_bound_is_kept_and_not_passed(library: &TestLibrary, record: &'static RecordType) -> Outcome {
+async fn a_bound_is_kept_and_not_passed(server: &TestServer, record: &'static RecordType) -> Outcome {
     for bound in super::bounds::of(record) {
         let path = bound.path.join(".");
         for (value, words) in &bound.values {
-            let mut document = storable(library, record, Extent::Least).await?;
+            let mut document = storable(server, record, Extent::Least).await?;
             place(record, &mut document, &bound.path, value.clone());
             let sent = Value::Object(document);
-            let reply = library.post(record.path, &sent).await;
-            let told =
-                reply.status == 422 && reply.refusals().iter().any(|told| words.as_deref() == Some(&**told));
+            let reply = server.post(record.path, &sent).await;
+            let reported = reply.status == 422
+                && reply.refusals().iter().any(|reported| words.as_deref() == Some(&**reported));
             let fits = match words {
-                Some(_) => told,
+                Some(_) => reported,
                 None => matches!(reply.status, 200 | 201 | 204),
             };
             if !fits {
@@ -373,73 +370,67 @@ async fn a_bound_is_kept_and_not_passed(library: &TestLibrary, record: &'static 
     Ok(())
 }
 
-async fn a_missing_required_property_is_refused(
-    library: &TestLibrary,
-    record: &'static RecordType,
-) -> Outcome {
+async fn a_missing_required_property_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
     for name in required(record) {
-        let mut document = storable(library, record, Extent::Least).await?;
+        let mut document = storable(server, record, Extent::Least).await?;
         remove(&mut document, &name);
-        refused(library, record, document, &format!("without {name}")).await?;
+        refused(server, record, document, &format!("without {name}")).await?;
     }
     Ok(())
 }
 
 async fn a_value_that_must_be_unique_is_refused_twice(
-    library: &TestLibrary,
+    server: &TestServer,
     record: &'static RecordType,
 ) -> Outcome {
     for unique in record.unique.iter().filter(|unique| unique.when.is_none()) {
-        let mut first = storable(library, record, Extent::Least).await?;
-        let mut second = storable(library, record, Extent::Least).await?;
+        let mut first = storable(server, record, Extent::Least).await?;
+        let mut second = storable(server, record, Extent::Least).await?;
         for field in unique.fields {
             let value = match at(&Value::Object(first.clone()), field) {
                 Some(value) => value.clone(),
-                None => value_for(library, record, field).await?,
+                None => value_for(server, record, field).await?,
             };
             set(&mut first, field, value.clone());
             set(&mut second, field, value);
         }
-        let reply = library.post(record.path, &Value::Object(first)).await;
+        let reply = server.post(record.path, &Value::Object(first)).await;
         if !matches!(reply.status, 200 | 201 | 204) {
             return Err(format!("the first was answered with {}: {}", reply.status, reply.text()));
         }
-        refused(library, record, second, &format!("{:?} twice", unique.fields)).await?;
+        refused(server, record, second, &format!("{:?} twice", unique.fields)).await?;
     }
     Ok(())
 }
 
 /// A value for a property that the document lacks.
-async fn value_for(library: &TestLibrary, record: &'static RecordType, field: &str) -> Result<Value, String> {
+async fn value_for(server: &TestServer, record: &'static RecordType, field: &str) -> Result<Value, String> {
     if let Some(key) = record.belongs_to.iter().find(|key| key.field == field && !key.loose) {
-        return Ok(referred(library, key.to, false).await?.into());
+        return Ok(referred(server, key.to, false).await?.into());
     }
     value_at(record, field).ok_or_else(|| {
         format!("the declaration wants {field} to be unique and its shape has no such property")
     })
 }
 
-async fn a_reference_into_nothing_is_refused(library: &TestLibrary, record: &'static RecordType) -> Outcome {
+async fn a_reference_into_nothing_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
     let shape = shape_of(record);
     for key in record.belongs_to.iter().filter(|key| !key.loose) {
         let first = key.field.split('.').next().unwrap_or_default();
         if shape.properties.get(first).is_none_or(|property| property.read_only || property.not_stored) {
             continue;
         }
-        let mut document = storable(library, record, Extent::Least).await?;
+        let mut document = storable(server, record, Extent::Least).await?;
         set(&mut document, key.field, Uuid::new_v4().to_string().into());
-        refused(library, record, document, key.field).await?;
+        refused(server, record, document, key.field).await?;
     }
     Ok(())
 }
 
-async fn a_caller_without_permission_is_refused(
-    library: &TestLibrary,
-    record: &'static RecordType,
-) -> Outcome {
-    let nobody = library.staff_with(&[]).await;
+async fn a_caller_without_permission_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
+    let nobody = server.staff_with(&[]).await;
     let one = format!("{}/{}", record.path, Uuid::new_v4());
-    let router = carrel_server::wings::router();
+    let router = carrel_server::modules::router();
     for (method, path) in
         [("GET", record.path), ("POST", record.path), ("GET", &one), ("PUT", &one), ("DELETE", &one)]
     {

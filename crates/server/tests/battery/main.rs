@@ -8,7 +8,7 @@ mod checks;
 mod exceptions;
 
 use carrel_records::{RecordType, Routes};
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use checks::{CHECKS, Check, Outcome};
 use exceptions::EXCEPTIONS;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -20,7 +20,7 @@ use tokio::sync::{Mutex, OnceCell};
 /// the custom fields after a deleted one move up.
 struct Subject {
     record: &'static RecordType,
-    library: OnceCell<TestLibrary>,
+    server: OnceCell<TestServer>,
     turn: Mutex<()>,
 }
 
@@ -29,13 +29,13 @@ fn main() {
     let runtime = Arc::new(
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be started"),
     );
-    let router = carrel_server::wings::router();
+    let router = carrel_server::modules::router();
     let mut trials = Vec::new();
     let mut known = Vec::new();
-    for wing in carrel_server::wings::wings() {
-        for record in wing.records.iter().copied().filter(|record| record.routes == Routes::Collection) {
+    for module in carrel_server::modules::modules() {
+        for record in module.records.iter().copied().filter(|record| record.routes == Routes::Collection) {
             known.push(record.name);
-            let subject = Arc::new(Subject { record, library: OnceCell::new(), turn: Mutex::new(()) });
+            let subject = Arc::new(Subject { record, server: OnceCell::new(), turn: Mutex::new(()) });
             for check in CHECKS.iter().filter(|check| (check.concerns)(record, &router)) {
                 let (subject, runtime) = (Arc::clone(&subject), Arc::clone(&runtime));
                 let name = format!("{}::{}", record.name, check.name);
@@ -61,8 +61,8 @@ fn run(runtime: &Runtime, subject: &Arc<Subject>, check: &'static Check) -> Resu
     let outcome = runtime.block_on(async move {
         tokio::spawn(async move {
             let _turn = subject.turn.lock().await;
-            let library = subject.library.get_or_init(TestLibrary::start).await;
-            (check.run)(library, subject.record).await
+            let server = subject.server.get_or_init(TestServer::start).await;
+            (check.run)(server, subject.record).await
         })
         .await
     });

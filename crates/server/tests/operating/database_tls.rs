@@ -55,8 +55,8 @@ async fn a_database_is_spoken_to_by_tls_as_its_address_says() {
         postgres.port
     );
     for address in [url, format!("{numeric} sslmode=require"), numeric.clone()] {
-        let told = carrel_said(&["tenant", "list", "--database", &address]);
-        assert!(told.starts_with(TENANT), "{address}: {told}");
+        let reported = carrel_said(&["tenant", "list", "--database", &address]);
+        assert!(reported.starts_with(TENANT), "{address}: {reported}");
     }
 }
 
@@ -79,8 +79,8 @@ async fn a_server_that_is_not_who_it_should_be_is_refused_at_once_with_the_reaso
         (format!("{} sslmode=require", without_tls.by_network("postgres")), "the server speaks none"),
     ] {
         let started = std::time::Instant::now();
-        let told = carrel_refused(&["tenant", "list", "--database", &address]);
-        assert!(told.contains(words), "{address}: {told}");
+        let reported = carrel_refused(&["tenant", "list", "--database", &address]);
+        assert!(reported.contains(words), "{address}: {reported}");
         assert!(started.elapsed().as_secs() < 10, "{address}: it was waited for");
     }
 }

@@ -110,14 +110,14 @@ fn config_check_tells_what_is_wrong_with_a_certificate() {
     };
     write(&key);
     let config = file.to_string_lossy().into_owned();
-    let told = carrel_said(&["config", "check", "--config", &config]);
-    assert!(told.contains("TLS") && told.contains("server.crt"), "{told}");
-    assert!(told.contains("secure cookies      true"), "{told}");
+    let reported = carrel_said(&["config", "check", "--config", &config]);
+    assert!(reported.contains("TLS") && reported.contains("server.crt"), "{reported}");
+    assert!(reported.contains("secure cookies      true"), "{reported}");
 
     let other = scratch.folder.join("other");
     std::fs::create_dir_all(&other).expect("a folder can be made");
     let (_, other_key) = make_certificate(&other);
     write(&other_key);
-    let told = carrel_refused(&["config", "check", "--config", &config]);
-    assert!(told.contains("server.crt") && told.contains("other/server.key"), "{told}");
+    let reported = carrel_refused(&["config", "check", "--config", &config]);
+    assert!(reported.contains("server.crt") && reported.contains("other/server.key"), "{reported}");
 }

@@ -1,10 +1,10 @@
 //! Reads from streaming replicas: everybody reads his own writes, on whichever node, and a replica that is late,
 //! dead, or back again is noticed.
 
-use carrel_platform::Library;
+use carrel_platform::Node;
 use carrel_platform::database::{Address, Server};
-use carrel_platform::tenant::Manner;
-use carrel_server::{administrator, first_records, serve, wings};
+use carrel_platform::tenant::ServerOptions;
+use carrel_server::{administrator, first_records, modules, serve};
 use carrel_testkit::{Client, OwnPostgres, Scratch};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use std::time::{Duration, Instant};
 const TENANT: &str = "harbor";
 
 /// A primary, its replica, and two nodes that use both.
-struct House {
+struct ReplicaSetup {
     _scratch: Scratch,
     primary: OwnPostgres,
     replica: OwnPostgres,
-    nodes: Vec<Node>,
+    nodes: Vec<Standby>,
 }
 
 /// One of several servers of the same library.
-struct Node {
-    _library: Arc<Library>,
+struct Standby {
+    _library: Arc<Node>,
     admin: Client,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
-impl Drop for Node {
+impl Drop for Standby {
     fn drop(&mut self) {
         self.serving.abort();
     }
 }
 
-impl House {
-    async fn with_a_replica(name: &str) -> House {
+impl ReplicaSetup {
+    async fn with_a_replica(name: &str) -> ReplicaSetup {
         let scratch = Scratch::named(name);
         let primary = OwnPostgres::start(&scratch.folder, "primary", "max_wal_senders = 10");
         let address = |replicas: Vec<Server>| Address {
@@ -42,19 +42,24 @@ impl House {
             replicas,
             per_tenant: 4,
         };
-        let first =
-            Library::open(address(Vec::new()), 8, wings::wings(), Manner::default(), first_records::all())
-                .await
-                .expect("an empty database becomes a library");
+        let first = Node::open(
+            address(Vec::new()),
+            8,
+            modules::modules(),
+            ServerOptions::default(),
+            first_records::all(),
+        )
+        .await
+        .expect("an empty database becomes a library");
         let tenant = first.create_tenant(TENANT, "Harbor", "").await.expect("a tenant can be made");
         administrator::appoint(&tenant, "chief", "a-password").await.expect("it gets an administrator");
         let replica = primary.replica(&scratch.folder, "replica");
         let mut nodes = Vec::new();
         for _ in 0..2 {
             let replica = Server::read(&replica.by_network("postgres")).expect("an address");
-            nodes.push(Node::open(address(vec![replica])).await);
+            nodes.push(Standby::open(address(vec![replica])).await);
         }
-        House { _scratch: scratch, primary, replica, nodes }
+        ReplicaSetup { _scratch: scratch, primary, replica, nodes }
     }
 
     fn node(&self, number: usize) -> &Client {
@@ -82,23 +87,20 @@ impl House {
     }
 }
 
-impl Node {
-    async fn open(address: Address) -> Node {
-        let library = Library::open(address, 16, wings::wings(), Manner::default(), Vec::new())
+impl Standby {
+    async fn open(address: Address) -> Standby {
+        let server = Node::open(address, 16, modules::modules(), ServerOptions::default(), Vec::new())
             .await
             .expect("the library is there");
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let at = listener.local_addr().expect("a listener has an address");
-        let serving = tokio::spawn(carrel_platform::http::serve(
-            serve::app(&library),
-            listener,
-            std::future::pending(),
-        ));
+        let serving =
+            tokio::spawn(carrel_platform::http::serve(serve::app(&server), listener, std::future::pending()));
         let stranger = Client::new(at).with_header("x-okapi-tenant", TENANT);
         let login =
             stranger.post("/authn/login", &json!({"username": "chief", "password": "a-password"})).await;
         let admin = stranger.with_header("x-okapi-token", login.header("x-okapi-token").expect("a token"));
-        Node { _library: library, admin, serving }
+        Standby { _library: server, admin, serving }
     }
 }
 
@@ -129,12 +131,12 @@ fn group(name: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_reads_his_own_writes_on_every_node_while_a_replica_is_late() {
-    let house = House::with_a_replica("late-replica").await;
-    let (here, there) = (house.node(0), house.node(1));
+    let setup = ReplicaSetup::with_a_replica("late-replica").await;
+    let (here, there) = (setup.node(0), setup.node(1));
     wait_for_the_replica(here, Duration::from_secs(10)).await;
     wait_for_the_replica(there, Duration::from_secs(10)).await;
 
-    house.pause_replay().await;
+    setup.pause_replay().await;
     let (_, before) = reads(there).await;
     let written = group("written while the replica stood still");
     here.post("/groups", &written).await.expect(201);
@@ -149,34 +151,34 @@ async fn a_user_reads_his_own_writes_on_every_node_while_a_replica_is_late() {
     let behind = late.lines().find(|line| line.starts_with("carrel_replica_bytes_behind{")).unwrap_or("");
     assert!(!behind.is_empty() && !behind.ends_with(" 0"), "an operator sees how late it is: {behind}");
 
-    house.resume_replay().await;
+    setup.resume_replay().await;
     wait_for_the_replica(there, Duration::from_secs(10)).await;
     assert_eq!(there.get(&path).await.expect(200)["group"], written["group"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
-    let mut house = House::with_a_replica("dead-replica").await;
-    wait_for_the_replica(house.node(0), Duration::from_secs(10)).await;
+    let mut setup = ReplicaSetup::with_a_replica("dead-replica").await;
+    wait_for_the_replica(setup.node(0), Duration::from_secs(10)).await;
 
-    house.replica.kill();
-    let (before, _) = reads(house.node(0)).await;
+    setup.replica.kill();
+    let (before, _) = reads(setup.node(0)).await;
     for _ in 0..20 {
-        house.node(0).get("/groups?limit=1").await.expect(200);
+        setup.node(0).get("/groups?limit=1").await.expect(200);
     }
-    assert!(reads(house.node(0)).await.0 >= before + 20, "the primary has answered");
-    let metrics = house.node(0).get("/metrics").await.text();
+    assert!(reads(setup.node(0)).await.0 >= before + 20, "the primary has answered");
+    let metrics = setup.node(0).get("/metrics").await.text();
     let in_use = format!("carrel_replica_in_use{{tenant=\"{TENANT}\",replica=\"1\"}} 0");
     assert!(metrics.contains(&in_use), "an operator sees that it is left alone");
 
-    house.replica.start_again();
-    wait_for_the_replica(house.node(0), Duration::from_secs(30)).await;
+    setup.replica.start_again();
+    wait_for_the_replica(setup.node(0), Duration::from_secs(30)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
-    let house = House::with_a_replica("lazy-commits").await;
-    let primary = house.primary.connect("postgres").await;
+    let setup = ReplicaSetup::with_a_replica("lazy-commits").await;
+    let primary = setup.primary.connect("postgres").await;
     for statement in [
         "ALTER SYSTEM SET synchronous_commit = off",
         "ALTER SYSTEM SET wal_writer_delay = '10s'",
@@ -187,8 +189,8 @@ async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     for number in 0..20 {
         let written = group(&format!("lazy {number}"));
-        house.node(0).post("/groups", &written).await.expect(201);
+        setup.node(0).post("/groups", &written).await.expect(201);
         let path = format!("/groups/{}", written["id"].as_str().unwrap_or_default());
-        house.node(1).get(&path).await.expect(200);
+        setup.node(1).get(&path).await.expect(200);
     }
 }

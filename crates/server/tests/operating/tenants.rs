@@ -18,8 +18,8 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
         let program = serve(&here.folder, &["--data", &from]);
         admin_of(&program).await.post("/groups", &group).await.expect(201);
         // Beside the running server, as a nightly job does it.
-        let told = carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
-        assert!(told.contains("'harbor' is written"), "{told}");
+        let reported = carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
+        assert!(reported.contains("'harbor' is written"), "{reported}");
         program.signal("TERM");
         let mut program = program;
         program.ends(std::time::Duration::from_secs(30));
@@ -29,8 +29,8 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
     let refused = carrel_refused(&["tenant", "restore", &file, "--data", &from]);
     assert!(refused.contains("'harbor' is there already"), "{refused}");
 
-    let told = carrel_said(&["tenant", "restore", &file, "--data", &to]);
-    assert!(told.contains("'harbor' is restored"), "{told}");
+    let reported = carrel_said(&["tenant", "restore", &file, "--data", &to]);
+    assert!(reported.contains("'harbor' is restored"), "{reported}");
     let program = serve(&there.folder, &["--data", &to]);
     let admin = admin_of(&program).await;
     let path = format!("/groups/{}", group["id"].as_str().unwrap_or_default());
@@ -66,12 +66,12 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
         acknowledged
     });
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    let told = tokio::task::spawn_blocking({
+    let reported = tokio::task::spawn_blocking({
         let (from, to) = (from.clone(), to.clone());
         move || carrel_said(&["tenant", "move", TENANT, "--to", &to, "--data", &from])
     });
-    let told = told.await.expect("the command does not panic");
-    assert!(told.contains("'harbor' has moved"), "{told}");
+    let reported = reported.await.expect("the command does not panic");
+    assert!(reported.contains("'harbor' has moved"), "{reported}");
     let acknowledged = desk.await.expect("the desk is told what it can understand");
     assert!(acknowledged > 0, "the desk worked before");
     let looker = there.connect("postgres").await;

@@ -183,7 +183,7 @@ pub fn text<'d>(field: &'d Document, key: &str) -> &'d str {
 mod tests {
     use super::*;
 
-    fn told(field: Value) -> String {
+    fn reported(field: Value) -> String {
         let Value::Object(field) = field else { panic!("an object") };
         check(&field).err().unwrap_or_default()
     }
@@ -200,11 +200,14 @@ mod tests {
     #[test]
     fn a_select_field_needs_options_that_differ() {
         let field = |values: Value| json!({"name": "n", "type": "RADIO_BUTTON", "selectField": {"multiSelect": false, "options": {"values": values}}});
-        assert_eq!(told(field(json!([{"value": "a"}, {"value": "b"}]))), "");
-        assert_eq!(told(field(json!([]))), "The options amount should be in range 1 - 5");
-        assert_eq!(told(field(json!([{"value": "a"}, {"value": "a"}]))), "Option values should be unique");
+        assert_eq!(reported(field(json!([{"value": "a"}, {"value": "b"}]))), "");
+        assert_eq!(reported(field(json!([]))), "The options amount should be in range 1 - 5");
         assert_eq!(
-            told(field(json!([{"value": "a", "default": true}, {"value": "b", "default": true}]))),
+            reported(field(json!([{"value": "a"}, {"value": "a"}]))),
+            "Option values should be unique"
+        );
+        assert_eq!(
+            reported(field(json!([{"value": "a", "default": true}, {"value": "b", "default": true}]))),
             "The max defaults amount is 1"
         );
     }
@@ -212,11 +215,13 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_attribute() {
         let field = json!({"name": "n", "type": "DATE_PICKER", "textField": {"fieldFormat": "TEXT"}});
-        assert!(told(field).starts_with("Attribute textField is not allowed"));
-        assert!(told(json!({"name": "n", "type": "SINGLE_CHECKBOX"})).starts_with("The 'checkBox' property"));
+        assert!(reported(field).starts_with("Attribute textField is not allowed"));
+        assert!(
+            reported(json!({"name": "n", "type": "SINGLE_CHECKBOX"})).starts_with("The 'checkBox' property")
+        );
         let repeated =
             json!({"name": "n", "type": "SINGLE_CHECKBOX", "checkboxField": {}, "isRepeatable": true});
-        assert!(told(repeated).starts_with("Repeatable is not supported"));
+        assert!(reported(repeated).starts_with("Repeatable is not supported"));
     }
 
     #[test]

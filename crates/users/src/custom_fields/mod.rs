@@ -8,7 +8,7 @@ pub mod value;
 use crate::records::people::CUSTOM_FIELD;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::record_store::{read, routes};
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -35,20 +35,22 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         }
     }
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &CUSTOM_FIELD, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &CUSTOM_FIELD, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(&CUSTOM_FIELD)))
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let field = call.object()?;
     let mut tx = call.tenant()?.begin().await?;
-    let standing = standing(&mut tx).await?;
-    let last = standing.iter().filter_map(|(_, field)| field["order"].as_i64()).max().unwrap_or(0);
-    let taken: Vec<String> = standing.iter().map(|(_, field)| ref_id(field)).collect();
+    let account_status = account_status(&mut tx).await?;
+    let last = account_status.iter().filter_map(|(_, field)| field["order"].as_i64()).max().unwrap_or(0);
+    let taken: Vec<String> = account_status.iter().map(|(_, field)| ref_id(field)).collect();
     let ready = new_field(&call, field, &taken, last + 1)?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &call.tenant()?.id, &CUSTOM_FIELD, &ready, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(&CUSTOM_FIELD, error, &ready.document))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, call.now);
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::reported(&CUSTOM_FIELD, error, &ready.document))?;
     Ok(routes::created(&CUSTOM_FIELD, &ready))
 }
 
@@ -74,16 +76,16 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &CUSTOM_FIELD, id).await?.ok_or_else(|| unknown(id))?.parse();
     field.insert("order".into(), stored["order"].clone());
-    let mut flight = Flight::new();
-    change(&call, &mut flight, id, field, &stored)?;
-    tx.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    change(&call, &mut pipeline, id, field, &stored)?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
 /// Adds the statements that replace one definition and take the values of vanished options from users.
 fn change(
     call: &Call,
-    flight: &mut Flight,
+    pipeline: &mut Pipeline,
     id: Uuid,
     mut field: Document,
     stored: &Value,
@@ -110,12 +112,12 @@ fn change(
         return refuse("fieldFormat", words, &json!(new));
     }
     let ready = write::prepare_replacement(&CUSTOM_FIELD, id, field, stored, &call.caller, call.now)?;
-    write::update(flight, &call.tenant()?.id, &CUSTOM_FIELD, &ready, stored, call.now);
+    write::update(pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, stored, call.now);
     let (had, _) = definition::option_ids(stored);
     let (has, defaults) = definition::option_ids(&Value::Object(ready.document));
     let gone: Vec<String> = had.into_iter().filter(|option| !has.contains(option)).collect();
     if !gone.is_empty() {
-        take_options(flight, &ref_id(stored), gone, defaults);
+        take_options(pipeline, &ref_id(stored), gone, defaults);
     }
     Ok(())
 }
@@ -129,10 +131,13 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
     };
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut standing: HashMap<Uuid, Value> =
-        standing(&mut tx).await?.into_iter().filter(|(_, field)| field["entityType"] == *entity).collect();
-    let mut taken: Vec<String> = standing.values().map(ref_id).collect();
-    let mut flight = Flight::new();
+    let mut account_status: HashMap<Uuid, Value> = account_status(&mut tx)
+        .await?
+        .into_iter()
+        .filter(|(_, field)| field["entityType"] == *entity)
+        .collect();
+    let mut taken: Vec<String> = account_status.values().map(ref_id).collect();
+    let mut pipeline = Pipeline::new();
     let mut made = Vec::new();
     for (place, field) in (1_i64..).zip(fields) {
         let Value::Object(mut field) = field else {
@@ -140,10 +145,10 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
         };
         definition::refuse(&field)?;
         let id = field.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
-        match id.and_then(|id| standing.remove(&id).map(|stored| (id, stored))) {
+        match id.and_then(|id| account_status.remove(&id).map(|stored| (id, stored))) {
             Some((id, stored)) => {
                 field.insert("order".into(), place.into());
-                change(&call, &mut flight, id, field, &stored)?;
+                change(&call, &mut pipeline, id, field, &stored)?;
             }
             None => {
                 let ready = new_field(&call, field, &taken, place)?;
@@ -152,13 +157,13 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
             }
         }
     }
-    for (id, stored) in &standing {
-        take_field(&mut flight, &tenant.id, *id, stored, &call);
+    for (id, stored) in &account_status {
+        take_field(&mut pipeline, &tenant.id, *id, stored, &call);
     }
     for ready in &made {
-        write::insert(&mut flight, &tenant.id, &CUSTOM_FIELD, ready, call.now);
+        write::insert(&mut pipeline, &tenant.id, &CUSTOM_FIELD, ready, call.now);
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
@@ -166,20 +171,20 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut standing = standing(&mut tx).await?;
-    let place = standing.iter().position(|(known, _)| *known == id).ok_or_else(|| unknown(id))?;
-    let (_, stored) = standing.remove(place);
-    let mut flight = Flight::new();
-    take_field(&mut flight, &tenant.id, id, &stored, &call);
-    for (order, (other, field)) in (1_i64..).zip(&standing) {
+    let mut account_status = account_status(&mut tx).await?;
+    let place = account_status.iter().position(|(known, _)| *known == id).ok_or_else(|| unknown(id))?;
+    let (_, stored) = account_status.remove(place);
+    let mut pipeline = Pipeline::new();
+    take_field(&mut pipeline, &tenant.id, id, &stored, &call);
+    for (order, (other, field)) in (1_i64..).zip(&account_status) {
         if field["order"] != order {
-            flight.add(
+            pipeline.add(
                 "UPDATE custom_fields SET doc = jsonb_set(doc, '{order}', to_jsonb($2::bigint)) WHERE id = $1",
                 vec![(*other).into(), order.into()],
             );
         }
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
@@ -223,7 +228,7 @@ async fn find(call: &Call) -> Result<(Uuid, Value), Failure> {
 }
 
 /// All definitions in their order, held against changes by others.
-async fn standing(tx: &mut Tx) -> Result<Vec<(Uuid, Value)>, Failure> {
+async fn account_status(tx: &mut Tx) -> Result<Vec<(Uuid, Value)>, Failure> {
     let rows = tx
         .query(
             "SELECT id, doc FROM custom_fields ORDER BY carrel.number(doc->>'order'), id FOR NO KEY UPDATE",
@@ -242,24 +247,24 @@ fn unknown(id: Uuid) -> Failure {
 }
 
 /// Adds the statements that delete a field with its values.
-fn take_field(flight: &mut Flight, tenant: &str, id: Uuid, stored: &Value, call: &Call) {
-    flight.add(
+fn take_field(pipeline: &mut Pipeline, tenant: &str, id: Uuid, stored: &Value, call: &Call) {
+    pipeline.add(
         "UPDATE users SET doc = doc #- ARRAY['customFields', $1::text] WHERE doc->'customFields' ? $1",
         vec![ref_id(stored).into()],
     );
-    flight.add("DELETE FROM custom_fields WHERE id = $1", vec![id.into()]);
-    write::announce_delete(flight, tenant, &CUSTOM_FIELD, id, &Json(stored.to_string()), call.now);
+    pipeline.add("DELETE FROM custom_fields WHERE id = $1", vec![id.into()]);
+    write::announce_delete(pipeline, tenant, &CUSTOM_FIELD, id, &Json(stored.to_string()), call.now);
 }
 
 /// Adds the statements that take options from users; who has none left gets the default, if there is one.
-fn take_options(flight: &mut Flight, field: &str, gone: Vec<String>, defaults: Vec<String>) {
+fn take_options(pipeline: &mut Pipeline, field: &str, gone: Vec<String>, defaults: Vec<String>) {
     let instead = match &defaults[..] {
         [] => None,
         [one] => Some(json!(one)),
         several => Some(json!(several)),
     };
     // Several values of which some stay.
-    flight.add(
+    pipeline.add(
         "UPDATE users SET doc = jsonb_set(doc, ARRAY['customFields', $1::text], (doc->'customFields'->$1) - $2::text[])
          WHERE doc->'customFields' ? $1 AND doc->'customFields'->$1 ?| $2
              AND jsonb_typeof(doc->'customFields'->$1) = 'array'",
@@ -268,13 +273,13 @@ fn take_options(flight: &mut Flight, field: &str, gone: Vec<String>, defaults: V
     let none_left = "doc->'customFields' ? $1 AND (doc->'customFields'->$1 = '[]'
         OR jsonb_typeof(doc->'customFields'->$1) = 'string' AND doc->'customFields'->$1 ?| $2)";
     match instead {
-        Some(instead) => flight.add(
+        Some(instead) => pipeline.add(
             format!(
                 "UPDATE users SET doc = jsonb_set(doc, ARRAY['customFields', $1::text], $3::jsonb) WHERE {none_left}"
             ),
             vec![field.into(), gone.into(), (&instead).into()],
         ),
-        None => flight.add(
+        None => pipeline.add(
             format!("UPDATE users SET doc = doc #- ARRAY['customFields', $1::text] WHERE {none_left}"),
             vec![field.into(), gone.into()],
         ),

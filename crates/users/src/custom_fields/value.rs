@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(kind: &str, more: Value, value: Value) -> String {
+    fn reported(kind: &str, more: Value, value: Value) -> String {
         let mut field = json!({"refId": "f", "type": kind});
         for (key, value) in more.as_object().expect("an object") {
             field[key] = value.clone();
@@ -149,19 +149,22 @@ mod tests {
 
     #[test]
     fn a_value_is_of_the_kind_of_its_field() {
-        assert_eq!(told("SINGLE_CHECKBOX", json!({}), json!(true)), "");
+        assert_eq!(reported("SINGLE_CHECKBOX", json!({}), json!(true)), "");
         assert_eq!(
-            told("SINGLE_CHECKBOX", json!({}), json!("true")),
+            reported("SINGLE_CHECKBOX", json!({}), json!("true")),
             "Field with type SINGLE_CHECKBOX must be a boolean"
         );
-        assert_eq!(told("DATE_PICKER", json!({}), json!("2026-02-28")), "");
-        assert_eq!(told("DATE_PICKER", json!({}), json!("2026-02-30")), "Invalid date format: 2026-02-30");
+        assert_eq!(reported("DATE_PICKER", json!({}), json!("2026-02-28")), "");
         assert_eq!(
-            told("TEXTBOX_SHORT", json!({}), json!(1)),
+            reported("DATE_PICKER", json!({}), json!("2026-02-30")),
+            "Invalid date format: 2026-02-30"
+        );
+        assert_eq!(
+            reported("TEXTBOX_SHORT", json!({}), json!(1)),
             "Field with type TEXTBOX_SHORT must be a string"
         );
         assert_eq!(
-            told("TEXTBOX_SHORT", json!({}), json!("x".repeat(151))),
+            reported("TEXTBOX_SHORT", json!({}), json!("x".repeat(151))),
             "Maximum length of the value is 150"
         );
     }
@@ -169,20 +172,20 @@ mod tests {
     #[test]
     fn an_option_stands_in_its_list() {
         let options = || json!({"selectField": {"options": {"values": [{"id": "opt_1", "value": "red"}]}}});
-        assert_eq!(told("RADIO_BUTTON", options(), json!("opt_1")), "");
-        assert_eq!(told("MULTI_SELECT_DROPDOWN", options(), json!(["opt_1"])), "");
+        assert_eq!(reported("RADIO_BUTTON", options(), json!("opt_1")), "");
+        assert_eq!(reported("MULTI_SELECT_DROPDOWN", options(), json!(["opt_1"])), "");
         assert!(
-            told("RADIO_BUTTON", options(), json!("opt_2"))
+            reported("RADIO_BUTTON", options(), json!("opt_2"))
                 .starts_with("Field f can only have following values: [")
         );
         assert_eq!(
-            told("RADIO_BUTTON", options(), json!(["opt_1"])),
+            reported("RADIO_BUTTON", options(), json!(["opt_1"])),
             "Field with type RADIO_BUTTON must be a string"
         );
     }
 
     #[test]
-    fn a_field_that_nobody_has_added_is_told() {
+    fn a_field_that_nobody_has_added_is_reported() {
         let Value::Object(values) = json!({"gone": 1}) else { panic!("an object") };
         assert_eq!(refusals(&values, &[])[0].message, "Custom field with refId gone is not found");
     }

@@ -21,7 +21,7 @@ pub fn without_cookies(answer: Answer, call: &Call) -> Answer {
 }
 
 fn set_cookie(name: &str, value: &str, path: &str, ends: Timestamp, call: &Call) -> String {
-    cookie(name, value, path, ends, call.now, call.library.manner.secure_cookies)
+    cookie(name, value, path, ends, call.now, call.node.options.secure_cookies)
 }
 
 /// `Secure` would keep a cookie from being sent back over plain HTTP, and `SameSite=None` is only allowed

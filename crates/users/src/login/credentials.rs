@@ -4,7 +4,7 @@
 //! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history.
 
 use crate::login::{Credentials, check, events, password};
-use carrel_platform::{Answer, Call, Flight, Router, Tenant};
+use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -44,14 +44,14 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let user = user_of(tenant, &credentials).await?;
     let hash = password::hash(&sent).await?;
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
          ON CONFLICT (user_id) DO NOTHING RETURNING user_id",
         vec![user.into(), Uuid::new_v4().into(), hash.into(), call.now.into()],
     );
-    let landed = tenant.begin().await?.fly_and_commit(flight).await?;
-    if landed.first(0).is_none() {
+    let results = tenant.begin().await?.send_and_commit(pipeline).await?;
+    if results.first(0).is_none() {
         return Err(Refusal::new(format!("There already exists credentials for user id '{user}'"))
             .with("'userId'", user.to_string())
             .of_storage()
@@ -62,11 +62,11 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let user = asked_user(&call)?;
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM auth_credentials WHERE user_id = $1 RETURNING user_id", vec![user.into()]);
-    flight.add("DELETE FROM auth_credentials_history WHERE user_id = $1", vec![user.into()]);
-    let landed = call.tenant()?.begin().await?.fly_and_commit(flight).await?;
-    match landed.first(0) {
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM auth_credentials WHERE user_id = $1 RETURNING user_id", vec![user.into()]);
+    pipeline.add("DELETE FROM auth_credentials_history WHERE user_id = $1", vec![user.into()]);
+    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    match results.first(0) {
         Some(_) => Ok(Answer::no_content()),
         None => Err(Failure::NotFound(format!("No credentials for userId {user} found"))),
     }
@@ -108,25 +108,25 @@ pub(crate) async fn change(call: &Call) -> Result<(), Failure> {
         Failure::Refused(_) => Failure::Unauthenticated("Invalid credentials".into()),
         other => other,
     })?;
-    let mut flight = Flight::new();
-    replace(&mut flight, who.user_id, password::hash(&new).await?, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    replace(&mut pipeline, who.user_id, password::hash(&new).await?, call.now);
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     events::note(tenant, events::PASSWORD_CHANGE, who.user_id, call.now).await
 }
 
 /// Adds the statements that put a new hash in the place of an old one, which goes to the history.
-fn replace(flight: &mut Flight, user: Uuid, hash: String, now: Timestamp) {
-    flight.add(
+fn replace(pipeline: &mut Pipeline, user: Uuid, hash: String, now: Timestamp) {
+    pipeline.add(
         "INSERT INTO auth_credentials_history (id, user_id, hash, replaced)
          SELECT $2, user_id, hash, $3 FROM auth_credentials WHERE user_id = $1",
         vec![user.into(), Uuid::new_v4().into(), now.into()],
     );
-    flight.add(
+    pipeline.add(
         "DELETE FROM auth_credentials_history WHERE user_id = $1 AND id NOT IN
              (SELECT id FROM auth_credentials_history WHERE user_id = $1 ORDER BY replaced DESC LIMIT $2)",
         vec![user.into(), (REMEMBERED - 1).into()],
     );
-    flight.add(
+    pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
          ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed = excluded.changed",
         vec![user.into(), Uuid::new_v4().into(), hash.into(), now.into()],
@@ -178,12 +178,12 @@ async fn create_action(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn keep_action(tenant: &Tenant, action: &ResetAction) -> Result<bool, Failure> {
     let ends = time::parse(&action.expiration_time)
         .ok_or_else(|| Failure::Invalid("expirationTime must be a date and time".into()))?;
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "INSERT INTO auth_password_action (id, user_id, ends) VALUES ($1, $2, $3)",
         vec![action.id.into(), action.user_id.into(), ends.into()],
     );
-    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| {
+    tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| {
         match error.is_unique_violation() {
             true => Failure::Invalid(format!("A password action with ID {} is there already", action.id)),
             false => error.into(),
@@ -238,9 +238,9 @@ pub(crate) async fn set_by_action(
         .await?;
     let user: Uuid = used.first().map(|row| row.get(0)).ok_or_else(|| Failure::Invalid(no_action(action)))?;
     let had = tx.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
-    let mut flight = Flight::new();
-    replace(&mut flight, user, hash, now);
-    tx.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    replace(&mut pipeline, user, hash, now);
+    tx.send_and_commit(pipeline).await?;
     let is_new = had.is_empty();
     let event = if is_new { events::PASSWORD_CREATE } else { events::PASSWORD_RESET };
     events::note(tenant, event, user, now).await?;

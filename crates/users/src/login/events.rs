@@ -5,7 +5,7 @@
 //! 204. Changes `event_logs`.
 
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Call, Flight, Router, Tenant};
+use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
 use carrel_records::{Failure, PLAIN, RecordType, Routes, date, text};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub fn connect(router: &mut Router) {
     router.on("DELETE", "/authn/log/events/{id}", delete);
 }
 
-/// What of it is logged, as it was at one stamp.
+/// What of it is logged, as it was at one settings version.
 struct Switches {
     on: bool,
     kinds: HashSet<String>,
@@ -56,9 +56,9 @@ struct Switches {
 
 impl Switches {
     async fn of(tenant: &Tenant) -> Result<Arc<Switches>, Failure> {
-        let stamp = tenant.stamp().await?;
+        let settings_version = tenant.settings_version().await?;
         if let Some((known, switches)) = tenant.cache.get::<Switches>()
-            && known >= stamp
+            && known >= settings_version
         {
             return Ok(switches);
         }
@@ -72,7 +72,7 @@ impl Switches {
             .await?;
         let kinds: HashSet<String> = rows.iter().filter_map(|row| row.get(0)).collect();
         let switches = Arc::new(Switches { on: kinds.contains("STATUS"), kinds });
-        tenant.cache.put(stamp, Arc::clone(&switches));
+        tenant.cache.put(settings_version, Arc::clone(&switches));
         Ok(switches)
     }
 }
@@ -86,9 +86,9 @@ pub async fn note(tenant: &Tenant, kind: &str, user: Uuid, now: Timestamp) -> Re
     let id = Uuid::new_v7(write::uuid_time(now));
     let document = json!({"id": id, "eventType": kind, "tenant": tenant.id, "userId": user,
         "timestamp": carrel_records::time::format(now)});
-    let mut flight = Flight::new();
-    write::insert_text(&mut flight, &LOG_EVENT, id, document.to_string());
-    tenant.begin().await?.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    write::insert_text(&mut pipeline, &LOG_EVENT, id, document.to_string());
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(())
 }
 
@@ -101,7 +101,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     asked.limit = call.query.number("length", asked.limit, 0, i64::from(i32::MAX))?;
     asked.offset = call.query.number("start", asked.offset + 1, 1, i64::from(i32::MAX))? - 1;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &LOG_EVENT, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &LOG_EVENT, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(&LOG_EVENT)))
 }
 
@@ -131,7 +131,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let user = call.parameter(0);
     let query = format!("userId==\"{}\"", user.replace('\\', "\\\\").replace('"', "\\\""));
     let query = read::parse(&query)?;
-    let all = &call.library.records;
+    let all = &call.node.records;
     let tx = tenant.begin().await?;
     match write::delete_matching(tx, &tenant.id, &LOG_EVENT, Some(&query), all, call.now).await? {
         0 => Err(Failure::NotFound(format!("Event Config with `userId`: `{user}` was not found in the db"))),

@@ -13,7 +13,7 @@ mod route;
 pub mod tokens;
 
 use crate::login::tokens::Pair;
-use carrel_platform::{Flight, Router, Tenant, Tx};
+use carrel_platform::{Pipeline, Router, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -53,7 +53,7 @@ struct Known {
     last_failed: Option<Timestamp>,
 }
 
-/// Why somebody does not get in; all of them are told in the same words.
+/// Why somebody does not get in; all of them are reported in the same words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Obstacle {
     WrongPassword,
@@ -72,7 +72,7 @@ pub async fn check(tenant: &Tenant, credentials: &Credentials, now: Timestamp) -
         return Err(Failure::Invalid("You must provide a password".into()));
     };
     let Some(known) = find(tenant, credentials).await? else {
-        password::pretend(password).await?;
+        password::verify_dummy(password).await?;
         return Err(refused());
     };
     let fits = password::fits(password, &known.hash).await?;
@@ -141,25 +141,25 @@ pub async fn tokens_for(
     now: Timestamp,
 ) -> Result<Pair, Failure> {
     let pair = tokens::pair(keys, &tenant.id, who, now);
-    let mut flight = Flight::new();
-    tokens::remember(&mut flight, who.user_id, &pair, now);
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    tokens::remember(&mut pipeline, who.user_id, &pair, now);
+    pipeline.add(
         "UPDATE auth_attempts SET failed = 0 WHERE user_id = $1 AND failed > 0",
         vec![who.user_id.into()],
     );
-    tenant.begin().await?.fly_and_commit(flight).await?;
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(pair)
 }
 
 async fn count_failure(tx: Tx, user: Uuid, now: Timestamp) -> Result<(), Failure> {
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         "INSERT INTO auth_attempts (user_id, failed, last_failed) VALUES ($1, 1, $2)
          ON CONFLICT (user_id) DO UPDATE SET failed = CASE WHEN auth_attempts.failed >= $3 THEN 1
              ELSE auth_attempts.failed + 1 END, last_failed = $2",
         vec![user.into(), now.into(), TRIES.into()],
     );
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     Ok(())
 }
 

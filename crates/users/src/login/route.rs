@@ -5,7 +5,7 @@ use crate::login::tokens::{self, Pair};
 use crate::login::{Credentials, LoggedIn, check, events, tokens_for};
 use carrel_platform::http::{cookie, token_of};
 use carrel_platform::token::{Claims, TokenKind};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use http::{HeaderName, StatusCode};
 use jiff::Timestamp;
@@ -35,7 +35,7 @@ pub fn connect(router: &mut Router) {
 /// The older login: a token without end, in header and body; the cookies come with it.
 async fn login(call: Call, composite: bool) -> Result<Answer, Failure> {
     let (who, pair) = log_in(&call).await?;
-    let token = tokens::legacy(&call.library.keys, &call.tenant()?.id, &who, call.now);
+    let token = tokens::legacy(&call.node.keys, &call.tenant()?.id, &who, call.now);
     let body = if composite {
         crate::users_bl::composite_of(&call, who.user_id).await?
     } else {
@@ -60,7 +60,7 @@ async fn login_with_expiry(call: Call, composite: bool) -> Result<Answer, Failur
 async fn log_in(call: &Call) -> Result<(LoggedIn, Pair), Failure> {
     let tenant = call.tenant()?;
     let who = check(tenant, &call.read_json::<Credentials>()?, call.now).await?;
-    let pair = tokens_for(tenant, &call.library.keys, &who, call.now).await?;
+    let pair = tokens_for(tenant, &call.node.keys, &who, call.now).await?;
     events::note(tenant, events::SUCCESSFUL_LOGIN, who.user_id, call.now).await?;
     Ok((who, pair))
 }
@@ -82,17 +82,17 @@ async fn refresh(call: Call) -> Result<Answer, Failure> {
         );
     };
     let claims = refresh_claims(&call, &token).ok_or_else(refused)?;
-    let tenant = call.library.find_tenant(&claims.tenant).await?.ok_or_else(refused)?;
+    let tenant = call.node.find_tenant(&claims.tenant).await?.ok_or_else(refused)?;
     let id = claims.jti.ok_or_else(refused)?;
-    if !tokens::use_up(tenant.begin().await?, id).await? {
+    if !tokens::redeem(tenant.begin().await?, id).await? {
         tokens::forget_all(tenant.begin().await?, claims.user_id).await?;
         return Err(refused());
     }
     let who = LoggedIn { user_id: claims.user_id, username: claims.sub };
-    let pair = tokens::pair(&call.library.keys, &tenant.id, &who, call.now);
-    let mut flight = Flight::new();
-    tokens::remember(&mut flight, who.user_id, &pair, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await?;
+    let pair = tokens::pair(&call.node.keys, &tenant.id, &who, call.now);
+    let mut pipeline = Pipeline::new();
+    tokens::remember(&mut pipeline, who.user_id, &pair, call.now);
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(with_cookies(Answer::created(&expirations(&pair)), &pair, &call))
 }
 
@@ -102,7 +102,7 @@ async fn logout(call: Call) -> Result<Answer, Failure> {
     let sent = cookie(&call.headers, "folioRefreshToken").and_then(|token| refresh_claims(&call, &token));
     match (sent.and_then(|claims| claims.jti), call.caller.user_id) {
         (Some(id), _) => {
-            tokens::use_up(tenant.begin().await?, id).await?;
+            tokens::redeem(tenant.begin().await?, id).await?;
         }
         (None, Some(user)) if call.headers.get(http::header::COOKIE).is_none() => {
             tokens::forget_all(tenant.begin().await?, user).await?;
@@ -118,7 +118,7 @@ async fn invalidate(call: Call) -> Result<Answer, Failure> {
     let id = claims
         .and_then(|claims| claims.jti)
         .ok_or_else(|| Failure::Unauthenticated("Invalid token".into()))?;
-    tokens::use_up(call.tenant()?.begin().await?, id).await?;
+    tokens::redeem(call.tenant()?.begin().await?, id).await?;
     Ok(Answer::no_content())
 }
 
@@ -126,11 +126,11 @@ async fn invalidate(call: Call) -> Result<Answer, Failure> {
 async fn end_all(call: Call) -> Result<Call, Failure> {
     let user = call.caller.user_id.ok_or_else(|| Failure::Unauthenticated("Invalid token".into()))?;
     let tenant = call.tenant()?;
-    let mut flight = Flight::new();
+    let mut pipeline = Pipeline::new();
     // This very token ends with the others.
-    tokens::end_all(&mut flight, vec![user], call.now);
-    tenant.begin().await?.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tokens::end_all(&mut pipeline, vec![user], call.now);
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(call)
 }
 
@@ -162,7 +162,7 @@ fn refresh_token(call: &Call) -> Option<String> {
 }
 
 fn refresh_claims(call: &Call, token: &str) -> Option<Claims> {
-    let claims = call.library.keys.read(token, call.now).ok()?;
+    let claims = call.node.keys.read(token, call.now).ok()?;
     (claims.kind == TokenKind::Refresh).then_some(claims)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::login::LoggedIn;
 use carrel_platform::token::{ACCESS_SECONDS, Claims, Keys, REFRESH_SECONDS, TokenKind};
-use carrel_platform::{Flight, Tx};
+use carrel_platform::{Pipeline, Tx};
 use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -79,16 +79,16 @@ pub fn for_one_purpose(
 }
 
 /// Keeps the refresh token's id until it is used or ends.
-pub fn remember(flight: &mut Flight, user: Uuid, pair: &Pair, now: Timestamp) {
-    flight.add("DELETE FROM refresh_token WHERE ends < $1", vec![now.into()]);
-    flight.add(
+pub fn remember(pipeline: &mut Pipeline, user: Uuid, pair: &Pair, now: Timestamp) {
+    pipeline.add("DELETE FROM refresh_token WHERE ends < $1", vec![now.into()]);
+    pipeline.add(
         "INSERT INTO refresh_token (id, user_id, ends) VALUES ($1, $2, $3)",
         vec![pair.refresh_id.into(), user.into(), pair.refresh_ends.into()],
     );
 }
 
 /// Takes the refresh token out of memory; false where it was used or taken back before.
-pub async fn use_up(mut tx: Tx, id: Uuid) -> Result<bool, Failure> {
+pub async fn redeem(mut tx: Tx, id: Uuid) -> Result<bool, Failure> {
     let used = tx.query("DELETE FROM refresh_token WHERE id = $1 RETURNING id", vec![id.into()]).await?;
     tx.commit().await?;
     Ok(!used.is_empty())
@@ -96,20 +96,20 @@ pub async fn use_up(mut tx: Tx, id: Uuid) -> Result<bool, Failure> {
 
 /// Forgets every refresh token of the user; access tokens run out by themselves.
 pub async fn forget_all(tx: Tx, user: Uuid) -> Result<(), Failure> {
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM refresh_token WHERE user_id = $1", vec![user.into()]);
-    tx.fly_and_commit(flight).await?;
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM refresh_token WHERE user_id = $1", vec![user.into()]);
+    tx.send_and_commit(pipeline).await?;
     Ok(())
 }
 
-/// Adds what ends every token of the users that was made before now, access tokens too. The stamp moves, as the
-/// doorkeeper reads it from memory: declare it stale afterwards.
-pub fn end_all(flight: &mut Flight, users: Vec<Uuid>, now: Timestamp) {
-    flight.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
-    flight.add(
+/// Adds what ends every token of the users that was made before now, access tokens too. The settings version moves, as the
+/// authorizer reads it from memory: declare it stale afterwards.
+pub fn end_all(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) {
+    pipeline.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
+    pipeline.add(
         "INSERT INTO tokens_ended (user_id, before) SELECT gone, $2 FROM unnest($1::uuid[]) gone
          ON CONFLICT (user_id) DO UPDATE SET before = excluded.before",
         vec![users.into(), now.into()],
     );
-    carrel_platform::tenant::move_stamp(flight);
+    carrel_platform::tenant::move_settings_version(pipeline);
 }

@@ -1,6 +1,6 @@
 //! Who may give which permission: one may not give what one does not hold, unless one may assign all of a kind.
 
-use crate::permissions::{Book, Name};
+use crate::permissions::{Name, PermissionCatalog};
 use carrel_platform::http::Caller;
 use carrel_platform::surface::EVERYTHING;
 use carrel_records::Failure;
@@ -8,11 +8,15 @@ use std::collections::HashSet;
 
 /// Refuses to give permissions that the caller neither holds nor may assign. Names that are no permission are
 /// left to the check that tells about those.
-pub fn refuse_more_than_held(caller: &Caller, book: &Book, added: &[&str]) -> Result<(), Failure> {
+pub fn refuse_more_than_held(
+    caller: &Caller,
+    catalog: &PermissionCatalog,
+    added: &[&str],
+) -> Result<(), Failure> {
     let holds = |name: &str| caller.may(name);
     let (mut okapi, mut immutable, mut mutable) = (Vec::new(), Vec::new(), Vec::new());
     for name in added.iter().copied().filter(|name| !holds(name)) {
-        let Some(set) = book.find(name) else { continue };
+        let Some(set) = catalog.find(name) else { continue };
         let of_gateway = name.starts_with("okapi.") || name == "perms.users.assign.okapi";
         if of_gateway && !holds("perms.users.assign.okapi") {
             okapi.push(name);
@@ -37,7 +41,7 @@ pub fn refuse_more_than_held(caller: &Caller, book: &Book, added: &[&str]) -> Re
     }
     // A set of one's own making may hold what one does not; everything is the exception.
     let wanted: Vec<Name> = added.iter().map(|name| (*name).into()).collect();
-    let contained: HashSet<Name> = book.expand(&wanted);
+    let contained: HashSet<Name> = catalog.expand(&wanted);
     if contained.contains(EVERYTHING) && !holds(EVERYTHING) {
         return Err(Failure::Forbidden(format!(
             "Cannot add immutable permission {EVERYTHING} not owned by operating user {user}"

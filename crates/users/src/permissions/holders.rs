@@ -1,14 +1,14 @@
 //! The permissions given to users.
 //!
-//! Routes: `/perms/users…`. Reads the book; changes `permissions_users` and moves the stamp.
+//! Routes: `/perms/users…`. Reads the book; changes `permissions_users` and moves the settings version.
 
 use crate::permissions::assigning::refuse_more_than_held;
-use crate::permissions::{Book, Name, PERMISSION_USER, full_of, page_of, texts};
+use crate::permissions::{Name, PERMISSION_USER, PermissionCatalog, full_of, page_of, texts};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::{read, routes, write};
 use carrel_platform::surface::EVERYTHING;
-use carrel_platform::tenant::move_stamp;
-use carrel_platform::{Answer, Bind, Call, Flight, Json, Router};
+use carrel_platform::tenant::move_settings_version;
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
     (asked.limit, asked.offset) = page_of(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &PERMISSION_USER, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &PERMISSION_USER, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(&PERMISSION_USER)))
 }
 
@@ -45,17 +45,17 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&PERMISSION_USER, document, &call.caller, call.now)?;
     refuse_bad_names(&call, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &PERMISSION_USER, &ready, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| duplicate(error, &user, &ready))?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, call.now);
+    tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| duplicate(error, &user, &ready))?;
+    tenant.settings_version_is_stale();
     Ok(routes::created(&PERMISSION_USER, &ready))
 }
 
 /// FOLIO quirk: a user's second record of permissions is refused as plain text.
 fn duplicate(error: DatabaseError, user: &str, ready: &write::Ready) -> Failure {
     match (error.is_unique_violation(), error.constraint.as_deref()) {
-        (true, Some("permissions_users_pkey")) => write::told(&PERMISSION_USER, error, &ready.document),
+        (true, Some("permissions_users_pkey")) => write::reported(&PERMISSION_USER, error, &ready.document),
         (true, _) => Failure::Conflict(format!(
             "duplicate key value violates unique constraint \"permissions_users_userid_idx_unique\": Key (userId)=({user}) already exists."
         )),
@@ -75,11 +75,11 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let added: Vec<&str> = names.iter().filter(|name| !held.contains(name)).map(String::as_str).collect();
     refuse_bad_names(&call, id, &added).await?;
     let ready = write::prepare_replacement(&PERMISSION_USER, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
     let user = ready.document.get("userId").and_then(Value::as_str).unwrap_or_default();
-    tx.fly_and_commit(flight).await.map_err(|error| duplicate(error, user, &ready))?;
-    tenant.stamp_is_stale();
+    tx.send_and_commit(pipeline).await.map_err(|error| duplicate(error, user, &ready))?;
+    tenant.settings_version_is_stale();
     // FOLIO quirk: mod-permissions answers 200 with the record without its metadata, not 204.
     let mut shown = ready.document.clone();
     shown.remove("metadata");
@@ -89,12 +89,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
-    let all = &call.library.records;
+    let all = &call.node.records;
     let tx = tenant.begin().await?;
     if !write::delete(tx, &tenant.id, &PERMISSION_USER, id, all, call.now).await? {
         return Err(Failure::NotFound(format!("No permissions user found with id {id}")));
     }
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -110,10 +110,10 @@ async fn permissions(call: Call) -> Result<Answer, Failure> {
     let is = |name: &str| call.query.get(name) == Some("true");
     let tenant = call.tenant()?;
     if is("expanded") {
-        let book = Book::of(tenant).await?;
-        let mut all = book.expand(&names);
+        let catalog = PermissionCatalog::of(tenant).await?;
+        let mut all = catalog.expand(&names);
         if all.contains(EVERYTHING) {
-            all.extend(book.names().cloned());
+            all.extend(catalog.names().cloned());
         }
         names = all.into_iter().collect();
         names.sort();
@@ -137,11 +137,11 @@ async fn give(call: Call) -> Result<Answer, Failure> {
         let words = format!("User with {} already has permission {name}", key_of(&call));
         return Err(Refusal::new(words).with("'userId'", id.to_string()).of_storage().into());
     }
-    let book = Book::of(call.tenant()?).await?;
-    if book.find(&name).is_none() && !call.caller.lenient {
+    let catalog = PermissionCatalog::of(call.tenant()?).await?;
+    if catalog.find(&name).is_none() && !call.caller.lenient {
         return Err(Failure::Invalid(format!("Permission by name '{name}' does not exist")));
     }
-    refuse_more_than_held(&call.caller, &book, &[&name])?;
+    refuse_more_than_held(&call.caller, &catalog, &[&name])?;
     change(&call, id, "coalesce(doc->'permissions', '[]') || to_jsonb($2::text)", &name).await?;
     Ok(Answer::json(&json!({"permissionName": name})))
 }
@@ -160,16 +160,16 @@ async fn take(call: Call) -> Result<Answer, Failure> {
 
 async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Result<(), Failure> {
     let tenant = call.tenant()?;
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         format!(
             "UPDATE permissions_users SET doc = jsonb_set(doc, '{{permissions}}', {change}) WHERE id = $1"
         ),
         vec![id.into(), name.into()],
     );
-    move_stamp(&mut flight);
-    tenant.begin().await?.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    move_settings_version(&mut pipeline);
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(())
 }
 
@@ -178,10 +178,10 @@ async fn refuse_bad_names(call: &Call, id: Uuid, added: &[&str]) -> Result<(), F
     if call.caller.lenient {
         return Ok(());
     }
-    let book = Book::of(call.tenant()?).await?;
-    refuse_more_than_held(&call.caller, &book, added)?;
+    let catalog = PermissionCatalog::of(call.tenant()?).await?;
+    refuse_more_than_held(&call.caller, &catalog, added)?;
     let added: Vec<String> = added.iter().map(|name| (*name).to_owned()).collect();
-    let missing = book.missing(&added);
+    let missing = catalog.missing(&added);
     if missing.is_empty() {
         return Ok(());
     }

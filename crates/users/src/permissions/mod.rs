@@ -5,11 +5,11 @@
 //! their own.
 
 mod assigning;
-mod book;
+mod catalog;
 mod holders;
 mod sets;
 
-pub use book::{Book, Name};
+pub use catalog::{Name, PermissionCatalog};
 pub use sets::full_of;
 
 use carrel_platform::Router;

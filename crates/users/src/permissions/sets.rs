@@ -1,14 +1,14 @@
 //! Permissions and sets of them.
 //!
 //! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the book; changes `permissions`, takes deleted
-//! ones out of sets and from users, and moves the stamp.
+//! ones out of sets and from users, and moves the settings version.
 
 use crate::permissions::assigning::refuse_more_than_held;
-use crate::permissions::{Book, Name, PERMISSION, page_of, texts};
+use crate::permissions::{Name, PERMISSION, PermissionCatalog, page_of, texts};
 use carrel_platform::record_store::{read, write};
 use carrel_platform::surface::EVERYTHING;
-use carrel_platform::tenant::move_stamp;
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tenant};
+use carrel_platform::tenant::move_settings_version;
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -30,11 +30,11 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     (asked.limit, asked.offset) = page_of(&call.query)?;
     let tenant = call.tenant()?;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &PERMISSION, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &PERMISSION, &call.node.records, &asked).await?;
     drop(connection);
-    let book = Book::of(tenant).await?;
+    let catalog = PermissionCatalog::of(tenant).await?;
     let mut documents: Vec<Value> = page.documents.iter().map(Json::parse).collect();
-    add_derived(&book, &mut documents);
+    add_derived(&catalog, &mut documents);
     let is = |name: &str| call.query.get(name) == Some("true");
     if is("expandSubs") {
         let wanted: Vec<String> = documents.iter().flat_map(subs).collect();
@@ -51,7 +51,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     } else if is("expanded") {
         for document in &mut documents {
             let names: Vec<Name> = subs(document).into_iter().map(Into::into).collect();
-            let mut all: Vec<String> = book.expand(&names).iter().map(|name| name.to_string()).collect();
+            let mut all: Vec<String> = catalog.expand(&names).iter().map(|name| name.to_string()).collect();
             all.sort();
             document["subPermissions"] = all.into();
         }
@@ -63,8 +63,8 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     let found = read::find(&connection, &PERMISSION, call.id(0)?).await?;
     let mut document = [found.ok_or_else(|| Failure::NotFound("Not found".into()))?.parse()];
-    let book = Book::of(call.tenant()?).await?;
-    add_derived(&book, &mut document);
+    let catalog = PermissionCatalog::of(call.tenant()?).await?;
+    add_derived(&catalog, &mut document);
     let [document] = document;
     Ok(Answer::json(&document))
 }
@@ -86,8 +86,8 @@ pub async fn full_of(tenant: &Tenant, names: Vec<String>) -> Result<Vec<Value>, 
 }
 
 /// Where a permission stands and to whom it is given; computed, not stored.
-fn add_derived(book: &Book, documents: &mut [Value]) {
-    let (parents, grants) = (book.parents(), book.grants());
+fn add_derived(catalog: &PermissionCatalog, documents: &mut [Value]) {
+    let (parents, grants) = (catalog.parents(), catalog.grants());
     for document in documents {
         let name = document["permissionName"].as_str().unwrap_or_default().to_owned();
         document["childOf"] = json!(parents.get(name.as_str()).map_or(&[][..], Vec::as_slice));
@@ -120,33 +120,33 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     document.entry("permissionName").or_insert(id.into());
     let name = document["permissionName"].as_str().unwrap_or_default().to_owned();
     let tenant = call.tenant()?;
-    let book = Book::of(tenant).await?;
+    let catalog = PermissionCatalog::of(tenant).await?;
     let taken = || {
         Refusal::new(format!("Permission with name {name} already exists"))
             .with("'permissionName'", name.clone())
             .of_storage()
     };
-    if book.find(&name).is_some() {
+    if catalog.find(&name).is_some() {
         return Err(taken().into());
     }
     let subs = texts(&document, "subPermissions");
-    refuse_unknown_subs(&book, &name, &subs, "'permissionName'", &name, "")?;
+    refuse_unknown_subs(&catalog, &name, &subs, "'permissionName'", &name, "")?;
     if subs.iter().any(|sub| sub == EVERYTHING) {
-        refuse_more_than_held(&call.caller, &book, &[EVERYTHING])?;
+        refuse_more_than_held(&call.caller, &catalog, &[EVERYTHING])?;
     }
     let mut shown = document.clone();
     add_kept(&mut document);
     let ready = write::prepare_new(&PERMISSION, document, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &PERMISSION, &ready, call.now);
-    tenant.begin().await?.fly_and_commit(flight).await.map_err(|error| {
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &PERMISSION, &ready, call.now);
+    tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| {
         let of_name = error.constraint.as_deref().is_some_and(|name| !name.contains("pkey"));
         match error.is_unique_violation() && of_name {
             true => taken().into(),
-            false => write::told(&PERMISSION, error, &ready.document),
+            false => write::reported(&PERMISSION, error, &ready.document),
         }
     })?;
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     shown.insert("metadata".into(), ready.document["metadata"].clone());
     Ok(Answer::created(&shown))
 }
@@ -178,29 +178,31 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let name = stored["permissionName"].as_str().unwrap_or_default();
     let (had, wanted) = (subs(&stored), texts(&document, "subPermissions"));
     let added: Vec<&str> = wanted.iter().filter(|sub| !had.contains(sub)).map(String::as_str).collect();
-    let book = Book::of(tenant).await?;
-    refuse_more_than_held(&call.caller, &book, &added)?;
+    let catalog = PermissionCatalog::of(tenant).await?;
+    refuse_more_than_held(&call.caller, &catalog, &added)?;
     let unknown = "Unable to update derived fields: ";
-    refuse_unknown_subs(&book, name, &wanted, "id", call.parameter(0), unknown)?;
+    refuse_unknown_subs(&catalog, name, &wanted, "id", call.parameter(0), unknown)?;
     let shown = document.clone();
     add_kept(&mut document);
     let ready = write::prepare_replacement(&PERMISSION, id, document, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &PERMISSION, &ready, &stored, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(&PERMISSION, error, &ready.document))?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &PERMISSION, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::reported(&PERMISSION, error, &ready.document))?;
+    tenant.settings_version_is_stale();
     Ok(Answer::json(&shown))
 }
 
 fn refuse_unknown_subs(
-    book: &Book,
+    catalog: &PermissionCatalog,
     name: &str,
     subs: &[String],
     key: &str,
     value: &str,
     before: &str,
 ) -> Result<(), Failure> {
-    let missing = book.missing(subs);
+    let missing = catalog.missing(subs);
     if missing.is_empty() {
         return Ok(());
     }
@@ -223,10 +225,10 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid("cannot delete an immutable permission".into()));
     }
     let name = stored["permissionName"].as_str().unwrap_or_default().to_owned();
-    let mut flight = Flight::new();
-    remove(&mut flight, vec![name]);
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    remove(&mut pipeline, vec![name]);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -239,18 +241,18 @@ async fn purge(call: Call) -> Result<Answer, Failure> {
         .await?;
     let names: Vec<String> = rows.iter().filter_map(|row| row.get(0)).collect();
     if !names.is_empty() {
-        let mut flight = Flight::new();
-        remove(&mut flight, names.clone());
-        tx.fly_and_commit(flight).await?;
-        tenant.stamp_is_stale();
+        let mut pipeline = Pipeline::new();
+        remove(&mut pipeline, names.clone());
+        tx.send_and_commit(pipeline).await?;
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::json(&json!({"totalRecords": names.len(), "permissionNames": names})))
 }
 
 /// Adds the statements that delete permissions, out of sets and from users too.
-fn remove(flight: &mut Flight, names: Vec<String>) {
+fn remove(pipeline: &mut Pipeline, names: Vec<String>) {
     for (table, key) in [("permissions", "subPermissions"), ("permissions_users", "permissions")] {
-        flight.add(
+        pipeline.add(
             format!(
                 "UPDATE {table} SET doc = jsonb_set(doc, '{{{key}}}', (doc->'{key}') - $1::text[])
                  WHERE doc->'{key}' ?| $1::text[]"
@@ -258,6 +260,6 @@ fn remove(flight: &mut Flight, names: Vec<String>) {
             vec![names.clone().into()],
         );
     }
-    flight.add("DELETE FROM permissions WHERE doc->>'permissionName' = ANY($1)", vec![names.into()]);
-    move_stamp(flight);
+    pipeline.add("DELETE FROM permissions WHERE doc->>'permissionName' = ANY($1)", vec![names.into()]);
+    move_settings_version(pipeline);
 }

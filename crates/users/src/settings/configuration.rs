@@ -4,7 +4,7 @@ use crate::records::settings::{CONFIG, CONFIG_AUDIT};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, uuid_time};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use jiff::Timestamp;
@@ -20,15 +20,15 @@ pub(super) fn connect(router: &mut Router) {
 async fn create(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&CONFIG, enabled(call.object()?), &call.caller, call.now)?;
     let tenant = call.tenant()?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &CONFIG, &ready, call.now);
-    audit(&mut flight, Deed::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
-    match tenant.begin().await?.fly_and_commit(flight).await {
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &CONFIG, &ready, call.now);
+    audit(&mut pipeline, Deed::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
+    match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => {}
         Err(error) if is_taken(&error) => return Ok(taken(&ready.document)),
-        Err(error) => return Err(write::told(&CONFIG, error, &ready.document)),
+        Err(error) => return Err(write::reported(&CONFIG, error, &ready.document)),
     }
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     Ok(routes::created(&CONFIG, &ready))
 }
 
@@ -42,11 +42,11 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready =
         write::prepare_replacement(&CONFIG, id, enabled(call.object()?), &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &CONFIG, &ready, &stored, call.now);
-    audit(&mut flight, Deed::Updated, id, &Value::Object(ready.document.clone()), call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| write::told(&CONFIG, error, &ready.document))?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &CONFIG, &ready, &stored, call.now);
+    audit(&mut pipeline, Deed::Updated, id, &Value::Object(ready.document.clone()), call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&CONFIG, error, &ready.document))?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -57,12 +57,12 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let Some(stored) = write::lock(&mut tx, &CONFIG, id).await? else {
         return Err(Failure::NotFound("Not found".into()));
     };
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM config_data WHERE id = $1", vec![id.into()]);
-    write::announce_delete(&mut flight, &tenant.id, &CONFIG, id, &stored, call.now);
-    audit(&mut flight, Deed::Deleted, id, &stored.parse(), call.now);
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM config_data WHERE id = $1", vec![id.into()]);
+    write::announce_delete(&mut pipeline, &tenant.id, &CONFIG, id, &stored, call.now);
+    audit(&mut pipeline, Deed::Deleted, id, &stored.parse(), call.now);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -92,7 +92,7 @@ impl Deed {
     }
 }
 
-fn audit(flight: &mut Flight, deed: Deed, entry: Uuid, content: &Value, now: Timestamp) {
+fn audit(pipeline: &mut Pipeline, deed: Deed, entry: Uuid, content: &Value, now: Timestamp) {
     let id = Uuid::new_v7(uuid_time(now));
     let record = json!({
         "id": id,
@@ -101,7 +101,7 @@ fn audit(flight: &mut Flight, deed: Deed, entry: Uuid, content: &Value, now: Tim
         "jsonb": {"content": [content]},
         "createdDate": time::format(now),
     });
-    write::insert_text(flight, &CONFIG_AUDIT, id, record.to_string());
+    write::insert_text(pipeline, &CONFIG_AUDIT, id, record.to_string());
 }
 
 /// The new entry's module, name, code and user are those of another.

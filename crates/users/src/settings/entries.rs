@@ -7,7 +7,7 @@ use crate::records::settings::SETTINGS_ENTRY;
 use carrel_platform::record_store::read::{self, Page};
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Bind, Call, Flight, Router};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::Value;
 use uuid::Uuid;
@@ -37,7 +37,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         return Err(forbidden());
     }
     let asked = read::Asked::read(&call.query)?;
-    let condition = read::condition(asked.query.as_ref(), &SETTINGS_ENTRY, &call.library.records)?;
+    let condition = read::condition(asked.query.as_ref(), &SETTINGS_ENTRY, &call.node.records)?;
     let mut binds = read::binds(&condition.arguments);
     let first = binds.len();
     binds.extend([
@@ -60,10 +60,10 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         place(5),
         place(4),
     );
-    let mut flight = Flight::new();
-    let counted = flight.add(format!("SELECT count(*) FROM settings WHERE {conditions}"), binds.clone());
+    let mut pipeline = Pipeline::new();
+    let counted = pipeline.add(format!("SELECT count(*) FROM settings WHERE {conditions}"), binds.clone());
     binds.extend([asked.limit.into(), asked.offset.into()]);
-    let page = flight.add(
+    let page = pipeline.add(
         format!(
             "SELECT settings.doc FROM settings WHERE {conditions} ORDER BY {} LIMIT {}::bigint OFFSET {}::bigint",
             condition.order_by,
@@ -72,9 +72,9 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         ),
         binds,
     );
-    let landed = call.tenant()?.reader().await?.fly(flight).await?;
-    let total = landed.first(counted).map_or(0, |row| row.get(0));
-    let page = Page { documents: landed.documents(page), total };
+    let results = call.tenant()?.reader().await?.send(pipeline).await?;
+    let total = results.first(counted).map_or(0, |row| row.get(0));
+    let page = Page { documents: results.documents(page), total };
     Ok(Answer::json_bytes(page.to_bytes(&SETTINGS_ENTRY)))
 }
 
@@ -85,15 +85,15 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let entry = complete(&call)?;
     let ready = write::prepare_new(&SETTINGS_ENTRY, entry, &call.caller, call.now)?;
     let tenant = call.tenant()?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
     tenant
         .begin()
         .await?
-        .fly_and_commit(flight)
+        .send_and_commit(pipeline)
         .await
         .map_err(|error| if error.is_unique_violation() { forbidden() } else { Failure::from(error) })?;
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -124,12 +124,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return Err(not_found());
     }
     let ready = write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, &stored, call.now);
-    tx.fly_and_commit(flight)
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline)
         .await
         .map_err(|error| if error.is_unique_violation() { not_found() } else { Failure::from(error) })?;
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 

@@ -52,21 +52,21 @@ fn check(locale: &Document) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn told(locale: Value) -> String {
+    fn reported(locale: Value) -> String {
         let checked = check(locale.as_object().expect("an object"));
         checked.err().map(|failure| failure.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn the_first_missing_part_is_named() {
-        assert!(told(json!({"locale": "de-DE", "timezone": " "})).ends_with("timezone missing"));
-        assert!(told(json!({})).ends_with("locale missing"));
+        assert!(reported(json!({"locale": "de-DE", "timezone": " "})).ends_with("timezone missing"));
+        assert!(reported(json!({})).ends_with("locale missing"));
     }
 
     #[test]
     fn two_numbering_systems_are_known() {
         let locale = |system: &str| json!({"locale": "ar", "currency": "EUR", "timezone": "UTC", "numberingSystem": system});
-        assert_eq!(told(locale("arab")), "");
-        assert!(told(locale("roman")).ends_with("numberingSystem must be latn or arab, or not defined"));
+        assert_eq!(reported(locale("arab")), "");
+        assert!(reported(locale("roman")).ends_with("numberingSystem must be latn or arab, or not defined"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Routes: `/settings/entries…`, `/settings/upload`, `/configurations/entries…` and `/configurations/audit`,
 //! `/tenant-addresses…`, `/locale`, `/base-url`. Who may read and write an entry depends on its scope and its
-//! owner (`access`). Changes of settings, configuration and locale move the stamp.
+//! owner (`access`). Changes of settings, configuration and locale move the settings version.
 
 mod access;
 mod base_url;

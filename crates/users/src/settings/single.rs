@@ -1,7 +1,7 @@
 //! A record of which a tenant has one.
 
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Bind, Call, Flight, Json};
+use carrel_platform::{Bind, Call, Json, Pipeline};
 use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use uuid::Uuid;
@@ -33,8 +33,8 @@ pub async fn store(
     let id = tx.query(sql, vec![]).await?.first().map_or(first_id, |row| row.get(0));
     document.insert("id".into(), id.to_string().into());
     let ready = write::prepare_new(record, document, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    flight.add(
+    let mut pipeline = Pipeline::new();
+    pipeline.add(
         format!(
             "INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = EXCLUDED.doc",
             record.table
@@ -42,11 +42,11 @@ pub async fn store(
         vec![id.into(), Bind::Json(Value::Object(ready.document).to_string())],
     );
     if record.shapes_decisions {
-        carrel_platform::tenant::move_stamp(&mut flight);
+        carrel_platform::tenant::move_settings_version(&mut pipeline);
     }
-    tx.fly_and_commit(flight).await?;
+    tx.send_and_commit(pipeline).await?;
     if record.shapes_decisions {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(())
 }

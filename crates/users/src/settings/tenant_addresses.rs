@@ -2,7 +2,7 @@
 
 use crate::records::settings::TENANT_ADDRESS;
 use carrel_platform::record_store::{read, routes, write};
-use carrel_platform::{Answer, Call, Flight, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::Value;
@@ -22,7 +22,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         asked.limit = USUAL_LIMIT;
     }
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &TENANT_ADDRESS, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &TENANT_ADDRESS, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(&TENANT_ADDRESS)))
 }
 
@@ -30,9 +30,9 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let address = named(&call)?;
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&TENANT_ADDRESS, address, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &tenant.id, &TENANT_ADDRESS, &ready, call.now);
-    match tenant.begin().await?.fly_and_commit(flight).await {
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &tenant.id, &TENANT_ADDRESS, &ready, call.now);
+    match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(routes::created(&TENANT_ADDRESS, &ready)),
         Err(error) if error.is_unique_violation() => Ok(name_is_taken()),
         Err(error) => Err(error.into()),
@@ -51,9 +51,9 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     };
     let stored = stored.parse();
     let ready = write::prepare_replacement(&TENANT_ADDRESS, id, address, &stored, &call.caller, call.now)?;
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &TENANT_ADDRESS, &ready, &stored, call.now);
-    match tx.fly_and_commit(flight).await {
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &TENANT_ADDRESS, &ready, &stored, call.now);
+    match tx.send_and_commit(pipeline).await {
         Ok(_) => Ok(Answer::no_content()),
         Err(error) if error.is_unique_violation() => Ok(name_is_taken()),
         Err(error) => Err(error.into()),

@@ -4,7 +4,7 @@ use super::access::{Deed, may_touch};
 use super::entries::forbidden;
 use crate::records::settings::SETTINGS_ENTRY;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -29,12 +29,12 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
     let (mut inserted, mut updated) = (0, 0);
     // One after the other: the same key may come twice. All or none of them are kept.
     for entry in entries {
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         match stored(&mut tx, &entry).await? {
             None => {
                 let ready =
                     write::prepare_new(&SETTINGS_ENTRY, with_id(entry, &call), &call.caller, call.now)?;
-                write::insert(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+                write::insert(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
                 inserted += 1;
             }
             Some((id, before)) => {
@@ -43,14 +43,14 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
                 let before = before.parse();
                 let ready =
                     write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &before, &call.caller, call.now)?;
-                write::update(&mut flight, &tenant.id, &SETTINGS_ENTRY, &ready, &before, call.now);
+                write::update(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, &before, call.now);
                 updated += 1;
             }
         }
-        tx.fly(flight).await?;
+        tx.send(pipeline).await?;
     }
     tx.commit().await?;
-    tenant.stamp_is_stale();
+    tenant.settings_version_is_stale();
     Ok(Answer::json(&json!({"inserted": inserted, "updated": updated})))
 }
 

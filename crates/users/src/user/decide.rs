@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    fn told(document: Value, facts: &Facts, doing: Doing) -> String {
+    fn reported(document: Value, facts: &Facts, doing: Doing) -> String {
         let Value::Object(document) = document else { panic!("an object") };
         refuse(&document, facts, doing).map_or_else(|failure| failure.to_string(), |()| String::new())
     }
@@ -130,37 +130,40 @@ mod tests {
     fn a_user_whose_references_stand_is_taken() {
         let user = json!({"username": "a", "patronGroup": GROUP, "departments": [LAW],
             "personal": {"lastName": "A", "addresses": [{"addressTypeId": HOME}], "dateOfBirth": "1901-01-01"}});
-        assert_eq!(told(user, &facts(), Doing::Creating), "");
+        assert_eq!(reported(user, &facts(), Doing::Creating), "");
     }
 
     #[test]
     fn one_address_of_a_type_is_enough() {
         let twice = json!({"personal": {"addresses": [{"addressTypeId": HOME}, {"addressTypeId": HOME}]}});
-        assert!(told(twice, &facts(), Doing::Creating).contains("limited to one address per addresstype"));
+        assert!(
+            reported(twice, &facts(), Doing::Creating).contains("limited to one address per addresstype")
+        );
     }
 
     #[test]
-    fn an_unknown_address_type_is_told_in_different_words_when_replacing() {
+    fn an_unknown_address_type_is_reported_in_different_words_when_replacing() {
         let user = || json!({"personal": {"addresses": [{"addressTypeId": GROUP}]}});
-        assert!(told(user(), &facts(), Doing::Creating).contains("non-existent address types"));
-        assert!(told(user(), &facts(), Doing::Replacing).contains("must be existing"));
+        assert!(reported(user(), &facts(), Doing::Creating).contains("non-existent address types"));
+        assert!(reported(user(), &facts(), Doing::Replacing).contains("must be existing"));
     }
 
     #[test]
     fn an_unknown_group_or_department_is_refused() {
         let none = Facts::default();
         assert!(
-            told(json!({"patronGroup": GROUP}), &none, Doing::Creating).ends_with("Patron group not found")
+            reported(json!({"patronGroup": GROUP}), &none, Doing::Creating)
+                .ends_with("Patron group not found")
         );
-        assert!(told(json!({"departments": [LAW]}), &none, Doing::Creating).contains("(departments)"));
+        assert!(reported(json!({"departments": [LAW]}), &none, Doing::Creating).contains("(departments)"));
     }
 
     #[test]
     fn a_shadow_has_no_portrait_and_nobody_is_older_than_our_era() {
         let shadow = json!({"type": "shadow", "personal": {"profilePictureLink": "x"}});
-        assert!(told(shadow, &facts(), Doing::Creating).contains("SHADOW"));
+        assert!(reported(shadow, &facts(), Doing::Creating).contains("SHADOW"));
         let old = json!({"personal": {"dateOfBirth": "-000044-03-15T00:00:00Z"}});
-        assert!(told(old, &facts(), Doing::Creating).contains("0001-01-01"));
+        assert!(reported(old, &facts(), Doing::Creating).contains("0001-01-01"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::login::tokens;
 use crate::records::people::USER;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tenant};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::{Failure, RecordType, time};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 200;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/users/expire/timer", |call: Call| async move {
-        end_expired(call.tenant()?, &call.library.records, &call.caller, call.now).await?;
+        end_expired(call.tenant()?, &call.node.records, &call.caller, call.now).await?;
         Ok(Answer::no_content())
     });
 }
@@ -42,7 +42,7 @@ pub async fn end_expired(
         if rows.is_empty() {
             return Ok(ended);
         }
-        let mut flight = Flight::new();
+        let mut pipeline = Pipeline::new();
         let mut ids = Vec::with_capacity(rows.len());
         for row in &rows {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
@@ -53,12 +53,12 @@ pub async fn end_expired(
             // Stored before its shape may have been made stricter: only what ends is changed.
             let lenient = Caller { lenient: true, ..caller.clone() };
             let ready = write::prepare_replacement(&USER, id, document, &stored, &lenient, now)?;
-            write::update(&mut flight, &tenant.id, &USER, &ready, &stored, now);
+            write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, now);
             ids.push(id);
         }
-        tokens::end_all(&mut flight, ids, now);
-        tx.fly_and_commit(flight).await?;
-        tenant.stamp_is_stale();
+        tokens::end_all(&mut pipeline, ids, now);
+        tx.send_and_commit(pipeline).await?;
+        tenant.settings_version_is_stale();
         ended += rows.len();
     }
 }

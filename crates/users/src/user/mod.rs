@@ -13,7 +13,7 @@ use crate::user::decide::{Doing, Facts};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::write::{self, Document, Ready};
 use carrel_platform::record_store::{read, routes};
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -46,9 +46,9 @@ async fn store_new(call: &Call, mut tx: Tx, mut document: Document) -> Result<Re
         let facts = gather(&mut tx, &ready.document).await?;
         decide::refuse(&ready.document, &facts, Doing::Creating)?;
     }
-    let mut flight = Flight::new();
-    write::insert(&mut flight, &call.tenant()?.id, &USER, &ready, call.now);
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document, Doing::Creating))?;
+    let mut pipeline = Pipeline::new();
+    write::insert(&mut pipeline, &call.tenant()?.id, &USER, &ready, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Creating))?;
     Ok(ready)
 }
 
@@ -81,15 +81,15 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         let facts = gather(&mut tx, &ready.document).await?;
         decide::refuse(&ready.document, &facts, Doing::Replacing)?;
     }
-    let mut flight = Flight::new();
-    write::update(&mut flight, &tenant.id, &USER, &ready, &stored, call.now);
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, call.now);
     let ends = stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
     if ends {
-        tokens::end_all(&mut flight, vec![id], call.now);
+        tokens::end_all(&mut pipeline, vec![id], call.now);
     }
-    tx.fly_and_commit(flight).await.map_err(|error| told(error, &ready.document, Doing::Replacing))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Replacing))?;
     if ends {
-        tenant.stamp_is_stale();
+        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }
@@ -101,12 +101,12 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let rows = tx.query("DELETE FROM users WHERE id = $1 RETURNING doc", vec![id.into()]).await?;
     let stored: Json = rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound(id.to_string()))?;
-    let mut flight = Flight::new();
-    flight.add("DELETE FROM manualblocks WHERE user_id = $1", vec![id.into()]);
-    write::announce_delete(&mut flight, &tenant.id, &USER, id, &stored, call.now);
-    tokens::end_all(&mut flight, vec![id], call.now);
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    let mut pipeline = Pipeline::new();
+    pipeline.add("DELETE FROM manualblocks WHERE user_id = $1", vec![id.into()]);
+    write::announce_delete(&mut pipeline, &tenant.id, &USER, id, &stored, call.now);
+    tokens::end_all(&mut pipeline, vec![id], call.now);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -118,7 +118,7 @@ async fn delete_many(call: Call) -> Result<Answer, Failure> {
     let query = read::parse(text)?;
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    write::delete_matching(tx, &tenant.id, &USER, Some(&query), &call.library.records, call.now).await?;
+    write::delete_matching(tx, &tenant.id, &USER, Some(&query), &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 
@@ -128,36 +128,36 @@ async fn gather(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
     let (types, departments) = (decide::address_types(document), decide::departments(document));
     let has_fields =
         document.get("customFields").and_then(Value::as_object).is_some_and(|values| !values.is_empty());
-    let mut flight = Flight::new();
-    let group = group.map(|id| flight.add("SELECT 1 FROM groups WHERE id = $1", vec![id.into()]));
+    let mut pipeline = Pipeline::new();
+    let group = group.map(|id| pipeline.add("SELECT 1 FROM groups WHERE id = $1", vec![id.into()]));
     let ids = |table| format!("SELECT id FROM {table} WHERE id = ANY($1) FOR KEY SHARE");
-    let types = (!types.is_empty()).then(|| flight.add(ids("addresstype"), vec![types.into()]));
+    let types = (!types.is_empty()).then(|| pipeline.add(ids("addresstype"), vec![types.into()]));
     let departments =
-        (!departments.is_empty()).then(|| flight.add(ids("departments"), vec![departments.into()]));
-    let fields = has_fields.then(|| flight.add("SELECT doc FROM custom_fields", vec![]));
-    if flight.is_empty() {
+        (!departments.is_empty()).then(|| pipeline.add(ids("departments"), vec![departments.into()]));
+    let fields = has_fields.then(|| pipeline.add("SELECT doc FROM custom_fields", vec![]));
+    if pipeline.is_empty() {
         return Ok(Facts::default());
     }
-    let landed = tx.fly(flight).await?;
+    let results = tx.send(pipeline).await?;
     let found = |step: Option<usize>| {
-        step.map(|step| landed.rows(step).iter().map(|row| row.get::<_, Uuid>(0)).collect())
+        step.map(|step| results.rows(step).iter().map(|row| row.get::<_, Uuid>(0)).collect())
             .unwrap_or_default()
     };
     Ok(Facts {
-        group_found: group.is_some_and(|step| landed.first(step).is_some()),
+        group_found: group.is_some_and(|step| results.first(step).is_some()),
         address_types: found(types),
         departments: found(departments),
         custom_fields: fields
-            .map(|step| landed.rows(step).iter().map(|row| row.get::<_, Json>(0).parse()).collect())
+            .map(|step| results.rows(step).iter().map(|row| row.get::<_, Json>(0).parse()).collect())
             .unwrap_or_default(),
     })
 }
 
 /// FOLIO quirk: a name that is taken is refused with 422 to a new user and with plain text to another.
-fn told(error: DatabaseError, document: &Document, doing: Doing) -> Failure {
+fn reported(error: DatabaseError, document: &Document, doing: Doing) -> Failure {
     let constraint = error.constraint.clone().unwrap_or_default();
     if !error.is_unique_violation() {
-        return write::told(&USER, error, document);
+        return write::reported(&USER, error, document);
     }
     let known = [
         ("users_pkey", "id", "User with this id already exists"),
@@ -171,7 +171,7 @@ fn told(error: DatabaseError, document: &Document, doing: Doing) -> Failure {
             Refusal::new(words).with(key, value).of_storage().into()
         }
         (Some((.., words)), Doing::Replacing) => Failure::Conflict(words.into()),
-        (None, Doing::Creating) => write::told(&USER, error, document),
+        (None, Doing::Creating) => write::reported(&USER, error, document),
         (None, Doing::Replacing) => Failure::Conflict(format!(
             "Key (lower(f_unaccent(jsonb ->> 'externalSystemId'::text)))=({}) already exists.",
             decide::text(document, "externalSystemId").unwrap_or_default().to_lowercase()

@@ -6,11 +6,11 @@
 mod open_transactions;
 mod password_reset;
 
-use crate::permissions::{Book, full_of};
+use crate::permissions::{PermissionCatalog, full_of};
 use crate::records::people::USER;
 use carrel_platform::record_store::read;
 use carrel_platform::surface::EVERYTHING;
-use carrel_platform::{Answer, Call, Flight, Json, Router};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -76,28 +76,28 @@ pub async fn composite_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
     let included = Included::read(call);
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
-    let mut flight = Flight::new();
-    let who = flight.add(
+    let mut pipeline = Pipeline::new();
+    let who = pipeline.add(
         "SELECT u.doc, g.doc FROM users u LEFT JOIN groups g ON g.id = u.patron_group WHERE u.id = $1",
         vec![user.into()],
     );
-    let held = flight.add(
+    let held = pipeline.add(
         "SELECT doc->'permissions' FROM permissions_users
          WHERE lower(carrel.f_unaccent(doc->>'userId')) = $1::uuid::text",
         vec![user.into()],
     );
-    let proxies = flight.add("SELECT doc FROM proxyfor WHERE user_id = $1 ORDER BY id", vec![user.into()]);
-    let desks = flight.add("SELECT doc FROM service_point_user WHERE user_id = $1", vec![user.into()]);
-    let landed = connection.fly(flight).await?;
+    let proxies = pipeline.add("SELECT doc FROM proxyfor WHERE user_id = $1 ORDER BY id", vec![user.into()]);
+    let desks = pipeline.add("SELECT doc FROM service_point_user WHERE user_id = $1", vec![user.into()]);
+    let results = connection.send(pipeline).await?;
     let row =
-        landed.first(who).ok_or_else(|| Failure::NotFound(format!("User with id '{user}' not found")))?;
+        results.first(who).ok_or_else(|| Failure::NotFound(format!("User with id '{user}' not found")))?;
     let mut whole = json!({"user": row.get::<_, Json>(0).parse()});
     if let Some(group) = row.get::<_, Option<Json>>(1).filter(|_| included.groups) {
         whole["patronGroup"] = group.parse();
     }
-    let held = landed.document(held).map_or_else(|| json!([]), |json| json.parse());
-    let proxies: Vec<Value> = landed.documents(proxies).iter().map(Json::parse).collect();
-    let desks = landed.document(desks).filter(|_| included.service_points);
+    let held = results.document(held).map_or_else(|| json!([]), |json| json.parse());
+    let proxies: Vec<Value> = results.documents(proxies).iter().map(Json::parse).collect();
+    let desks = results.document(desks).filter(|_| included.service_points);
     if included.permissions {
         let expand = call.query.get("expandPermissions") == Some("true");
         let names = if expand { expanded(call, user).await?.into() } else { held };
@@ -129,10 +129,10 @@ pub async fn composite_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
 
 async fn expanded(call: &Call, user: Uuid) -> Result<Vec<Value>, Failure> {
     let tenant = call.tenant()?;
-    let book = Book::of(tenant).await?;
-    let mut all = book.of_user(user);
+    let catalog = PermissionCatalog::of(tenant).await?;
+    let mut all = catalog.of_user(user);
     if all.contains(EVERYTHING) {
-        all.extend(book.names().cloned());
+        all.extend(catalog.names().cloned());
     }
     let mut names: Vec<String> = all.iter().map(|name| name.to_string()).collect();
     names.sort();
@@ -145,26 +145,26 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = read::Asked::read(&call.query)?;
     let tenant = call.tenant()?;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &USER, &call.library.records, &asked).await?;
+    let page = read::list(&connection, &USER, &call.node.records, &asked).await?;
     let users: Vec<Value> = page.documents.iter().map(Json::parse).collect();
     let ids: Vec<Uuid> = users.iter().filter_map(|user| Uuid::parse_str(user["id"].as_str()?).ok()).collect();
     let texts: Vec<String> = ids.iter().map(Uuid::to_string).collect();
-    let mut flight = Flight::new();
-    let groups = flight.add(
+    let mut pipeline = Pipeline::new();
+    let groups = pipeline.add(
         "SELECT u.id, g.doc FROM users u JOIN groups g ON g.id = u.patron_group WHERE u.id = ANY($1)",
         vec![ids.clone().into()],
     );
-    let held = flight.add(
+    let held = pipeline.add(
         "SELECT (doc->>'userId')::uuid, doc->'permissions' FROM permissions_users
          WHERE lower(carrel.f_unaccent(doc->>'userId')) = ANY($1)",
         vec![texts.into()],
     );
-    let proxies =
-        flight.add("SELECT user_id, doc FROM proxyfor WHERE user_id = ANY($1) ORDER BY id", vec![ids.into()]);
-    let landed = connection.fly(flight).await?;
+    let proxies = pipeline
+        .add("SELECT user_id, doc FROM proxyfor WHERE user_id = ANY($1) ORDER BY id", vec![ids.into()]);
+    let results = connection.send(pipeline).await?;
     let by_user = |step: usize| {
         let mut found: HashMap<String, Vec<Value>> = HashMap::new();
-        for row in landed.rows(step) {
+        for row in results.rows(step) {
             let (id, document): (Uuid, Option<Json>) = (row.get(0), row.get(1));
             found.entry(id.to_string()).or_default().extend(document.map(|json| json.parse()));
         }

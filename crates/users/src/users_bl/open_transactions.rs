@@ -8,7 +8,7 @@ use crate::login::tokens;
 use crate::records::people::USER;
 use crate::users_bl::id_of_username;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Call, Flight, Json, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -67,8 +67,8 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if open["hasOpenTransactions"] == true {
         return Ok(Answer::json(&open).status(StatusCode::CONFLICT));
     }
-    let mut flight = Flight::new();
-    let gone = flight.add("DELETE FROM users WHERE id = $1 RETURNING doc", vec![user.into()]);
+    let mut pipeline = Pipeline::new();
+    let gone = pipeline.add("DELETE FROM users WHERE id = $1 RETURNING doc", vec![user.into()]);
     for sql in [
         "DELETE FROM manualblocks WHERE user_id = $1",
         "DELETE FROM user_request_preference WHERE user_id = $1",
@@ -77,14 +77,14 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
         "DELETE FROM auth_attempts WHERE user_id = $1",
         "DELETE FROM permissions_users WHERE lower(carrel.f_unaccent(doc->>'userId')) = $1::uuid::text",
     ] {
-        flight.add(sql, vec![user.into()]);
+        pipeline.add(sql, vec![user.into()]);
     }
-    tokens::end_all(&mut flight, vec![user], call.now);
-    let landed = tx.fly(flight).await?;
-    let stored = landed.document(gone).unwrap_or_else(|| Json("{}".into()));
-    let mut flight = Flight::new();
-    write::announce_delete(&mut flight, &tenant.id, &USER, user, &stored, call.now);
-    tx.fly_and_commit(flight).await?;
-    tenant.stamp_is_stale();
+    tokens::end_all(&mut pipeline, vec![user], call.now);
+    let results = tx.send(pipeline).await?;
+    let stored = results.document(gone).unwrap_or_else(|| Json("{}".into()));
+    let mut pipeline = Pipeline::new();
+    write::announce_delete(&mut pipeline, &tenant.id, &USER, user, &stored, call.now);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }

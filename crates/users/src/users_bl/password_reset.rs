@@ -59,7 +59,7 @@ async fn link(call: Call) -> Result<Answer, Failure> {
     let (id, ends) = (Uuid::new_v4(), call.now + GOOD_FOR);
     let action = ResetAction { id, user_id: asked.user_id, expiration_time: time::format(ends) };
     credentials::keep_action(tenant, &action).await?;
-    let keys = &call.library.keys;
+    let keys = &call.node.keys;
     let token =
         tokens::for_one_purpose(keys, &tenant.id, format!("{SUBJECT}{id}"), &PERMISSIONS, ends, call.now);
     let base = base.unwrap_or_else(|| "http://localhost:3000".into());

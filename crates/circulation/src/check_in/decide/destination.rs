@@ -1,8 +1,8 @@
 //! Where an item goes that comes back: to whoever waits for it, on a shelf here, or home.
 
-use crate::check_in::Order;
+use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::Refusal;
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ pub(super) struct Destination {
 pub(super) fn destination(
     item: &ItemAtDesk,
     request: Option<&QueuedRequest>,
-    order: &Order,
-    book: &Rulebook,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
 ) -> Result<Destination, Refusal> {
     let here = |status, request_status| Destination { status, service_point: None, request_status };
     let to = |service_point| Destination {
@@ -35,34 +35,39 @@ pub(super) fn destination(
                 "Failed to check in item due to the highest priority request missing a pickup service point",
             )
             .with_null("pickupServicePointId")),
-            Some(pickup) if pickup == order.service_point => {
+            Some(pickup) if pickup == command.service_point => {
                 Ok(here("Awaiting pickup", "Open - Awaiting pickup"))
             }
             Some(pickup) => Ok(to(Some(pickup))),
         };
     }
     let location = item.record.effective_location_id;
-    if location.is_some_and(|at| book.serves(order.service_point, at))
-        || floats_to(item, order, book).is_some()
+    if location.is_some_and(|at| settings.serves(command.service_point, at))
+        || floats_to(item, command, settings).is_some()
     {
         return Ok(here("Available", ""));
     }
-    Ok(to(location.and_then(|at| book.locations.get(&at)).and_then(|at| at.primary_service_point)))
+    Ok(to(location.and_then(|at| settings.locations.get(&at)).and_then(|at| at.primary_service_point)))
 }
 
 /// The floating collection of the service point that takes in an item of such a collection: its own, where the
 /// service point serves it, else the first by code.
-pub(super) fn floats_to(item: &ItemAtDesk, order: &Order, book: &Rulebook) -> Option<Uuid> {
+pub(super) fn floats_to(
+    item: &ItemAtDesk,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
+) -> Option<Uuid> {
     let own = item.record.effective_location_id?;
     let floats = |id: &Uuid| {
-        book.locations.get(id).is_some_and(|location| location.is_floating_collection == Some(true))
+        settings.locations.get(id).is_some_and(|location| location.is_floating_collection == Some(true))
     };
-    if !book.features.floating_collections || !floats(&own) {
+    if !settings.features.floating_collections || !floats(&own) {
         return None;
     }
-    book.locations
+    settings
+        .locations
         .iter()
-        .filter(|(id, location)| floats(id) && location.service_point_ids.contains(&order.service_point))
+        .filter(|(id, location)| floats(id) && location.service_point_ids.contains(&command.service_point))
         .min_by_key(|(id, location)| (**id != own, location.code.clone(), **id))
         .map(|(id, _)| *id)
 }
@@ -71,7 +76,7 @@ pub(super) fn floats_to(item: &ItemAtDesk, order: &Order, book: &Rulebook) -> Op
 mod tests {
     use super::super::decide;
     use super::super::fixtures::*;
-    use crate::rulebook::Location;
+    use crate::settings::Location;
     use carrel_records::time;
     use uuid::Uuid;
 
@@ -86,10 +91,10 @@ mod tests {
     #[test]
     fn an_item_of_a_floating_collection_stays_where_such_a_collection_is() {
         let branch_shelf = Uuid::from_u128(9);
-        let mut book = library();
-        book.features.floating_collections = true;
-        book.locations.get_mut(&STACKS).expect("the stacks").is_floating_collection = Some(true);
-        book.locations.insert(
+        let mut settings = library();
+        settings.features.floating_collections = true;
+        settings.locations.get_mut(&STACKS).expect("the stacks").is_floating_collection = Some(true);
+        settings.locations.insert(
             branch_shelf,
             Location {
                 name: "Branch shelf".into(),
@@ -101,12 +106,12 @@ mod tests {
         );
         let now = time::parse(NOW).expect("a time");
         let check_in =
-            decide(facts("Checked out"), &at(BRANCH_DESK), &book, now, Uuid::nil()).expect("a check-in");
+            decide(facts("Checked out"), &at(BRANCH_DESK), &settings, now, Uuid::nil()).expect("a check-in");
         assert_eq!(check_in.state.status, "Available");
         assert_eq!(check_in.floats_to, Some(branch_shelf));
-        book.features.floating_collections = false;
+        settings.features.floating_collections = false;
         let check_in =
-            decide(facts("Checked out"), &at(BRANCH_DESK), &book, now, Uuid::nil()).expect("a check-in");
+            decide(facts("Checked out"), &at(BRANCH_DESK), &settings, now, Uuid::nil()).expect("a check-in");
         assert_eq!((check_in.state.status, check_in.floats_to), ("In transit", None));
     }
 }

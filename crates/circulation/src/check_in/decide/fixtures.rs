@@ -1,11 +1,11 @@
 //! A small library for the rules beside this file: a main desk with the stacks, a branch desk without shelves.
 
 use super::{CheckIn, decide};
-use crate::check_in::Order;
+use crate::check_in::CheckInRequest;
 use crate::check_in::facts::Facts;
 use crate::desk::{ItemAtDesk, QueuedRequest};
 use crate::loan_policy::{Interval, Period};
-use crate::rulebook::{Location, Named, Rulebook, ServicePoint};
+use crate::settings::{CirculationSettings, Location, Named, ServicePoint};
 use carrel_records::{Failure, time};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,16 +17,16 @@ pub const BOOK: Uuid = Uuid::from_u128(4);
 pub const READER: Uuid = Uuid::from_u128(5);
 pub const NOW: &str = "2024-05-10T10:00:00Z";
 
-pub fn library() -> Rulebook {
-    let mut book = Rulebook::blank();
+pub fn library() -> CirculationSettings {
+    let mut settings = CirculationSettings::blank();
     let point = |name: &str| ServicePoint {
         name: name.into(),
         hold_shelf_expiry_period: Some(Period::of(3, Interval::Days)),
         ..ServicePoint::default()
     };
-    book.service_points.insert(MAIN_DESK, point("Main desk"));
-    book.service_points.insert(BRANCH_DESK, point("Branch desk"));
-    book.locations.insert(
+    settings.service_points.insert(MAIN_DESK, point("Main desk"));
+    settings.service_points.insert(BRANCH_DESK, point("Branch desk"));
+    settings.locations.insert(
         STACKS,
         Location {
             name: "Stacks".into(),
@@ -35,8 +35,8 @@ pub fn library() -> Rulebook {
             ..Location::default()
         },
     );
-    book.material_types.insert(BOOK, Named { name: "Book".into(), ..Named::default() });
-    book
+    settings.material_types.insert(BOOK, Named { name: "Book".into(), ..Named::default() });
+    settings
 }
 
 pub fn item(status: &str) -> ItemAtDesk {
@@ -72,8 +72,8 @@ pub fn request(position: u128, more: Value) -> QueuedRequest {
     }
 }
 
-pub fn at(point: Uuid) -> Order {
-    Order {
+pub fn at(point: Uuid) -> CheckInRequest {
+    CheckInRequest {
         item_barcode: "0360".into(),
         service_point: point,
         returned: time::parse("2024-05-08T18:00:00Z").expect("a time"),
@@ -83,8 +83,8 @@ pub fn at(point: Uuid) -> Order {
     }
 }
 
-pub fn decided(facts: Facts, order: &Order) -> Result<CheckIn, Failure> {
-    decide(facts, order, &library(), time::parse(NOW).expect("a time"), Uuid::nil())
+pub fn decided(facts: Facts, command: &CheckInRequest) -> Result<CheckIn, Failure> {
+    decide(facts, command, &library(), time::parse(NOW).expect("a time"), Uuid::nil())
 }
 
 pub fn done(facts: Facts, point: Uuid) -> CheckIn {

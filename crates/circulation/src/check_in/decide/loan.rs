@@ -1,8 +1,8 @@
 //! The loan that a check-in ends.
 
-use crate::check_in::Order;
+use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, Patron, RecordChange};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::StateChange;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
@@ -24,22 +24,22 @@ pub(super) fn closed(
     borrower: Option<Patron>,
     item: &ItemAtDesk,
     state: &StateChange,
-    order: &Order,
-    book: &Rulebook,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
     now: Timestamp,
 ) -> Result<ClosedLoan, Failure> {
     let id_at = |key: &str| loan.get(key).and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
     let id = id_at("id").ok_or_else(|| Failure::internal("a stored loan has an id"))?;
     let mut change = RecordChange::of(id, loan);
     let claimed = item.status == "Claimed returned";
-    let action = order.resolution.filter(|_| claimed).map_or("checkedin", |resolution| resolution.action());
+    let action = command.resolution.filter(|_| claimed).map_or("checkedin", |resolution| resolution.action());
     change.set("status", json!({"name": "Closed"}));
     change.set("action", action);
     change.remove("actionComment");
     change.set("itemStatus", state.status);
-    change.set("returnDate", time::format(order.returned));
+    change.set("returnDate", time::format(command.returned));
     change.set("systemReturnDate", time::format(now));
-    change.set("checkinServicePointId", order.service_point.to_string());
+    change.set("checkinServicePointId", command.service_point.to_string());
     if item.status == "Aged to lost"
         && let Some(mut billing) = loan.get("agedToLostDelayedBilling").and_then(Value::as_object).cloned()
     {
@@ -48,21 +48,21 @@ pub(super) fn closed(
         billing.remove("dateLostItemShouldBeBilled");
         change.set("agedToLostDelayedBilling", billing);
     }
-    if book.features.for_use_at_location
+    if settings.features.for_use_at_location
         && let Some(mut used) = loan.get("forUseAtLocation").and_then(Value::as_object).cloned()
     {
         used.insert("status".into(), "Returned".into());
         used.insert("statusDate".into(), time::format(now).into());
         change.set("forUseAtLocation", used);
     }
-    change.signed(Some(order.by), now);
+    change.signed(Some(command.by), now);
     Ok(ClosedLoan { change, patron: id_at("userId"), borrower })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::*;
-    use crate::check_in::{Order, Resolution};
+    use crate::check_in::{CheckInRequest, Resolution};
     use serde_json::{Value, json};
 
     #[test]
@@ -85,10 +85,10 @@ mod tests {
             (Resolution::FoundByLibrary, "checkedInFoundByLibrary"),
             (Resolution::ReturnedByPatron, "checkedInReturnedByPatron"),
         ] {
-            let order = Order { resolution: Some(resolution), ..at(MAIN_DESK) };
-            let check_in = decided(lent("Claimed returned", json!({})), &order).expect("a check-in");
+            let command = CheckInRequest { resolution: Some(resolution), ..at(MAIN_DESK) };
+            let check_in = decided(lent("Claimed returned", json!({})), &command).expect("a check-in");
             assert_eq!(check_in.loan.expect("a loan").change.document()["action"], action);
-            let unclaimed = decided(lent("Checked out", json!({})), &order).expect("a check-in");
+            let unclaimed = decided(lent("Checked out", json!({})), &command).expect("a check-in");
             assert_eq!(unclaimed.loan.expect("a loan").change.document()["action"], "checkedin");
         }
     }

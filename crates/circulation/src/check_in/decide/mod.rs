@@ -6,10 +6,10 @@ mod fixtures;
 mod loan;
 mod request;
 
-use super::Order;
+use super::CheckInRequest;
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, queue};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::StateChange;
 use carrel_records::{Failure, Refusal, metadata, time};
 use destination::{destination, floats_to};
@@ -33,29 +33,31 @@ pub struct CheckIn {
     /// The check-in record.
     pub record: Map<String, Value>,
     pub record_id: Uuid,
-    /// The item was read in the house and comes back to its own shelf.
-    pub in_house_use: bool,
+    /// The item was read in the program and comes back to its own shelf.
+    pub in_node_use: bool,
 }
 
 /// The first refusal in desk order, or all that changes.
 pub fn decide(
     facts: Facts,
-    order: &Order,
-    book: &Rulebook,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
     now: Timestamp,
     record_id: Uuid,
 ) -> Result<CheckIn, Failure> {
-    let item = known(facts.item.as_ref(), order)?;
-    if let Some(refusal) = refuse_intellectual_item(item, book).or_else(|| refuse_open_claim(item, order)) {
+    let item = known(facts.item.as_ref(), command)?;
+    if let Some(refusal) =
+        refuse_intellectual_item(item, settings).or_else(|| refuse_open_claim(item, command))
+    {
         return Err(refusal.into());
     }
-    let request = queue::first_fulfillable(&facts.queue, item, book);
-    let destination = destination(item, request, order, book)?;
-    let floats_to = (destination.status == "Available").then(|| floats_to(item, order, book)).flatten();
+    let request = queue::first_fulfillable(&facts.queue, item, settings);
+    let destination = destination(item, request, command, settings)?;
+    let floats_to = (destination.status == "Available").then(|| floats_to(item, command, settings)).flatten();
     let last_check_in = json!({
         "dateTime": time::format(now),
-        "servicePointId": order.service_point,
-        "staffMemberId": order.by,
+        "servicePointId": command.service_point,
+        "staffMemberId": command.by,
     });
     let state = StateChange {
         status: destination.status,
@@ -67,29 +69,31 @@ pub fn decide(
         after.record.temporary_location_id = floats_to;
         after.record.effective_location_id = floats_to;
     }
-    let in_house_use = item.status == "Available"
+    let in_node_use = item.status == "Available"
         && facts.queue.is_empty()
-        && item.record.effective_location_id.is_some_and(|at| book.serves(order.service_point, at));
-    let taken_in = TakenIn { service_point: order.service_point, by: Some(order.by), now };
+        && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at));
+    let taken_in = TakenIn { service_point: command.service_point, by: Some(command.by), now };
     let request = request
-        .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, book))
+        .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, settings))
         .transpose()?;
-    let loan =
-        facts.loan.as_ref().map(|loan| loan::closed(loan, facts.patron, item, &state, order, book, now));
+    let loan = facts
+        .loan
+        .as_ref()
+        .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now));
     Ok(CheckIn {
-        record: record(item, facts.queue.len(), order, now, record_id),
+        record: record(item, facts.queue.len(), command, now, record_id),
         record_id,
         item: after,
         state,
         floats_to,
         loan: loan.transpose()?,
         request,
-        in_house_use,
+        in_node_use,
     })
 }
 
-fn known<'a>(item: Option<&'a ItemAtDesk>, order: &Order) -> Result<&'a ItemAtDesk, Refusal> {
-    let barcode = &order.item_barcode;
+fn known<'a>(item: Option<&'a ItemAtDesk>, command: &CheckInRequest) -> Result<&'a ItemAtDesk, Refusal> {
+    let barcode = &command.item_barcode;
     item.ok_or_else(|| {
         Refusal::new(format!("No item with barcode {barcode} exists"))
             .with("itemBarcode", barcode)
@@ -97,12 +101,12 @@ fn known<'a>(item: Option<&'a ItemAtDesk>, order: &Order) -> Result<&'a ItemAtDe
     })
 }
 
-fn refuse_intellectual_item(item: &ItemAtDesk, book: &Rulebook) -> Option<Refusal> {
+fn refuse_intellectual_item(item: &ItemAtDesk, settings: &CirculationSettings) -> Option<Refusal> {
     (item.status == "Intellectual item").then(|| {
         Refusal::new(format!(
             "{} ({}) (Barcode: {}) has the item status {} and cannot be checked in",
             item.title(),
-            item.material_type_name(book),
+            item.material_type_name(settings),
             item.barcode(),
             item.status
         ))
@@ -110,8 +114,8 @@ fn refuse_intellectual_item(item: &ItemAtDesk, book: &Rulebook) -> Option<Refusa
     })
 }
 
-fn refuse_open_claim(item: &ItemAtDesk, order: &Order) -> Option<Refusal> {
-    (item.status == "Claimed returned" && order.resolution.is_none()).then(|| {
+fn refuse_open_claim(item: &ItemAtDesk, command: &CheckInRequest) -> Option<Refusal> {
+    (item.status == "Claimed returned" && command.resolution.is_none()).then(|| {
         Refusal::new("Item is claimed returned, a resolution is required to check in")
             .with_null("claimedReturnedResolution")
     })
@@ -120,7 +124,7 @@ fn refuse_open_claim(item: &ItemAtDesk, order: &Order) -> Option<Refusal> {
 fn record(
     item: &ItemAtDesk,
     queue_size: usize,
-    order: &Order,
+    command: &CheckInRequest,
     now: Timestamp,
     id: Uuid,
 ) -> Map<String, Value> {
@@ -133,9 +137,9 @@ fn record(
     if let Some(location) = item.record.effective_location_id {
         record.insert("itemLocationId".into(), location.to_string().into());
     }
-    record.insert("servicePointId".into(), order.service_point.to_string().into());
-    record.insert("performedByUserId".into(), order.by.to_string().into());
-    record.insert("metadata".into(), metadata::made(Some(order.by), now));
+    record.insert("servicePointId".into(), command.service_point.to_string().into());
+    record.insert("performedByUserId".into(), command.by.to_string().into());
+    record.insert("metadata".into(), metadata::made(Some(command.by), now));
     record
 }
 
@@ -163,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn an_item_from_the_reading_room_was_used_in_the_house() {
-        assert!(done(facts("Available"), MAIN_DESK).in_house_use);
-        assert!(!done(facts("Available"), BRANCH_DESK).in_house_use);
-        assert!(!done(facts("In transit"), MAIN_DESK).in_house_use);
+    fn an_item_from_the_reading_room_was_used_in_the_node() {
+        assert!(done(facts("Available"), MAIN_DESK).in_node_use);
+        assert!(!done(facts("Available"), BRANCH_DESK).in_node_use);
+        assert!(!done(facts("In transit"), MAIN_DESK).in_node_use);
         let queue = vec![request(1, json!({}))];
-        assert!(!done(Facts { queue, ..facts("Available") }, MAIN_DESK).in_house_use);
+        assert!(!done(Facts { queue, ..facts("Available") }, MAIN_DESK).in_node_use);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::due_date::{HoldShelf, hold_shelf_expiration};
 use crate::requests::snapshot;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub fn moved(
     item: &ItemAtDesk,
     status: &'static str,
     taken_in: &TakenIn,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<MovedRequest, Refusal> {
     let mut change = RecordChange::of(request.id, &request.document);
     if request.item_id() != Some(item.id) {
@@ -42,20 +42,20 @@ pub fn moved(
         if let Some(holdings) = item.holdings_id {
             change.set("holdingsRecordId", holdings.to_string());
         }
-        change.set("item", snapshot::item_snapshot(item, book));
+        change.set("item", snapshot::item_snapshot(item, settings));
         change.set("searchIndex", search_index(request, item));
     }
     change.set("status", status);
     if status == "Open - Awaiting pickup" {
         if request.text("holdShelfExpirationDate").is_empty() {
-            let point = book.service_points.get(&taken_in.service_point);
+            let point = settings.service_points.get(&taken_in.service_point);
             let shelf = HoldShelf {
                 expiry_period: point.and_then(|point| point.hold_shelf_expiry_period.as_ref()),
                 closed_library_date_management: point
                     .and_then(|point| point.hold_shelf_closed_library_date_management.as_deref()),
             };
-            let calendar = book.calendar(taken_in.service_point);
-            let expires = hold_shelf_expiration(taken_in.now, &shelf, &book.zone, &calendar)?;
+            let calendar = settings.calendar(taken_in.service_point);
+            let expires = hold_shelf_expiration(taken_in.now, &shelf, &settings.zone, &calendar)?;
             change.set("holdShelfExpirationDate", time::format(expires));
         }
     } else {
@@ -64,7 +64,7 @@ pub fn moved(
     change.signed(taken_in.by, taken_in.now);
     let positions = queue::ahead_of_those_waiting(queue, request.id);
     if let Some((_, position)) = positions.positions.iter().find(|(id, _)| *id == request.id) {
-        change.told("position", *position);
+        change.reported("position", *position);
     }
     let request = QueuedRequest { document: change.document().clone(), ..request.clone() };
     Ok(MovedRequest { change, positions, request })

@@ -1,12 +1,12 @@
-//! A small library for the tests of this room: a book, its reader, and one policy.
+//! A small library for the tests of this use case: a book, its reader, and one policy.
 
 use super::{CheckOut, decide};
 use crate::check_out::facts::Facts;
-use crate::check_out::{Asking, Order};
+use crate::check_out::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::patron::Personal;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
-use crate::rulebook::{Named, Rulebook};
+use crate::settings::{CirculationSettings, Named};
 use carrel_circulation_rules::Rules;
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
@@ -24,17 +24,17 @@ pub const STACKS: Uuid = Uuid::from_u128(8);
 pub const LOAN: Uuid = Uuid::from_u128(9);
 
 /// A library that lends for three weeks.
-pub fn usual() -> Rulebook {
+pub fn usual() -> CirculationSettings {
     library(json!({}))
 }
 
 /// The same; `differs` replaces parts of its loan policy.
-pub fn library(differs: Value) -> Rulebook {
-    library_with("", differs)
+pub fn library(differs: Value) -> CirculationSettings {
+    server_with("", differs)
 }
 
-/// The same with a rule before the policies; `{book}`, `{reader}` and `{other}` stand for ids.
-pub fn library_with(rule: &str, differs: Value) -> Rulebook {
+/// The same with a rule before the policies; `{settings}`, `{reader}` and `{other}` stand for ids.
+pub fn server_with(rule: &str, differs: Value) -> CirculationSettings {
     let mut policy = json!({
         "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
         "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"}},
@@ -43,16 +43,16 @@ pub fn library_with(rule: &str, differs: Value) -> Rulebook {
     let policies = format!("l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}");
     let mut text = format!("priority: t, s, c, b, a, m, g\nfallback-policy: {policies}");
     if !rule.is_empty() {
-        let ids = [("{book}", BOOK), ("{reader}", READER), ("{other}", OTHER)];
+        let ids = [("{settings}", BOOK), ("{reader}", READER), ("{other}", OTHER)];
         let rule = ids.iter().fold(rule.to_owned(), |rule, (name, id)| rule.replace(name, &id.to_string()));
         text.push_str(&format!("\n{rule}: {policies}"));
     }
-    let mut book = Rulebook::blank();
-    book.rules = Rules::parse(&text).expect("the rules can be read");
-    book.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
-    book.request_policies.insert(POLICY, Arc::new(json!({"requestTypes": ["Hold", "Page", "Recall"]})));
-    book.material_types.insert(BOOK, Named { name: "Book".into(), ..Named::default() });
-    book
+    let mut settings = CirculationSettings::blank();
+    settings.rules = Rules::parse(&text).expect("the rules can be read");
+    settings.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
+    settings.request_policies.insert(POLICY, Arc::new(json!({"requestTypes": ["Hold", "Page", "Recall"]})));
+    settings.material_types.insert(BOOK, Named { name: "Book".into(), ..Named::default() });
+    settings
 }
 
 /// The book is on its shelf and its reader at the desk.
@@ -101,23 +101,27 @@ pub fn request(position: u128, patron: Uuid, differs: Value) -> QueuedRequest {
     }
 }
 
-pub fn order() -> Order {
-    Order {
+pub fn command() -> CheckOutRequest {
+    CheckOutRequest {
         item_barcode: Some("036".into()),
         user_barcode: Some("card".into()),
         service_point_id: Some(DESK.to_string()),
-        ..Order::default()
+        ..CheckOutRequest::default()
     }
 }
 
 /// Somebody who may override everything.
-pub fn asking() -> Asking {
+pub fn actor() -> Actor {
     let now = time::parse("2024-05-15T08:00:00Z").expect("a time");
-    Asking { by: None, may: MayOverride::all(), now, loan_id: LOAN, dry_run: false }
+    Actor { by: None, may: MayOverride::all(), now, loan_id: LOAN, dry_run: false }
 }
 
-pub fn decided(facts: &Facts, order: &Order, book: &Rulebook) -> Result<CheckOut, Failure> {
-    decide(facts, order, &asking(), book)
+pub fn decided(
+    facts: &Facts,
+    command: &CheckOutRequest,
+    settings: &CirculationSettings,
+) -> Result<CheckOut, Failure> {
+    decide(facts, command, &actor(), settings)
 }
 
 pub fn refusals(decided: Result<CheckOut, Failure>) -> Vec<Refusal> {

@@ -10,11 +10,11 @@ const NOT_LENT: [&str; 4] = ["Declared lost", "Claimed returned", "Aged to lost"
 impl Scan<'_> {
     pub(super) fn refuse_for_item(&self) -> Vec<Refusal> {
         let Some(item) = &self.facts.item else {
-            let barcode = self.order.item_barcode.as_deref().unwrap_or("null");
+            let barcode = self.command.item_barcode.as_deref().unwrap_or("null");
             return vec![with_maybe(
                 Refusal::new(format!("No item with barcode {barcode} could be found")),
                 "itemBarcode",
-                &self.order.item_barcode,
+                &self.command.item_barcode,
             )];
         };
         let mut refusals = Vec::new();
@@ -25,7 +25,7 @@ impl Scan<'_> {
             refusals.push(Refusal::new(format!(
                 "{} ({}) (Barcode: {}) has the item status {} and cannot be checked out",
                 item.title(),
-                item.material_type_name(self.book),
+                item.material_type_name(self.settings),
                 item.barcode(),
                 item.status
             )));
@@ -50,7 +50,7 @@ impl Scan<'_> {
                     patron.said_name()
                 )),
                 "userBarcode",
-                &self.order.user_barcode,
+                &self.command.user_barcode,
             )
         })
     }
@@ -67,25 +67,26 @@ mod tests {
     fn an_item_goes_out_in_any_status_but_five() {
         let refused: Vec<String> = statuses()
             .into_iter()
-            .filter(|status| decided(&item_that_is(status), &order(), &usual()).is_err())
+            .filter(|status| decided(&item_that_is(status), &command(), &usual()).is_err())
             .collect();
         assert_eq!(
             refused,
             ["Aged to lost", "Checked out", "Claimed returned", "Declared lost", "Intellectual item"]
         );
         assert_eq!(
-            messages(decided(&item_that_is("Checked out"), &order(), &usual())),
+            messages(decided(&item_that_is("Checked out"), &command(), &usual())),
             ["Item is already checked out"]
         );
         assert_eq!(
-            messages(decided(&item_that_is("Declared lost"), &order(), &usual())),
+            messages(decided(&item_that_is("Declared lost"), &command(), &usual())),
             ["Nod (Book) (Barcode: 036) has the item status Declared lost and cannot be checked out"]
         );
     }
 
     #[test]
     fn a_loan_that_is_still_open_keeps_its_item_whatever_the_status_says() {
-        let refusals = refusals(decided(&Facts { item_has_open_loan: true, ..facts() }, &order(), &usual()));
+        let refusals =
+            refusals(decided(&Facts { item_has_open_loan: true, ..facts() }, &command(), &usual()));
         assert_eq!(refusals[0].code, Some("ITEM_HAS_OPEN_LOAN"));
         assert_eq!(refusals[0].parameters, [("itemBarcode".to_owned(), Some("036".to_owned()))]);
     }
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn only_the_first_of_those_who_wait_for_the_item_gets_it() {
         let refused = |queue: Vec<crate::desk::QueuedRequest>| {
-            decided(&Facts { queue, ..facts() }, &order(), &usual()).is_err()
+            decided(&Facts { queue, ..facts() }, &command(), &usual()).is_err()
         };
         let item_of_others = json!({"itemId": OTHER});
         let for_title = json!({"requestLevel": "Title", "itemId": null});
@@ -106,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn a_patron_without_a_whole_name_is_told_by_his_user_name() {
+    fn a_patron_without_a_whole_name_is_reported_by_his_user_name() {
         let mut facts = Facts { queue: vec![request(1, OTHER, json!({}))], ..facts() };
         facts.patron.as_mut().expect("a patron").personal.first_name = None;
-        assert!(messages(decided(&facts, &order(), &usual()))[0].contains("to user joan because"));
+        assert!(messages(decided(&facts, &command(), &usual()))[0].contains("to user joan because"));
     }
 }

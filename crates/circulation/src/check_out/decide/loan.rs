@@ -18,15 +18,15 @@ pub(super) struct Due {
 impl Scan<'_> {
     pub(super) fn due_date(&self, permitted: &Permitted, service_point: Uuid) -> Result<Due, Failure> {
         let (queue, item) = (&self.facts.queue, permitted.item.id);
-        let calendar = self.book.calendar(service_point);
+        let calendar = self.settings.calendar(service_point);
         let circumstances = Circumstances {
-            now: self.asking.now,
-            zone: &self.book.zone,
+            now: self.actor.now,
+            zone: &self.settings.zone,
             calendar: &calendar,
             patron_expires: permitted.patron.expires(),
         };
         let loan_date = self.loan_date();
-        let named = self.order.override_blocks.item_not_loanable_block.as_ref();
+        let named = self.command.override_blocks.item_not_loanable_block.as_ref();
         let mut due = match named.and_then(|block| block.due_date.as_deref()).and_then(time::parse) {
             Some(at) => Due { at, by_hold: false, by_expiration: false, by_recall: false },
             None => {
@@ -71,7 +71,7 @@ impl Scan<'_> {
 
     pub(super) fn loan(&self, permitted: &Permitted, due: &Due, service_point: Uuid) -> Map<String, Value> {
         let Permitted { patron, item, policies, terms, .. } = permitted;
-        let blocks = &self.order.override_blocks;
+        let blocks = &self.command.override_blocks;
         let overridden = blocks.patron_block.is_some()
             || blocks.item_limit_block.is_some()
             || blocks.item_not_loanable_block.is_some();
@@ -79,7 +79,7 @@ impl Scan<'_> {
         let mut put = |key: &str, value: Value| {
             loan.insert(key.to_owned(), value);
         };
-        put("id", self.asking.loan_id.to_string().into());
+        put("id", self.actor.loan_id.to_string().into());
         put("userId", patron.id.to_string().into());
         if let Some(proxy) = &self.facts.proxy {
             put("proxyUserId", proxy.id.to_string().into());
@@ -113,11 +113,11 @@ impl Scan<'_> {
             }
         }
         put("isDcb", (item.is_of_another_library() || patron.is_of_another_library()).into());
-        put("metadata", metadata::made(self.asking.by, self.asking.now));
+        put("metadata", metadata::made(self.actor.by, self.actor.now));
         let for_use_here =
             terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
-        if self.book.features.for_use_at_location && for_use_here {
-            put("forUseAtLocation", json!({"status": "In use", "statusDate": time::format(self.asking.now)}));
+        if self.settings.features.for_use_at_location && for_use_here {
+            put("forUseAtLocation", json!({"status": "In use", "statusDate": time::format(self.actor.now)}));
         }
         loan
     }
@@ -127,18 +127,22 @@ impl Scan<'_> {
 mod tests {
     use super::super::Facts;
     use super::super::fixtures::*;
-    use crate::check_out::{Asking, Order};
+    use crate::check_out::{Actor, CheckOutRequest};
     use crate::desk::override_blocks::WithDueDate;
     use serde_json::{Value, json};
 
-    fn lent(facts: &Facts, order: &Order, book: &crate::rulebook::Rulebook) -> Value {
-        Value::Object(decided(facts, order, book).expect("a loan").loan)
+    fn lent(
+        facts: &Facts,
+        command: &CheckOutRequest,
+        settings: &crate::settings::CirculationSettings,
+    ) -> Value {
+        Value::Object(decided(facts, command, settings).expect("a loan").loan)
     }
 
     #[test]
     fn a_loan_says_who_has_what_until_when_and_by_which_policies() {
         let by = Some(OTHER);
-        let decided = super::super::decide(&facts(), &order(), &Asking { by, ..asking() }, &usual());
+        let decided = super::super::decide(&facts(), &command(), &Actor { by, ..actor() }, &usual());
         let now = "2024-05-15T08:00:00.000+00:00";
         assert_eq!(
             Value::Object(decided.expect("a loan").loan),
@@ -156,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_loan_that_is_entered_later_counts_from_its_own_date() {
-        let order = Order { loan_date: Some("2024-05-01T10:00:00Z".into()), ..order() };
-        let loan = lent(&facts(), &order, &usual());
+        let command = CheckOutRequest { loan_date: Some("2024-05-01T10:00:00Z".into()), ..command() };
+        let loan = lent(&facts(), &command, &usual());
         assert_eq!(loan["loanDate"], "2024-05-01T10:00:00.000+00:00");
         assert_eq!(loan["dueDate"], "2024-05-22T23:59:59.000+00:00");
     }
@@ -166,21 +170,21 @@ mod tests {
     fn items_and_patrons_of_other_libraries_mark_the_loan() {
         let mut theirs = facts();
         theirs.item.as_mut().expect("an item").record.dcb_item = Some(true);
-        assert_eq!(lent(&theirs, &order(), &usual())["isDcb"], true);
+        assert_eq!(lent(&theirs, &command(), &usual())["isDcb"], true);
         let mut visitor = facts();
         visitor.patron.as_mut().expect("a patron").kind = Some("dcb".into());
-        assert_eq!(lent(&visitor, &order(), &usual())["isDcb"], true);
+        assert_eq!(lent(&visitor, &command(), &usual())["isDcb"], true);
     }
 
     #[test]
     fn a_hold_that_waits_shortens_the_loan_also_the_patrons_own() {
         let days = json!({"holds": {"alternateCheckoutLoanPeriod": {"duration": 2, "intervalId": "Days"}}});
-        let book = library(json!({"requestManagement": days}));
+        let settings = library(json!({"requestManagement": days}));
         let due = |patron, differs: Value| {
             let behind = request(2, patron, differs);
             let facts =
                 Facts { queue: vec![request(1, READER, json!({"requestType": "Page"})), behind], ..facts() };
-            let loan = lent(&facts, &order(), &book);
+            let loan = lent(&facts, &command(), &settings);
             (loan["dueDate"].clone(), loan.get("dueDateChangedByHold").cloned())
         };
         let short = (json!("2024-05-17T23:59:59.000+00:00"), Some(json!(true)));
@@ -194,15 +198,15 @@ mod tests {
     #[test]
     fn a_recall_that_waits_shortens_the_loan_also_where_staff_have_named_a_date() {
         let recalls = json!({"recalls": {"recallReturnInterval": {"duration": 5, "intervalId": "Days"}}});
-        let book = library(json!({"requestManagement": recalls}));
+        let settings = library(json!({"requestManagement": recalls}));
         let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({"requestType": "Recall"}))];
         let facts = Facts { queue, ..facts() };
-        let mut insisting = order();
+        let mut insisting = command();
         insisting.override_blocks.item_not_loanable_block =
             Some(WithDueDate { due_date: Some("2024-07-01T10:00:00Z".into()) });
         insisting.override_blocks.comment = Some("why".into());
-        for order in [order(), insisting] {
-            let loan = lent(&facts, &order, &book);
+        for command in [command(), insisting] {
+            let loan = lent(&facts, &command, &settings);
             assert_eq!(loan["dueDate"], "2024-05-20T23:59:59.000+00:00");
             assert_eq!(loan["dueDateChangedByRecall"], true);
         }
@@ -212,17 +216,17 @@ mod tests {
     fn an_account_that_ends_before_shortens_the_loan() {
         let mut facts = facts();
         facts.patron.as_mut().expect("a patron").expiration_date = Some("2024-05-20T00:00:00Z".into());
-        let loan = lent(&facts, &order(), &usual());
+        let loan = lent(&facts, &command(), &usual());
         assert_eq!(loan["dueDate"], "2024-05-20T00:00:00.000+00:00");
         assert_eq!(loan["dueDateChangedByNearExpireUser"], true);
     }
 
     #[test]
     fn what_is_for_use_at_the_location_is_in_use_where_the_library_has_that() {
-        let mut book = library(json!({"loansPolicy": {"profileId": "Rolling", "forUseAtLocation": true,
+        let mut settings = library(json!({"loansPolicy": {"profileId": "Rolling", "forUseAtLocation": true,
             "period": {"duration": 3, "intervalId": "Hours"}}}));
-        assert!(lent(&facts(), &order(), &book).get("forUseAtLocation").is_none());
-        book.features.for_use_at_location = true;
-        assert_eq!(lent(&facts(), &order(), &book)["forUseAtLocation"]["status"], "In use");
+        assert!(lent(&facts(), &command(), &settings).get("forUseAtLocation").is_none());
+        settings.features.for_use_at_location = true;
+        assert_eq!(lent(&facts(), &command(), &settings)["forUseAtLocation"]["status"], "In use");
     }
 }

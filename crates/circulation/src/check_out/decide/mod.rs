@@ -13,11 +13,11 @@ mod terms;
 pub use patron::is_valid_relation;
 
 use super::facts::Facts;
-use super::{Asking, Order};
+use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
 use crate::loan_policy::LoanTerms;
-use crate::rulebook::{Matched, Rulebook};
+use crate::settings::{CirculationSettings, Matched};
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
@@ -49,9 +49,9 @@ pub struct Policies {
 #[derive(Clone, Copy)]
 struct Scan<'a> {
     facts: &'a Facts,
-    order: &'a Order,
-    asking: &'a Asking,
-    book: &'a Rulebook,
+    command: &'a CheckOutRequest,
+    actor: &'a Actor,
+    settings: &'a CirculationSettings,
 }
 
 /// A check-out that nothing stands against.
@@ -65,17 +65,22 @@ struct Permitted<'a> {
 }
 
 /// Refusals in desk order, or the loan.
-pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<CheckOut, Failure> {
-    let scan = Scan { facts, order, asking, book };
+pub fn decide(
+    facts: &Facts,
+    command: &CheckOutRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<CheckOut, Failure> {
+    let scan = Scan { facts, command, actor, settings };
     let permitted = scan.permit()?;
     let service_point = scan.service_point()?;
-    if facts.locked_elsewhere && book.check_out_lock.enabled {
+    if facts.locked_elsewhere && settings.check_out_lock.enabled {
         return Err(Refusal::new("unable to acquire lock").with("", "").into());
     }
     let due = scan.due_date(&permitted, service_point)?;
     Ok(CheckOut {
         loan: scan.loan(&permitted, &due, service_point),
-        loan_id: asking.loan_id,
+        loan_id: actor.loan_id,
         item_id: permitted.item.id,
         patron_id: permitted.patron.id,
         fills: permitted.fills,
@@ -86,15 +91,20 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
 }
 
 /// Refusals in desk order, or the policies that a loan would be made by: a dry run.
-pub fn policies(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Policies, Failure> {
-    Scan { facts, order, asking, book }.permit().map(|permitted| permitted.policies)
+pub fn policies(
+    facts: &Facts,
+    command: &CheckOutRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<Policies, Failure> {
+    Scan { facts, command, actor, settings }.permit().map(|permitted| permitted.policies)
 }
 
 /// Dates that cannot be read are no dates; nobody looks anything up for them.
-pub fn refuse_unreadable(order: &Order) -> Result<(), Failure> {
-    let named = order.override_blocks.item_not_loanable_block.as_ref();
+pub fn refuse_unreadable(command: &CheckOutRequest) -> Result<(), Failure> {
+    let named = command.override_blocks.item_not_loanable_block.as_ref();
     for (name, date) in [
-        ("loanDate", order.loan_date.as_deref()),
+        ("loanDate", command.loan_date.as_deref()),
         ("itemNotLoanableBlock.dueDate", named.and_then(|block| block.due_date.as_deref())),
     ] {
         if date.is_some_and(|date| !date.trim().is_empty() && time::parse(date).is_none()) {
@@ -111,7 +121,7 @@ impl<'a> Scan<'a> {
         refusals.extend(self.refuse_unknown_patron());
         refusals.extend(self.refuse_for_patron_blocks());
         refusals.extend(self.refuse_unknown_proxy());
-        refusals.extend(self.refuse_for_standing());
+        refusals.extend(self.refuse_for_account_status());
         refusals.extend(self.refuse_for_proxy_relation());
         refusals.extend(self.refuse_for_item());
         let request = self.first_request();
@@ -121,26 +131,26 @@ impl<'a> Scan<'a> {
             return Err(Failure::refused_once_each(refusals));
         };
         let matched = self.loan_policy(patron, item)?;
-        let terms = self.book.loan_terms(matched.id)?;
+        let terms = self.settings.loan_terms(matched.id)?;
         refusals.extend(self.refuse_for_item_limit(&matched, &terms, item));
         refusals.extend(self.refuse_if_not_loanable(&terms));
         if !refusals.is_empty() {
             return Err(Failure::refused_once_each(refusals));
         }
-        let what = item.circumstance(patron.patron_group);
+        let what = item.rule_inputs(patron.patron_group);
         let policies = Policies {
             loan: matched.id,
-            overdue_fine: self.book.matching(&what, PolicyKind::Overdue)?.id,
-            lost_item: self.book.matching(&what, PolicyKind::LostItem)?.id,
-            notice: self.book.matching(&what, PolicyKind::Notice)?.id,
+            overdue_fine: self.settings.matching(&what, PolicyKind::Overdue)?.id,
+            lost_item: self.settings.matching(&what, PolicyKind::LostItem)?.id,
+            notice: self.settings.matching(&what, PolicyKind::Notice)?.id,
         };
         let fills = request.map(|request| request.id).or_else(|| self.own_request_filled_by(item, patron));
         Ok(Permitted { patron, item, terms, policies, fills })
     }
 
     fn refuse_without_service_point(&self) -> Option<Refusal> {
-        let point = &self.order.service_point_id;
-        (point.as_deref().is_none_or(|point| point.trim().is_empty()) && !self.asking.dry_run).then(|| {
+        let point = &self.command.service_point_id;
+        (point.as_deref().is_none_or(|point| point.trim().is_empty()) && !self.actor.dry_run).then(|| {
             with_maybe(
                 Refusal::new("Check out must be performed at a service point"),
                 "servicePointId",
@@ -149,18 +159,20 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The desk; what is no id is told as storage tells it, once nothing else stands against the loan.
+    /// The desk; what is no id is reported as storage tells it, once nothing else stands against the loan.
     fn service_point(&self) -> Result<Uuid, Refusal> {
-        let told = self.order.service_point_id.as_deref().unwrap_or_default();
-        Uuid::parse_str(told).map_err(|_| {
-            Refusal::new(carrel_records::shape::NOT_A_UUID).with("checkoutServicePointId", told).of_storage()
+        let reported = self.command.service_point_id.as_deref().unwrap_or_default();
+        Uuid::parse_str(reported).map_err(|_| {
+            Refusal::new(carrel_records::shape::NOT_A_UUID)
+                .with("checkoutServicePointId", reported)
+                .of_storage()
         })
     }
 
     fn loan_policy(&self, patron: &Patron, item: &ItemAtDesk) -> Result<Matched, Failure> {
-        if let Some(id) = self.order.force_loan_policy_id {
+        if let Some(id) = self.command.force_loan_policy_id {
             // The rules are not to blame for what the caller asked for.
-            if !self.book.loan_policies.contains_key(&id) {
+            if !self.settings.loan_policies.contains_key(&id) {
                 return Err(Refusal::new(format!("Loan policy {id} could not be found"))
                     .with("forceLoanPolicyId", id.to_string())
                     .into());
@@ -172,36 +184,36 @@ impl<'a> Scan<'a> {
                 "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
             ));
         }
-        self.book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)
+        self.settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)
     }
 
     /// The first request that waits for this item, be it the patron's or somebody else's.
     fn first_request(&self) -> Option<&'a QueuedRequest> {
-        queue::first_fulfillable_by_lending(&self.facts.queue, self.facts.item.as_ref()?, self.book)
+        queue::first_fulfillable_by_lending(&self.facts.queue, self.facts.item.as_ref()?, self.settings)
     }
 
     /// A recall of the patron's own that waits for another copy is filled by this one as well.
     fn own_request_filled_by(&self, item: &ItemAtDesk, patron: &Patron) -> Option<Uuid> {
         let own = |request: &&QueuedRequest| request.requester_id() == Some(patron.id);
         let own: Vec<QueuedRequest> = self.facts.queue.iter().filter(own).cloned().collect();
-        queue::first_fulfillable(&own, item, self.book).map(|request| request.id)
+        queue::first_fulfillable(&own, item, self.settings).map(|request| request.id)
     }
 
     fn loan_date(&self) -> Timestamp {
-        self.order.loan_date.as_deref().and_then(time::parse).unwrap_or(self.asking.now)
+        self.command.loan_date.as_deref().and_then(time::parse).unwrap_or(self.actor.now)
     }
 
     /// An override needs the permission and a comment.
     fn refuse_bad_override(&self, block: Block) -> Option<Refusal> {
-        block.refuse_override(&self.asking.may).or_else(|| {
-            self.order.override_blocks.comment.is_none().then(|| {
+        block.refuse_override(&self.actor.may).or_else(|| {
+            self.command.override_blocks.comment.is_none().then(|| {
                 Refusal::new("Override should be performed with the comment specified").with_null("comment")
             })
         })
     }
 }
 
-/// A parameter as it was sent: absent ones are told as null.
+/// A parameter as it was sent: absent ones are reported as null.
 fn with_maybe(refusal: Refusal, key: &str, value: &Option<String>) -> Refusal {
     match value {
         Some(value) => refusal.with(key, value.clone()),
@@ -216,10 +228,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_once_and_in_desk_order() {
-        let mut order = order();
-        order.service_point_id = None;
-        order.proxy_user_barcode = Some("proxy".into());
+    fn everything_that_is_wrong_is_reported_at_once_and_in_desk_order() {
+        let mut command = command();
+        command.service_point_id = None;
+        command.proxy_user_barcode = Some("proxy".into());
         let mut facts = facts();
         facts.manual_blocks = vec![json!({"borrowing": true, "desc": "owes"})];
         facts.patron.as_mut().expect("a patron").active = Some(false);
@@ -227,9 +239,9 @@ mod tests {
         facts.item.as_mut().expect("an item").status = "Checked out".into();
         facts.item_has_open_loan = true;
         facts.queue = vec![request(1, OTHER, json!({}))];
-        let book = library(json!({"loanable": false}));
+        let settings = library(json!({"loanable": false}));
         assert_eq!(
-            messages(decided(&facts, &order, &book)),
+            messages(decided(&facts, &command, &settings)),
             [
                 "Check out must be performed at a service point",
                 "Patron blocked from borrowing",
@@ -245,18 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn who_or_what_is_not_there_is_told_with_what_was_sent() {
-        let mut order = order();
-        order.proxy_user_barcode = Some("proxy".into());
-        let refusals = refusals(decided(&Facts::default(), &order, &usual()));
-        let told: Vec<_> = refusals
+    fn who_or_what_is_not_there_is_reported_with_what_was_sent() {
+        let mut command = command();
+        command.proxy_user_barcode = Some("proxy".into());
+        let refusals = refusals(decided(&Facts::default(), &command, &usual()));
+        let reported: Vec<_> = refusals
             .iter()
             .map(|refusal| (refusal.message.as_str(), refusal.parameters[0].clone(), refusal.code))
             .collect();
         let unknown = "Could not find user with matching barcode";
         let sent = |key: &str, value: &str| (key.to_owned(), Some(value.to_owned()));
         assert_eq!(
-            told,
+            reported,
             [
                 (unknown, sent("userBarcode", "card"), Some("USER_BARCODE_NOT_FOUND")),
                 (unknown, sent("proxyUserBarcode", "proxy"), Some("USER_BARCODE_NOT_FOUND")),
@@ -268,7 +280,7 @@ mod tests {
     #[test]
     fn the_patrons_own_request_is_filled_and_the_others_move_up() {
         let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({}))];
-        let check_out = decided(&Facts { queue, ..facts() }, &order(), &usual()).expect("a loan");
+        let check_out = decided(&Facts { queue, ..facts() }, &command(), &usual()).expect("a loan");
         assert_eq!(check_out.fills, Some(id_of_request(1)));
         assert_eq!(check_out.moves_up.positions, [(id_of_request(2), 1)]);
     }
@@ -278,7 +290,7 @@ mod tests {
         let waiting = |patron| {
             let elsewhere = json!({"requestType": "Recall", "requestLevel": "Title", "itemId": OTHER});
             let facts = Facts { queue: vec![request(1, patron, elsewhere)], ..facts() };
-            decided(&facts, &order(), &usual()).expect("a loan").fills
+            decided(&facts, &command(), &usual()).expect("a loan").fills
         };
         assert_eq!(waiting(READER), Some(id_of_request(1)));
         assert_eq!(waiting(OTHER), None);
@@ -286,29 +298,29 @@ mod tests {
 
     #[test]
     fn a_dry_run_tells_the_policies_and_needs_no_desk() {
-        let order = Order { service_point_id: None, ..order() };
-        let asking = Asking { dry_run: true, ..asking() };
-        let told = policies(&facts(), &order, &asking, &usual()).expect("policies");
-        assert_eq!((told.loan, told.notice), (POLICY, POLICY));
+        let command = CheckOutRequest { service_point_id: None, ..command() };
+        let actor = Actor { dry_run: true, ..actor() };
+        let reported = policies(&facts(), &command, &actor, &usual()).expect("policies");
+        assert_eq!((reported.loan, reported.notice), (POLICY, POLICY));
     }
 
     #[test]
     fn a_patron_without_a_group_is_a_matter_for_the_administrator() {
         let mut facts = facts();
         facts.patron.as_mut().expect("a patron").patron_group = None;
-        let refused = decided(&facts, &order(), &usual()).expect_err("no policy").to_string();
+        let refused = decided(&facts, &command(), &usual()).expect_err("no policy").to_string();
         assert!(refused.ends_with("a user with null value as patronGroupId"), "{refused}");
     }
 
     #[test]
-    fn rules_that_say_nothing_or_name_no_policy_are_told_as_such() {
+    fn rules_that_say_nothing_or_name_no_policy_are_reported_as_such() {
         let mut blank = usual();
         blank.rules = carrel_circulation_rules::Rules::parse("").expect("blank rules can be read");
-        let refused = decided(&facts(), &order(), &blank).expect_err("no policy").to_string();
+        let refused = decided(&facts(), &command(), &blank).expect_err("no policy").to_string();
         assert!(refused.ends_with("Cannot apply blank circulation rules"), "{refused}");
         let mut forgotten = usual();
         forgotten.loan_policies.clear();
-        let refused = decided(&facts(), &order(), &forgotten).expect_err("no policy").to_string();
+        let refused = decided(&facts(), &command(), &forgotten).expect_err("no policy").to_string();
         assert!(
             refused.ends_with(&format!(
                 "Loan policy {POLICY} could not be found, please check circulation rules"
@@ -319,33 +331,35 @@ mod tests {
 
     #[test]
     fn another_policy_than_that_of_the_rules_may_be_asked_for() {
-        let mut book = usual();
-        let mut other = book.loan_policies[&POLICY].clone();
+        let mut settings = usual();
+        let mut other = settings.loan_policies[&POLICY].clone();
         other.id = Some(OTHER.to_string());
-        book.loan_policies.insert(OTHER, other);
-        let order = Order { force_loan_policy_id: Some(OTHER), ..order() };
-        let loan = decided(&facts(), &order, &book).expect("a loan").loan;
+        settings.loan_policies.insert(OTHER, other);
+        let command = CheckOutRequest { force_loan_policy_id: Some(OTHER), ..command() };
+        let loan = decided(&facts(), &command, &settings).expect("a loan").loan;
         assert_eq!(loan["loanPolicyId"], OTHER.to_string());
-        let unknown = decided(&facts(), &order, &usual()).expect_err("no policy");
+        let unknown = decided(&facts(), &command, &usual()).expect_err("no policy");
         assert!(matches!(unknown, Failure::Refused(_)), "{unknown}");
     }
 
     #[test]
     fn a_lock_that_somebody_else_holds_keeps_the_patron_waiting() {
         let facts = Facts { locked_elsewhere: true, ..facts() };
-        let mut book = usual();
-        book.check_out_lock.enabled = true;
-        assert_eq!(messages(decided(&facts, &order(), &book)), ["unable to acquire lock"]);
-        book.check_out_lock.enabled = false;
-        assert!(decided(&facts, &order(), &book).is_ok());
+        let mut settings = usual();
+        settings.check_out_lock.enabled = true;
+        assert_eq!(messages(decided(&facts, &command(), &settings)), ["unable to acquire lock"]);
+        settings.check_out_lock.enabled = false;
+        assert!(decided(&facts, &command(), &settings).is_ok());
     }
 
     #[test]
     fn what_is_no_id_or_no_date_is_refused() {
-        let order = Order { service_point_id: Some("desk".into()), ..order() };
-        let refusals = refusals(decided(&facts(), &order, &usual()));
+        let command = CheckOutRequest { service_point_id: Some("desk".into()), ..command() };
+        let refusals = refusals(decided(&facts(), &command, &usual()));
         assert_eq!(refusals[0].parameters, [("checkoutServicePointId".to_owned(), Some("desk".to_owned()))]);
-        let on = |date: &str| refuse_unreadable(&Order { loan_date: Some(date.into()), ..order.clone() });
+        let on = |date: &str| {
+            refuse_unreadable(&CheckOutRequest { loan_date: Some(date.into()), ..command.clone() })
+        };
         assert!(on("2024-05-01T10:00:00Z").is_ok() && on("").is_ok());
         assert!(on("yesterday").is_err());
     }

@@ -2,7 +2,7 @@
 
 use super::{Scan, with_maybe};
 use crate::desk::override_blocks::PATRON_BLOCK;
-use crate::desk::patron::Standing;
+use crate::desk::patron::AccountStatus;
 use crate::desk::{Patron, blocks};
 use crate::patron_blocks::Action;
 use carrel_records::{Refusal, time};
@@ -11,54 +11,54 @@ use serde_json::Value;
 
 impl Scan<'_> {
     pub(super) fn refuse_unknown_patron(&self) -> Option<Refusal> {
-        self.facts.patron.is_none().then(|| unknown("userBarcode", &self.order.user_barcode))
+        self.facts.patron.is_none().then(|| unknown("userBarcode", &self.command.user_barcode))
     }
 
     /// Manual blocks first, as one refusal, then each automated one; or the refusal of overriding them.
     pub(super) fn refuse_for_patron_blocks(&self) -> Vec<Refusal> {
         let Some(patron) = &self.facts.patron else { return Vec::new() };
-        if self.order.override_blocks.patron_block.is_some() {
+        if self.command.override_blocks.patron_block.is_some() {
             return self.refuse_bad_override(PATRON_BLOCK).into_iter().collect();
         }
-        let may = &self.asking.may;
-        let reasons = blocks::manual_reasons(&self.facts.manual_blocks, "borrowing", self.asking.now);
+        let may = &self.actor.may;
+        let reasons = blocks::manual_reasons(&self.facts.manual_blocks, "borrowing", self.actor.now);
         let manual = (!reasons.is_empty()).then(|| {
             let refusal = Refusal::new("Patron blocked from borrowing")
                 .with("reason", reasons.join(";"))
                 .code("USER_IS_BLOCKED_MANUALLY");
             PATRON_BLOCK.mark(refusal, may)
         });
-        let automated = Action::Borrowing.refusals(self.facts.counted.as_ref(), patron, self.book, may);
+        let automated = Action::Borrowing.refusals(self.facts.counted.as_ref(), patron, self.settings, may);
         manual.into_iter().chain(automated).collect()
     }
 
     pub(super) fn refuse_unknown_proxy(&self) -> Option<Refusal> {
-        let barcode = &self.order.proxy_user_barcode;
+        let barcode = &self.command.proxy_user_barcode;
         let comes = barcode.as_deref().is_some_and(|barcode| !barcode.trim().is_empty());
         (comes && self.facts.proxy.is_none()).then(|| unknown("proxyUserBarcode", barcode))
     }
 
-    pub(super) fn refuse_for_standing(&self) -> Vec<Refusal> {
-        let told = |patron: &Option<Patron>, inactive: &str, unknown: &str| match patron
+    pub(super) fn refuse_for_account_status(&self) -> Vec<Refusal> {
+        let reported = |patron: &Option<Patron>, inactive: &str, unknown: &str| match patron
             .as_ref()?
-            .standing(self.asking.now)
+            .account_status(self.actor.now)
         {
-            Standing::Inactive => Some(Refusal::new(inactive)),
-            Standing::Unknown => Some(Refusal::new(unknown)),
-            Standing::Active => None,
+            AccountStatus::Inactive => Some(Refusal::new(inactive)),
+            AccountStatus::Unknown => Some(Refusal::new(unknown)),
+            AccountStatus::Active => None,
         };
-        let patron = told(
+        let patron = reported(
             &self.facts.patron,
             "Cannot check out to inactive user",
             "Cannot determine if user is active or not",
         )
-        .map(|refusal| with_maybe(refusal, "userBarcode", &self.order.user_barcode));
-        let proxy = told(
+        .map(|refusal| with_maybe(refusal, "userBarcode", &self.command.user_barcode));
+        let proxy = reported(
             &self.facts.proxy,
             "Cannot check out via inactive proxying user",
             "Cannot determine if proxying user is active or not",
         )
-        .map(|refusal| with_maybe(refusal, "proxyUserBarcode", &self.order.proxy_user_barcode));
+        .map(|refusal| with_maybe(refusal, "proxyUserBarcode", &self.command.proxy_user_barcode));
         patron.into_iter().chain(proxy).collect()
     }
 
@@ -72,12 +72,12 @@ impl Scan<'_> {
             );
         }
         let valid =
-            self.facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, self.asking.now));
+            self.facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, self.actor.now));
         (!valid).then(|| {
             with_maybe(
                 Refusal::new("Cannot check out item via proxy when relationship is invalid"),
                 "proxyUserBarcode",
-                &self.order.proxy_user_barcode,
+                &self.command.proxy_user_barcode,
             )
         })
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::super::Facts;
     use super::super::fixtures::*;
     use super::*;
-    use crate::check_out::{Asking, Order};
+    use crate::check_out::{Actor, CheckOutRequest};
     use crate::desk::override_blocks::{Empty, MayOverride};
     use crate::patron_blocks::Block;
     use serde_json::json;
@@ -118,8 +118,8 @@ mod tests {
     }
 
     /// A library that has blocked the reader from everything but renewing.
-    fn blocking() -> crate::rulebook::Rulebook {
-        let mut book = usual();
+    fn blocking() -> crate::settings::CirculationSettings {
+        let mut settings = usual();
         let block = |message: &str, borrowing| Block {
             condition_id: Uuid::nil(),
             borrowing,
@@ -127,17 +127,17 @@ mod tests {
             requests: true,
             message: message.into(),
         };
-        book.given_blocks.insert(READER, vec![block("Too many", true), block("Not so fast", false)]);
-        book
+        settings.given_blocks.insert(READER, vec![block("Too many", true), block("Not so fast", false)]);
+        settings
     }
 
     #[test]
-    fn manual_blocks_are_told_as_one_and_automated_ones_each() {
-        let refusals = refusals(decided(&blocked(), &order(), &blocking()));
-        let told: Vec<_> =
+    fn manual_blocks_are_reported_as_one_and_automated_ones_each() {
+        let refusals = refusals(decided(&blocked(), &command(), &blocking()));
+        let reported: Vec<_> =
             refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code.unwrap_or(""))).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("Patron blocked from borrowing", "USER_IS_BLOCKED_MANUALLY"),
                 ("Too many", "USER_IS_BLOCKED_AUTOMATICALLY"),
@@ -152,18 +152,18 @@ mod tests {
 
     #[test]
     fn who_may_override_both_kinds_of_block_says_why() {
-        let mut insisting = order();
+        let mut insisting = command();
         insisting.override_blocks.patron_block = Some(Empty {});
-        let (facts, book) = (blocked(), blocking());
-        let told = |order: &Order| messages(decided(&facts, order, &book));
-        assert_eq!(told(&insisting), ["Override should be performed with the comment specified"]);
+        let (facts, settings) = (blocked(), blocking());
+        let reported = |command: &CheckOutRequest| messages(decided(&facts, command, &settings));
+        assert_eq!(reported(&insisting), ["Override should be performed with the comment specified"]);
         insisting.override_blocks.comment = Some("known to us".into());
-        let loan = decided(&facts, &insisting, &book).expect("a loan").loan;
+        let loan = decided(&facts, &insisting, &settings).expect("a loan").loan;
         assert_eq!(loan["action"], "checkedOutThroughOverride");
         assert_eq!(loan["actionComment"], "known to us");
 
-        let asking = Asking { may: MayOverride::default(), ..asking() };
-        let refused = refusals(super::super::decide(&facts, &insisting, &asking, &book));
+        let actor = Actor { may: MayOverride::default(), ..actor() };
+        let refused = refusals(super::super::decide(&facts, &insisting, &actor, &settings));
         assert_eq!(refused.len(), 1, "told once for both kinds of block");
         assert_eq!(refused[0].message, "Insufficient override permissions");
         let lacks = refused[0].overridable.as_ref().map(|block| block.missing_permissions.clone());
@@ -185,7 +185,7 @@ mod tests {
             let patron = facts.patron.as_mut().expect("a patron");
             patron.active = differs["active"].as_bool();
             patron.expiration_date = differs["expirationDate"].as_str().map(str::to_owned);
-            let decided = decided(&facts, &order(), &usual());
+            let decided = decided(&facts, &command(), &usual());
             match expected {
                 Some(words) => assert_eq!(messages(decided), [words], "{differs}"),
                 None => assert!(decided.is_ok(), "{differs}"),
@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn a_proxy_comes_for_somebody_who_has_said_so() {
-        let order = Order { proxy_user_barcode: Some("proxy".into()), ..order() };
+        let command = CheckOutRequest { proxy_user_barcode: Some("proxy".into()), ..command() };
         let with = |proxy: Uuid, relation: Value| {
             let proxy = Patron { id: proxy, active: Some(true), ..Patron::default() };
             let facts = Facts { proxy: Some(proxy), proxy_relations: vec![relation], ..facts() };
-            decided(&facts, &order, &usual())
+            decided(&facts, &command, &usual())
         };
         let invalid = "Cannot check out item via proxy when relationship is invalid";
         for (relation, expected) in [

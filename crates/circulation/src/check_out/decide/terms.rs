@@ -4,7 +4,7 @@ use super::{Scan, with_maybe};
 use crate::desk::ItemAtDesk;
 use crate::desk::override_blocks::{ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK};
 use crate::loan_policy::LoanTerms;
-use crate::rulebook::Matched;
+use crate::settings::Matched;
 use carrel_circulation_rules::AppliedConditions;
 use carrel_records::{Refusal, time};
 
@@ -15,7 +15,7 @@ impl Scan<'_> {
         terms: &LoanTerms,
         item: &ItemAtDesk,
     ) -> Option<Refusal> {
-        if self.order.override_blocks.item_limit_block.is_some() {
+        if self.command.override_blocks.item_limit_block.is_some() {
             return self.refuse_bad_override(ITEM_LIMIT_BLOCK);
         }
         let limit = terms.policy.loans_policy.as_ref().and_then(|loans| loans.item_limit)?;
@@ -36,18 +36,21 @@ impl Scan<'_> {
                 .with("itemBarcode", item.barcode())
                 .with("itemLimit", limit.to_string())
                 .code(code);
-            ITEM_LIMIT_BLOCK.mark(refusal, &self.asking.may)
+            ITEM_LIMIT_BLOCK.mark(refusal, &self.actor.may)
         })
     }
 
     pub(super) fn refuse_if_not_loanable(&self, terms: &LoanTerms) -> Option<Refusal> {
-        let Some(asked) = &self.order.override_blocks.item_not_loanable_block else {
+        let Some(asked) = &self.command.override_blocks.item_not_loanable_block else {
             return (!terms.policy.is_loanable()).then(|| {
-                let mut refusal =
-                    with_maybe(Refusal::new("Item is not loanable"), "itemBarcode", &self.order.item_barcode)
-                        .code("ITEM_NOT_LOANABLE");
+                let mut refusal = with_maybe(
+                    Refusal::new("Item is not loanable"),
+                    "itemBarcode",
+                    &self.command.item_barcode,
+                )
+                .code("ITEM_NOT_LOANABLE");
                 refusal.parameters.extend(terms.policy.refusal("").parameters);
-                ITEM_NOT_LOANABLE_BLOCK.mark(refusal, &self.asking.may)
+                ITEM_NOT_LOANABLE_BLOCK.mark(refusal, &self.actor.may)
             });
         };
         self.refuse_bad_override(ITEM_NOT_LOANABLE_BLOCK).or_else(|| {
@@ -88,7 +91,7 @@ fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, &'static 
 mod tests {
     use super::super::Facts;
     use super::super::fixtures::*;
-    use crate::check_out::{Asking, Order};
+    use crate::check_out::{Actor, CheckOutRequest};
     use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};
     use serde_json::json;
 
@@ -100,40 +103,40 @@ mod tests {
         let combination = "Patron has reached maximum limit of 2 items for combination of";
         for (rule, loans, expected) in [
             (
-                "m {book}",
+                "m {settings}",
                 vec![(same, same), (same, other)],
                 Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
             ),
-            ("m {book}", vec![(same, same), (other, same)], None),
+            ("m {settings}", vec![(same, same), (other, same)], None),
             (
                 "m all",
                 vec![(same, same), (same, same)],
                 Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
             ),
             (
-                "t {book}",
+                "t {settings}",
                 vec![(other, same), (same, same)],
                 Some("Patron has reached maximum limit of 2 items for loan type".to_owned()),
             ),
-            ("t {book}", vec![(same, other), (same, same)], None),
+            ("t {settings}", vec![(same, other), (same, same)], None),
             (
-                "t {book} + m {book}",
+                "t {settings} + m {settings}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} material type and loan type")),
             ),
-            ("t {book} + m {book}", vec![(same, other), (other, same), (same, same)], None),
+            ("t {settings} + m {settings}", vec![(same, other), (other, same), (same, same)], None),
             (
-                "g {reader} + m {book}",
+                "g {reader} + m {settings}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group and material type")),
             ),
             (
-                "g {reader} + t {book}",
+                "g {reader} + t {settings}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group and loan type")),
             ),
             (
-                "g {reader} + t {book} + m {book}",
+                "g {reader} + t {settings} + m {settings}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group, material type and loan type")),
             ),
@@ -141,7 +144,7 @@ mod tests {
             ("m {other}", vec![(same, same); 9], None),
         ] {
             let facts = Facts { open_loans: loans, ..facts() };
-            let decided = decided(&facts, &order(), &library_with(rule, two.clone()));
+            let decided = decided(&facts, &command(), &server_with(rule, two.clone()));
             match expected {
                 Some(words) => assert_eq!(messages(decided), [words], "{rule}"),
                 None => assert!(decided.is_ok(), "{rule}"),
@@ -150,62 +153,62 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_told_with_its_number_and_may_be_overridden() {
+    fn a_limit_is_reported_with_its_number_and_may_be_overridden() {
         let one = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 1,
             "period": {"duration": 3, "intervalId": "Weeks"}}});
         let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
-        let book = library_with("m {book}", one);
-        let told = refusals(decided(&facts, &order(), &book));
-        assert_eq!(told[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
-        assert_eq!(told[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
-        let mut insisting = order();
+        let settings = server_with("m {settings}", one);
+        let reported = refusals(decided(&facts, &command(), &settings));
+        assert_eq!(reported[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
+        assert_eq!(reported[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
+        let mut insisting = command();
         insisting.override_blocks.item_limit_block = Some(Empty {});
         insisting.override_blocks.comment = Some("a favor".into());
-        let loan = decided(&facts, &insisting, &book).expect("a loan").loan;
+        let loan = decided(&facts, &insisting, &settings).expect("a loan").loan;
         assert_eq!(loan["action"], "checkedOutThroughOverride");
         assert_eq!(loan["dueDate"], "2024-06-05T23:59:59.000+00:00", "the policy's own date");
     }
 
     #[test]
-    fn what_is_not_lent_is_told_with_its_policy() {
-        let told = refusals(decided(&facts(), &order(), &library(json!({"loanable": false}))));
-        let keys: Vec<&str> = told[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
+    fn what_is_not_lent_is_reported_with_its_policy() {
+        let reported = refusals(decided(&facts(), &command(), &library(json!({"loanable": false}))));
+        let keys: Vec<&str> = reported[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(
-            (told[0].code, keys),
+            (reported[0].code, keys),
             (Some("ITEM_NOT_LOANABLE"), vec!["itemBarcode", "loanPolicyId", "loanPolicyName"])
         );
-        assert_eq!(told[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
+        assert_eq!(reported[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
     }
 
     #[test]
     fn who_lends_it_all_the_same_says_why_and_until_when() {
-        let book = library(json!({"loanable": false}));
+        let settings = library(json!({"loanable": false}));
         let insisting = |due_date: Option<&str>, comment: Option<&str>| {
-            let mut order = order();
-            order.override_blocks.item_not_loanable_block =
+            let mut command = command();
+            command.override_blocks.item_not_loanable_block =
                 Some(WithDueDate { due_date: due_date.map(str::to_owned) });
-            order.override_blocks.comment = comment.map(str::to_owned);
-            order
+            command.override_blocks.comment = comment.map(str::to_owned);
+            command
         };
-        let told = |order: &Order| messages(decided(&facts(), order, &book));
+        let reported = |command: &CheckOutRequest| messages(decided(&facts(), command, &settings));
         let date = "2024-05-20T10:00:00Z";
         assert_eq!(
-            told(&insisting(Some(date), None)),
+            reported(&insisting(Some(date), None)),
             ["Override should be performed with the comment specified"]
         );
         assert_eq!(
-            told(&insisting(None, Some("why"))),
+            reported(&insisting(None, Some("why"))),
             ["Override should be performed with due date specified"]
         );
         assert_eq!(
-            told(&insisting(Some("2024-05-15T08:00:00Z"), Some("why"))),
+            reported(&insisting(Some("2024-05-15T08:00:00Z"), Some("why"))),
             ["Due date should be later than loan date"]
         );
-        let loan = decided(&facts(), &insisting(Some(date), Some("why")), &book).expect("a loan").loan;
+        let loan = decided(&facts(), &insisting(Some(date), Some("why")), &settings).expect("a loan").loan;
         assert_eq!(loan["dueDate"], "2024-05-20T10:00:00.000+00:00");
 
-        let asking = Asking { may: MayOverride::default(), ..asking() };
-        let refused = super::super::decide(&facts(), &insisting(None, None), &asking, &book);
+        let actor = Actor { may: MayOverride::default(), ..actor() };
+        let refused = super::super::decide(&facts(), &insisting(None, None), &actor, &settings);
         assert_eq!(messages(refused), ["Insufficient override permissions"]);
     }
 }

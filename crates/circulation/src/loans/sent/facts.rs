@@ -1,9 +1,9 @@
-//! What is known about a loan that a client sends whole, in one flight.
+//! What is known about a loan that a client sends whole, in one round trip.
 
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::loans::find::{self, LoanAtDesk, id_bind, text_at};
-use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
@@ -26,21 +26,22 @@ pub async fn gather(
     tenant: &Arc<Tenant>,
     id: Uuid,
     sent: &Map<String, Value>,
-) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let [user, item, proxy] = ["userId", "itemId", "proxyUserId"].map(|key| id_bind(text_at(sent, key)));
     // Where a queue is found, the facts are gathered again with the queue held.
     let mut held = None;
     loop {
-        let (tx, facts, book) =
+        let (tx, facts, settings) =
             gather_holding(tenant, id, held, [user.clone(), item.clone(), proxy.clone()]).await?;
         if let (false, Some(item)) = (facts.queue.is_empty(), &facts.item) {
-            let queue = queue::id_of(book.title_level_requests.enabled(), item.instance_id, Some(item.id));
+            let queue =
+                queue::id_of(settings.title_level_requests.enabled(), item.instance_id, Some(item.id));
             if queue != held {
                 held = queue;
                 continue;
             }
         }
-        return Ok((tx, facts, book));
+        return Ok((tx, facts, settings));
     }
 }
 
@@ -49,23 +50,23 @@ async fn gather_holding(
     id: Uuid,
     held: Option<Uuid>,
     [user, item, proxy]: [Bind; 3],
-) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| [false, true].map(statement));
-    let (tx, landed, step, book) = find::gather(tenant, |book| {
-        let mut flight = Flight::new();
-        flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![user.clone()]);
+    let (tx, results, step, settings) = find::gather(tenant, |settings| {
+        let mut pipeline = Pipeline::new();
+        pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![user.clone()]);
         if let Some(queue) = held {
-            queue::hold(&mut flight, queue);
+            queue::hold(&mut pipeline, queue);
         }
-        flight.add("SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE", vec![item.clone()]);
-        flight.add(find::LOCK_LOAN, vec![id.into()]);
-        let way = usize::from(book.title_level_requests.enabled());
+        pipeline.add("SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE", vec![item.clone()]);
+        pipeline.add(find::LOCK_LOAN, vec![id.into()]);
+        let way = usize::from(settings.title_level_requests.enabled());
         let binds = vec![id.into(), user.clone(), item.clone(), proxy.clone()];
-        let facts = flight.add(WAYS[way].as_str(), binds);
-        (flight, facts)
+        let facts = pipeline.add(WAYS[way].as_str(), binds);
+        (pipeline, facts)
     })
     .await?;
-    let row = landed.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
+    let row = results.first(step).ok_or_else(|| Failure::internal("facts are one row"))?;
     let existing = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
         Some(Value::Object(document)) => Some(document),
         _ => None,
@@ -78,7 +79,7 @@ async fn gather_holding(
         amount_remaining: row.get(5),
         item: ItemAtDesk::read(row, 6)?,
     };
-    Ok((tx, facts, book))
+    Ok((tx, facts, settings))
 }
 
 fn statement(title_level: bool) -> String {

@@ -1,11 +1,11 @@
 //! Placing the requests of the batches that wait.
 
-use super::store::{self, Line, LineStatus, Standing};
+use super::store::{self, AccountStatus, Line, LineStatus};
 use crate::desk::override_blocks::MayOverride;
-use crate::requests::place::{Asking, Facts, Order, place_as};
+use crate::requests::place::{Actor, Facts, PlaceRequest, place_as};
 use crate::requests::policy::RequestPolicy;
 use crate::requests::words::Kind;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_platform::http::Caller;
 use carrel_platform::jobs::Job;
@@ -63,7 +63,7 @@ async fn place_all(tenant: &Arc<Tenant>, now: Timestamp) -> Result<(usize, usize
 
 async fn note(
     tenant: &Tenant,
-    batch: &Standing,
+    batch: &AccountStatus,
     line: &Line,
     status: LineStatus,
     error: Option<String>,
@@ -71,7 +71,7 @@ async fn note(
     store::note(&tenant.writer().await?, batch.id, line.place, status, error).await
 }
 
-/// What is told of a line that failed.
+/// What is reported of a line that failed.
 fn words_of(failure: &Failure, line: &Line) -> String {
     match failure {
         Failure::Refused(refusals) => {
@@ -85,7 +85,7 @@ fn words_of(failure: &Failure, line: &Line) -> String {
 
 async fn place_one(
     tenant: &Arc<Tenant>,
-    batch: &Standing,
+    batch: &AccountStatus,
     line: &Line,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -103,19 +103,19 @@ async fn place_one(
         "pickupServicePointId": line.pickup, "patronComments": comments(batch),
     });
     let document = request.as_object().cloned().unwrap_or_default();
-    let order = Order { document, by_item: true, ..Order::default() };
+    let order = PlaceRequest { document, by_item: true, ..PlaceRequest::default() };
     let by = batch.document["metadata"]["createdByUserId"].as_str();
-    let asking = Asking {
+    let actor = Actor {
         caller: Caller { user_id: by.and_then(|by| Uuid::parse_str(by).ok()), ..Caller::default() },
         may: MayOverride::default(),
         now,
         request_id: line.request,
     };
-    place_as(tenant, order, &asking, |facts, book| kind_for(facts, batch.id, line, book)).await?;
+    place_as(tenant, order, &actor, |facts, settings| kind_for(facts, batch.id, line, settings)).await?;
     Ok(())
 }
 
-fn comments(batch: &Standing) -> String {
+fn comments(batch: &AccountStatus) -> String {
     let id = format!("Batch request ID: {}", batch.id);
     match batch.document["patronComments"].as_str() {
         Some(comments) => format!("{comments}\n\n\n{id}"),
@@ -124,14 +124,19 @@ fn comments(batch: &Standing) -> String {
 }
 
 /// The first kind that suits policy, status and pickup service point.
-fn kind_for(facts: &Facts, batch: Uuid, line: &Line, book: &Rulebook) -> Result<Kind, Failure> {
+fn kind_for(
+    facts: &Facts,
+    batch: Uuid,
+    line: &Line,
+    settings: &CirculationSettings,
+) -> Result<Kind, Failure> {
     let copy = facts
         .candidates
         .first()
         .ok_or_else(|| Failure::NotFound(format!("Item with ID [{}] was not found", line.item)))?;
     let group = facts.requester.as_ref().and_then(|patron| patron.patron_group);
-    let policy = RequestPolicy::of_item(book, &copy.item, group)?;
-    let point = book.service_points.get(&line.pickup);
+    let policy = RequestPolicy::of_item(settings, &copy.item, group)?;
+    let point = settings.service_points.get(&line.pickup);
     let is_pickup = point.is_some_and(|point| point.pickup_location == Some(true));
     let pickup = line.pickup.to_string();
     [Kind::Page, Kind::Hold, Kind::Recall]

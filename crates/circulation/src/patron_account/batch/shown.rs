@@ -1,12 +1,12 @@
 //! How a batch stands, in the words that discovery systems read.
 
-use super::order::Batch;
-use super::store::{Line, LineStatus, Standing};
+use super::hold_request::Batch;
+use super::store::{AccountStatus, Line, LineStatus};
 use serde_json::{Value, json};
 
 /// The answer to a batch that was taken in.
 pub fn receipt(batch: &Batch, document: &Value) -> Value {
-    let total = batch.wishes.len();
+    let total = batch.hold_requests.len();
     json!({
         "batchId": batch.id, "requesterId": batch.requester, "mediatedRequestStatus": "Pending",
         "itemRequestsStats": {"total": total, "pending": total, "inProgress": 0, "completed": 0, "failed": 0},
@@ -15,7 +15,7 @@ pub fn receipt(batch: &Batch, document: &Value) -> Value {
 }
 
 /// A batch and what became of each copy.
-pub fn status(batch: &Standing, instance: &str, title: Option<&str>) -> Value {
+pub fn status(batch: &AccountStatus, instance: &str, title: Option<&str>) -> Value {
     let each = |status: LineStatus| -> Vec<Value> {
         let lines = batch.lines.iter().filter(|line| line.status == status);
         lines.map(|line| copy(line, instance, title)).collect()
@@ -65,7 +65,7 @@ mod tests {
             request,
             error: error.map(str::to_owned),
         };
-        let batch = Standing {
+        let batch = AccountStatus {
             id,
             requester: id,
             document: json!({"requestDate": "then", "metadata": {"updatedDate": "now"}}),
@@ -85,7 +85,7 @@ mod tests {
                 "itemsPendingDetails": [], "itemsFailedDetails": [with("errorDetails", json!("No"))],
                 "itemsRequestedDetails": [with("confirmedRequestId", json!(request))]})
         );
-        let begun = Standing { is_done: false, ..batch };
+        let begun = AccountStatus { is_done: false, ..batch };
         let shown = status(&begun, "i", None);
         assert_eq!((&shown["status"], shown.get("completedAt")), (&json!("In progress"), None));
     }

@@ -1,7 +1,7 @@
 //! Batches and their lines in the database.
 
-use super::order::{Batch, MOST};
-use carrel_platform::{Bind, Connection, Flight, Json, Tenant};
+use super::hold_request::{Batch, MOST};
+use carrel_platform::{Bind, Connection, Json, Pipeline, Tenant};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// A batch as it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct AccountStatus {
     pub id: Uuid,
     pub requester: Uuid,
     pub document: Value,
@@ -77,25 +77,25 @@ pub async fn take_in(
         return Err(refusal.into());
     }
     let uuid_time = carrel_platform::record_store::write::uuid_time;
-    let requests: Vec<Uuid> = batch.wishes.iter().map(|_| Uuid::new_v7(uuid_time(now))).collect();
-    let mut flight = Flight::new();
-    let first = flight.add(
+    let requests: Vec<Uuid> = batch.hold_requests.iter().map(|_| Uuid::new_v7(uuid_time(now))).collect();
+    let mut pipeline = Pipeline::new();
+    let first = pipeline.add(
         "INSERT INTO patron_batch (id, requester_id, doc, is_done) VALUES ($1, $2, $3, false)",
         vec![batch.id.into(), batch.requester.into(), Bind::from(document)],
     );
-    flight.add(
+    pipeline.add(
         "INSERT INTO patron_batch_line (batch_id, place, item_id, pickup_id, request_id, status)
          SELECT $1, line.place, line.item, line.pickup, line.request, 'Pending'
          FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) WITH ORDINALITY
               AS line (item, pickup, request, place)",
         vec![
             batch.id.into(),
-            batch.wishes.iter().map(|wish| wish.item).collect::<Vec<_>>().into(),
-            batch.wishes.iter().map(|wish| wish.pickup).collect::<Vec<_>>().into(),
+            batch.hold_requests.iter().map(|hold_request| hold_request.item).collect::<Vec<_>>().into(),
+            batch.hold_requests.iter().map(|hold_request| hold_request.pickup).collect::<Vec<_>>().into(),
             requests.into(),
         ],
     );
-    tx.fly_and_commit(flight).await.map_err(|error| {
+    tx.send_and_commit(pipeline).await.map_err(|error| {
         if error.is_unique_violation() && error.step == first {
             let known: Refusal = batch.known_already();
             return known.into();
@@ -113,23 +113,26 @@ pub async fn find(
     connection: &Connection,
     id: Uuid,
     instance: Uuid,
-) -> Result<(Option<Standing>, Option<String>), Failure> {
-    let mut flight = Flight::new();
-    let batch = flight.add(
+) -> Result<(Option<AccountStatus>, Option<String>), Failure> {
+    let mut pipeline = Pipeline::new();
+    let batch = pipeline.add(
         format!(
             "SELECT {COLUMNS} FROM patron_batch batch LEFT JOIN patron_batch_line line ON line.batch_id = batch.id
              WHERE batch.id = $1 ORDER BY line.place"
         ),
         vec![id.into()],
     );
-    let title = flight.add("SELECT doc->>'title' FROM instance WHERE id = $1", vec![instance.into()]);
-    let landed = connection.fly(flight).await?;
-    let title = landed.first(title).and_then(|row| row.get::<_, Option<String>>(0));
-    Ok((gathered(landed.rows(batch)).pop(), title))
+    let title = pipeline.add("SELECT doc->>'title' FROM instance WHERE id = $1", vec![instance.into()]);
+    let results = connection.send(pipeline).await?;
+    let title = results.first(title).and_then(|row| row.get::<_, Option<String>>(0));
+    Ok((gathered(results.rows(batch)).pop(), title))
 }
 
 /// The batches that some of these requests came from.
-pub async fn of_requests(connection: &Connection, requests: Vec<Uuid>) -> Result<Vec<Standing>, Failure> {
+pub async fn of_requests(
+    connection: &Connection,
+    requests: Vec<Uuid>,
+) -> Result<Vec<AccountStatus>, Failure> {
     let sql = format!(
         "SELECT {COLUMNS} FROM patron_batch batch JOIN patron_batch_line line ON line.batch_id = batch.id
          WHERE batch.id IN (SELECT batch_id FROM patron_batch_line WHERE request_id = ANY($1))
@@ -139,7 +142,7 @@ pub async fn of_requests(connection: &Connection, requests: Vec<Uuid>) -> Result
 }
 
 /// Batches with something left to place, the oldest first, some lines at a time.
-pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<Standing>, Failure> {
+pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<AccountStatus>, Failure> {
     let sql = format!(
         "SELECT {COLUMNS} FROM patron_batch batch JOIN patron_batch_line line ON line.batch_id = batch.id
          WHERE NOT batch.is_done AND line.status = 'Pending'
@@ -180,12 +183,12 @@ pub async fn end(connection: &Connection, now: Timestamp) -> Result<(), Failure>
 }
 
 /// Rows of one batch stand together.
-fn gathered(rows: &[Row]) -> Vec<Standing> {
-    let mut all: Vec<Standing> = Vec::new();
+fn gathered(rows: &[Row]) -> Vec<AccountStatus> {
+    let mut all: Vec<AccountStatus> = Vec::new();
     for row in rows {
         let id: Uuid = row.get(0);
         if all.last().is_none_or(|last| last.id != id) {
-            all.push(Standing {
+            all.push(AccountStatus {
                 id,
                 requester: row.get(1),
                 document: row.get::<_, Json>(2).parse(),

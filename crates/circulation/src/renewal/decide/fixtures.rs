@@ -1,12 +1,12 @@
-//! A small library for the tests of this room: a book that is lent, its borrower, and one policy.
+//! A small library for the tests of this use case: a book that is lent, its borrower, and one policy.
 
 use super::{Renewed, decide};
 use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::loans::find::LoanAtDesk;
 use crate::renewal::facts::Facts;
-use crate::renewal::{Asking, Order};
-use crate::rulebook::Rulebook;
+use crate::renewal::{Actor, RenewalRequest};
+use crate::settings::CirculationSettings;
 use carrel_circulation_rules::Rules;
 use carrel_records::{Failure, time};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub const BOOK: Uuid = Uuid::from_u128(4);
 pub const READER: Uuid = Uuid::from_u128(5);
 
 /// A library with one loan policy; `differs` replaces parts of it.
-pub fn library(differs: Value) -> Rulebook {
+pub fn library(differs: Value) -> CirculationSettings {
     let mut policy = json!({
         "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
         "loansPolicy": {"profileId": "Rolling", "period": {"duration": 3, "intervalId": "Weeks"},
@@ -26,13 +26,13 @@ pub fn library(differs: Value) -> Rulebook {
         "renewalsPolicy": {"unlimited": true, "renewFromId": "SYSTEM_DATE"},
     });
     policy.as_object_mut().expect("an object").extend(differs.as_object().expect("an object").clone());
-    let mut book = Rulebook::blank();
+    let mut settings = CirculationSettings::blank();
     let rules = format!(
         "priority: t, s, c, b, a, m, g\nfallback-policy: l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}"
     );
-    book.rules = Rules::parse(&rules).expect("the rules can be read");
-    book.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
-    book
+    settings.rules = Rules::parse(&rules).expect("the rules can be read");
+    settings.loan_policies.insert(POLICY, serde_json::from_value(policy).expect("a policy"));
+    settings
 }
 
 /// A loan due on 20 May; `differs` replaces parts of it.
@@ -74,26 +74,34 @@ pub fn waiting(mut facts: Facts, kind: &str, item: Value) -> Facts {
     facts
 }
 
-pub fn by_barcode() -> Order {
-    Order { item_barcode: Some("036".into()), user_barcode: Some("card".into()), ..Order::default() }
+pub fn by_barcode() -> RenewalRequest {
+    RenewalRequest {
+        item_barcode: Some("036".into()),
+        user_barcode: Some("card".into()),
+        ..RenewalRequest::default()
+    }
 }
 
-pub fn insisting(due_date: Option<&str>, comment: Option<&str>) -> Order {
-    let mut order = by_barcode();
-    order.override_blocks.renewal_block = Some(Empty {});
-    order.override_blocks.renewal_due_date_required_block =
+pub fn insisting(due_date: Option<&str>, comment: Option<&str>) -> RenewalRequest {
+    let mut command = by_barcode();
+    command.override_blocks.renewal_block = Some(Empty {});
+    command.override_blocks.renewal_due_date_required_block =
         Some(WithDueDate { due_date: due_date.map(str::to_owned) });
-    order.override_blocks.comment = comment.map(str::to_owned);
-    order
+    command.override_blocks.comment = comment.map(str::to_owned);
+    command
 }
 
-pub fn decided(facts: &Facts, order: &Order, book: &Rulebook) -> Result<Renewed, Failure> {
+pub fn decided(
+    facts: &Facts,
+    command: &RenewalRequest,
+    settings: &CirculationSettings,
+) -> Result<Renewed, Failure> {
     let now = time::parse(NOW).expect("a time");
-    decide(facts, order, &Asking { by: None, may: MayOverride::all(), now }, book)
+    decide(facts, command, &Actor { by: None, may: MayOverride::all(), now }, settings)
 }
 
-pub fn codes(facts: &Facts, order: &Order, book: &Rulebook) -> Vec<&'static str> {
-    match decided(facts, order, book) {
+pub fn codes(facts: &Facts, command: &RenewalRequest, settings: &CirculationSettings) -> Vec<&'static str> {
+    match decided(facts, command, settings) {
         Err(Failure::Refused(refusals)) => {
             refusals.iter().map(|refusal| refusal.code.unwrap_or("")).collect()
         }
@@ -101,6 +109,6 @@ pub fn codes(facts: &Facts, order: &Order, book: &Rulebook) -> Vec<&'static str>
     }
 }
 
-pub fn usual() -> Rulebook {
+pub fn usual() -> CirculationSettings {
     library(json!({}))
 }

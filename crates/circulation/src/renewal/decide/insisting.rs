@@ -9,7 +9,7 @@ use serde_json::Value;
 impl Case<'_> {
     /// The loan renewed because staff insist, or the refusal of their wish.
     pub(super) fn renew_by_override(&self) -> Result<Renewed, Refusal> {
-        let overrides = &self.order.override_blocks;
+        let overrides = &self.command.override_blocks;
         let comment = overrides.comment.as_deref().unwrap_or_default();
         if comment.trim().is_empty() {
             return Err(Refusal::new("Override renewal request must have a comment")
@@ -34,9 +34,9 @@ impl Case<'_> {
     /// The policy's date where it moves the due date, else the one that staff name.
     fn due_date_by_override(&self) -> Result<Timestamp, Refusal> {
         let policy = self.terms.policy;
-        let wanted = self.order.override_blocks.renewal_due_date_required_block.as_ref();
+        let wanted = self.command.override_blocks.renewal_due_date_required_block.as_ref();
         let wanted = wanted.and_then(|block| block.due_date.as_deref()).and_then(time::parse);
-        // FOLIO quirk: the absent date is told as the text "null".
+        // FOLIO quirk: the absent date is reported as the text "null".
         let needs_date = |words: &str, code| Refusal::new(words).with("dueDate", "null").code(code);
         let named = || {
             wanted.ok_or_else(|| {
@@ -51,7 +51,7 @@ impl Case<'_> {
         }
         let due_date = self.due_date();
         let renewal = Renewal { due_date, first_request_is_hold: false };
-        let Ok(proposed) = due_date::proposed_for_renewal(self.terms, &renewal, self.asking.now) else {
+        let Ok(proposed) = due_date::proposed_for_renewal(self.terms, &renewal, self.actor.now) else {
             return named();
         };
         let unchanged = due_date::refuse_if_renewal_changes_nothing(self.terms, due_date, proposed).is_some();
@@ -92,7 +92,7 @@ mod tests {
     use super::super::decide;
     use super::super::fixtures::*;
     use crate::desk::override_blocks::MayOverride;
-    use crate::renewal::Asking;
+    use crate::renewal::Actor;
     use carrel_records::{Failure, time};
     use serde_json::json;
 
@@ -143,8 +143,8 @@ mod tests {
     fn without_the_permission_nobody_insists() {
         let facts = lent("Checked out", json!({}));
         let now = time::parse(NOW).expect("a time");
-        let asking = Asking { by: None, may: MayOverride::default(), now };
-        let refused = decide(&facts, &insisting(None, None), &asking, &usual());
+        let actor = Actor { by: None, may: MayOverride::default(), now };
+        let refused = decide(&facts, &insisting(None, None), &actor, &usual());
         let Err(Failure::Refused(refusals)) = refused else { unreachable!("a refusal was expected") };
         let codes: Vec<_> = refusals.iter().filter_map(|refusal| refusal.code).collect();
         assert_eq!(codes, ["INSUFFICIENT_OVERRIDE_PERMISSIONS", "OVERRIDE_RENEWAL_COMMENT_REQUIRED"]);

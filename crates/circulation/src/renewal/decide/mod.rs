@@ -10,16 +10,16 @@ mod patron;
 mod rules;
 
 use super::facts::Facts;
-use super::{Asking, By, Order};
+use super::{Actor, By, RenewalRequest};
 use crate::desk::override_blocks::RENEWAL_BLOCK;
 use crate::desk::{Patron, QueuedRequest};
 use crate::loan_policy::LoanTerms;
 use crate::loans::find::{LoanAtDesk, text_at};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
-use patron::{find, refuse_for_patron_blocks, refuse_for_standing};
+use patron::{find, refuse_for_account_status, refuse_for_patron_blocks};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -32,32 +32,32 @@ pub struct Renewed {
 }
 
 /// An order names both item and patron, and a date that can be read where it names one.
-pub fn refuse_incomplete(order: &Order) -> Result<(), Failure> {
+pub fn refuse_incomplete(command: &RenewalRequest) -> Result<(), Failure> {
     let missing = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().is_empty();
-    let refusal = match order.by {
-        By::Barcode if missing(&order.item_barcode) => {
+    let refusal = match command.by {
+        By::Barcode if missing(&command.item_barcode) => {
             Refusal::new("Renewal request must have an item barcode")
                 .with_null("itemBarcode")
                 .code("RENEWAL_REQUEST_ITEM_BARCODE_REQUIRED")
         }
-        By::Barcode if missing(&order.user_barcode) => {
+        By::Barcode if missing(&command.user_barcode) => {
             Refusal::new("Renewal request must have a user barcode")
                 .with_null("userBarcode")
                 .code("RENEWAL_REQUEST_USER_BARCODE_REQUIRED")
         }
-        By::Id if missing(&order.item_id) => {
+        By::Id if missing(&command.item_id) => {
             Refusal::new("Renewal request must have an item ID").with_null("itemId")
         }
-        By::Id if missing(&order.user_id) => {
+        By::Id if missing(&command.user_id) => {
             Refusal::new("Renewal request must have a user ID").with_null("userId")
         }
-        By::Barcode | By::Id => return refuse_unreadable_date(order),
+        By::Barcode | By::Id => return refuse_unreadable_date(command),
     };
     Err(refusal.into())
 }
 
-fn refuse_unreadable_date(order: &Order) -> Result<(), Failure> {
-    let block = order.override_blocks.renewal_due_date_required_block.as_ref();
+fn refuse_unreadable_date(command: &RenewalRequest) -> Result<(), Failure> {
+    let block = command.override_blocks.renewal_due_date_required_block.as_ref();
     match block.and_then(|block| block.due_date.as_deref()) {
         Some(date) if !date.trim().is_empty() && time::parse(date).is_none() => Err(Failure::Invalid(
             "renewalDueDateRequiredBlock.dueDate must be a date and time in ISO 8601".into(),
@@ -67,17 +67,22 @@ fn refuse_unreadable_date(order: &Order) -> Result<(), Failure> {
 }
 
 /// Refusals in FOLIO's order, all of them, or the renewed loan.
-pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Renewed, Failure> {
-    let overrides = &order.override_blocks;
+pub fn decide(
+    facts: &Facts,
+    command: &RenewalRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<Renewed, Failure> {
+    let overrides = &command.override_blocks;
     let insists = overrides.renewal_block.is_some() || overrides.renewal_due_date_required_block.is_some();
     let mut refusals = Vec::new();
-    let found = find(facts, order, &mut refusals)?;
+    let found = find(facts, command, &mut refusals)?;
     if let Some((_, patron)) = found {
-        refusals.extend(refuse_for_standing(patron, asking.now));
-        refuse_for_patron_blocks(facts, patron, order, asking, book, &mut refusals);
+        refusals.extend(refuse_for_account_status(patron, actor.now));
+        refuse_for_patron_blocks(facts, patron, command, actor, settings, &mut refusals);
     }
     if insists {
-        refusals.extend(RENEWAL_BLOCK.refuse_override(&asking.may));
+        refusals.extend(RENEWAL_BLOCK.refuse_override(&actor.may));
     }
     let Some((loan, patron)) = found else { return Err(Failure::refused_once_each(refusals)) };
     let item = loan.item.as_ref().ok_or_else(|| Failure::internal("a loan is found by its item"))?;
@@ -86,9 +91,9 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
             "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
         ));
     }
-    let matched = book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)?;
-    let terms = book.loan_terms(matched.id)?;
-    let case = Case { loan, patron, terms: &terms, policy: matched.id, order, asking, book };
+    let matched = settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)?;
+    let terms = settings.loan_terms(matched.id)?;
+    let case = Case { loan, patron, terms: &terms, policy: matched.id, command, actor, settings };
     let renewed = if insists {
         case.renew_by_override().map_err(|refusal| refusals.push(refusal)).ok()
     } else {
@@ -107,9 +112,9 @@ struct Case<'a> {
     patron: &'a Patron,
     terms: &'a LoanTerms<'a>,
     policy: Uuid,
-    order: &'a Order,
-    asking: &'a Asking,
-    book: &'a Rulebook,
+    command: &'a RenewalRequest,
+    actor: &'a Actor,
+    settings: &'a CirculationSettings,
 }
 
 impl Case<'_> {
@@ -124,7 +129,7 @@ impl Case<'_> {
     }
     /// A loan without due date counts as due now.
     fn due_date(&self) -> Timestamp {
-        time::parse(text_at(&self.loan.document, "dueDate")).unwrap_or(self.asking.now)
+        time::parse(text_at(&self.loan.document, "dueDate")).unwrap_or(self.actor.now)
     }
     fn renewals_so_far(&self) -> i64 {
         self.loan.document.get("renewalCount").and_then(Value::as_i64).unwrap_or(0)
@@ -168,8 +173,8 @@ mod tests {
     #[test]
     fn an_order_names_item_and_patron() {
         assert!(refuse_incomplete(&by_barcode()).is_ok());
-        assert!(refuse_incomplete(&Order::default()).is_err());
-        assert!(refuse_incomplete(&Order { by: By::Id, ..by_barcode() }).is_err());
+        assert!(refuse_incomplete(&RenewalRequest::default()).is_err());
+        assert!(refuse_incomplete(&RenewalRequest { by: By::Id, ..by_barcode() }).is_err());
         assert!(refuse_incomplete(&insisting(Some("next week"), None)).is_err());
     }
 

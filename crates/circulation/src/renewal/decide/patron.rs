@@ -1,38 +1,38 @@
 //! The loan that is to be renewed, and refusals about its borrower.
 
-use super::{Asking, By, Facts, Order};
+use super::{Actor, By, Facts, RenewalRequest};
 use crate::desk::override_blocks::PATRON_BLOCK;
-use crate::desk::patron::Standing;
+use crate::desk::patron::AccountStatus;
 use crate::desk::{Patron, blocks};
 use crate::loans::find::{LoanAtDesk, text_at};
 use crate::patron_blocks::Action;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 
 /// The loan and its borrower; `None` where a refusal stands against going on without them.
 pub(super) fn find<'a>(
     facts: &'a Facts,
-    order: &Order,
+    command: &RenewalRequest,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Option<(&'a LoanAtDesk, &'a Patron)>, Failure> {
     let Some(item) = &facts.item else {
-        refusals.push(match order.by {
+        refusals.push(match command.by {
             By::Barcode => {
-                let barcode = order.item_barcode.clone().unwrap_or_default();
+                let barcode = command.item_barcode.clone().unwrap_or_default();
                 Refusal::new(format!("No item with barcode {barcode} exists"))
                     .with("itemBarcode", barcode)
                     .code("ITEM_BARCODE_NOT_FOUND")
             }
             By::Id => {
-                let id = order.item_id.clone().unwrap_or_default();
+                let id = command.item_id.clone().unwrap_or_default();
                 Refusal::new(format!("No item with ID {id} exists")).with("itemId", id)
             }
         });
         return Ok(None);
     };
     let Some(loan) = &facts.loan else {
-        // FOLIO quirk: no open loan is told in the words of too many.
+        // FOLIO quirk: no open loan is reported in the words of too many.
         return Err(Failure::Misconfigured(format!("More than one open loan for item {}", item.barcode())));
     };
     let Some(patron) = &loan.patron else {
@@ -43,9 +43,9 @@ pub(super) fn find<'a>(
         );
         return Ok(None);
     };
-    let (key, asked, is_borrower) = match order.by {
-        By::Barcode => ("userBarcode", &order.user_barcode, patron.barcode == order.user_barcode),
-        By::Id => ("userId", &order.user_id, order.user_id == Some(patron.id.to_string())),
+    let (key, asked, is_borrower) = match command.by {
+        By::Barcode => ("userBarcode", &command.user_barcode, patron.barcode == command.user_barcode),
+        By::Id => ("userId", &command.user_id, command.user_id == Some(patron.id.to_string())),
     };
     if !is_borrower {
         refusals.push(
@@ -54,22 +54,22 @@ pub(super) fn find<'a>(
                 .code("ITEM_CHECKED_OUT_TO_DIFFERENT_USER"),
         );
         // FOLIO quirk: only who asks by id hears all other refusals too.
-        if order.by == By::Barcode {
+        if command.by == By::Barcode {
             return Ok(None);
         }
     }
     Ok(Some((loan, patron)))
 }
 
-pub(super) fn refuse_for_standing(patron: &Patron, now: Timestamp) -> Option<Refusal> {
-    match patron.standing(now) {
-        Standing::Active => None,
-        Standing::Inactive => Some(
+pub(super) fn refuse_for_account_status(patron: &Patron, now: Timestamp) -> Option<Refusal> {
+    match patron.account_status(now) {
+        AccountStatus::Active => None,
+        AccountStatus::Inactive => Some(
             Refusal::new("Cannot renew loan when user is inactive or expired")
                 .with("reason", "User is inactive.")
                 .code("USER_IS_INACTIVE_OR_EXPIRED"),
         ),
-        Standing::Unknown => Some(
+        AccountStatus::Unknown => Some(
             Refusal::new("Cannot determine if user is active.")
                 .with("reason", "Cannot determine if user active.")
                 .code("USER_STATUS_CANNOT_BE_DETERMINED"),
@@ -80,24 +80,24 @@ pub(super) fn refuse_for_standing(patron: &Patron, now: Timestamp) -> Option<Ref
 pub(super) fn refuse_for_patron_blocks(
     facts: &Facts,
     patron: &Patron,
-    order: &Order,
-    asking: &Asking,
-    book: &Rulebook,
+    command: &RenewalRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
     refusals: &mut Vec<Refusal>,
 ) {
-    if order.override_blocks.patron_block.is_some() {
-        refusals.extend(PATRON_BLOCK.refuse_override(&asking.may));
+    if command.override_blocks.patron_block.is_some() {
+        refusals.extend(PATRON_BLOCK.refuse_override(&actor.may));
         return;
     }
-    let reasons = blocks::manual_reasons(&facts.manual_blocks, "renewals", asking.now);
+    let reasons = blocks::manual_reasons(&facts.manual_blocks, "renewals", actor.now);
     if !reasons.is_empty() {
         let refusal = Refusal::new("Patron blocked from renewing")
             .with("reason", reasons.join(";"))
             .code("USER_IS_BLOCKED_MANUALLY");
-        refusals.push(PATRON_BLOCK.mark(refusal, &asking.may));
+        refusals.push(PATRON_BLOCK.mark(refusal, &actor.may));
     }
     let counted = facts.counted.as_ref();
-    refusals.extend(Action::Renewing.refusals(counted, patron, book, &asking.may));
+    refusals.extend(Action::Renewing.refusals(counted, patron, settings, &actor.may));
 }
 
 #[cfg(test)]
@@ -109,21 +109,24 @@ mod tests {
 
     #[test]
     fn an_item_on_loan_to_somebody_else_is_refused_and_by_id_with_all_the_rest() {
-        let book = library(json!({"loanable": false}));
+        let settings = library(json!({"loanable": false}));
         let facts = lent("Checked out", json!({}));
-        let by_card = Order { user_barcode: Some("other".into()), ..by_barcode() };
-        assert_eq!(codes(&facts, &by_card, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER"]);
-        let by_id = Order {
+        let by_card = RenewalRequest { user_barcode: Some("other".into()), ..by_barcode() };
+        assert_eq!(codes(&facts, &by_card, &settings), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER"]);
+        let by_id = RenewalRequest {
             by: By::Id,
             item_id: Some(BOOK.to_string()),
             user_id: Some(BOOK.to_string()),
-            ..Order::default()
+            ..RenewalRequest::default()
         };
-        assert_eq!(codes(&facts, &by_id, &book), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER", "ITEM_NOT_LOANABLE"]);
+        assert_eq!(
+            codes(&facts, &by_id, &settings),
+            ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER", "ITEM_NOT_LOANABLE"]
+        );
     }
 
     #[test]
-    fn what_is_not_there_is_told_in_folios_words() {
+    fn what_is_not_there_is_reported_in_folios_words() {
         let nothing = Facts { item: None, loan: None, ..Facts::default() };
         assert_eq!(codes(&nothing, &by_barcode(), &usual()), ["ITEM_BARCODE_NOT_FOUND"]);
         let not_lent = Facts { loan: None, ..lent("Available", json!({})) };

@@ -14,14 +14,14 @@ impl Case<'_> {
     pub(super) fn refuse_for_reminders(&self) -> Option<Refusal> {
         let policy = Uuid::parse_str(text_at(&self.loan.document, "overdueFinePolicyId"))
             .ok()
-            .and_then(|id| self.book.overdue_fine_policies.get(&id));
+            .and_then(|id| self.settings.overdue_fine_policies.get(&id));
         let allowed = policy
             .and_then(|policy| policy.pointer("/reminderFeesPolicy/allowRenewalOfItemsWithReminderFees"))
             == Some(&Value::Bool(true));
         (self.has_billed_reminders() && !allowed).then(|| {
             let words = "Renewals not allowed for loans with reminders.";
             let refusal = Refusal::new(words).with("reason", words).code("RENEWAL_BLOCKED_BY_REMINDER_FEES");
-            RENEWAL_BLOCK.mark(refusal, &self.asking.may)
+            RENEWAL_BLOCK.mark(refusal, &self.actor.may)
         })
     }
 
@@ -30,7 +30,7 @@ impl Case<'_> {
         let policy = self.terms.policy;
         let before = refusals.len();
         let due_date_required =
-            |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.asking.may);
+            |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.actor.may);
         let loanable = policy.is_loanable();
         if !loanable {
             refusals
@@ -39,7 +39,7 @@ impl Case<'_> {
         refusals.extend(
             self.refusals_that_keep_the_due_date()
                 .into_iter()
-                .map(|refusal| RENEWAL_BLOCK.mark(refusal, &self.asking.may)),
+                .map(|refusal| RENEWAL_BLOCK.mark(refusal, &self.actor.may)),
         );
         let renewal =
             Renewal { due_date: self.due_date(), first_request_is_hold: self.first_request_is_hold() };
@@ -58,7 +58,7 @@ impl Case<'_> {
         if !loanable {
             return None;
         }
-        let refusal = match due_date::proposed_for_renewal(self.terms, &renewal, self.asking.now) {
+        let refusal = match due_date::proposed_for_renewal(self.terms, &renewal, self.actor.now) {
             Ok(proposed) => {
                 due_date::refuse_if_renewal_changes_nothing(self.terms, renewal.due_date, proposed)
             }
@@ -71,9 +71,9 @@ impl Case<'_> {
         let desk =
             Uuid::parse_str(text_at(&self.loan.document, "checkoutServicePointId")).unwrap_or_default();
         let circumstances = Circumstances {
-            now: self.asking.now,
-            zone: &self.book.zone,
-            calendar: &self.book.calendar(desk),
+            now: self.actor.now,
+            zone: &self.settings.zone,
+            calendar: &self.settings.calendar(desk),
             patron_expires: self.patron.expires(),
         };
         let due = match due_date::due_date_of_renewal(self.terms, &renewal, &circumstances) {
@@ -83,11 +83,11 @@ impl Case<'_> {
                 return None;
             }
         };
-        let by_override = self.order.override_blocks.patron_block.is_some();
+        let by_override = self.command.override_blocks.patron_block.is_some();
         let mut loan = self.renewed_until(due.at);
         let action = if by_override { "renewedThroughOverride" } else { "renewed" };
         loan.insert("action".into(), action.into());
-        match &self.order.override_blocks.comment {
+        match &self.command.override_blocks.comment {
             Some(comment) if by_override => loan.insert("actionComment".into(), comment.clone().into()),
             _ => loan.remove("actionComment"),
         };
@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn all_that_stands_against_a_renewal_is_told_at_once_and_in_order() {
+    fn all_that_stands_against_a_renewal_is_reported_at_once_and_in_order() {
         let recalled = || waiting(lent("Checked out", json!({})), "Recall", json!(BOOK));
         let held = || waiting(lent("Checked out", json!({})), "Hold", json!(null));
         let limited = || json!({"renewalsPolicy": {"numberAllowed": 0, "renewFromId": "SYSTEM_DATE"}});

@@ -4,7 +4,7 @@
 use super::facts::Candidate;
 use crate::requests::policy::RequestPolicy;
 use crate::requests::words::Kind;
-use crate::rulebook::{Location, Rulebook};
+use crate::settings::{CirculationSettings, Location};
 use carrel_records::{Failure, Refusal};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -19,12 +19,12 @@ pub struct Choice<'a> {
 pub fn choices<'a>(
     candidates: &'a [Candidate],
     group: Option<Uuid>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<Vec<Choice<'a>>, Failure> {
     candidates
         .iter()
         .map(|candidate| {
-            let policy = RequestPolicy::of_item(book, &candidate.item, group)?;
+            let policy = RequestPolicy::of_item(settings, &candidate.item, group)?;
             Ok(Choice { candidate, policy })
         })
         .collect()
@@ -44,7 +44,7 @@ pub fn to_page<'a>(
     instance: Option<&str>,
     location_code: Option<&str>,
     pickup: Option<Uuid>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<&'a Candidate, Refusal> {
     const NONE: &str = "Cannot create page TLR for this instance ID - no pageable available items found";
     let mut available: Vec<&Candidate> = pageable(choices).collect();
@@ -56,35 +56,39 @@ pub fn to_page<'a>(
         });
     }
     if let Some(code) = location_code {
-        available.retain(|candidate| is_at(candidate, code, book));
+        available.retain(|candidate| is_at(candidate, code, settings));
         if available.is_empty() {
             return Err(Refusal::new(format!("{NONE} in requested location")).with("itemLocationCode", code));
         }
     }
-    Ok(nearest(&available, pickup, book).unwrap_or(available[0]))
+    Ok(nearest(&available, pickup, settings).unwrap_or(available[0]))
 }
 
 /// The code names the item's location or something that it is part of.
-fn is_at(candidate: &Candidate, code: &str, book: &Rulebook) -> bool {
-    let Some(location) = location(candidate, book) else { return false };
-    let part_of = |id: Option<Uuid>, named: &std::collections::HashMap<Uuid, crate::rulebook::Named>| {
+fn is_at(candidate: &Candidate, code: &str, settings: &CirculationSettings) -> bool {
+    let Some(location) = location(candidate, settings) else { return false };
+    let part_of = |id: Option<Uuid>, named: &std::collections::HashMap<Uuid, crate::settings::Named>| {
         id.and_then(|id| named.get(&id)).is_some_and(|named| named.code.as_deref() == Some(code))
     };
     location.code.as_deref() == Some(code)
-        || part_of(location.library_id, &book.libraries)
-        || part_of(location.campus_id, &book.campuses)
-        || part_of(location.institution_id, &book.institutions)
+        || part_of(location.library_id, &settings.libraries)
+        || part_of(location.campus_id, &settings.campuses)
+        || part_of(location.institution_id, &settings.institutions)
 }
 
-fn location<'a>(candidate: &Candidate, book: &'a Rulebook) -> Option<&'a Location> {
-    candidate.item.record.effective_location_id.and_then(|id| book.locations.get(&id))
+fn location<'a>(candidate: &Candidate, settings: &'a CirculationSettings) -> Option<&'a Location> {
+    candidate.item.record.effective_location_id.and_then(|id| settings.locations.get(&id))
 }
 
 /// In a location that the pickup service point serves, else in the library, campus or institution of one.
-fn nearest<'a>(available: &[&'a Candidate], pickup: Option<Uuid>, book: &Rulebook) -> Option<&'a Candidate> {
+fn nearest<'a>(
+    available: &[&'a Candidate],
+    pickup: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Option<&'a Candidate> {
     let pickup = pickup?;
     let served: Vec<(&Uuid, &Location)> =
-        book.locations.iter().filter(|(id, _)| book.serves(pickup, **id)).collect();
+        settings.locations.iter().filter(|(id, _)| settings.serves(pickup, **id)).collect();
     let parts: [fn(&Location) -> Option<Uuid>; 3] =
         [|location| location.library_id, |location| location.campus_id, |location| location.institution_id];
     let same_location = available.iter().find(|candidate| {
@@ -97,7 +101,7 @@ fn nearest<'a>(available: &[&'a Candidate], pickup: Option<Uuid>, book: &Ruleboo
             available
                 .iter()
                 .find(|candidate| {
-                    location(candidate, book).and_then(part).is_some_and(|id| near.contains(&id))
+                    location(candidate, settings).and_then(part).is_some_and(|id| near.contains(&id))
                 })
                 .copied()
         })
@@ -132,16 +136,16 @@ mod tests {
     use crate::requests::fixtures::*;
 
     fn paged(copies: &[Candidate], code: Option<&str>, pickup: Uuid) -> Result<Uuid, String> {
-        let book = library(true);
-        let choices = choices(copies, Some(GROUP), &book).expect("policies");
-        to_page(&choices, Some("t"), code, Some(pickup), &book)
+        let settings = library(true);
+        let choices = choices(copies, Some(GROUP), &settings).expect("policies");
+        to_page(&choices, Some("t"), code, Some(pickup), &settings)
             .map(|copy| copy.item.id)
             .map_err(|refusal| refusal.message)
     }
 
     fn recalled(copies: &[Candidate]) -> Result<Uuid, String> {
-        let book = library(true);
-        let choices = choices(copies, Some(GROUP), &book).expect("policies");
+        let settings = library(true);
+        let choices = choices(copies, Some(GROUP), &settings).expect("policies");
         to_recall(&choices).map(|copy| copy.item.id).map_err(|refusal| refusal.message)
     }
 
@@ -155,13 +159,13 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_same_library_is_nearer_than_another() {
-        let mut book = library(true);
+        let mut settings = library(true);
         let annex = Uuid::from_u128(50);
         let place = Location { library_id: Some(LIBRARY), ..Location::default() };
-        book.locations.insert(annex, place);
+        settings.locations.insert(annex, place);
         let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), at(annex, copy(OTHER_BOOK, "Available"))];
-        let choices = choices(&copies, Some(GROUP), &book).expect("policies");
-        let nearest = to_page(&choices, Some("t"), None, Some(MAIN_DESK), &book).expect("a copy");
+        let choices = choices(&copies, Some(GROUP), &settings).expect("policies");
+        let nearest = to_page(&choices, Some("t"), None, Some(MAIN_DESK), &settings).expect("a copy");
         assert_eq!(nearest.item.id, OTHER_BOOK);
     }
 

@@ -4,13 +4,13 @@
 //! Who wants whichever copy holds the title's row in `request_queue` first, though nobody queues there: so the next
 //! one chooses when this one's choice is made. Only the copies chosen are then locked and read whole.
 
-use super::Order;
+use super::PlaceRequest;
 use super::facts::{Facts, Way, Which, candidates, lock, read};
 use crate::desk::queue::{self, HOLD_WANTED};
 use crate::patron_blocks::Action;
 use crate::records::loans::OPEN;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Bind, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
@@ -35,13 +35,13 @@ impl Look {
 pub(super) struct Looked {
     pub tx: Tx,
     pub facts: Facts,
-    pub book: Arc<Rulebook>,
+    pub settings: Arc<CirculationSettings>,
     /// There may be copies that were not looked at.
     pub more: bool,
 }
 
 /// The ids of the chosen copies, in the statements after the choice: PostgreSQL keeps them until the end of the
-/// transaction, as the statements of a flight do not hear of each other.
+/// transaction, as the statements of a pipeline do not hear of each other.
 pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
 
 /// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, holds
@@ -77,61 +77,61 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
 /// requests for titles.
 pub(super) async fn gather(
     tenant: &Arc<Tenant>,
-    order: &Order,
+    order: &PlaceRequest,
     look: Look,
 ) -> Result<Option<Looked>, Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
+    let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
-        if at_hand.book.title_level_requests.enabled() {
+        if cached.settings.title_level_requests.enabled() {
             return Ok(None);
         }
         let way = Way {
             title_level: false,
             by_item: false,
             copies: true,
-            counts: Action::Requesting.is_limited(&at_hand.book),
+            counts: Action::Requesting.is_limited(&cached.settings),
         };
-        let served = served_by(order.id("pickupServicePointId"), &at_hand.book);
+        let served = served_by(order.id("pickupServicePointId"), &cached.settings);
         let requester: Bind = order.id("requesterId").into();
         let instance: Bind = order.id("instanceId").into();
         let mut tx = tenant.begin().await?;
-        let mut flight = Flight::new();
-        flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
-        queue::hold_those(&mut flight, "SELECT $1::uuid", vec![instance.clone()]);
+        let mut pipeline = Pipeline::new();
+        pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
+        queue::hold_those(&mut pipeline, "SELECT $1::uuid", vec![instance.clone()]);
         let chosen =
-            flight.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
-        flight.add(lock(Which::Chosen, true), vec![]);
-        let facts = flight
+            pipeline.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
+        pipeline.add(lock(Which::Chosen, true), vec![]);
+        let facts = pipeline
             .add(way.around(), vec![requester, order.id("proxyUserId").into(), instance.clone(), instance]);
-        let copies = flight.add(candidates(Which::Chosen), vec![]);
-        let landed = tx.fly(flight).await?;
-        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        at_hand.keep_up(tenant, row).await?;
-        let book = &at_hand.book;
+        let copies = pipeline.add(candidates(Which::Chosen), vec![]);
+        let results = tx.send(pipeline).await?;
+        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        cached.refresh(tenant, row).await?;
+        let settings = &cached.settings;
         // The facts were gathered in the way that older settings ask for: then once more.
-        if Action::Requesting.is_limited(book) != way.counts
-            || book.title_level_requests.enabled()
-            || served_by(order.id("pickupServicePointId"), book) != served
+        if Action::Requesting.is_limited(settings) != way.counts
+            || settings.title_level_requests.enabled()
+            || served_by(order.id("pickupServicePointId"), settings) != served
         {
             continue;
         }
-        let facts = read(row, landed.rows(copies), way.counts.then_some(&**book))?;
-        let were_here: i64 = landed.first(chosen).map_or(0, |row| row.get(0));
+        let facts = read(row, results.rows(copies), way.counts.then_some(&**settings))?;
+        let were_here: i64 = results.first(chosen).map_or(0, |row| row.get(0));
         let is_here = facts.candidates.iter().any(|copy| copy.item.status == "Available");
         // Others took all that was chosen between choice and lock: another copy may be here.
         if were_here > 0 && !is_here {
             continue;
         }
         let more = facts.candidates.len() as i64 == look.most();
-        return Ok(Some(Looked { tx, facts, book: at_hand.book, more }));
+        return Ok(Some(Looked { tx, facts, settings: cached.settings, more }));
     }
 }
 
 /// The locations that a service point serves, in a fixed order.
-fn served_by(pickup: Option<Uuid>, book: &Rulebook) -> Vec<Uuid> {
+fn served_by(pickup: Option<Uuid>, settings: &CirculationSettings) -> Vec<Uuid> {
     let Some(pickup) = pickup else { return Vec::new() };
     let mut served: Vec<Uuid> =
-        book.locations.keys().copied().filter(|location| book.serves(pickup, *location)).collect();
+        settings.locations.keys().copied().filter(|location| settings.serves(pickup, *location)).collect();
     served.sort_unstable();
     served
 }

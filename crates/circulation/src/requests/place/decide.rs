@@ -6,15 +6,15 @@ use super::requester::{
     refuse_for_blocks, refuse_for_proxy, refuse_for_requester, refuse_if_already_requested,
 };
 use super::suits::{refuse_by_policy, refuse_for_item, refuse_title_that_can_be_paged};
-use super::{Asking, Order};
+use super::{Actor, PlaceRequest};
 use crate::desk::{ItemAtDesk, queue};
 use crate::requests::effects::{recall, status_after};
 use crate::requests::form::{
     expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
-use crate::requests::snapshot::{self, Around};
+use crate::requests::snapshot::{self, Related};
 use crate::requests::words::{self, Kind};
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -75,8 +75,13 @@ impl Found {
 }
 
 /// Refusals in the order of the checks, or the request.
-pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) -> Result<Placed, Failure> {
-    let title_level = refuse_at_once(order, book)?;
+pub fn decide(
+    facts: &Facts,
+    order: &PlaceRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<Placed, Failure> {
+    let title_level = refuse_at_once(order, settings)?;
     let mut found = Found::default();
     refuse_missing(order, title_level, &mut found);
     if found.none(&[Fault::InstanceId]) && facts.title.is_none() {
@@ -85,31 +90,31 @@ pub fn decide(facts: &Facts, order: &Order, asking: &Asking, book: &Rulebook) ->
     let group = facts.requester.as_ref().and_then(|requester| requester.patron_group);
     let choices = match (title_level, &facts.requester) {
         (true, Some(_)) if found.none(&[Fault::InstanceId]) => {
-            choose::choices(&facts.candidates, group, book)?
+            choose::choices(&facts.candidates, group, settings)?
         }
         _ => Vec::new(),
     };
-    let target = target(facts, order, title_level, &choices, book, &mut found)?;
-    refuse_for_proxy(facts, order, asking.now, &mut found);
-    refuse_for_pickup(order, book, &mut found);
-    refuse_for_requester(facts, order, asking.now, &mut found);
-    refuse_if_already_requested(facts, order, title_level, book, &mut found);
-    refuse_for_blocks(facts, order, asking, book, &mut found);
+    let target = target(facts, order, title_level, &choices, settings, &mut found)?;
+    refuse_for_proxy(facts, order, actor.now, &mut found);
+    refuse_for_pickup(order, settings, &mut found);
+    refuse_for_requester(facts, order, actor.now, &mut found);
+    refuse_if_already_requested(facts, order, title_level, settings, &mut found);
+    refuse_for_blocks(facts, order, actor, settings, &mut found);
     refuse_for_item(facts, order, title_level, target, &mut found);
-    refuse_by_policy(order, title_level, target, &choices, group, book, &mut found)?;
+    refuse_by_policy(order, title_level, target, &choices, group, settings, &mut found)?;
     refuse_title_that_can_be_paged(order, title_level, &choices, &mut found);
     if !found.refusals.is_empty() {
         return Err(Failure::Refused(found.refusals));
     }
-    placed(facts, order, asking, book, target)
+    placed(facts, order, actor, settings, target)
 }
 
-/// A parameter as it was sent: absent ones are told as null.
-pub(super) fn with_sent(message: &str, key: &str, order: &Order) -> Refusal {
+/// A parameter as it was sent: absent ones are reported as null.
+pub(super) fn with_sent(message: &str, key: &str, order: &PlaceRequest) -> Refusal {
     and_sent(Refusal::new(message), key, order)
 }
 
-pub(super) fn and_sent(refusal: Refusal, key: &str, order: &Order) -> Refusal {
+pub(super) fn and_sent(refusal: Refusal, key: &str, order: &PlaceRequest) -> Refusal {
     match order.sent(key) {
         Some(value) => refusal.with(key, value),
         None => refusal.with_null(key),
@@ -117,14 +122,14 @@ pub(super) fn and_sent(refusal: Refusal, key: &str, order: &Order) -> Refusal {
 }
 
 /// What makes no sense as a request; tells whether it is of title level.
-fn refuse_at_once(order: &Order, book: &Rulebook) -> Result<bool, Failure> {
+fn refuse_at_once(order: &PlaceRequest, settings: &CirculationSettings) -> Result<bool, Failure> {
     status(&order.document)?;
-    refuse_level(&order.document, book.title_level_requests.enabled())?;
+    refuse_level(&order.document, settings.title_level_requests.enabled())?;
     refuse_fulfillment(&order.document)?;
     Ok(order.is_title_level())
 }
 
-fn refuse_missing(order: &Order, title_level: bool, found: &mut Found) {
+fn refuse_missing(order: &PlaceRequest, title_level: bool, found: &mut Found) {
     if order.text("instanceId").is_none() {
         found.add(
             Fault::InstanceId,
@@ -168,10 +173,10 @@ fn refuse_missing(order: &Order, title_level: bool, found: &mut Found) {
 /// The item that the request is for; a title-level hold is for none.
 fn target<'a>(
     facts: &'a Facts,
-    order: &Order,
+    order: &PlaceRequest,
     title_level: bool,
     choices: &'a [Choice<'a>],
-    book: &Rulebook,
+    settings: &CirculationSettings,
     found: &mut Found,
 ) -> Result<Option<&'a Candidate>, Failure> {
     if !found.none(&[Fault::ItemId, Fault::NoInstance]) {
@@ -187,7 +192,7 @@ fn target<'a>(
             order.text("instanceId"),
             order.text("itemLocationCode"),
             order.id("pickupServicePointId"),
-            book,
+            settings,
         )
         .map(Some)
         // FOLIO quirk: this refusal stands alone, whatever else was found.
@@ -203,21 +208,21 @@ fn target<'a>(
     }
 }
 
-fn refuse_for_pickup(order: &Order, book: &Rulebook, found: &mut Found) {
-    if let Err(refusal) = refuse_pickup(&order.document, book) {
+fn refuse_for_pickup(order: &PlaceRequest, settings: &CirculationSettings, found: &mut Found) {
+    if let Err(refusal) = refuse_pickup(&order.document, settings) {
         found.add(Fault::Other, refusal);
     }
 }
 
 fn placed(
     facts: &Facts,
-    order: &Order,
-    asking: &Asking,
-    book: &Rulebook,
+    order: &PlaceRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
     target: Option<&Candidate>,
 ) -> Result<Placed, Failure> {
     let sent = order.id("id");
-    let id = sent.unwrap_or(asking.request_id);
+    let id = sent.unwrap_or(actor.request_id);
     let mut document = order.document.clone();
     without_related(&mut document);
     // What is no id is left for the stored record's shape to refuse.
@@ -225,7 +230,7 @@ fn placed(
         document.insert("id".into(), id.to_string().into());
     }
     document.insert("status".into(), status(&order.document)?.into());
-    expiration_at_end_of_day(&mut document, &book.zone);
+    expiration_at_end_of_day(&mut document, &settings.zone);
     if let Some(target) = target {
         document.insert("itemId".into(), target.item.id.to_string().into());
         if let Some(holdings) = target.item.holdings_id {
@@ -233,26 +238,26 @@ fn placed(
         }
     }
     document.insert("position".into(), (facts.last_position + 1).into());
-    let around = Around {
+    let around = Related {
         item: target.map(|target| &target.item),
         title: facts.title.as_ref(),
         requester: facts.requester.as_ref(),
         proxy: facts.proxy.as_ref(),
     };
-    snapshot::write(&mut document, &around, book);
+    snapshot::write(&mut document, &around, settings);
     let item_becomes =
         target.and_then(|target| status_after(order.kind(), &target.item.status, target.requests > 0));
     let loan = target.and_then(|target| target.loan.clone());
     let recalled = match (target, &loan) {
         (Some(target), Some(loan)) if order.kind() == Some(Kind::Recall) => {
-            recall(loan, &target.item, asking, book)?
+            recall(loan, &target.item, actor, settings)?
         }
         _ => None,
     };
     Ok(Placed {
         id,
         queue: queue::id_of(
-            book.title_level_requests.enabled(),
+            settings.title_level_requests.enabled(),
             words::id(&document, "instanceId"),
             words::id(&document, "itemId"),
         ),

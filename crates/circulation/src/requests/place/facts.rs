@@ -1,15 +1,15 @@
-//! Everything that the decision wants to know, in one flight. Patron, queue and items are locked first, in this
+//! Everything that the decision wants to know, in one round trip. Patron, queue and items are locked first, in this
 //! order, so that what is read after them holds until the end of the transaction.
 
-use super::Order;
+use super::PlaceRequest;
 use super::copies::CHOSEN;
 use crate::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
 use crate::requests::words;
-use crate::rulebook::Rulebook;
-use carrel_platform::{Bind, Flight, Json, Tenant, Tx};
+use crate::settings::CirculationSettings;
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -79,45 +79,45 @@ impl OpenLoan {
     }
 }
 
-/// Locks what may change, reads all facts, and sees to a rulebook that is at least as new as they are. An order
+/// Locks what may change, reads all facts, and sees to a settings that is at least as new as they are. An order
 /// that names an item only gets its holdings record and title written in.
 pub async fn gather(
     tenant: &Arc<Tenant>,
-    order: &mut Order,
+    order: &mut PlaceRequest,
     may_recall: bool,
-) -> Result<(Tx, Facts, Arc<Rulebook>), Failure> {
-    let mut at_hand = Rulebook::at_hand(tenant).await?;
+) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
-        let way = Way::of(order, &at_hand.book);
+        let way = Way::of(order, &cached.settings);
         let of_the_title = way.title_level && order.is_title_level();
         let (instance, item) = (order.id("instanceId"), order.id("itemId"));
         let requester: Bind = order.id("requesterId").into();
         let wanted: Bind = if of_the_title { instance.into() } else { item.into() };
 
         let mut tx = tenant.begin().await?;
-        let mut flight = Flight::new();
-        flight.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
+        let mut pipeline = Pipeline::new();
+        pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
         let queue = queue::id_of(way.title_level, instance, item);
         let mut held = None;
         if way.title_level && way.by_item {
-            held = Some(queue::hold_those(&mut flight, &title_of("$1"), vec![item.into()]));
+            held = Some(queue::hold_those(&mut pipeline, &title_of("$1"), vec![item.into()]));
         } else if let Some(queue) = queue {
-            queue::hold(&mut flight, queue);
+            queue::hold(&mut pipeline, queue);
         }
         let which = if of_the_title { Which::OfTheTitle } else { Which::Named };
-        flight.add(lock(which, may_recall), vec![wanted.clone()]);
+        pipeline.add(lock(which, may_recall), vec![wanted.clone()]);
         let (titled, queued) = if way.by_item { (item, item) } else { (instance, queue) };
-        let facts = flight
+        let facts = pipeline
             .add(way.around(), vec![requester, order.id("proxyUserId").into(), titled.into(), queued.into()]);
-        let candidates = flight.add(candidates(which), vec![wanted]);
-        let landed = tx.fly(flight).await?;
-        let row = landed.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        at_hand.keep_up(tenant, row).await?;
+        let candidates = pipeline.add(candidates(which), vec![wanted]);
+        let results = tx.send(pipeline).await?;
+        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        cached.refresh(tenant, row).await?;
         // The facts were gathered in the way that older settings ask for: then once more.
-        if Way::of(order, &at_hand.book) != way {
+        if Way::of(order, &cached.settings) != way {
             continue;
         }
-        let facts = read(row, landed.rows(candidates), way.counts.then_some(&*at_hand.book))?;
+        let facts = read(row, results.rows(candidates), way.counts.then_some(&*cached.settings))?;
         if !of_the_title && !way.by_item && facts.names_another_title(instance) {
             order.by_item = true;
             continue;
@@ -125,7 +125,7 @@ pub async fn gather(
         if way.by_item {
             let item = facts.candidates.first().map(|candidate| &candidate.item);
             let title = item.and_then(|item| item.instance_id);
-            let held = held.map(|step| landed.first(step).map(|row| row.get::<_, Uuid>(0)));
+            let held = held.map(|step| results.first(step).map(|row| row.get::<_, Uuid>(0)));
             // Somebody moved the item to another title while its queue was waited for.
             if held.is_some_and(|held| held != title) {
                 continue;
@@ -138,11 +138,11 @@ pub async fn gather(
                 }
             }
         }
-        return Ok((tx, facts, at_hand.book));
+        return Ok((tx, facts, cached.settings));
     }
 }
 
-/// What the statements of a flight depend on.
+/// What the statements of a pipeline depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
     pub title_level: bool,
@@ -155,12 +155,12 @@ pub(super) struct Way {
 }
 
 impl Way {
-    fn of(order: &Order, book: &Rulebook) -> Way {
+    fn of(order: &PlaceRequest, settings: &CirculationSettings) -> Way {
         Way {
-            title_level: book.title_level_requests.enabled(),
+            title_level: settings.title_level_requests.enabled(),
             by_item: order.by_item,
             copies: false,
-            counts: Action::Requesting.is_limited(book),
+            counts: Action::Requesting.is_limited(settings),
         }
     }
 
@@ -200,7 +200,7 @@ pub(super) enum Which {
     Named,
     /// All items of the title `$1`.
     OfTheTitle,
-    /// The copies that an earlier statement of the flight has chosen; no parameter.
+    /// The copies that an earlier statement of the pipeline has chosen; no parameter.
     Chosen,
 }
 
@@ -286,14 +286,19 @@ pub(super) fn candidates(which: Which) -> &'static str {
 const BEFORE_ITEM: usize = 7;
 
 /// Reads the rows; `limits` is given where blocks are to be counted.
-pub(super) fn read(row: &Row, candidates: &[Row], limits: Option<&Rulebook>) -> Result<Facts, Failure> {
+pub(super) fn read(
+    row: &Row,
+    candidates: &[Row],
+    limits: Option<&CirculationSettings>,
+) -> Result<Facts, Failure> {
     let title = Title::at(row, 1)?;
     Ok(Facts {
         requester: Patron::at(row, 2)?,
         proxy: Patron::at(row, 3)?,
         proxy_relations: Json::elements(row.get(4)),
         manual_blocks: Json::elements(row.get(5)),
-        counted: limits.map(|book| patron_blocks::read(row.get(8), row.get(9), book, Timestamp::now())),
+        counted: limits
+            .map(|settings| patron_blocks::read(row.get(8), row.get(9), settings, Timestamp::now())),
         own: queue::read(row.get(6))?,
         last_position: row.get::<_, Option<i32>>(7).unwrap_or(0).into(),
         candidates: candidates

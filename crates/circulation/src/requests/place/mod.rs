@@ -2,7 +2,7 @@
 //!
 //! Routes: `POST /circulation/requests`. Reads patron, proxy, blocks, title, items with their loans, the end of
 //! the queue; creates the request at the end of its queue, pages an item or recalls a loan, announces
-//! `circulation.request` and `circulation.loan`. Two flights: facts, changes.
+//! `circulation.request` and `circulation.loan`. Two pipelines: facts, changes.
 
 pub(super) mod apply;
 mod choose;
@@ -13,12 +13,12 @@ pub(super) mod requester;
 pub(super) mod suits;
 
 use self::copies::{Look, Looked};
-use super::snapshot::Around;
-use super::view::{Beside, extended};
+use super::snapshot::Related;
+use super::view::{LoanContext, extended};
 use super::words::{self, Kind};
 use crate::desk::OverrideBlocks;
 use crate::desk::override_blocks::MayOverride;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_platform::http::{Caller, pretty};
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Router, Tenant};
@@ -34,7 +34,7 @@ pub use facts::Facts;
 
 /// What is asked for: the request as sent, and the blocks that staff override.
 #[derive(Debug, Clone, Default)]
-pub struct Order {
+pub struct PlaceRequest {
     pub document: Map<String, Value>,
     pub overrides: OverrideBlocks,
     /// Only the item is named: its holdings record and title are looked up with the facts.
@@ -43,7 +43,7 @@ pub struct Order {
 
 /// Who asks, and when.
 #[derive(Clone)]
-pub struct Asking {
+pub struct Actor {
     pub caller: Caller,
     pub may: MayOverride,
     pub now: Timestamp,
@@ -51,9 +51,9 @@ pub struct Asking {
     pub request_id: Uuid,
 }
 
-impl Asking {
-    pub fn of(call: &Call) -> Asking {
-        Asking {
+impl Actor {
+    pub fn of(call: &Call) -> Actor {
+        Actor {
             caller: call.caller.clone(),
             may: MayOverride::of(&call.caller),
             now: call.now,
@@ -62,9 +62,9 @@ impl Asking {
     }
 }
 
-impl Order {
+impl PlaceRequest {
     /// Takes the overrides out of a request as sent.
-    pub fn read(mut document: Map<String, Value>) -> Result<Order, Failure> {
+    pub fn read(mut document: Map<String, Value>) -> Result<PlaceRequest, Failure> {
         let parameters = document.remove("requestProcessingParameters");
         let overrides = match parameters.as_ref().and_then(|parameters| parameters.get("overrideBlocks")) {
             None | Some(Value::Null) => OverrideBlocks::default(),
@@ -83,7 +83,7 @@ impl Order {
         {
             *level = known.to_owned();
         }
-        Ok(Order { document, overrides, by_item })
+        Ok(PlaceRequest { document, overrides, by_item })
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {
@@ -108,62 +108,62 @@ impl Order {
 pub struct Receipt {
     pub placed: Placed,
     pub facts: Facts,
-    pub book: Arc<Rulebook>,
+    pub settings: Arc<CirculationSettings>,
 }
 
 /// Places a request, durably.
-pub async fn place(tenant: &Arc<Tenant>, mut order: Order, asking: &Asking) -> Result<Receipt, Failure> {
+pub async fn place(tenant: &Arc<Tenant>, mut order: PlaceRequest, actor: &Actor) -> Result<Receipt, Failure> {
     let recall = order.kind() == Some(Kind::Recall);
-    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await?;
-    let mut placed = decide::decide(&facts, &order, asking, &book)?;
-    apply::apply(tx, tenant, &mut placed, asking).await?;
-    Ok(Receipt { placed, facts, book })
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall).await?;
+    let mut placed = decide::decide(&facts, &order, actor, &settings)?;
+    apply::apply(tx, tenant, &mut placed, actor).await?;
+    Ok(Receipt { placed, facts, settings })
 }
 
 /// Places a request of the type that is found once item, requester and rules are known.
 pub async fn place_as(
     tenant: &Arc<Tenant>,
-    mut order: Order,
-    asking: &Asking,
-    kind: impl FnOnce(&Facts, &Rulebook) -> Result<Kind, Failure>,
+    mut order: PlaceRequest,
+    actor: &Actor,
+    kind: impl FnOnce(&Facts, &CirculationSettings) -> Result<Kind, Failure>,
 ) -> Result<Receipt, Failure> {
-    let (tx, facts, book) = facts::gather(tenant, &mut order, true).await?;
-    order.document.insert("requestType".into(), kind(&facts, &book)?.text().into());
-    let mut placed = decide::decide(&facts, &order, asking, &book)?;
-    apply::apply(tx, tenant, &mut placed, asking).await?;
-    Ok(Receipt { placed, facts, book })
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, true).await?;
+    order.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
+    let mut placed = decide::decide(&facts, &order, actor, &settings)?;
+    apply::apply(tx, tenant, &mut placed, actor).await?;
+    Ok(Receipt { placed, facts, settings })
 }
 
 /// Places a request as the first of these types that is not refused, from one look at the facts; else gives the
 /// first refusal of each type.
 pub async fn place_first_of(
     tenant: &Arc<Tenant>,
-    mut order: Order,
+    mut order: PlaceRequest,
     kinds: &[Kind],
-    asking: &Asking,
+    actor: &Actor,
 ) -> Result<Receipt, Failure> {
     let recall = kinds.contains(&Kind::Recall);
-    let (tx, facts, book) = facts::gather(tenant, &mut order, recall).await?;
-    let mut placed = first_of(kinds, &mut order, &facts, asking, &book).map_err(Failure::Refused)?;
-    apply::apply(tx, tenant, &mut placed, asking).await?;
-    Ok(Receipt { placed, facts, book })
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall).await?;
+    let mut placed = first_of(kinds, &mut order, &facts, actor, &settings).map_err(Failure::Refused)?;
+    apply::apply(tx, tenant, &mut placed, actor).await?;
+    Ok(Receipt { placed, facts, settings })
 }
 
 /// Places a request for the first copy of a title for which some type of request is not refused; `None` where the
 /// library takes requests for titles. The wish names the title; `in_order` makes an item-level request for each
 /// copy, the most promising first.
 ///
-/// Two flights where one of the most promising copies can be had; two more where all have to be looked at.
+/// Two pipelines where one of the most promising copies can be had; two more where all have to be looked at.
 pub async fn place_for_a_copy(
     tenant: &Arc<Tenant>,
-    wish: &Order,
-    asking: &Asking,
-    in_order: impl Fn(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
+    wish: &PlaceRequest,
+    actor: &Actor,
+    in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<Option<Receipt>, Failure> {
     for look in [Look::Best, Look::All] {
         let Some(looked) = copies::gather(tenant, wish, look).await? else { return Ok(None) };
         let more = looked.more;
-        match place_for_one_of(looked, tenant, asking, &in_order).await {
+        match place_for_one_of(looked, tenant, actor, &in_order).await {
             Err(Failure::Refused(_)) if more => {}
             placed => return placed.map(Some),
         }
@@ -175,20 +175,20 @@ pub async fn place_for_a_copy(
 async fn place_for_one_of(
     looked: Looked,
     tenant: &Tenant,
-    asking: &Asking,
-    in_order: impl Fn(&Facts, &Rulebook) -> Result<Vec<Map<String, Value>>, Failure>,
+    actor: &Actor,
+    in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<Receipt, Failure> {
-    let Looked { tx, mut facts, book, .. } = looked;
+    let Looked { tx, mut facts, settings, .. } = looked;
     let mut refusals = Vec::new();
-    for document in in_order(&facts, &book)? {
-        let mut order = Order { document, ..Order::default() };
+    for document in in_order(&facts, &settings)? {
+        let mut order = PlaceRequest { document, ..PlaceRequest::default() };
         let copy = facts.candidates.iter().find(|copy| Some(copy.item.id) == order.id("itemId"));
         facts.last_position = copy.map_or(0, |copy| copy.last_position);
-        match first_of(&Kind::BY_SPEED, &mut order, &facts, asking, &book) {
+        match first_of(&Kind::BY_SPEED, &mut order, &facts, actor, &settings) {
             Err(more) => refusals.extend(more),
             Ok(mut placed) => {
-                apply::apply(tx, tenant, &mut placed, asking).await?;
-                return Ok(Receipt { placed, facts, book });
+                apply::apply(tx, tenant, &mut placed, actor).await?;
+                return Ok(Receipt { placed, facts, settings });
             }
         }
     }
@@ -198,15 +198,15 @@ async fn place_for_one_of(
 /// What the first of these types that is not refused makes of the order; else the first refusal of each type.
 fn first_of(
     kinds: &[Kind],
-    order: &mut Order,
+    order: &mut PlaceRequest,
     facts: &Facts,
-    asking: &Asking,
-    book: &Rulebook,
+    actor: &Actor,
+    settings: &CirculationSettings,
 ) -> Result<Placed, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for kind in kinds {
         order.document.insert("requestType".into(), kind.text().into());
-        match decide::decide(facts, order, asking, book) {
+        match decide::decide(facts, order, actor, settings) {
             Err(failure) => refusals.extend(first_refusal(failure)),
             Ok(placed) => return Ok(placed),
         }
@@ -214,7 +214,7 @@ fn first_of(
     Err(refusals)
 }
 
-/// One way that did not succeed, as one of several is told.
+/// One way that did not succeed, as one of several is reported.
 fn first_refusal(failure: Failure) -> Vec<Refusal> {
     match failure {
         Failure::Refused(refusals) => refusals.into_iter().take(1).collect(),
@@ -225,9 +225,9 @@ fn first_refusal(failure: Failure) -> Vec<Refusal> {
 impl Receipt {
     /// The request as clients see it.
     pub fn extended(&self) -> Value {
-        let Receipt { placed, facts, book } = self;
-        let beside = Beside {
-            around: Around {
+        let Receipt { placed, facts, settings } = self;
+        let beside = LoanContext {
+            around: Related {
                 item: placed.item.as_ref(),
                 title: facts.title.as_ref(),
                 requester: facts.requester.as_ref(),
@@ -237,14 +237,14 @@ impl Receipt {
             due_date: placed.due_date(),
             printed_by: None,
         };
-        extended(&placed.document, &beside, book)
+        extended(&placed.document, &beside, settings)
     }
 }
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/requests", |call| async move {
-        let order = Order::read(call.object()?)?;
-        let receipt = place(call.tenant()?, order, &Asking::of(&call)).await?;
+        let order = PlaceRequest::read(call.object()?)?;
+        let receipt = place(call.tenant()?, order, &Actor::of(&call)).await?;
         Ok(Answer::json_bytes(pretty(&receipt.extended()))
             .status(StatusCode::CREATED)
             .location(format!("/circulation/requests/{}", receipt.placed.id)))

@@ -3,18 +3,18 @@
 
 use super::decide::{Fault, Found, and_sent, with_sent};
 use super::facts::Facts;
-use super::{Asking, Order};
+use super::{Actor, PlaceRequest};
 use crate::check_out::is_valid_relation;
 use crate::desk::override_blocks::PATRON_BLOCK;
-use crate::desk::patron::Standing;
+use crate::desk::patron::AccountStatus;
 use crate::desk::{Patron, blocks};
 use crate::patron_blocks::Action;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::Refusal;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-pub(super) fn refuse_for_proxy(facts: &Facts, order: &Order, now: Timestamp, found: &mut Found) {
+pub(super) fn refuse_for_proxy(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
     let Some(proxy) = order.text("proxyUserId") else { return };
     if Some(proxy) == order.text("requesterId") {
         found.add(
@@ -28,11 +28,15 @@ pub(super) fn refuse_for_proxy(facts: &Facts, order: &Order, now: Timestamp, fou
     }
 }
 
-pub(super) fn refuse_for_requester(facts: &Facts, order: &Order, now: Timestamp, found: &mut Found) {
+pub(super) fn refuse_for_requester(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
     if let Some(refusal) = refuse_unknown_requester(facts.requester.as_ref(), &order.document) {
         found.add(Fault::Requester, refusal);
     }
-    if facts.requester.as_ref().is_some_and(|requester| requester.standing(now) != Standing::Active) {
+    if facts
+        .requester
+        .as_ref()
+        .is_some_and(|requester| requester.account_status(now) != AccountStatus::Active)
+    {
         let refusal = with_sent("Inactive users cannot make requests", "requesterId", order);
         found.add(Fault::Other, and_sent(refusal, "itemId", order));
     }
@@ -61,12 +65,12 @@ pub fn refuse_unknown_requester(
 
 pub(super) fn refuse_if_already_requested(
     facts: &Facts,
-    order: &Order,
+    order: &PlaceRequest,
     title_level: bool,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     found: &mut Found,
 ) {
-    let titles_are_asked_for = book.title_level_requests.enabled();
+    let titles_are_asked_for = settings.title_level_requests.enabled();
     let item = order.id("itemId");
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
     let open = ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"];
@@ -100,27 +104,27 @@ pub(super) fn refuse_if_already_requested(
 
 pub(super) fn refuse_for_blocks(
     facts: &Facts,
-    order: &Order,
-    asking: &Asking,
-    book: &Rulebook,
+    order: &PlaceRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
     found: &mut Found,
 ) {
     if order.overrides.patron_block.is_some() {
-        if let Some(refusal) = PATRON_BLOCK.refuse_override(&asking.may) {
+        if let Some(refusal) = PATRON_BLOCK.refuse_override(&actor.may) {
             found.add(Fault::Other, refusal);
         }
         return;
     }
     if let Some(requester) = &facts.requester {
-        for refusal in Action::Requesting.refusals(facts.counted.as_ref(), requester, book, &asking.may) {
+        for refusal in Action::Requesting.refusals(facts.counted.as_ref(), requester, settings, &actor.may) {
             found.add(Fault::Other, refusal);
         }
     }
-    let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", asking.now);
+    let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", actor.now);
     if !reasons.is_empty() {
         let refusal = Refusal::new("Patron blocked from requesting")
             .with("reason", reasons.join(";"))
             .code("USER_IS_BLOCKED_MANUALLY");
-        found.add(Fault::Other, PATRON_BLOCK.mark(refusal, &asking.may));
+        found.add(Fault::Other, PATRON_BLOCK.mark(refusal, &actor.may));
     }
 }

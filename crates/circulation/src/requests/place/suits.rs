@@ -1,20 +1,20 @@
 //! Whether the item suits the request: by its status, by who has it, and by the requester's policy
 //! (circulation.md 6.1, 8 and 9).
 
-use super::Order;
+use super::PlaceRequest;
 use super::choose::{self, Choice};
 use super::decide::{Fault, Found, and_sent, with_sent};
 use super::facts::{Candidate, Facts, OpenLoan};
 use crate::requests::policy::RequestPolicy;
 use crate::requests::words::Kind;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub(super) fn refuse_for_item(
     facts: &Facts,
-    order: &Order,
+    order: &PlaceRequest,
     title_level: bool,
     target: Option<&Candidate>,
     found: &mut Found,
@@ -73,12 +73,12 @@ pub fn refusal_of_kind(kind: Option<Kind>) -> Refusal {
 }
 
 pub(super) fn refuse_by_policy(
-    order: &Order,
+    order: &PlaceRequest,
     title_level: bool,
     target: Option<&Candidate>,
     choices: &[Choice],
     group: Option<Uuid>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     found: &mut Found,
 ) -> Result<(), Failure> {
     use Fault::{InstanceId, ItemId, NoInstance, NoItem, NothingToRecall, Requester};
@@ -86,7 +86,7 @@ pub(super) fn refuse_by_policy(
         return Ok(());
     }
     if title_level && order.kind() == Some(Kind::Hold) {
-        let by_the_rules = book.title_level_requests.tlr_hold_should_follow_circulation_rules
+        let by_the_rules = settings.title_level_requests.tlr_hold_should_follow_circulation_rules
             && !matches!(order.text("ecsRequestPhase"), Some("Primary" | "Intermediate"));
         if by_the_rules && !choices.iter().any(|choice| choice.policy.allows(Kind::Hold)) {
             let text = "Hold requests are not allowed for this patron and title combination";
@@ -96,7 +96,7 @@ pub(super) fn refuse_by_policy(
         return Ok(());
     }
     let Some(target) = target else { return Ok(()) };
-    let policy = RequestPolicy::of_item(book, &target.item, group)?;
+    let policy = RequestPolicy::of_item(settings, &target.item, group)?;
     if let Err(refusal) = refuse_kind_by_policy(&order.document, order.kind(), &policy) {
         found.add(Fault::Other, refusal);
     }
@@ -126,7 +126,7 @@ pub fn refuse_kind_by_policy(
 }
 
 pub(super) fn refuse_title_that_can_be_paged(
-    order: &Order,
+    order: &PlaceRequest,
     title_level: bool,
     choices: &[Choice],
     found: &mut Found,

@@ -1,28 +1,28 @@
 //! Check-out through the public API: what the desk gets, what the database guards.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[tokio::test]
-async fn a_book_goes_to_a_patron() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
+async fn a_item_goes_to_a_patron() {
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
 
-    let loan = library.check_out(&book, &patron).await.expect(201);
+    let loan = server.check_out(&test_item, &patron).await.expect(201);
 
     assert_eq!(loan["userId"], json!(patron.id));
     assert_eq!(loan["item"]["status"]["name"], "Checked out");
-    assert_eq!(library.status_of(&book).await, "Checked out");
+    assert_eq!(server.status_of(&test_item).await, "Checked out");
     let stored =
-        library.admin().get(&format!("/loan-storage/loans/{}", loan["id"].as_str().unwrap_or(""))).await;
+        server.admin().get(&format!("/loan-storage/loans/{}", loan["id"].as_str().unwrap_or(""))).await;
     assert_eq!(stored.expect(200)["status"]["name"], "Open");
 }
 
 #[tokio::test]
 async fn the_answer_has_a_blank_on_both_sides_of_the_colon() {
-    let library = LendingLibrary::open().await;
-    let answer = library.check_out(&library.book().await, &library.patron().await).await;
+    let server = LendingServer::open().await;
+    let answer = server.check_out(&server.item().await, &server.patron().await).await;
     assert!(
         answer.text().contains("\"id\" : \""),
         "load plans read the id with this pattern: {}",
@@ -31,26 +31,26 @@ async fn the_answer_has_a_blank_on_both_sides_of_the_colon() {
 }
 
 #[tokio::test]
-async fn a_scan_takes_two_flights() {
-    let manner = carrel_platform::tenant::Manner { counts_flights: true, ..Default::default() };
-    let library = LendingLibrary::on(carrel_testkit::TestLibrary::start_in(manner).await).await;
-    let patron = library.patron().await;
-    // The first scan of a node reads the rulebook.
-    library.check_out(&library.book().await, &patron).await.expect(201);
-    let book = library.book().await;
-    let answer = library.check_out(&book, &patron).await;
+async fn a_scan_takes_two_round_trips() {
+    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
+    let patron = server.patron().await;
+    // The first scan of a node reads the settings.
+    server.check_out(&server.item().await, &patron).await.expect(201);
+    let test_item = server.item().await;
+    let answer = server.check_out(&test_item, &patron).await;
     assert_eq!(
-        answer.header("x-carrel-flights"),
+        answer.header("x-carrel-round-trips"),
         Some("2"),
         "facts and changes: look for a query outside them"
     );
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_told_at_once_in_desk_order() {
-    let library = LendingLibrary::open().await;
+async fn everything_that_is_wrong_is_reported_at_once_in_desk_order() {
+    let server = LendingServer::open().await;
     let order = json!({"itemBarcode": "nothing", "userBarcode": "nobody"});
-    let answer = library.admin().post("/circulation/check-out-by-barcode", &order).await;
+    let answer = server.admin().post("/circulation/check-out-by-barcode", &order).await;
     answer.expect(422);
     assert_eq!(
         answer.refusals(),
@@ -63,12 +63,12 @@ async fn everything_that_is_wrong_is_told_at_once_in_desk_order() {
 }
 
 #[tokio::test]
-async fn two_desks_and_one_book_make_one_loan() {
-    let library = Arc::new(LendingLibrary::open().await);
-    let (book, patron) = (library.book().await, library.patron().await);
+async fn two_desks_and_one_item_make_one_loan() {
+    let server = Arc::new(LendingServer::open().await);
+    let (test_item, patron) = (server.item().await, server.patron().await);
     let answers = at_once(100, |_| {
-        let (library, book, patron) = (Arc::clone(&library), book.clone(), patron.clone());
-        async move { library.check_out(&book, &patron).await.status }
+        let (server, test_item, patron) = (Arc::clone(&server), test_item.clone(), patron.clone());
+        async move { server.check_out(&test_item, &patron).await.status }
     })
     .await;
     assert_eq!(answers.iter().filter(|status| **status == 201).count(), 1, "{answers:?}");
@@ -76,42 +76,42 @@ async fn two_desks_and_one_book_make_one_loan() {
         answers.iter().all(|status| [201, 422].contains(status)),
         "a clear refusal for the others: {answers:?}"
     );
-    assert_eq!(library.open_loans_of(&patron).await.len(), 1);
+    assert_eq!(server.open_loans_of(&patron).await.len(), 1);
 }
 
 #[tokio::test]
 async fn many_desks_at_once_keep_to_the_item_limit() {
-    let library = Arc::new(LendingLibrary::open().await);
-    let limited = library.loan_policy_with(json!({"itemLimit": 5})).await;
-    let free = library.loan_policy;
+    let server = Arc::new(LendingServer::open().await);
+    let limited = server.loan_policy_with(json!({"itemLimit": 5})).await;
+    let free = server.loan_policy;
     let rules = format!(
         "fallback-policy: {}\nm {}: {}",
-        library.policies(free),
-        library.material_type,
-        library.policies(limited)
+        server.policies(free),
+        server.material_type,
+        server.policies(limited)
     );
-    library.lends_by(&rules).await;
-    let patron = library.patron().await;
-    let mut books = Vec::new();
+    server.lends_by(&rules).await;
+    let patron = server.patron().await;
+    let mut items = Vec::new();
     for _ in 0..20 {
-        books.push(library.book().await);
+        items.push(server.item().await);
     }
-    let books = Arc::new(books);
+    let items = Arc::new(items);
     let answers = at_once(20, |number| {
-        let (library, books, patron) = (Arc::clone(&library), Arc::clone(&books), patron.clone());
-        async move { library.check_out(&books[number], &patron).await.status }
+        let (server, items, patron) = (Arc::clone(&server), Arc::clone(&items), patron.clone());
+        async move { server.check_out(&items[number], &patron).await.status }
     })
     .await;
     assert_eq!(answers.iter().filter(|status| **status == 201).count(), 5, "{answers:?}");
-    assert_eq!(library.open_loans_of(&patron).await.len(), 5);
+    assert_eq!(server.open_loans_of(&patron).await.len(), 5);
 }
 
 #[tokio::test]
 async fn a_changed_rule_holds_for_the_next_scan() {
-    let library = LendingLibrary::open().await;
-    let (first, second, patron) = (library.book().await, library.book().await, library.patron().await);
-    library.check_out(&first, &patron).await.expect(201);
-    let unloanable = library
+    let server = LendingServer::open().await;
+    let (first, second, patron) = (server.item().await, server.item().await, server.patron().await);
+    server.check_out(&first, &patron).await.expect(201);
+    let unloanable = server
         .create(
             "/loan-policy-storage/loan-policies",
             &json!({
@@ -119,23 +119,23 @@ async fn a_changed_rule_holds_for_the_next_scan() {
         )
         .await;
     let id = serde_json::from_value(unloanable["id"].clone()).expect("an id");
-    library.lends_by(&format!("fallback-policy: {}", library.policies(id))).await;
-    let answer = library.check_out(&second, &patron).await;
+    server.lends_by(&format!("fallback-policy: {}", server.policies(id))).await;
+    let answer = server.check_out(&second, &patron).await;
     answer.expect(422);
     assert_eq!(answer.refusals(), ["Item is not loanable"]);
 }
 
 #[tokio::test]
 async fn an_override_needs_its_permission() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    library
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    server
         .create("/manualblocks", &json!({"type": "Manual", "desc": "Lost card", "staffInformation": "",
             "patronMessage": "", "borrowing": true, "renewals": false, "requests": false, "userId": patron.id}))
         .await;
-    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
-        "servicePointId": library.main_desk.0, "overrideBlocks": {"patronBlock": {}, "comment": "known to us"}});
-    let clerk = library.library.staff_with(&["circulation.check-out-by-barcode.post"]).await;
+    let order = json!({"itemBarcode": test_item.barcode, "userBarcode": patron.barcode,
+        "servicePointId": server.main_desk.0, "overrideBlocks": {"patronBlock": {}, "comment": "known to us"}});
+    let clerk = server.server.staff_with(&["circulation.check-out-by-barcode.post"]).await;
 
     let refused = clerk.post("/circulation/check-out-by-barcode", &order).await;
 
@@ -143,28 +143,27 @@ async fn an_override_needs_its_permission() {
     assert_eq!(refused.refusals(), ["Insufficient override permissions"]);
     let missing = &refused.json()["errors"][0]["overridableBlock"]["missingPermissions"];
     assert_eq!(missing, &json!(["circulation.override-patron-block.post"]));
-    let loan = library.admin().post("/circulation/check-out-by-barcode", &order).await.expect(201);
+    let loan = server.admin().post("/circulation/check-out-by-barcode", &order).await.expect(201);
     assert_eq!(loan["action"], "checkedOutThroughOverride");
 }
 
 #[tokio::test]
 async fn a_dry_run_saves_nothing() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode,
-        "servicePointId": library.main_desk.0});
-    let policies =
-        library.admin().post("/circulation/check-out-by-barcode-dry-run", &order).await.expect(201);
-    assert_eq!(policies["loanPolicyId"], json!(library.loan_policy));
-    assert_eq!(library.status_of(&book).await, "Available");
-    assert_eq!(library.open_loans_of(&patron).await, [] as [Value; 0]);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let order = json!({"itemBarcode": test_item.barcode, "userBarcode": patron.barcode,
+        "servicePointId": server.main_desk.0});
+    let policies = server.admin().post("/circulation/check-out-by-barcode-dry-run", &order).await.expect(201);
+    assert_eq!(policies["loanPolicyId"], json!(server.loan_policy));
+    assert_eq!(server.status_of(&test_item).await, "Available");
+    assert_eq!(server.open_loans_of(&patron).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_check_out_is_in_history_outbox_and_session() {
-    let library = LendingLibrary::open().await;
-    let loan = library.check_out(&library.book().await, &library.patron().await).await.expect(201);
-    let database = library.library.database().await;
+    let server = LendingServer::open().await;
+    let loan = server.check_out(&server.item().await, &server.patron().await).await.expect(201);
+    let database = server.server.database().await;
     for (what, sql) in [
         ("history", "SELECT count(*) FROM audit_loan WHERE loan_id::text = $1"),
         ("outbox", "SELECT count(*) FROM outbox WHERE topic = 'circulation.loan' AND key = $1"),
@@ -192,9 +191,9 @@ where
 
 #[tokio::test]
 async fn waits_for_a_patron_are_metered_by_tenant() {
-    let library = LendingLibrary::open().await;
-    library.check_out(&library.book().await, &library.patron().await).await.expect(201);
-    let figures = library.admin().get("/admin/check-out-locks").await.expect(200);
+    let server = LendingServer::open().await;
+    server.check_out(&server.item().await, &server.patron().await).await.expect(201);
+    let figures = server.admin().get("/admin/check-out-locks").await.expect(200);
     // Tests beside this one have a tenant of the same name.
     assert!(figures["checkOuts"].as_i64() >= Some(1), "{figures}");
     assert_eq!(figures["waitingNow"], 0);
@@ -202,21 +201,21 @@ async fn waits_for_a_patron_are_metered_by_tenant() {
 
 #[tokio::test]
 async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
     let path = "/circulation/check-out-by-barcode";
     for (body, words) in [
         (json!([]), "The body must be a JSON object"),
         (json!({"loanDate": "yesterday"}), "loanDate must be a date and time in ISO 8601"),
         (json!({"itemBarcode": ["1"]}), "The body is not the JSON expected here"),
     ] {
-        let answer = library.admin().post(path, &body).await;
+        let answer = server.admin().post(path, &body).await;
         assert_eq!(answer.status, 400, "{body}");
         assert!(answer.text().contains(words), "{}", answer.text());
     }
-    let numbers = library.admin().post(path, &json!({"itemBarcode": 36, "userBarcode": 17})).await;
+    let numbers = server.admin().post(path, &json!({"itemBarcode": 36, "userBarcode": 17})).await;
     assert!(numbers.refusals().contains(&"No item with barcode 36 could be found".to_owned()));
     let nothing_said = json!({"overrideBlocks": null, "loanDate": null, "proxyUserBarcode": null,
         "forceLoanPolicyId": null});
-    library.check_out_with(&book, &patron, nothing_said).await.expect(201);
+    server.check_out_with(&test_item, &patron, nothing_said).await.expect(201);
 }

@@ -1,38 +1,37 @@
 //! Loans through the public API: read with all beside them, sent whole, changed at the desk, stored.
 
-use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-async fn lent(library: &LendingLibrary) -> (Book, TestPatron, String) {
-    let (book, patron) = (library.book().await, library.patron().await);
-    let loan = library.check_out(&book, &patron).await.expect(201);
-    (book, patron, loan["id"].as_str().expect("a loan has an id").to_owned())
+async fn lent(server: &LendingServer) -> (TestItem, TestPatron, String) {
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let loan = server.check_out(&test_item, &patron).await.expect(201);
+    (test_item, patron, loan["id"].as_str().expect("a loan has an id").to_owned())
 }
 
-async fn history_of(library: &LendingLibrary, loan: &str) -> Vec<Value> {
+async fn history_of(server: &LendingServer, loan: &str) -> Vec<Value> {
     let path = format!("/loan-storage/loan-history?limit=100&query=loan.id=={loan}");
-    library.admin().get(&path).await.expect(200)["loansHistory"].as_array().cloned().unwrap_or_default()
+    server.admin().get(&path).await.expect(200)["loansHistory"].as_array().cloned().unwrap_or_default()
 }
 
 #[tokio::test]
-async fn a_page_of_loans_is_read_in_one_flight_with_item_borrower_and_debts() {
-    let manner = carrel_platform::tenant::Manner { counts_flights: true, ..Default::default() };
-    let library = LendingLibrary::on(carrel_testkit::TestLibrary::start_in(manner).await).await;
-    let (_, patron, loan) = lent(&library).await;
-    library.check_out(&library.book().await, &patron).await.expect(201);
-    let owner = library.create("/owners", &json!({"owner": "Main"})).await;
-    let kind =
-        library.create("/feefines", &json!({"feeFineType": "Torn page", "ownerId": owner["id"]})).await;
+async fn a_page_of_loans_is_read_in_one_round_trip_with_item_borrower_and_debts() {
+    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
+    let (_, patron, loan) = lent(&server).await;
+    server.check_out(&server.item().await, &patron).await.expect(201);
+    let owner = server.create("/owners", &json!({"owner": "Main"})).await;
+    let kind = server.create("/feefines", &json!({"feeFineType": "Torn page", "ownerId": owner["id"]})).await;
     for (status, remaining) in [("Open", 1.1), ("Open", 2.2), ("Closed", 5.0)] {
         let account = json!({"amount": 5, "remaining": remaining, "status": {"name": status}, "loanId": loan,
             "paymentStatus": {"name": "Outstanding"}, "userId": patron.id, "feeFineId": kind["id"],
             "ownerId": owner["id"]});
-        library.create("/accounts", &account).await;
+        server.create("/accounts", &account).await;
     }
 
     let path = format!("/circulation/loans?query=userId=={} sortBy loanDate", patron.id);
-    let answer = library.admin().get(&path).await;
+    let answer = server.admin().get(&path).await;
 
     let page = answer.expect(200);
     assert_eq!(page["totalRecords"], 2);
@@ -43,93 +42,93 @@ async fn a_page_of_loans_is_read_in_one_flight_with_item_borrower_and_debts() {
     assert_eq!(first["checkoutServicePoint"]["name"], "Main desk");
     assert_eq!(first["feesAndFines"]["amountRemainingToPay"], 3.3);
     assert_eq!(page["loans"][1]["feesAndFines"]["amountRemainingToPay"], 0.0);
-    // One for the stamp of the rulebook, one for the page.
-    assert_eq!(answer.header("x-carrel-flights"), Some("2"));
+    // One for the settings version of the settings, one for the page.
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
 }
 
 #[tokio::test]
-async fn an_unknown_loan_is_told_by_its_id() {
-    let library = LendingLibrary::open().await;
+async fn an_unknown_loan_is_reported_by_its_id() {
+    let server = LendingServer::open().await;
     let id = Uuid::new_v4();
-    let answer = library.admin().get(&format!("/circulation/loans/{id}")).await;
+    let answer = server.admin().get(&format!("/circulation/loans/{id}")).await;
     assert_eq!(answer.status, 404);
     assert_eq!(answer.text(), format!("loan record with ID \"{id}\" cannot be found"));
 }
 
 #[tokio::test]
 async fn a_loan_sent_whole_lends_its_item_and_a_second_one_is_refused() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let loan = json!({"userId": patron.id, "itemId": book.id, "loanDate": "2024-05-01T10:00:00Z",
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let loan = json!({"userId": patron.id, "itemId": test_item.id, "loanDate": "2024-05-01T10:00:00Z",
         "dueDate": "2024-05-22T10:00:00Z", "status": {"name": "Open"}, "action": "checkedout"});
 
-    let made = library.admin().post("/circulation/loans", &loan).await.expect(201);
+    let made = server.admin().post("/circulation/loans", &loan).await.expect(201);
 
-    assert_eq!(made["loanPolicy"]["name"], json!(format!("Policy {}", library.loan_policy)));
-    assert_eq!(library.status_of(&book).await, "Checked out");
-    let again = library.admin().post("/circulation/loans", &loan).await;
+    assert_eq!(made["loanPolicy"]["name"], json!(format!("Policy {}", server.loan_policy)));
+    assert_eq!(server.status_of(&test_item).await, "Checked out");
+    let again = server.admin().post("/circulation/loans", &loan).await;
     assert_eq!(again.refusals(), ["Item is already checked out"]);
-    let stored = library.admin().post("/loan-storage/loans", &loan).await;
+    let stored = server.admin().post("/loan-storage/loans", &loan).await;
     assert_eq!(stored.refusals(), ["Cannot have more than one open loan for the same item"]);
 }
 
 #[tokio::test]
 async fn a_loan_closed_by_replacement_brings_its_item_back() {
-    let library = LendingLibrary::open().await;
-    let (book, _, id) = lent(&library).await;
-    let mut loan = library.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
+    let server = LendingServer::open().await;
+    let (test_item, _, id) = lent(&server).await;
+    let mut loan = server.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
     loan["status"] = json!({"name": "Closed"});
     let path = format!("/circulation/loans/{id}");
-    let refused = library.admin().put(&path, &loan).await;
+    let refused = server.admin().put(&path, &loan).await;
     assert_eq!(refused.refusals(), ["A Closed loan must have a Checkin Service Point"]);
 
-    loan["checkinServicePointId"] = json!(library.main_desk.0);
-    library.admin().put(&path, &loan).await.expect(204);
+    loan["checkinServicePointId"] = json!(server.main_desk.0);
+    server.admin().put(&path, &loan).await.expect(204);
 
-    assert_eq!(library.status_of(&book).await, "Available");
-    let stored = library.admin().get(&format!("/loan-storage/loans/{id}")).await.expect(200);
+    assert_eq!(server.status_of(&test_item).await, "Available");
+    let stored = server.admin().get(&format!("/loan-storage/loans/{id}")).await.expect(200);
     assert_eq!(stored["itemStatus"], "Available");
     assert!(stored.get("borrower").is_none(), "what is shown beside a loan is not stored with it");
     let operations: Vec<Value> =
-        history_of(&library, &id).await.iter().map(|row| row["operation"].clone()).collect();
+        history_of(&server, &id).await.iter().map(|row| row["operation"].clone()).collect();
     assert_eq!(operations, ["U", "I"]);
 }
 
 #[tokio::test]
 async fn the_desk_gives_another_due_date_and_leaves_a_remark() {
-    let library = LendingLibrary::open().await;
-    let (_, _, id) = lent(&library).await;
+    let server = LendingServer::open().await;
+    let (_, _, id) = lent(&server).await;
     let change = format!("/circulation/loans/{id}/change-due-date");
     let remark = format!("/circulation/loans/{id}/add-info");
-    let refused = library.admin().post(&change, &json!({})).await;
+    let refused = server.admin().post(&change, &json!({})).await;
     assert_eq!(refused.refusals(), ["A new due date is required in order to change the due date"]);
 
-    library.admin().post(&change, &json!({"dueDate": "2030-01-01T10:00:00Z"})).await.expect(204);
+    server.admin().post(&change, &json!({"dueDate": "2030-01-01T10:00:00Z"})).await.expect(204);
     let info = json!({"action": "staffInfoAdded", "actionComment": "worn"});
-    library.admin().post(&remark, &info).await.expect(204);
+    server.admin().post(&remark, &info).await.expect(204);
 
-    let loan = library.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
+    let loan = server.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
     assert_eq!(loan["dueDate"], "2030-01-01T10:00:00.000+00:00");
     assert_eq!((&loan["action"], &loan["actionComment"]), (&json!("staffInfoAdded"), &json!("worn")));
-    assert_eq!(history_of(&library, &id).await.len(), 3);
+    assert_eq!(history_of(&server, &id).await.len(), 3);
 }
 
 #[tokio::test]
 async fn a_claimed_item_that_is_given_up_closes_the_loan_and_leaves_a_note() {
-    let library = LendingLibrary::open().await;
-    library.admin().post("/note-types", &json!({"name": "General note"})).await;
-    let (book, patron, id) = lent(&library).await;
+    let server = LendingServer::open().await;
+    server.admin().post("/note-types", &json!({"name": "General note"})).await;
+    let (test_item, patron, id) = lent(&server).await;
     let claim = json!({"itemClaimedReturnedDateTime": "2024-05-20T10:00:00Z", "comment": "says so"});
-    library.admin().post(&format!("/circulation/loans/{id}/claim-item-returned"), &claim).await.expect(204);
-    assert_eq!(library.status_of(&book).await, "Claimed returned");
+    server.admin().post(&format!("/circulation/loans/{id}/claim-item-returned"), &claim).await.expect(204);
+    assert_eq!(server.status_of(&test_item).await, "Claimed returned");
 
     let path = format!("/circulation/loans/{id}/declare-claimed-returned-item-as-missing");
-    library.admin().post(&path, &json!({"comment": "looked everywhere"})).await.expect(204);
+    server.admin().post(&path, &json!({"comment": "looked everywhere"})).await.expect(204);
 
-    assert_eq!(library.status_of(&book).await, "Missing");
-    let loan = library.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
+    assert_eq!(server.status_of(&test_item).await, "Missing");
+    let loan = server.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
     assert_eq!((&loan["status"]["name"], &loan["action"]), (&json!("Closed"), &json!("markedMissing")));
-    let notes = library.admin().get("/notes?limit=100").await.expect(200);
+    let notes = server.admin().get("/notes?limit=100").await.expect(200);
     let note = &notes["notes"][0];
     assert_eq!(note["title"], "Claimed returned item marked missing");
     assert_eq!(note["links"], json!([{"id": patron.id, "type": "user"}]));
@@ -137,29 +136,29 @@ async fn a_claimed_item_that_is_given_up_closes_the_loan_and_leaves_a_note() {
 
 #[tokio::test]
 async fn a_closed_loan_is_forgotten_with_its_history_unless_something_was_owed() {
-    let library = LendingLibrary::open().await;
-    let (book, patron, closed) = lent(&library).await;
-    library.check_in(&book, library.main_desk).await.expect(200);
-    library.check_out(&library.book().await, &patron).await.expect(201);
+    let server = LendingServer::open().await;
+    let (test_item, patron, closed) = lent(&server).await;
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    server.check_out(&server.item().await, &patron).await.expect(201);
 
     let path = format!("/loan-anonymization/by-user/{}", patron.id);
-    let told = library.admin().post(&path, &json!({})).await.expect(200);
+    let reported = server.admin().post(&path, &json!({})).await.expect(200);
 
-    assert_eq!(told, json!({"anonymizedLoans": [closed], "errors": []}));
-    let stored = library.admin().get(&format!("/loan-storage/loans/{closed}")).await.expect(200);
+    assert_eq!(reported, json!({"anonymizedLoans": [closed], "errors": []}));
+    let stored = server.admin().get(&format!("/loan-storage/loans/{closed}")).await.expect(200);
     assert!(stored.get("userId").is_none());
-    let history = history_of(&library, &closed).await;
+    let history = history_of(&server, &closed).await;
     assert!(history.len() >= 2 && history.iter().all(|row| row["loan"].get("userId").is_none()));
-    assert_eq!(library.open_loans_of(&patron).await.len(), 1, "open loans keep their borrower");
+    assert_eq!(server.open_loans_of(&patron).await.len(), 1, "open loans keep their borrower");
 }
 
 #[tokio::test]
 async fn the_patron_leaves_and_his_session_ends() {
-    let library = LendingLibrary::open().await;
-    let (_, patron, _) = lent(&library).await;
+    let server = LendingServer::open().await;
+    let (_, patron, _) = lent(&server).await;
     let end = |action: &str| json!({"endSessions": [{"patronId": patron.id, "actionType": action}]});
     let sessions = || async {
-        let database = library.library.database().await;
+        let database = server.server.database().await;
         let rows: i64 = database
             .query_one("SELECT count(*) FROM patron_action_session", &[])
             .await
@@ -167,23 +166,23 @@ async fn the_patron_leaves_and_his_session_ends() {
             .get(0);
         rows
     };
-    library.admin().post("/circulation/end-patron-action-session", &end("Check-in")).await.expect(204);
+    server.admin().post("/circulation/end-patron-action-session", &end("Check-in")).await.expect(204);
     assert_eq!(sessions().await, 1);
-    library.admin().post("/circulation/end-patron-action-session", &end("Check-out")).await.expect(204);
+    server.admin().post("/circulation/end-patron-action-session", &end("Check-out")).await.expect(204);
     assert_eq!(sessions().await, 0);
 }
 
 #[tokio::test]
 async fn each_answer_shows_the_names_that_folio_shows_with_it() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let admin = library.admin();
-    let lent = library.check_out(&book, &patron).await.expect(201);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let admin = server.admin();
+    let lent = server.check_out(&test_item, &patron).await.expect(201);
     let id = lent["id"].as_str().unwrap_or_default();
-    let order = json!({"itemBarcode": book.barcode, "userBarcode": patron.barcode});
+    let order = json!({"itemBarcode": test_item.barcode, "userBarcode": patron.barcode});
     let renewed = admin.post("/circulation/renew-by-barcode", &order).await.expect(200);
     let open = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
-    let back = library.check_in(&book, library.main_desk).await.expect(200)["loan"].clone();
+    let back = server.check_in(&test_item, server.main_desk).await.expect(200)["loan"].clone();
     let closed = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
     // Check-out desk, check-in desk, patron group; loan, overdue fine and lost item policy.
     for (loan, shown, named) in [

@@ -1,5 +1,6 @@
 //! Circulation.
 
+mod batches;
 mod calendar;
 mod check_in;
 mod check_out;
@@ -9,4 +10,3 @@ mod policies;
 mod renewal;
 mod rules;
 mod settings;
-mod together;

@@ -1,37 +1,37 @@
 //! Holdings records and the items that follow them.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn items_follow_their_holdings_record() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
-    let before = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
-    let path = format!("/holdings-storage/holdings/{}", book.holdings);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
+    let before = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
+    let path = format!("/holdings-storage/holdings/{}", test_item.holdings);
     let mut record = admin.get(&path).await.expect(200);
     record["callNumber"] = json!("ZZ 99");
     admin.put(&path, &record).await.expect(204);
 
-    let item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     assert_eq!(item["effectiveCallNumberComponents"]["callNumber"], "ZZ 99");
     assert_eq!(item["_version"].as_i64(), before["_version"].as_i64().map(|version| version + 1));
 
     let mut record = admin.get(&path).await.expect(200);
     record["administrativeNotes"] = json!(["of no interest to items"]);
     admin.put(&path, &record).await.expect(204);
-    assert_eq!(admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200), item);
+    assert_eq!(admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200), item);
 }
 
 #[tokio::test]
 async fn what_is_referred_to_is_not_deleted() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
     for (path, table) in [
-        (format!("/holdings-storage/holdings/{}", book.holdings), "item"),
-        (format!("/instance-storage/instances/{}", book.instance), "holdings_record"),
+        (format!("/holdings-storage/holdings/{}", test_item.holdings), "item"),
+        (format!("/instance-storage/instances/{}", test_item.instance), "holdings_record"),
     ] {
         let answer = admin.delete(&path).await;
         assert_eq!(answer.status, 400);
@@ -45,19 +45,19 @@ async fn what_is_referred_to_is_not_deleted() {
 
 #[tokio::test]
 async fn moved_items_and_holdings_records_show_their_new_title() {
-    let library = LendingLibrary::open().await;
-    let (book, other) = (library.book().await, library.book().await);
-    let admin = library.admin();
-    let order = json!({"toHoldingsRecordId": other.holdings, "itemIds": [book.id, "00000000-0000-4000-8000-000000000000"]});
+    let server = LendingServer::open().await;
+    let (test_item, other) = (server.item().await, server.item().await);
+    let admin = server.admin();
+    let order = json!({"toHoldingsRecordId": other.holdings, "itemIds": [test_item.id, "00000000-0000-4000-8000-000000000000"]});
     let left = admin.post("/inventory/items/move", &order).await.expect(200);
     assert_eq!(left["nonUpdatedIds"], json!(["00000000-0000-4000-8000-000000000000"]));
-    let item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     assert_eq!((&item["holdingsRecordId"], &item["order"]), (&json!(other.holdings), &json!(2)));
 
-    let order = json!({"toInstanceId": book.instance, "holdingsRecordIds": [other.holdings]});
+    let order = json!({"toInstanceId": test_item.instance, "holdingsRecordIds": [other.holdings]});
     admin.post("/inventory/holdings/move", &order).await.expect(200);
     let title =
-        admin.get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200)["title"]
+        admin.get(&format!("/instance-storage/instances/{}", test_item.instance)).await.expect(200)["title"]
             .clone();
     let view = admin.get(&format!("/inventory/items/{}", other.id)).await.expect(200);
     assert_eq!(view["title"], title);
@@ -65,26 +65,29 @@ async fn moved_items_and_holdings_records_show_their_new_title() {
 
 #[tokio::test]
 async fn a_volume_of_several_titles_shows_them_all() {
-    let library = LendingLibrary::open().await;
-    let (book, other) = (library.book().await, library.book().await);
-    let admin = library.admin();
-    let order = json!({"itemId": book.id, "boundWithContents": [{"holdingsRecordId": other.holdings}]});
+    let server = LendingServer::open().await;
+    let (test_item, other) = (server.item().await, server.item().await);
+    let admin = server.admin();
+    let order = json!({"itemId": test_item.id, "boundWithContents": [{"holdingsRecordId": other.holdings}]});
     admin.put("/inventory-storage/bound-withs", &order).await.expect(204);
-    let view = admin.get(&format!("/inventory/items/{}", book.id)).await.expect(200);
+    let view = admin.get(&format!("/inventory/items/{}", test_item.id)).await.expect(200);
     assert_eq!(view["isBoundWith"], true);
     assert_eq!(view["boundWithTitles"].as_array().map(Vec::len), Some(2));
     let of_other = format!("/inventory/items-by-holdings-id?query=holdingsRecordId=={}", other.holdings);
     assert_eq!(admin.get(&of_other).await.expect(200)["totalRecords"], 2);
 
-    let order = json!({"itemId": book.id, "boundWithContents": []});
+    let order = json!({"itemId": test_item.id, "boundWithContents": []});
     admin.put("/inventory-storage/bound-withs", &order).await.expect(204);
-    assert_eq!(admin.get(&format!("/inventory/items/{}", book.id)).await.expect(200)["isBoundWith"], false);
+    assert_eq!(
+        admin.get(&format!("/inventory/items/{}", test_item.id)).await.expect(200)["isBoundWith"],
+        false
+    );
 }
 
 #[tokio::test]
 async fn hrids_go_on_where_the_settings_say() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     let path = "/hrid-settings-storage/hrid-settings";
     let mut settings = admin.get(path).await.expect(200);
     assert_eq!(settings["items"]["prefix"], "it");
@@ -92,19 +95,22 @@ async fn hrids_go_on_where_the_settings_say() {
     settings["commonRetainLeadingZeroes"] = json!(false);
     admin.put(path, &settings).await.expect(204);
 
-    let book = library.book().await;
-    assert_eq!(admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200)["hrid"], "copy500");
+    let test_item = server.item().await;
+    assert_eq!(
+        admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200)["hrid"],
+        "copy500"
+    );
     assert_eq!(admin.get(path).await.expect(200)["items"]["currentNumber"], 500);
 }
 
 #[tokio::test]
 async fn a_library_that_stands_alone_hands_nothing_over() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let order = json!({"toInstanceId": book.instance, "holdingsRecordIds": [book.holdings],
-        "targetLocationId": library.location, "targetTenantId": "elsewhere"});
-    let reply = library.admin().post("/inventory/holdings/update-ownership", &order).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let order = json!({"toInstanceId": test_item.instance, "holdingsRecordIds": [test_item.holdings],
+        "targetLocationId": server.location, "targetTenantId": "elsewhere"});
+    let reply = server.admin().post("/inventory/holdings/update-ownership", &order).await;
     assert_eq!((reply.status, reply.text().as_str()), (400, "diku tenant is not in consortia"));
-    let reply = library.admin().post("/inventory/items/update-ownership", &json!({})).await;
+    let reply = server.admin().post("/inventory/items/update-ownership", &json!({})).await;
     assert_eq!(reply.refusals(), ["toHoldingsRecordId is a required field"]);
 }

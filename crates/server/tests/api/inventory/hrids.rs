@@ -1,6 +1,6 @@
 //! How titles, holdings and copies are numbered.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
 
 const PATH: &str = "/hrid-settings-storage/hrid-settings";
@@ -12,11 +12,11 @@ fn settings(instances: Value) -> Value {
 
 #[tokio::test]
 async fn counting_goes_on_where_the_settings_say() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     admin.put(PATH, &settings(json!({"prefix": "x.", "startNumber": 500}))).await.expect(204);
-    let book = library.book().await;
-    let shown = admin.get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+    let item = server.item().await;
+    let shown = admin.get(&format!("/instance-storage/instances/{}", item.instance)).await.expect(200);
     assert_eq!(shown["hrid"], "x.500");
     let stored = admin.get(PATH).await.expect(200);
     assert_eq!(
@@ -27,8 +27,8 @@ async fn counting_goes_on_where_the_settings_say() {
 
 #[tokio::test]
 async fn a_prefix_or_number_beyond_its_bounds_is_refused() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     for (instances, words) in [
         (json!({"prefix": "a b", "startNumber": 1}), "must match \"^[0-9a-zA-Z.-]{0,10}$\""),
         (json!({"prefix": "a", "startNumber": 0}), "must be greater than or equal to 1"),

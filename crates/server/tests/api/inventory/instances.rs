@@ -1,12 +1,12 @@
 //! Instances as cataloguers see them.
 
-use carrel_testkit::{LendingLibrary, alter};
+use carrel_testkit::{LendingServer, alter};
 use serde_json::{Value, json};
 
-async fn described(library: &LendingLibrary, differs: Value) -> Value {
-    let book = library.book().await;
+async fn described(server: &LendingServer, differs: Value) -> Value {
+    let item = server.item().await;
     let stored =
-        library.admin().get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+        server.admin().get(&format!("/instance-storage/instances/{}", item.instance)).await.expect(200);
     let mut instance =
         json!({"title": "Quarterly", "source": "FOLIO", "instanceTypeId": stored["instanceTypeId"]});
     alter(&mut instance, &differs);
@@ -15,11 +15,11 @@ async fn described(library: &LendingLibrary, differs: Value) -> Value {
 
 #[tokio::test]
 async fn a_journal_knows_what_came_before_and_after() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
-    let later = library.book().await.instance;
+    let server = LendingServer::open().await;
+    let admin = server.admin();
+    let later = server.item().await.instance;
     let journal = described(
-        &library,
+        &server,
         json!({"precedingTitles": [{"title": "Monthly"}], "succeedingTitles": [{"succeedingInstanceId": later}]}),
     )
     .await;
@@ -41,9 +41,9 @@ async fn a_journal_knows_what_came_before_and_after() {
 }
 
 #[tokio::test]
-async fn what_an_instance_cannot_be_is_told() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+async fn what_an_instance_cannot_be_is_reported() {
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     for (differs, status, words) in [
         (json!({"title": " "}), 400, "Title must be provided for an instance"),
         (
@@ -53,7 +53,7 @@ async fn what_an_instance_cannot_be_is_told() {
         ),
         (json!({"precedingTitles": [{}]}), 422, "Title is required for unconnected preceding title"),
     ] {
-        let answer = admin.post("/inventory/instances", &described(&library, differs).await).await;
+        let answer = admin.post("/inventory/instances", &described(&server, differs).await).await;
         assert_eq!(answer.status, status);
         assert!(answer.text().contains(words), "{}", answer.text());
     }
@@ -61,23 +61,23 @@ async fn what_an_instance_cannot_be_is_told() {
 
 #[tokio::test]
 async fn a_patch_changes_what_it_names() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let path = format!("/instance-storage/instances/{}", book.instance);
+    let server = LendingServer::open().await;
+    let item = server.item().await;
+    let path = format!("/instance-storage/instances/{}", item.instance);
     let patch = json!({"editions": ["2nd"]}).to_string().into();
-    library.admin().call("PATCH", &path, Some(patch)).await.expect(204);
-    let stored = library.admin().get(&path).await.expect(200);
+    server.admin().call("PATCH", &path, Some(patch)).await.expect(204);
+    let stored = server.admin().get(&path).await.expect(200);
     assert_eq!(stored["editions"], json!(["2nd"]));
     assert!(stored["title"].is_string());
 }
 
 #[tokio::test]
 async fn a_deleted_instance_is_hidden_and_stays() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let path = format!("/inventory/instances/{}", book.instance);
-    library.admin().delete(&format!("{path}/mark-deleted")).await.expect(204);
-    let view = library.admin().get(&path).await.expect(200);
+    let server = LendingServer::open().await;
+    let item = server.item().await;
+    let path = format!("/inventory/instances/{}", item.instance);
+    server.admin().delete(&format!("{path}/mark-deleted")).await.expect(204);
+    let view = server.admin().get(&path).await.expect(200);
     for name in ["deleted", "staffSuppress", "discoverySuppress"] {
         assert_eq!(view[name], true, "{name}");
     }

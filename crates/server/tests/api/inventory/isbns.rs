@@ -1,11 +1,11 @@
 //! ISBNs, as staff's clients and importers ask for them.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_number_is_known_in_each_length() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     for (parameters, is_valid) in [
         ("isbn13=9781930110991", true),
         ("isbn13=1930110995", false),
@@ -15,15 +15,15 @@ async fn a_number_is_known_in_each_length() {
         ("isbn=1930110995", true),
         ("isbn=1-930110-99--5", false),
     ] {
-        let told = library.get(&format!("/isbn/validator?{parameters}")).await.expect(200);
-        assert_eq!(told, json!({"isValid": is_valid}), "{parameters}");
+        let reported = server.get(&format!("/isbn/validator?{parameters}")).await.expect(200);
+        assert_eq!(reported, json!({"isValid": is_valid}), "{parameters}");
     }
 }
 
 #[tokio::test]
-async fn a_number_is_told_in_its_other_length() {
-    let library = TestLibrary::start().await;
-    for (asked, told) in [
+async fn a_number_is_reported_in_its_other_length() {
+    let server = TestServer::start().await;
+    for (asked, reported) in [
         ("convertTo10?isbn=9781930110991", "1930110995"),
         ("convertTo10?isbn=9781930110991&hyphens=true", "1-930110-99-5"),
         ("convertTo10?isbn=9999999999&hyphens=true", "999999999-9"),
@@ -32,17 +32,17 @@ async fn a_number_is_told_in_its_other_length() {
         ("convertTo13?isbn=978-1930110991&hyphens=true", ""),
         ("convertTo13?isbn=9781930110991&hyphens=TRUE", "978-1-930110-99-1"),
     ] {
-        let reply = library.get(&format!("/isbn/{asked}")).await;
-        match told {
+        let reply = server.get(&format!("/isbn/{asked}")).await;
+        match reported {
             "" => reply.expect_status(400),
-            told => assert_eq!(reply.expect(200), json!({"isbn": told}), "{asked}"),
+            reported => assert_eq!(reply.expect(200), json!({"isbn": reported}), "{asked}"),
         }
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_converted_is_told_in_folios_words() {
-    let library = TestLibrary::start().await;
+async fn what_cannot_be_converted_is_reported_in_folios_words() {
+    let server = TestServer::start().await;
     for (asked, words) in [
         ("convertTo13?isbn=1930211099&hyphens=true", "ISBN value 1930211099 is invalid"),
         ("convertTo10?isbn=97819301109911", "ISBN value 97819301109911 is invalid"),
@@ -55,7 +55,7 @@ async fn what_cannot_be_converted_is_told_in_folios_words() {
             "Only one of following query params must be specified: isbn, isbn10, isbn13",
         ),
     ] {
-        let reply = library.get(&format!("/isbn/{asked}")).await;
+        let reply = server.get(&format!("/isbn/{asked}")).await;
         assert_eq!((reply.status, reply.text().as_str()), (400, words), "{asked}");
     }
 }

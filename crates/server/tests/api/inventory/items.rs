@@ -1,14 +1,14 @@
 //! Items through the storage API and as the desk sees them.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// A new item on the shelf of a book, not yet stored.
-pub fn another_copy(library: &LendingLibrary, holdings: Uuid) -> Value {
+pub fn another_copy(server: &LendingServer, holdings: Uuid) -> Value {
     json!({"id": Uuid::new_v4(), "holdingsRecordId": holdings, "barcode": Uuid::new_v4(),
-        "status": {"name": "Available"}, "materialTypeId": library.material_type,
-        "permanentLoanTypeId": library.loan_type})
+        "status": {"name": "Available"}, "materialTypeId": server.material_type,
+        "permanentLoanTypeId": server.loan_type})
 }
 
 fn path(item: &Value) -> String {
@@ -17,38 +17,41 @@ fn path(item: &Value) -> String {
 
 #[tokio::test]
 async fn an_item_takes_location_and_call_number_from_its_holdings_record() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
 
-    let item =
-        library.admin().post("/item-storage/items", &another_copy(&library, book.holdings)).await.expect(201);
+    let item = server
+        .admin()
+        .post("/item-storage/items", &another_copy(&server, test_item.holdings))
+        .await
+        .expect(201);
 
-    assert_eq!(item["effectiveLocationId"], json!(library.location));
+    assert_eq!(item["effectiveLocationId"], json!(server.location));
     assert!(item["effectiveCallNumberComponents"]["callNumber"].is_string());
     assert_eq!(item["effectiveShelvingOrder"], item["effectiveCallNumberComponents"]["callNumber"]);
     assert!(item["hrid"].as_str().is_some_and(|hrid| hrid.starts_with("it0000")), "{item}");
     assert_eq!(item["order"], 2, "the book's own copy is the first");
-    assert_eq!(library.admin().get(&path(&item)).await.expect(200), item);
+    assert_eq!(server.admin().get(&path(&item)).await.expect(200), item);
 }
 
 #[tokio::test]
 async fn the_state_of_an_item_is_stored_apart_and_shown_together() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut item = another_copy(&library, book.holdings);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut item = another_copy(&server, test_item.holdings);
     item["status"] = json!({"name": "In transit"});
-    item["inTransitDestinationServicePointId"] = json!(library.other_desk.0);
+    item["inTransitDestinationServicePointId"] = json!(server.other_desk.0);
     item["lastCheckIn"] =
-        json!({"dateTime": "2024-05-01T10:00:00.000+00:00", "servicePointId": library.main_desk.0});
-    library.admin().post("/item-storage/items", &item).await.expect(201);
+        json!({"dateTime": "2024-05-01T10:00:00.000+00:00", "servicePointId": server.main_desk.0});
+    server.admin().post("/item-storage/items", &item).await.expect(201);
 
-    let stored = library.admin().get(&path(&item)).await.expect(200);
+    let stored = server.admin().get(&path(&item)).await.expect(200);
     for name in ["inTransitDestinationServicePointId", "lastCheckIn"] {
         assert_eq!(stored[name], item[name], "{name}");
     }
     assert_eq!(stored["status"]["name"], "In transit");
 
-    let database = library.library.database().await;
+    let database = server.server.database().await;
     let row = database
         .query_one("SELECT doc::text FROM item WHERE id = $1::text::uuid", &[&item["id"].as_str()])
         .await
@@ -59,21 +62,21 @@ async fn the_state_of_an_item_is_stored_apart_and_shown_together() {
 
 #[tokio::test]
 async fn items_are_found_by_their_state() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut item = another_copy(&library, book.holdings);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut item = another_copy(&server, test_item.holdings);
     item["status"] = json!({"name": "In transit"});
-    item["inTransitDestinationServicePointId"] = json!(library.other_desk.0);
-    library.admin().post("/item-storage/items", &item).await.expect(201);
+    item["inTransitDestinationServicePointId"] = json!(server.other_desk.0);
+    server.admin().post("/item-storage/items", &item).await.expect(201);
 
     for query in [
         "status.name==\"In transit\"".to_owned(),
         "status.name<>Available".to_owned(),
         "status.name==(\"In transit\" or Missing)".to_owned(),
-        format!("inTransitDestinationServicePointId=={}", library.other_desk.0),
+        format!("inTransitDestinationServicePointId=={}", server.other_desk.0),
         "status.date>2020-01-01 and status.name=transit".to_owned(),
     ] {
-        let found = library.admin().get(&format!("/item-storage/items?query={query}")).await.expect(200);
+        let found = server.admin().get(&format!("/item-storage/items?query={query}")).await.expect(200);
         assert_eq!(found["totalRecords"], 1, "{query}");
         assert_eq!(found["items"][0]["id"], item["id"], "{query}");
     }
@@ -81,10 +84,10 @@ async fn items_are_found_by_their_state() {
 
 #[tokio::test]
 async fn a_replacement_carries_the_version_that_it_replaces() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
-    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
+    let mut item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     item["copyNumber"] = json!("2");
     admin.put(&path(&item), &item).await.expect(204);
     assert_eq!(admin.put(&path(&item), &item).await.status, 409);
@@ -94,11 +97,11 @@ async fn a_replacement_carries_the_version_that_it_replaces() {
 
 #[tokio::test]
 async fn a_scan_counts_as_a_new_version() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let admin = library.admin();
-    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
-    library.check_out(&book, &patron).await.expect(201);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let admin = server.admin();
+    let mut item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
+    server.check_out(&test_item, &patron).await.expect(201);
 
     item["copyNumber"] = json!("2");
     assert_eq!(admin.put(&path(&item), &item).await.status, 409);
@@ -114,10 +117,10 @@ async fn a_scan_counts_as_a_new_version() {
 
 #[tokio::test]
 async fn the_date_of_a_status_changes_with_its_name_only() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
-    let before = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
+    let before = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     let mut item = before.clone();
     item["status"] = json!({"name": "Available", "date": "2001-01-01T00:00:00.000+00:00"});
     admin.put(&path(&item), &item).await.expect(204);
@@ -130,10 +133,10 @@ async fn the_date_of_a_status_changes_with_its_name_only() {
 }
 
 #[tokio::test]
-async fn what_an_item_cannot_be_is_told_in_folios_words() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
+async fn what_an_item_cannot_be_is_reported_in_folios_words() {
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
     let nothing = Uuid::new_v4();
     for (property, value, words) in [
         ("holdingsRecordId", json!(nothing), "Holdings record does not exist".to_owned()),
@@ -146,12 +149,15 @@ async fn what_an_item_cannot_be_is_told_in_folios_words() {
         ),
         (
             "barcode",
-            json!(book.barcode),
-            format!("lower(jsonb ->> 'barcode'::text) value already exists in table item: {}", book.barcode),
+            json!(test_item.barcode),
+            format!(
+                "lower(jsonb ->> 'barcode'::text) value already exists in table item: {}",
+                test_item.barcode
+            ),
         ),
-        ("id", json!(book.id), format!("id value already exists in table item: {}", book.id)),
+        ("id", json!(test_item.id), format!("id value already exists in table item: {}", test_item.id)),
     ] {
-        let mut item = another_copy(&library, book.holdings);
+        let mut item = another_copy(&server, test_item.holdings);
         item[property] = value;
         let answer = admin.post("/item-storage/items", &item).await;
         let error = answer.expect(422)["errors"][0].clone();
@@ -160,7 +166,7 @@ async fn what_an_item_cannot_be_is_told_in_folios_words() {
             (&json!(words), &json!("1"), &json!("-1"))
         );
     }
-    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let mut item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     item["materialTypeId"] = json!(nothing);
     let answer = admin.put(&path(&item), &item).await;
     answer.expect_status(400);
@@ -168,7 +174,7 @@ async fn what_an_item_cannot_be_is_told_in_folios_words() {
         answer.text(),
         format!("Cannot set item materialtypeid = {nothing} because it does not exist in material_type.id.")
     );
-    let mut item = admin.get(&format!("/item-storage/items/{}", book.id)).await.expect(200);
+    let mut item = admin.get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200);
     item["hrid"] = json!("mine");
     let answer = admin.put(&path(&item), &item).await;
     assert_eq!(answer.status, 400);
@@ -181,16 +187,16 @@ async fn what_an_item_cannot_be_is_told_in_folios_words() {
 
 #[tokio::test]
 async fn every_change_of_an_item_is_announced() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
     let mut item =
-        admin.post("/item-storage/items", &another_copy(&library, book.holdings)).await.expect(201);
+        admin.post("/item-storage/items", &another_copy(&server, test_item.holdings)).await.expect(201);
     item["volume"] = json!("v.2");
     admin.put(&path(&item), &item).await.expect(204);
     admin.delete(&path(&item)).await.expect(204);
 
-    let database = library.library.database().await;
+    let database = server.server.database().await;
     let rows = database
         .query(
             "SELECT payload->>'type', payload->'old'->>'instanceId', payload->'new'->>'instanceId'
@@ -199,11 +205,11 @@ async fn every_change_of_an_item_is_announced() {
         )
         .await
         .expect("the outbox is there");
-    let told: Vec<(String, Option<String>, Option<String>)> =
+    let reported: Vec<(String, Option<String>, Option<String>)> =
         rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
-    let instance = Some(book.instance.to_string());
+    let instance = Some(test_item.instance.to_string());
     assert_eq!(
-        told,
+        reported,
         [
             ("CREATE".to_owned(), None, instance.clone()),
             ("UPDATE".to_owned(), instance.clone(), instance.clone()),
@@ -214,27 +220,27 @@ async fn every_change_of_an_item_is_announced() {
 
 #[tokio::test]
 async fn the_desk_sees_an_item_with_its_title_and_names() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
 
-    let answer = library.admin().get(&format!("/inventory/items?query=barcode=={}", book.barcode)).await;
+    let answer = server.admin().get(&format!("/inventory/items?query=barcode=={}", test_item.barcode)).await;
     let found = answer.expect(200);
 
     assert!(answer.text().contains("\"id\" : \""), "load plans read the id with this pattern");
     let item = &found["items"][0];
     assert!(item["title"].as_str().is_some_and(|title| title.starts_with("Book ")), "{item}");
-    assert_eq!(item["effectiveLocation"], json!({"id": library.location, "name": "Stacks"}));
-    assert_eq!(item["materialType"]["id"], json!(library.material_type));
+    assert_eq!(item["effectiveLocation"], json!({"id": server.location, "name": "Stacks"}));
+    assert_eq!(item["materialType"]["id"], json!(server.material_type));
     assert!(item["permanentLoanType"]["name"].is_string());
     assert_eq!(item["isBoundWith"], false);
 }
 
 #[tokio::test]
 async fn a_cataloguer_stores_what_the_desk_sees() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let admin = library.admin();
-    let view = format!("/inventory/items/{}", book.id);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let admin = server.admin();
+    let view = format!("/inventory/items/{}", test_item.id);
     let mut item = admin.get(&view).await.expect(200);
     item["copyNumber"] = json!("7");
     item["circulationNotes"] = json!([{"noteType": "Check in", "note": "Look for the map"}]);
@@ -242,7 +248,7 @@ async fn a_cataloguer_stores_what_the_desk_sees() {
 
     let item = admin.get(&view).await.expect(200);
     assert_eq!(item["copyNumber"], "7");
-    assert_eq!(item["circulationNotes"][0]["source"]["id"], json!(library.library.admin_id));
+    assert_eq!(item["circulationNotes"][0]["source"]["id"], json!(server.server.admin_id));
 
     let mut other = item.clone();
     other["barcode"] = json!("new");
@@ -250,26 +256,26 @@ async fn a_cataloguer_stores_what_the_desk_sees() {
     other.as_object_mut().expect("an object").remove("hrid");
     let created = admin.post("/inventory/items", &other).await.expect(201);
     assert_eq!(created["barcode"], "new");
-    other["barcode"] = json!(book.barcode);
+    other["barcode"] = json!(test_item.barcode);
     let answer = admin.post("/inventory/items", &other).await;
     assert_eq!(answer.status, 400);
     assert_eq!(
         answer.text(),
-        format!("Barcode must be unique, {} is already assigned to another item", book.barcode)
+        format!("Barcode must be unique, {} is already assigned to another item", test_item.barcode)
     );
 }
 
 #[tokio::test]
 async fn items_are_asked_for_with_their_library() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
     let pairs = json!({"tenantItemPairs": [
-        {"tenantId": "diku", "itemId": book.id},
-        {"tenantId": "elsewhere", "itemId": book.id},
+        {"tenantId": "diku", "itemId": test_item.id},
+        {"tenantId": "elsewhere", "itemId": test_item.id},
         {"tenantId": "diku", "itemId": Uuid::new_v4()}]});
-    let told = library.admin().post("/inventory/tenant-items", &pairs).await.expect(200);
-    assert_eq!(told["totalRecords"], 1);
-    assert_eq!(told["tenantItems"][0]["tenantId"], "diku");
-    assert_eq!(told["tenantItems"][0]["item"]["barcode"], json!(book.barcode));
-    library.admin().post("/inventory/tenant-items", &json!({})).await.expect_status(422);
+    let reported = server.admin().post("/inventory/tenant-items", &pairs).await.expect(200);
+    assert_eq!(reported["totalRecords"], 1);
+    assert_eq!(reported["tenantItems"][0]["tenantId"], "diku");
+    assert_eq!(reported["tenantItems"][0]["item"]["barcode"], json!(test_item.barcode));
+    server.admin().post("/inventory/tenant-items", &json!({})).await.expect_status(422);
 }

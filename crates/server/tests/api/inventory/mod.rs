@@ -1,6 +1,7 @@
 //! Inventory: what is on the shelves.
 
 mod batches;
+mod bulk_jobs;
 mod harvests;
 mod holdings;
 mod hrids;
@@ -11,4 +12,3 @@ mod marks;
 mod source_records;
 mod views;
 mod vocabularies;
-mod walks;

@@ -1,6 +1,6 @@
 //! Source records, settings and types of dates of inventory.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -11,9 +11,9 @@ fn marc() -> serde_json::Value {
 
 #[tokio::test]
 async fn an_instance_names_the_format_of_its_source_record_as_long_as_it_has_one() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
-    let instance = format!("/instance-storage/instances/{}", library.book().await.instance);
+    let server = LendingServer::open().await;
+    let admin = server.admin();
+    let instance = format!("/instance-storage/instances/{}", server.item().await.instance);
     let path = format!("{instance}/source-record/marc-json");
     admin.get(&path).await.expect_status(404);
     admin.put(&path, &marc()).await.expect(204);
@@ -31,8 +31,8 @@ async fn an_instance_names_the_format_of_its_source_record_as_long_as_it_has_one
 
 #[tokio::test]
 async fn a_source_record_is_whole_and_of_an_instance_and_goes_with_it() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     let kind = admin.get("/instance-types?limit=1").await.expect(200)["instanceTypes"][0]["id"].clone();
     let instance = json!({"title": "T", "source": "MARC", "instanceTypeId": kind});
     let made = admin.post("/instance-storage/instances", &instance).await.expect(201);
@@ -51,8 +51,8 @@ async fn a_source_record_is_whole_and_of_an_instance_and_goes_with_it() {
 
 #[tokio::test]
 async fn a_setting_of_inventory_takes_a_value_of_its_type() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     let path = "/inventory-settings/inventory.optimize-updates.enabled";
     assert_eq!(admin.get(path).await.expect(200)["value"], "false");
     admin.call("PATCH", path, Some("{\"value\":true}".into())).await.expect(204);
@@ -65,8 +65,8 @@ async fn a_setting_of_inventory_takes_a_value_of_its_type() {
 
 #[tokio::test]
 async fn a_type_of_dates_is_renamed_and_otherwise_stays() {
-    let library = LendingLibrary::open().await;
-    let admin = library.admin();
+    let server = LendingServer::open().await;
+    let admin = server.admin();
     let before = admin.get("/instance-date-types?limit=1").await.expect(200)["instanceDateTypes"][0].clone();
     let path = format!("/instance-date-types/{}", before["id"].as_str().expect("an id"));
     admin.call("PATCH", &path, Some("{\"name\":\"Other\"}".into())).await.expect(204);

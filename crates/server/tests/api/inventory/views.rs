@@ -1,15 +1,15 @@
 //! Records with what belongs to them, in one answer.
 
 use super::items::another_copy;
-use carrel_testkit::{Book, LendingLibrary};
+use carrel_testkit::{LendingServer, TestItem};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// Binds another title with a book: its item now stands with the other title's holdings record, too.
-async fn bound_with(library: &LendingLibrary, book: &Book) -> Book {
-    let other = library.book().await;
-    let part = json!({"itemId": book.id, "holdingsRecordId": other.holdings});
-    library.create("/inventory-storage/bound-with-parts", &part).await;
+async fn bound_with(server: &LendingServer, test_item: &TestItem) -> TestItem {
+    let other = server.item().await;
+    let part = json!({"itemId": test_item.id, "holdingsRecordId": other.holdings});
+    server.create("/inventory-storage/bound-with-parts", &part).await;
     other
 }
 
@@ -19,17 +19,18 @@ fn ids(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_title_is_shown_with_its_holdings_and_items() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let copy = library.copy_of(&book).await;
-    let path = format!("/inventory-view/instances?query=instance.title==Book* and id=={}", book.instance);
-    let page = library.admin().get(&path).await.expect(200);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let copy = server.copy_of(&test_item).await;
+    let path =
+        format!("/inventory-view/instances?query=instance.title==Book* and id=={}", test_item.instance);
+    let page = server.admin().get(&path).await.expect(200);
     let view = &page["instances"][0];
     assert_eq!((&page["totalRecords"], &page["resultInfo"]["totalRecords"]), (&json!(1), &json!(1)));
-    assert_eq!(view["instanceId"], json!(book.instance));
-    assert_eq!(view["instance"]["id"], json!(book.instance));
-    assert_eq!(ids(&view["holdingsRecords"]), [book.holdings.to_string()]);
-    let mut items = [book.id.to_string(), copy.id.to_string()];
+    assert_eq!(view["instanceId"], json!(test_item.instance));
+    assert_eq!(view["instance"]["id"], json!(test_item.instance));
+    assert_eq!(ids(&view["holdingsRecords"]), [test_item.holdings.to_string()]);
+    let mut items = [test_item.id.to_string(), copy.id.to_string()];
     items.sort();
     assert_eq!(ids(&view["items"]), items);
     assert_eq!(view["items"][0]["status"]["name"], "Available");
@@ -38,12 +39,12 @@ async fn a_title_is_shown_with_its_holdings_and_items() {
 
 #[tokio::test]
 async fn bound_items_are_shown_when_asked_for() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let other = bound_with(&library, &book).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let other = bound_with(&server, &test_item).await;
     let of = async |more: &str| {
         let path = format!("/inventory-view/instances?query=id=={}{more}", other.instance);
-        library.admin().get(&path).await.expect(200)["instances"][0].clone()
+        server.admin().get(&path).await.expect(200)["instances"][0].clone()
     };
     let plain = of("").await;
     assert_eq!((ids(&plain["items"]).len(), &plain["isBoundWith"]), (1, &json!(true)));
@@ -52,115 +53,115 @@ async fn bound_items_are_shown_when_asked_for() {
 
 #[tokio::test]
 async fn a_title_of_which_nothing_is_held_has_no_lists() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
     let mut title =
-        library.admin().get(&format!("/instance-storage/instances/{}", book.instance)).await.expect(200);
+        server.admin().get(&format!("/instance-storage/instances/{}", test_item.instance)).await.expect(200);
     let id = Uuid::new_v4();
     title["id"] = json!(id);
     title["hrid"] = Value::Null;
-    library.create("/instance-storage/instances", &title).await;
+    server.create("/instance-storage/instances", &title).await;
     let path = format!("/inventory-view/instances?query=id=={id}&limit=5000");
-    let page = library.admin().get(&path).await.expect(200);
+    let page = server.admin().get(&path).await.expect(200);
     assert!(page["instances"][0].get("items").is_none(), "{page}");
     assert!(page["instances"][0].get("holdingsRecords").is_none(), "{page}");
 }
 
 #[tokio::test]
 async fn a_set_holds_just_what_is_asked_for() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
     let set = async |more: &str| {
         let path =
-            format!("/inventory-view/instance-set?limit=10&query=item.barcode=={}{more}", book.barcode);
-        library.admin().get(&path).await.expect(200)["instanceSets"][0].clone()
+            format!("/inventory-view/instance-set?limit=10&query=item.barcode=={}{more}", test_item.barcode);
+        server.admin().get(&path).await.expect(200)["instanceSets"][0].clone()
     };
-    assert_eq!(set("").await, json!({"id": book.instance}));
+    assert_eq!(set("").await, json!({"id": test_item.instance}));
     let all = set("&instance=true&holdingsRecords=true&items=true&precedingTitles=true").await;
-    assert_eq!(ids(&all["items"]), [book.id.to_string()]);
-    assert_eq!(ids(&all["holdingsRecords"]), [book.holdings.to_string()]);
+    assert_eq!(ids(&all["items"]), [test_item.id.to_string()]);
+    assert_eq!(ids(&all["holdingsRecords"]), [test_item.holdings.to_string()]);
     assert_eq!(all["precedingTitles"], json!([]));
     assert!(all["instance"]["title"].is_string() && all.get("succeedingTitles").is_none(), "{all}");
     for limit in ["", "?limit=0", "?limit=11"] {
         let path = format!("/inventory-view/instance-set{limit}");
-        library.admin().get(&path).await.expect_status(400);
+        server.admin().get(&path).await.expect_status(400);
     }
 }
 
 #[tokio::test]
 async fn a_set_tells_the_titles_before_and_after() {
-    let library = LendingLibrary::open().await;
-    let (before, after) = (library.book().await, library.book().await);
+    let server = LendingServer::open().await;
+    let (before, after) = (server.item().await, server.item().await);
     let link = json!({"precedingInstanceId": before.instance, "succeedingInstanceId": after.instance});
-    library.create("/preceding-succeeding-titles", &link).await;
+    server.create("/preceding-succeeding-titles", &link).await;
     let path = format!(
         "/inventory-view/instance-set?limit=1&query=id=={}&precedingTitles=true&succeedingTitles=true",
         after.instance
     );
-    let set = library.admin().get(&path).await.expect(200)["instanceSets"][0].clone();
+    let set = server.admin().get(&path).await.expect(200)["instanceSets"][0].clone();
     assert_eq!(set["precedingTitles"][0]["precedingInstanceId"], json!(before.instance));
     assert_eq!(set["succeedingTitles"], json!([]));
 }
 
 #[tokio::test]
 async fn an_item_is_shown_with_what_it_refers_to() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
     let path = "/item-storage-dereferenced/items";
-    let item = library.admin().get(&format!("{path}/{}", book.id)).await.expect(200);
-    assert_eq!(item["holdingsRecord"]["id"], json!(book.holdings));
-    assert_eq!(item["instanceRecord"]["id"], json!(book.instance));
+    let item = server.admin().get(&format!("{path}/{}", test_item.id)).await.expect(200);
+    assert_eq!(item["holdingsRecord"]["id"], json!(test_item.holdings));
+    assert_eq!(item["instanceRecord"]["id"], json!(test_item.instance));
     assert_eq!(item["effectiveLocation"]["name"], "Stacks");
-    assert_eq!(item["permanentLoanType"]["id"], json!(library.loan_type));
+    assert_eq!(item["permanentLoanType"]["id"], json!(server.loan_type));
     assert!(item["materialType"]["name"].is_string(), "{item}");
     for name in ["holdingsRecordId", "materialTypeId", "effectiveLocationId", "temporaryLocation"] {
         assert!(item.get(name).is_none(), "{name}");
     }
-    let page = library.admin().get(&format!("{path}?query=barcode=={}", book.barcode)).await.expect(200);
+    let page = server.admin().get(&format!("{path}?query=barcode=={}", test_item.barcode)).await.expect(200);
     assert_eq!((&page["totalRecords"], &page["dereferencedItems"][0]), (&json!(1), &item));
-    let none = library.admin().get(&format!("{path}/{}", Uuid::new_v4())).await;
+    let none = server.admin().get(&format!("{path}/{}", Uuid::new_v4())).await;
     assert_eq!((none.status, none.text().as_str()), (404, "No item records found matching provided UUID."));
-    let no_id = library.admin().get(&format!("{path}/17")).await;
+    let no_id = server.admin().get(&format!("{path}/17")).await;
     assert_eq!((no_id.status, no_id.text().as_str()), (400, "Invalid UUID"));
 }
 
 #[tokio::test]
 async fn ids_of_all_titles_or_holdings_come_without_a_limit() {
-    let library = LendingLibrary::open().await;
-    let mut books = Vec::new();
+    let server = LendingServer::open().await;
+    let mut test_items = Vec::new();
     for _ in 0..12 {
-        books.push(library.book().await);
+        test_items.push(server.item().await);
     }
-    let titles = library.admin().get("/record-bulk/ids").await.expect(200);
+    let titles = server.admin().get("/record-bulk/ids").await.expect(200);
     assert_eq!((titles["totalRecords"].as_u64(), ids(&titles["ids"]).len()), (Some(12), 12));
-    let holdings = library.admin().get("/record-bulk/ids?recordType=HOLDING&limit=5").await.expect(200);
+    let holdings = server.admin().get("/record-bulk/ids?recordType=HOLDING&limit=5").await.expect(200);
     assert_eq!((holdings["totalRecords"].as_u64(), ids(&holdings["ids"]).len()), (Some(12), 5));
-    let path = format!("/record-bulk/ids?query=(items.barcode==\"{}\")", books[3].barcode);
-    let one = library.admin().get(&path).await.expect(200);
-    assert_eq!(ids(&one["ids"]), [books[3].instance.to_string()]);
-    library.admin().get("/record-bulk/ids?recordType=ITEM").await.expect_status(400);
+    let path = format!("/record-bulk/ids?query=(items.barcode==\"{}\")", test_items[3].barcode);
+    let one = server.admin().get(&path).await.expect(200);
+    assert_eq!(ids(&one["ids"]), [test_items[3].instance.to_string()]);
+    server.admin().get("/record-bulk/ids?recordType=ITEM").await.expect_status(400);
 }
 
 #[tokio::test]
-async fn a_summary_counts_what_readers_see() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut hidden = another_copy(&library, book.holdings);
+async fn a_summary_counts_what_patrons_see() {
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut hidden = another_copy(&server, test_item.holdings);
     hidden["discoverySuppress"] = json!(true);
     hidden["electronicAccess"] = json!([{"uri": "http://hidden"}]);
-    library.create("/item-storage/items", &hidden).await;
-    bound_with(&library, &book).await;
-    let path = format!("/instance-storage/instances/{}/summary", book.instance);
-    let summary = library.admin().get(&path).await.expect(200);
+    server.create("/item-storage/items", &hidden).await;
+    bound_with(&server, &test_item).await;
+    let path = format!("/instance-storage/instances/{}/summary", test_item.instance);
+    let summary = server.admin().get(&path).await.expect(200);
     assert_eq!(summary["recordCounts"]["items"]["total"], 2);
     assert_eq!(summary["recordCounts"]["items"]["notSuppressedFromDiscovery"], 1);
-    assert_eq!(summary["instance"]["id"], json!(book.instance));
+    assert_eq!(summary["instance"]["id"], json!(test_item.instance));
     assert!(summary["referenceValues"]["instanceType"]["name"].is_string(), "{summary}");
     let all = &summary["aggregates"]["allRecords"];
     assert_eq!(all["electronicAccess"][0]["uri"], "http://hidden");
-    assert_eq!(all["referenceValues"]["itemMaterialTypes"][0]["id"], json!(library.material_type));
+    assert_eq!(all["referenceValues"]["itemMaterialTypes"][0]["id"], json!(server.material_type));
     let seen = &summary["aggregates"]["notSuppressedFromDiscoveryRecords"];
     assert_eq!(seen["electronicAccess"], json!([]));
     let none = format!("/instance-storage/instances/{}/summary", Uuid::new_v4());
-    library.admin().get(&none).await.expect_status(404);
+    server.admin().get(&none).await.expect_status(404);
 }

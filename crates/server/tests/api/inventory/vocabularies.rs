@@ -1,14 +1,14 @@
-//! Plain records of inventory: what is told where a name is taken, and how lists of ids are searched.
+//! Plain records of inventory: what is reported where a name is taken, and how lists of ids are searched.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_taken_name_is_told_as_the_index_has_it() {
-    let library = TestLibrary::start().await;
-    library.admin.post("/material-types", &json!({"name": "Émail"})).await.expect(201);
-    let refused = library.admin.post("/material-types", &json!({"name": "ÉMAIL"})).await.expect(422);
+async fn a_taken_name_is_reported_as_the_index_has_it() {
+    let server = TestServer::start().await;
+    server.admin.post("/material-types", &json!({"name": "Émail"})).await.expect(201);
+    let refused = server.admin.post("/material-types", &json!({"name": "ÉMAIL"})).await.expect(422);
     let expression = "lower(f_unaccent(jsonb ->> 'name'::text))";
     let expected = json!([{
         "message": format!("{expression} value already exists in table material_type: email"),
@@ -20,43 +20,43 @@ async fn a_taken_name_is_told_as_the_index_has_it() {
 }
 
 #[tokio::test]
-async fn a_service_point_that_exists_is_told_in_words_of_its_own() {
-    let library = TestLibrary::start().await;
+async fn a_service_point_that_exists_is_reported_in_words_of_its_own() {
+    let server = TestServer::start().await;
     let desk = json!({"name": "Desk", "code": "d", "discoveryDisplayName": "Desk", "pickupLocation": false});
-    library.admin.post("/service-points", &desk).await.expect(201);
-    let refused = library.admin.post("/service-points", &desk).await.expect(422);
+    server.admin.post("/service-points", &desk).await.expect(201);
+    let refused = server.admin.post("/service-points", &desk).await.expect(422);
     assert_eq!(refused["errors"][0]["message"], "Service Point Exists");
     assert_eq!(refused["errors"][0]["parameters"], json!([{"key": "name", "value": "Desk"}]));
 }
 
 #[tokio::test]
 async fn a_taken_name_of_a_holdings_type_has_a_code() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let scrolls = json!({"name": "Scrolls", "source": "local"});
-    library.admin.post("/holdings-types", &scrolls).await.expect(201);
-    let refused = library.admin.post("/holdings-types", &scrolls).await.expect(422);
+    server.admin.post("/holdings-types", &scrolls).await.expect(201);
+    let refused = server.admin.post("/holdings-types", &scrolls).await.expect(422);
     assert_eq!(refused["errors"][0]["code"], "name.duplicate");
 }
 
 #[tokio::test]
 async fn what_is_referred_to_in_vain_is_named_by_its_column() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let nothing = Uuid::new_v4();
     let campus = json!({"name": "East", "code": "e", "institutionId": nothing});
-    let refused = library.admin.post("/location-units/campuses", &campus).await.expect(422);
+    let refused = server.admin.post("/location-units/campuses", &campus).await.expect(422);
     assert_eq!(refused["errors"][0]["parameters"][0]["key"], "loccampus.institutionid");
 }
 
 #[tokio::test]
 async fn an_id_in_a_list_of_ids_is_found_as_a_word() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let desk = json!({"name": "Desk", "code": "d", "discoveryDisplayName": "Desk"});
-    let desk = library.admin.post("/service-points", &desk).await.expect(201)["id"].clone();
+    let desk = server.admin.post("/service-points", &desk).await.expect(201)["id"].clone();
     let works_there = json!({"userId": Uuid::new_v4(), "servicePointsIds": [desk]});
-    library.admin.post("/service-points-users", &works_there).await.expect(201);
+    server.admin.post("/service-points-users", &works_there).await.expect(201);
     let found = async |query: String| -> Value {
         let path = format!("/service-points-users?query={query}");
-        library.admin.get(&path).await.expect(200)["totalRecords"].clone()
+        server.admin.get(&path).await.expect(200)["totalRecords"].clone()
     };
     let desk = desk.as_str().expect("an id");
     assert_eq!(found(format!("servicePointsIds={desk}")).await, 1);

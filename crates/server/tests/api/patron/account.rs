@@ -1,45 +1,45 @@
 //! The account that a patron sees.
 
-use super::counting_library;
-use carrel_testkit::{LendingLibrary, TestPatron};
+use super::counting_server;
+use carrel_testkit::{LendingServer, TestPatron};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// Something that the patron owes, of which this much is left to pay.
-async fn owes(library: &LendingLibrary, patron: &TestPatron, remaining: f64, item: Option<Uuid>) {
+async fn owes(server: &LendingServer, patron: &TestPatron, remaining: f64, item: Option<Uuid>) {
     let mut account = json!({"id": Uuid::new_v4(), "amount": 9.5, "remaining": remaining, "userId": patron.id,
         "status": {"name": "Open"}, "paymentStatus": {"name": "Paid partially"}, "feeFineType": "Overdue fine",
         "feeFineId": Uuid::new_v4(), "ownerId": Uuid::new_v4()});
     if let Some(item) = item {
         account["itemId"] = item.to_string().into();
     }
-    library.create("/accounts", &account).await;
+    server.create("/accounts", &account).await;
 }
 
 #[tokio::test]
-async fn a_patron_sees_totals_and_where_he_asks_everything_in_one_flight() {
-    let library = counting_library().await;
-    let (lent, wanted, patron) = (library.book().await, library.book().await, library.patron().await);
-    library.check_out(&lent, &patron).await.expect(201);
-    let placed = library.patron_asks_for(&wanted, &patron).await.expect(201);
-    owes(&library, &patron, 4.1, Some(lent.id)).await;
-    owes(&library, &patron, 0.2, None).await;
+async fn a_patron_sees_totals_and_where_he_asks_everything_in_one_round_trip() {
+    let server = counting_server().await;
+    let (lent, wanted, patron) = (server.item().await, server.item().await, server.patron().await);
+    server.check_out(&lent, &patron).await.expect(201);
+    let placed = server.patron_asks_for(&wanted, &patron).await.expect(201);
+    owes(&server, &patron, 4.1, Some(lent.id)).await;
+    owes(&server, &patron, 0.2, None).await;
     let euro = json!({"locale": "en-US", "currency": "EUR", "timezone": "UTC"});
-    library.admin().put("/locale", &euro).await.expect(201);
+    server.admin().put("/locale", &euro).await.expect(201);
 
     // The first call after a change of settings looks the caller's permissions up anew.
-    library.account_of(&patron, "").await.expect(200);
+    server.account_of(&patron, "").await.expect(200);
 
-    let answer = library.account_of(&patron, "").await;
+    let answer = server.account_of(&patron, "").await;
 
     assert_eq!(
         answer.expect(200),
         json!({"totalCharges": {"amount": 4.3, "isoCurrencyCode": "EUR"}, "totalChargesCount": 2, "totalLoans": 1,
             "totalHolds": 1, "charges": [], "holds": [], "batches": [], "loans": []})
     );
-    assert_eq!(answer.header("x-carrel-flights"), Some("1"));
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("1"));
     let all = "includeLoans=true&includeHolds=true&includeCharges=true&sortBy=metadata.createdDate";
-    let account = library.account_of(&patron, all).await.expect(200);
+    let account = server.account_of(&patron, all).await.expect(200);
     assert_eq!(account["holds"], json!([placed]));
     assert_eq!(account["loans"][0]["item"]["itemId"], json!(lent.id));
     assert_eq!(account["loans"][0]["item"]["instanceId"], json!(lent.instance));
@@ -56,58 +56,58 @@ async fn a_patron_sees_totals_and_where_he_asks_everything_in_one_flight() {
 
 #[tokio::test]
 async fn lists_are_sorted_and_paged() {
-    let library = LendingLibrary::open().await;
-    let patron = library.patron().await;
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
     for day in ["2024-01-02", "2024-01-03", "2024-01-01"] {
         let then = json!({"loanDate": format!("{day}T00:00:00Z")});
-        library.check_out_with(&library.book().await, &patron, then).await.expect(201);
+        server.check_out_with(&server.item().await, &patron, then).await.expect(201);
     }
     let asked = "includeLoans=true&sortBy=loanDate/sort.descending&limit=1&offset=1";
-    let account = library.account_of(&patron, asked).await.expect(200);
+    let account = server.account_of(&patron, asked).await.expect(200);
     assert_eq!(account["totalLoans"], 3);
     assert_eq!(account["loans"].as_array().map(Vec::len), Some(1));
     assert_eq!(account["loans"][0]["loanDate"], "2024-01-02T00:00:00.000+00:00");
     assert_eq!(account["loans"][0]["overdue"], true);
-    let none = library.account_of(&patron, "includeLoans=true&limit=0").await.expect(200);
+    let none = server.account_of(&patron, "includeLoans=true&limit=0").await.expect(200);
     assert_eq!((&none["totalLoans"], &none["loans"]), (&json!(3), &json!([])));
 }
 
 #[tokio::test]
 async fn what_the_account_cannot_be_asked_for_is_refused() {
-    let library = LendingLibrary::open().await;
-    let patron = library.patron().await;
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
     let stranger = TestPatron { id: Uuid::new_v4(), barcode: String::new() };
-    let answer = library.account_of(&stranger, "").await;
+    let answer = server.account_of(&stranger, "").await;
     assert_eq!((answer.status, answer.text().as_str()), (404, "Not found"));
-    let answer = library.account_of(&patron, "sortBy=)").await;
+    let answer = server.account_of(&patron, "sortBy=)").await;
     assert_eq!(answer.expect(422)["errors"][0]["code"], "BAD_REQUEST");
-    assert_eq!(library.account_of(&patron, "limit=-1").await.status, 400);
+    assert_eq!(server.account_of(&patron, "limit=-1").await.status, 400);
 }
 
 #[tokio::test]
-async fn batches_are_told_only_where_the_library_has_them() {
-    let library = LendingLibrary::open().await;
-    let patron = library.patron().await;
+async fn batches_are_reported_only_where_the_library_has_them() {
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
     let key = "isMultiItemRequestingFeatureEnabled";
-    let answer = library.account_of(&patron, "includeBatches=true").await;
+    let answer = server.account_of(&patron, "includeBatches=true").await;
     assert_eq!(answer.expect(422)["errors"][0]["code"], "not_found_error");
     assert_eq!(answer.refusals(), [format!("Setting entity not found by key: {key}")]);
 
     let mut setting =
         json!({"id": Uuid::new_v4(), "scope": "mod-patron", "key": key, "value": {"enabled": false}});
-    let mut stored = library.create("/patron/settings", &setting).await;
-    let answer = library.account_of(&patron, "includeBatches=true").await;
+    let mut stored = server.create("/patron/settings", &setting).await;
+    let answer = server.account_of(&patron, "includeBatches=true").await;
     assert_eq!(answer.refusals(), [format!("Patron setting {key} is not enabled")]);
 
     stored["value"] = json!({"enabled": true});
     let path = format!("/patron/settings/{}", setting["id"].take().as_str().unwrap_or_default());
-    library.admin().put(&path, &stored).await.expect(204);
-    assert_eq!(library.account_of(&patron, "includeBatches=true").await.expect(200)["batches"], json!([]));
+    server.admin().put(&path, &stored).await.expect(204);
+    assert_eq!(server.account_of(&patron, "includeBatches=true").await.expect(200)["batches"], json!([]));
 }
 
 #[tokio::test]
 async fn routes_that_only_the_descriptor_names_answer_as_the_module_does() {
-    let library = LendingLibrary::open().await;
-    library.admin().get("/patron/account").await.expect_status(405);
-    library.admin().put("/patron/account/by-email/ada@example.org", &json!({})).await.expect_status(404);
+    let server = LendingServer::open().await;
+    server.admin().get("/patron/account").await.expect_status(405);
+    server.admin().put("/patron/account/by-email/ada@example.org", &json!({})).await.expect_status(404);
 }

@@ -1,38 +1,38 @@
 //! What patrons ask for, and no longer want.
 
-use super::counting_library;
-use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use super::counting_server;
+use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-async fn stored(library: &LendingLibrary, hold: &Value) -> Value {
+async fn stored(server: &LendingServer, hold: &Value) -> Value {
     let id = hold["requestId"].as_str().unwrap_or_default();
-    library.admin().get(&format!("/request-storage/requests/{id}")).await.expect(200)
+    server.admin().get(&format!("/request-storage/requests/{id}")).await.expect(200)
 }
 
 #[tokio::test]
-async fn a_copy_on_the_shelf_is_fetched_for_the_patron_in_two_flights() {
+async fn a_copy_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
     for by_title in [false, true] {
-        let library = counting_library().await;
+        let server = counting_server().await;
         if by_title {
-            library.lets_readers_ask_for_titles().await;
+            server.lets_patrons_ask_for_titles().await;
         }
-        let (book, patron) = (library.book().await, library.patron().await);
-        // The first request of a node reads the rulebook.
-        library.patron_asks_for(&library.book().await, &patron).await.expect(201);
+        let (test_item, patron) = (server.item().await, server.patron().await);
+        // The first request of a node reads the settings.
+        server.patron_asks_for(&server.item().await, &patron).await.expect(201);
 
-        let answer = library.patron_asks_for(&book, &patron).await;
+        let answer = server.patron_asks_for(&test_item, &patron).await;
 
         let hold = answer.expect(201);
-        assert_eq!(answer.header("x-carrel-flights"), Some("2"), "no more than a request at the desk");
-        assert_eq!(library.status_of(&book).await, "Paged");
-        assert_eq!(hold["item"]["itemId"], json!(book.id));
-        assert_eq!(hold["item"]["instanceId"], json!(book.instance));
+        assert_eq!(answer.header("x-carrel-round-trips"), Some("2"), "no more than a request at the desk");
+        assert_eq!(server.status_of(&test_item).await, "Paged");
+        assert_eq!(hold["item"]["itemId"], json!(test_item.id));
+        assert_eq!(hold["item"]["instanceId"], json!(test_item.instance));
         assert!(hold["item"]["title"].is_string());
         assert_eq!((&hold["status"], &hold["queuePosition"]), (&json!("Open - Not yet filled"), &json!(1)));
-        assert_eq!(hold["pickupLocationId"], json!(library.main_desk.0));
+        assert_eq!(hold["pickupLocationId"], json!(server.main_desk.0));
         assert_eq!(
             (&hold["requestDate"], &hold["expirationDate"], &hold["patronComments"]),
             (
@@ -41,109 +41,109 @@ async fn a_copy_on_the_shelf_is_fetched_for_the_patron_in_two_flights() {
                 &json!("soon, please")
             )
         );
-        let request = stored(&library, &hold).await;
+        let request = stored(&server, &hold).await;
         assert_eq!((&request["requestType"], &request["requestLevel"]), (&json!("Page"), &json!("Item")));
-        assert_eq!(request["holdingsRecordId"], json!(book.holdings));
+        assert_eq!(request["holdingsRecordId"], json!(test_item.holdings));
     }
 }
 
 #[tokio::test]
 async fn a_copy_on_loan_is_asked_for_as_the_policy_says_first() {
-    let library = LendingLibrary::open().await;
-    let (book, reader, patron) = (library.book().await, library.patron().await, library.patron().await);
-    library.check_out(&book, &reader).await.expect(201);
-    let hold = library.patron_asks_for(&book, &patron).await.expect(201);
-    assert_eq!(stored(&library, &hold).await["requestType"], "Hold");
+    let server = LendingServer::open().await;
+    let (test_item, reader, patron) = (server.item().await, server.patron().await, server.patron().await);
+    server.check_out(&test_item, &reader).await.expect(201);
+    let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);
+    assert_eq!(stored(&server, &hold).await["requestType"], "Hold");
 }
 
 #[tokio::test]
-async fn a_title_is_asked_for_in_two_flights_whichever_copy_it_will_be() {
-    let library = counting_library().await;
-    library.lets_readers_ask_for_titles().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let copy = library.copy_of(&book).await;
-    library.check_out(&book, &library.patron().await).await.expect(201);
-    // The first request of a node reads the rulebook.
-    library.patron_asks_for_title_of(&library.book().await, &patron).await.expect(201);
+async fn a_title_is_asked_for_in_two_round_trips_whichever_copy_it_will_be() {
+    let server = counting_server().await;
+    server.lets_patrons_ask_for_titles().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let copy = server.copy_of(&test_item).await;
+    server.check_out(&test_item, &server.patron().await).await.expect(201);
+    // The first request of a node reads the settings.
+    server.patron_asks_for_title_of(&server.item().await, &patron).await.expect(201);
 
-    let answer = library.patron_asks_for_title_of(&book, &patron).await;
+    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
 
     let hold = answer.expect(201);
-    assert_eq!(answer.header("x-carrel-flights"), Some("2"));
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
     assert_eq!(hold["item"]["itemId"], json!(copy.id), "the copy on the shelf");
-    assert_eq!(stored(&library, &hold).await["requestLevel"], "Title");
-    let again = library.patron_asks_for_title_of(&book, &patron).await;
+    assert_eq!(stored(&server, &hold).await["requestLevel"], "Title");
+    let again = server.patron_asks_for_title_of(&test_item, &patron).await;
     let words = "This requester already has an open request for this instance";
     assert!(again.refusals().contains(&words.to_owned()), "{:?}", again.refusals());
 }
 
 #[tokio::test]
-async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies_in_two_flights() {
-    let library = counting_library().await;
-    let (lent, patron) = (library.book().await, library.patron().await);
-    let book = library.copy_of(&lent).await;
-    library.check_out(&lent, &library.patron().await).await.expect(201);
-    // The first request of a node reads the rulebook.
-    library.patron_asks_for_title_of(&library.book().await, &patron).await.expect(201);
+async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies_in_two_round_trips() {
+    let server = counting_server().await;
+    let (lent, patron) = (server.item().await, server.patron().await);
+    let test_item = server.copy_of(&lent).await;
+    server.check_out(&lent, &server.patron().await).await.expect(201);
+    // The first request of a node reads the settings.
+    server.patron_asks_for_title_of(&server.item().await, &patron).await.expect(201);
 
-    let answer = library.patron_asks_for_title_of(&book, &patron).await;
+    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
 
     let hold = answer.expect(201);
-    assert_eq!(answer.header("x-carrel-flights"), Some("2"), "all copies are looked at together");
-    assert_eq!(hold["item"]["itemId"], json!(book.id), "the copy on the shelf");
-    assert_eq!((&hold["queuePosition"], library.status_of(&book).await), (&json!(1), "Paged".to_owned()));
-    let next = library.patron_asks_for_title_of(&book, &library.patron().await).await.expect(201);
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"), "all copies are looked at together");
+    assert_eq!(hold["item"]["itemId"], json!(test_item.id), "the copy on the shelf");
+    assert_eq!((&hold["queuePosition"], server.status_of(&test_item).await), (&json!(1), "Paged".to_owned()));
+    let next = server.patron_asks_for_title_of(&test_item, &server.patron().await).await.expect(201);
     assert_eq!(next["item"]["itemId"], json!(lent.id), "the shorter queue");
-    let third = library.patron_asks_for_title_of(&book, &library.patron().await).await.expect(201);
+    let third = server.patron_asks_for_title_of(&test_item, &server.patron().await).await.expect(201);
     assert_eq!(third["queuePosition"], 2, "behind those who wait for the same copy");
-    let again = library.patron_asks_for_title_of(&book, &patron).await;
+    let again = server.patron_asks_for_title_of(&test_item, &patron).await;
     assert_eq!(again.refusals(), ["This requester already has an open request for an item of this instance"]);
-    let nothing = Book { instance: Uuid::new_v4(), ..book };
-    let answer = library.patron_asks_for_title_of(&nothing, &patron).await;
+    let nothing = TestItem { instance: Uuid::new_v4(), ..test_item };
+    let answer = server.patron_asks_for_title_of(&nothing, &patron).await;
     assert_eq!(answer.refusals(), ["There are no holdings for this instance"]);
 }
 
 #[tokio::test]
 async fn where_no_kind_of_request_suits_the_copy_it_cannot_be_asked_for() {
-    let library = LendingLibrary::open().await;
-    let policy = format!("/request-policy-storage/request-policies/{}", library.request_policy);
-    let mut record = library.admin().get(&policy).await.expect(200);
+    let server = LendingServer::open().await;
+    let policy = format!("/request-policy-storage/request-policies/{}", server.request_policy);
+    let mut record = server.admin().get(&policy).await.expect(200);
     record["requestTypes"] = json!(["Hold", "Recall"]);
-    library.admin().put(&policy, &record).await.expect(204);
-    let (book, patron) = (library.book().await, library.patron().await);
-    let answer = library.patron_asks_for(&book, &patron).await;
+    server.admin().put(&policy, &record).await.expect(204);
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let answer = server.patron_asks_for(&test_item, &patron).await;
     assert_eq!(
         answer.expect(422)["errors"],
         json!([{"message": "Cannot find a valid request type for this item",
             "code": "CANNOT_FIND_VALID_REQUEST_FOR_ITEM",
-            "parameters": [{"key": "itemId", "value": book.id}]}])
+            "parameters": [{"key": "itemId", "value": test_item.id}]}])
     );
 }
 
 #[tokio::test]
 async fn a_patron_is_refused_in_the_words_of_the_desk_and_nobody_can_insist() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    library.blocks_by_hand(&patron, "rude").await;
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    server.blocks_by_hand(&patron, "rude").await;
     let expected = json!([{"message": "Patron blocked from requesting", "code": "USER_IS_BLOCKED_MANUALLY",
         "parameters": [{"key": "reason", "value": "rude"}]}]);
-    let answer = library.patron_asks_for(&book, &patron).await;
+    let answer = server.patron_asks_for(&test_item, &patron).await;
     assert_eq!(answer.expect(422)["errors"], expected);
-    let answer = library.patron_asks_for_title_of(&book, &patron).await;
+    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
     assert_eq!(answer.expect(422)["errors"][0], expected[0]);
-    assert_eq!(library.status_of(&book).await, "Available");
+    assert_eq!(server.status_of(&test_item).await, "Available");
 }
 
 #[tokio::test]
-async fn a_wish_says_when_and_where_of_what_and_for_whom() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
+async fn a_request_says_when_and_where_of_what_and_for_whom() {
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
     for path in [
-        format!("/patron/account/{}/item/{}/hold", patron.id, book.id),
-        format!("/patron/account/{}/instance/{}/hold", patron.id, book.instance),
+        format!("/patron/account/{}/item/{}/hold", patron.id, test_item.id),
+        format!("/patron/account/{}/instance/{}/hold", patron.id, test_item.instance),
         format!("/patron/account/{}/hold/{}/cancel", patron.id, Uuid::new_v4()),
     ] {
-        let answer = library.admin().post(&path, &json!({})).await;
+        let answer = server.admin().post(&path, &json!({})).await;
         let errors = answer.expect(422)["errors"].clone();
         let keys: Vec<&Value> = errors
             .as_array()
@@ -153,80 +153,80 @@ async fn a_wish_says_when_and_where_of_what_and_for_whom() {
             .collect();
         assert_eq!(keys, ["pickupLocationId", "requestDate"], "{path}");
     }
-    let unknown = Book { id: Uuid::new_v4(), ..book.clone() };
-    assert_eq!(library.patron_asks_for(&unknown, &patron).await.status, 404);
+    let unknown = TestItem { id: Uuid::new_v4(), ..test_item.clone() };
+    assert_eq!(server.patron_asks_for(&unknown, &patron).await.status, 404);
     let nobody = TestPatron { id: Uuid::new_v4(), barcode: String::new() };
-    assert_eq!(library.patron_asks_for(&book, &nobody).await.status, 404);
+    assert_eq!(server.patron_asks_for(&test_item, &nobody).await.status, 404);
 }
 
 #[tokio::test]
 async fn many_patrons_who_ask_at_once_stand_in_one_row() {
-    let library = Arc::new(LendingLibrary::open().await);
-    library.lets_readers_ask_for_titles().await;
-    let book = library.lent_book().await;
-    let mut asking = Vec::new();
+    let server = Arc::new(LendingServer::open().await);
+    server.lets_patrons_ask_for_titles().await;
+    let test_item = server.lent_book().await;
+    let mut actor = Vec::new();
     for _ in 0..24 {
-        let (library, book, patron) = (Arc::clone(&library), book.clone(), library.patron().await);
-        asking.push(tokio::spawn(async move {
-            library.patron_asks_for(&book, &patron).await.expect(201)["queuePosition"].as_i64()
+        let (server, test_item, patron) = (Arc::clone(&server), test_item.clone(), server.patron().await);
+        actor.push(tokio::spawn(async move {
+            server.patron_asks_for(&test_item, &patron).await.expect(201)["queuePosition"].as_i64()
         }));
     }
     let mut positions = BTreeSet::new();
-    for asked in asking {
+    for asked in actor {
         positions.extend(asked.await.expect("nobody fails"));
     }
     assert_eq!(positions, (1..=24).collect());
 }
 
 #[tokio::test]
-async fn who_cancels_leaves_the_queue_in_two_flights() {
-    let library = counting_library().await;
-    let (book, first, second) = (library.book().await, library.patron().await, library.patron().await);
-    let hold = library.patron_asks_for(&book, &first).await.expect(201);
-    let next = library.patron_asks_for(&book, &second).await.expect(201);
+async fn who_cancels_leaves_the_queue_in_two_round_trips() {
+    let server = counting_server().await;
+    let (test_item, first, second) = (server.item().await, server.patron().await, server.patron().await);
+    let hold = server.patron_asks_for(&test_item, &first).await.expect(201);
+    let next = server.patron_asks_for(&test_item, &second).await.expect(201);
     assert_eq!(next["queuePosition"], 2);
     let staff = Uuid::new_v4();
     let note = json!({"cancellationAdditionalInformation": "bought it", "canceledByUserId": staff,
         "canceledDate": "2024-05-02T10:00:00+0000"});
 
-    let answer = library.patron_cancels_with(&hold, &first, note).await;
+    let answer = server.patron_cancels_with(&hold, &first, note).await;
 
     let cancelled = answer.expect(200);
-    assert_eq!(answer.header("x-carrel-flights"), Some("2"));
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
     assert_eq!(cancelled["status"], "Closed - Cancelled");
     assert_eq!(cancelled["canceledDate"], "2024-05-02T10:00:00.000+00:00");
     assert_eq!(cancelled["item"], hold["item"]);
-    let request = stored(&library, &hold).await;
+    let request = stored(&server, &hold).await;
     assert_eq!(
         (&request["cancelledByUserId"], &request["cancellationAdditionalInformation"]),
         (&json!(staff), &json!("bought it"))
     );
     assert!(request["requestExpirationDate"].is_string(), "the rest of the request stays");
-    assert_eq!(stored(&library, &next).await["position"], 1);
-    library.patron_cancels(&next, &second).await.expect(200);
-    assert_eq!(library.status_of(&book).await, "Available", "nobody waits for it any more");
+    assert_eq!(stored(&server, &next).await["position"], 1);
+    server.patron_cancels(&next, &second).await.expect(200);
+    assert_eq!(server.status_of(&test_item).await, "Available", "nobody waits for it any more");
 }
 
 #[tokio::test]
 async fn only_what_a_patron_asked_for_himself_can_he_cancel_and_only_once() {
-    let library = LendingLibrary::open().await;
-    let (book, patron, other) = (library.book().await, library.patron().await, library.patron().await);
-    let hold = library.patron_asks_for(&book, &patron).await.expect(201);
+    let server = LendingServer::open().await;
+    let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
+    let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);
     let words = format!(
         "requests record with ID \"{}\" cannot be found",
         hold["requestId"].as_str().unwrap_or_default()
     );
-    let answer = library.patron_cancels(&hold, &other).await;
+    let answer = server.patron_cancels(&hold, &other).await;
     assert_eq!((answer.status, answer.text()), (404, words));
     let no_reason = json!({"cancellationReasonId": Uuid::new_v4()});
-    let answer = library.patron_cancels_with(&hold, &patron, no_reason).await;
+    let answer = server.patron_cancels_with(&hold, &patron, no_reason).await;
     assert_eq!(answer.expect(422)["errors"][0]["code"], "INVALID_CANCELLATION_REASON");
-    assert_eq!(stored(&library, &hold).await["status"], "Open - Not yet filled");
+    assert_eq!(stored(&server, &hold).await["status"], "Open - Not yet filled");
 
-    library.patron_cancels(&hold, &patron).await.expect(200);
+    server.patron_cancels(&hold, &patron).await.expect(200);
 
-    let answer = library.patron_cancels(&hold, &patron).await;
+    let answer = server.patron_cancels(&hold, &patron).await;
     assert_eq!(answer.expect(422)["errors"][0]["code"], "REQUEST_ALREADY_CLOSED");
     let nothing = json!({"requestId": Uuid::new_v4()});
-    assert_eq!(library.patron_cancels(&nothing, &patron).await.status, 404);
+    assert_eq!(server.patron_cancels(&nothing, &patron).await.status, 404);
 }

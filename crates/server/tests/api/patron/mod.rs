@@ -7,11 +7,11 @@ mod pickup;
 mod registration;
 mod renewal;
 
-use carrel_platform::tenant::Manner;
-use carrel_testkit::{LendingLibrary, TestLibrary};
+use carrel_platform::tenant::ServerOptions;
+use carrel_testkit::{LendingServer, TestServer};
 
-/// A library whose answers tell how many flights they took.
-async fn counting_library() -> LendingLibrary {
-    let manner = Manner { counts_flights: true, ..Manner::default() };
-    LendingLibrary::on(TestLibrary::start_in(manner).await).await
+/// A library whose answers tell how many pipelines they took.
+async fn counting_server() -> LendingServer {
+    let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
+    LendingServer::on(TestServer::start_in(options).await).await
 }

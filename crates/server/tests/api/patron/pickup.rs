@@ -1,12 +1,12 @@
 //! Where patrons may pick up.
 
-use carrel_testkit::LendingLibrary;
+use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-fn both_desks(library: &LendingLibrary) -> Value {
-    json!([{"id": library.main_desk.0, "name": "Main desk", "discoveryName": "Main desk"},
-        {"id": library.other_desk.0, "name": "Other desk", "discoveryName": "Other desk"}])
+fn both_desks(server: &LendingServer) -> Value {
+    json!([{"id": server.main_desk.0, "name": "Main desk", "discoveryName": "Main desk"},
+        {"id": server.other_desk.0, "name": "Other desk", "discoveryName": "Other desk"}])
 }
 
 /// The points that are desks of the test's own.
@@ -20,52 +20,54 @@ fn desks(points: &Value) -> Value {
 
 #[tokio::test]
 async fn a_patron_picks_up_where_the_policy_allows_it() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
     let account = format!("/patron/account/{}", patron.id);
-    for what in [format!("item/{}", book.id), format!("instance/{}", book.instance)] {
+    for what in [format!("item/{}", test_item.id), format!("instance/{}", test_item.instance)] {
         let path = format!("{account}/{what}/allowed-service-points");
-        let points = library.admin().get(&path).await.expect(200);
-        assert_eq!(desks(&points["allowedServicePoints"]), both_desks(&library), "{what}");
+        let points = server.admin().get(&path).await.expect(200);
+        assert_eq!(desks(&points["allowedServicePoints"]), both_desks(&server), "{what}");
     }
-    let policy = format!("/request-policy-storage/request-policies/{}", library.request_policy);
-    let mut record = library.admin().get(&policy).await.expect(200);
-    record["allowedServicePoints"] = json!({"Page": [library.other_desk.0]});
-    library.admin().put(&policy, &record).await.expect(204);
-    let path = format!("{account}/item/{}/allowed-service-points", book.id);
-    let points = library.admin().get(&path).await.expect(200);
-    assert_eq!(points["allowedServicePoints"], json!([both_desks(&library)[1]]));
+    let policy = format!("/request-policy-storage/request-policies/{}", server.request_policy);
+    let mut record = server.admin().get(&policy).await.expect(200);
+    record["allowedServicePoints"] = json!({"Page": [server.other_desk.0]});
+    server.admin().put(&policy, &record).await.expect(204);
+    let path = format!("{account}/item/{}/allowed-service-points", test_item.id);
+    let points = server.admin().get(&path).await.expect(200);
+    assert_eq!(points["allowedServicePoints"], json!([both_desks(&server)[1]]));
 }
 
 #[tokio::test]
 async fn many_copies_are_asked_about_at_once() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let copy = library.copy_of(&book).await;
-    let mut lost = library.look_at(&copy).await;
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let copy = server.copy_of(&test_item).await;
+    let mut lost = server.look_at(&copy).await;
     lost["status"] = json!({"name": "Declared lost"});
-    library.admin().put(&format!("/item-storage/items/{}", copy.id), &lost).await.expect(204);
-    let path =
-        format!("/patron/account/{}/instance/{}/allowed-service-points-multi-item", patron.id, book.instance);
-    let points = library.admin().post(&path, &json!({"itemIds": [copy.id, book.id]})).await.expect(200);
+    server.admin().put(&format!("/item-storage/items/{}", copy.id), &lost).await.expect(204);
+    let path = format!(
+        "/patron/account/{}/instance/{}/allowed-service-points-multi-item",
+        patron.id, test_item.instance
+    );
+    let points = server.admin().post(&path, &json!({"itemIds": [copy.id, test_item.id]})).await.expect(200);
     let each = &points["allowedServicePointsPerItem"];
     assert_eq!(each[0], json!({"itemId": copy.id, "allowedServicePoints": []}));
-    assert_eq!(each[1]["itemId"], json!(book.id));
-    assert_eq!(desks(&each[1]["allowedServicePoints"]), both_desks(&library));
-    library.admin().post(&path, &json!({})).await.expect(422);
+    assert_eq!(each[1]["itemId"], json!(test_item.id));
+    assert_eq!(desks(&each[1]["allowedServicePoints"]), both_desks(&server));
+    server.admin().post(&path, &json!({})).await.expect(422);
 }
 
 #[tokio::test]
 async fn for_what_is_not_there_nothing_is_picked_up() {
-    let library = LendingLibrary::open().await;
-    let (book, patron, nothing) = (library.book().await, library.patron().await, Uuid::new_v4());
+    let server = LendingServer::open().await;
+    let (test_item, patron, nothing) = (server.item().await, server.patron().await, Uuid::new_v4());
     for (account, what, words) in [
         (patron.id, format!("item/{nothing}"), format!("Item with id={nothing} cannot be found")),
         (patron.id, format!("instance/{nothing}"), format!("Instance with ID {nothing} was not found")),
-        (nothing, format!("item/{}", book.id), format!("User with ID {nothing} was not found")),
+        (nothing, format!("item/{}", test_item.id), format!("User with ID {nothing} was not found")),
     ] {
         let path = format!("/patron/account/{account}/{what}/allowed-service-points");
-        let answer = library.admin().get(&path).await;
+        let answer = server.admin().get(&path).await;
         answer.expect(422);
         assert_eq!(answer.refusals(), [words]);
     }

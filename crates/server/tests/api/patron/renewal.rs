@@ -1,23 +1,23 @@
 //! Patrons renew for themselves.
 
-use super::counting_library;
-use carrel_testkit::{Book, LendingLibrary};
+use super::counting_server;
+use carrel_testkit::{LendingServer, TestItem};
 use serde_json::json;
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_patron_keeps_a_book_for_longer_in_two_flights() {
-    let library = counting_library().await;
-    let (book, patron) = (library.book().await, library.patron().await);
+async fn a_patron_keeps_a_item_for_longer_in_two_round_trips() {
+    let server = counting_server().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
     let then = json!({"loanDate": "2024-01-01T00:00:00Z"});
-    let loan = library.check_out_with(&book, &patron, then).await.expect(201);
+    let loan = server.check_out_with(&test_item, &patron, then).await.expect(201);
 
-    let answer = library.patron_renews(&book, &patron).await;
+    let answer = server.patron_renews(&test_item, &patron).await;
 
     let renewed = answer.expect(201);
-    assert_eq!(answer.header("x-carrel-flights"), Some("2"));
+    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
     assert_eq!(renewed["id"], loan["id"]);
-    assert_eq!(renewed["item"]["itemId"], json!(book.id));
+    assert_eq!(renewed["item"]["itemId"], json!(test_item.id));
     assert_eq!(
         (&renewed["overdue"], &renewed["loanDate"]),
         (&json!(false), &json!("2024-01-01T00:00:00.000+00:00"))
@@ -27,16 +27,16 @@ async fn a_patron_keeps_a_book_for_longer_in_two_flights() {
 
 #[tokio::test]
 async fn a_patron_is_refused_in_the_words_of_the_desk() {
-    let library = LendingLibrary::open().await;
-    let (book, patron, other) = (library.book().await, library.patron().await, library.patron().await);
-    library.check_out(&book, &patron).await.expect(201);
-    let answer = library.patron_renews(&book, &other).await;
+    let server = LendingServer::open().await;
+    let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
+    server.check_out(&test_item, &patron).await.expect(201);
+    let answer = server.patron_renews(&test_item, &other).await;
     assert_eq!(answer.expect(422)["errors"][0]["code"], "ITEM_CHECKED_OUT_TO_DIFFERENT_USER");
-    let unknown = Book { id: Uuid::new_v4(), ..book.clone() };
-    let answer = library.patron_renews(&unknown, &patron).await;
+    let unknown = TestItem { id: Uuid::new_v4(), ..test_item.clone() };
+    let answer = server.patron_renews(&unknown, &patron).await;
     assert_eq!(answer.refusals(), [format!("No item with ID {} exists", unknown.id)]);
-    library.blocks_by_hand(&patron, "rude").await;
-    let answer = library.patron_renews(&book, &patron).await;
+    server.blocks_by_hand(&patron, "rude").await;
+    let answer = server.patron_renews(&test_item, &patron).await;
     assert_eq!(
         answer.expect(422)["errors"],
         json!([{"message": "Patron blocked from renewing", "code": "USER_IS_BLOCKED_MANUALLY",

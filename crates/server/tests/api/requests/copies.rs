@@ -1,30 +1,30 @@
 //! Readers who want whichever copy, where each copy has a queue of its own.
 
-use carrel_platform::tenant::Manner;
-use carrel_testkit::{Book, LendingLibrary, Reply, TestLibrary};
+use carrel_platform::tenant::ServerOptions;
+use carrel_testkit::{LendingServer, Reply, TestItem, TestServer};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-async fn library() -> LendingLibrary {
-    let manner = Manner { counts_flights: true, ..Manner::default() };
-    LendingLibrary::on(TestLibrary::start_in(manner).await).await
+async fn server() -> LendingServer {
+    let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
+    LendingServer::on(TestServer::start_in(options).await).await
 }
 
-async fn copies(library: &LendingLibrary, number: usize) -> Vec<Book> {
-    let first = library.book().await;
+async fn copies(server: &LendingServer, number: usize) -> Vec<TestItem> {
+    let first = server.item().await;
     let mut copies = vec![first.clone()];
     for _ in 1..number {
-        copies.push(library.copy_of(&first).await);
+        copies.push(server.copy_of(&first).await);
     }
     copies
 }
 
-async fn asks_for_whatever_copy(library: &LendingLibrary, book: &Book, patron: Uuid) -> Reply {
-    let wish = json!({"instanceId": book.instance, "requesterId": patron,
-        "requestDate": jiff::Timestamp::now().to_string(), "pickupServicePointId": library.main_desk.0});
-    library.admin().post("/circulation/requests/instances", &wish).await
+async fn asks_for_whatever_copy(server: &LendingServer, test_item: &TestItem, patron: Uuid) -> Reply {
+    let wish = json!({"instanceId": test_item.instance, "requesterId": patron,
+        "requestDate": jiff::Timestamp::now().to_string(), "pickupServicePointId": server.main_desk.0});
+    server.admin().post("/circulation/requests/instances", &wish).await
 }
 
 fn item_of(request: &Value) -> String {
@@ -32,57 +32,57 @@ fn item_of(request: &Value) -> String {
 }
 
 #[tokio::test]
-async fn one_of_many_copies_is_found_in_two_flights() {
-    let library = library().await;
-    let copies = copies(&library, 12).await;
+async fn one_of_many_copies_is_found_in_two_round_trips() {
+    let server = server().await;
+    let copies = copies(&server, 12).await;
     for copy in &copies[..11] {
-        library.check_out(copy, &library.patron().await).await.expect(201);
+        server.check_out(copy, &server.patron().await).await.expect(201);
     }
     // What is read once and kept is read now.
-    asks_for_whatever_copy(&library, &library.book().await, library.patron().await.id).await.expect(201);
-    let reply = asks_for_whatever_copy(&library, &copies[0], library.patron().await.id).await;
+    asks_for_whatever_copy(&server, &server.item().await, server.patron().await.id).await.expect(201);
+    let reply = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await;
     let request = reply.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[11].id.to_string(), &json!("Page")));
-    assert_eq!(reply.header("x-carrel-flights"), Some("2"), "facts and changes");
+    assert_eq!(reply.header("x-carrel-round-trips"), Some("2"), "facts and changes");
 }
 
 #[tokio::test]
 async fn of_copies_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
-    let library = library().await;
-    let copies = copies(&library, 5).await;
+    let server = server().await;
+    let copies = copies(&server, 5).await;
     for copy in &copies {
-        library.check_out(copy, &library.patron().await).await.expect(201);
+        server.check_out(copy, &server.patron().await).await.expect(201);
     }
     for copy in &copies[..4] {
-        library.ask_for("Hold", copy, &library.patron().await).await.expect(201);
+        server.ask_for("Hold", copy, &server.patron().await).await.expect(201);
     }
-    let request = asks_for_whatever_copy(&library, &copies[0], library.patron().await.id).await.expect(201);
+    let request = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[4].id.to_string(), &json!("Recall")));
 }
 
 #[tokio::test]
 async fn copies_that_cannot_be_had_do_not_stand_in_the_way() {
-    let library = library().await;
-    let copies = copies(&library, 6).await;
+    let server = server().await;
+    let copies = copies(&server, 6).await;
     for copy in &copies[..5] {
         let path = format!("/inventory/items/{}/mark-withdrawn", copy.id);
-        library.admin().post(&path, &json!({})).await.expect_status(200);
+        server.admin().post(&path, &json!({})).await.expect_status(200);
     }
-    library.check_out(&copies[5], &library.patron().await).await.expect(201);
-    library.ask_for("Hold", &copies[5], &library.patron().await).await.expect(201);
-    let request = asks_for_whatever_copy(&library, &copies[0], library.patron().await.id).await.expect(201);
+    server.check_out(&copies[5], &server.patron().await).await.expect(201);
+    server.ask_for("Hold", &copies[5], &server.patron().await).await.expect(201);
+    let request = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await.expect(201);
     assert_eq!((item_of(&request), request["position"].as_i64()), (copies[5].id.to_string(), Some(2)));
 }
 
 #[tokio::test]
-async fn where_no_copy_can_be_had_each_refusal_is_told_once() {
-    let library = library().await;
-    let copies = copies(&library, 5).await;
+async fn where_no_copy_can_be_had_each_refusal_is_reported_once() {
+    let server = server().await;
+    let copies = copies(&server, 5).await;
     for copy in &copies {
         let path = format!("/inventory/items/{}/mark-withdrawn", copy.id);
-        library.admin().post(&path, &json!({})).await.expect_status(200);
+        server.admin().post(&path, &json!({})).await.expect_status(200);
     }
-    let refused = asks_for_whatever_copy(&library, &copies[0], library.patron().await.id).await;
+    let refused = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await;
     assert_eq!(
         refused.refusals(),
         ["Page", "Recall", "Hold"]
@@ -91,18 +91,17 @@ async fn where_no_copy_can_be_had_each_refusal_is_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_who_ask_at_once_get_a_copy_each() {
-    let library = library().await;
-    let copies = copies(&library, 8).await;
-    let readers = join_all((0..8).map(|_| library.patron())).await;
+async fn patrons_who_ask_at_once_get_a_copy_each() {
+    let server = server().await;
+    let copies = copies(&server, 8).await;
+    let readers = join_all((0..8).map(|_| server.patron())).await;
     // A desk lends two of the copies meanwhile, and two readers insist on just one of them.
-    let (lent_to, insists) = (library.patron().await, library.patron().await);
-    let desk = library.check_out(&copies[0], &lent_to);
-    let page = library.ask_for("Page", &copies[1], &insists);
-    let asking =
-        join_all(readers.iter().map(|reader| asks_for_whatever_copy(&library, &copies[0], reader.id)));
+    let (lent_to, insists) = (server.patron().await, server.patron().await);
+    let desk = server.check_out(&copies[0], &lent_to);
+    let page = server.ask_for("Page", &copies[1], &insists);
+    let actor = join_all(readers.iter().map(|reader| asks_for_whatever_copy(&server, &copies[0], reader.id)));
     let (asked, (lent, paged)) =
-        futures_util::future::join(asking, futures_util::future::join(desk, page)).await;
+        futures_util::future::join(actor, futures_util::future::join(desk, page)).await;
     let requests: Vec<Value> = asked.iter().map(|reply| reply.expect(201)).collect();
     let pages: Vec<&Value> = requests.iter().filter(|request| request["requestType"] == "Page").collect();
     let taken = usize::from(lent.status == 201) + usize::from(paged.status == 201);
@@ -114,29 +113,29 @@ async fn readers_who_ask_at_once_get_a_copy_each() {
     assert_eq!(different.len(), promised.len(), "no copy is promised twice");
     assert_eq!(pages.len(), 8 - taken, "every copy on the shelf is given to somebody");
     for copy in &promised {
-        let item = library.admin().get(&format!("/item-storage/items/{copy}")).await.expect(200);
+        let item = server.admin().get(&format!("/item-storage/items/{copy}")).await.expect(200);
         assert_eq!(item["status"]["name"], "Paged");
     }
 }
 
 #[tokio::test]
 async fn copies_that_are_lent_between_choice_and_lock_are_left_for_another_one() {
-    let library = library().await;
-    let copies = copies(&library, 4).await;
-    let reader = library.patron().await;
+    let server = server().await;
+    let copies = copies(&server, 4).await;
+    let reader = server.patron().await;
     // A desk has the first copies in hand; the reader's choice falls on them and waits.
-    let database = library.library.database().await;
+    let database = server.server.database().await;
     database.batch_execute("BEGIN").await.expect("a transaction");
     let lend = "UPDATE item_state SET status = 'Checked out' WHERE item_id = $1";
     for copy in &copies[..3] {
         database.execute(lend, &[&copy.id]).await.expect("lent");
     }
-    let asking = asks_for_whatever_copy(&library, &copies[0], reader.id);
+    let actor = asks_for_whatever_copy(&server, &copies[0], reader.id);
     let lending = async {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         database.batch_execute("COMMIT").await.expect("committed");
     };
-    let (asked, ()) = futures_util::future::join(asking, lending).await;
+    let (asked, ()) = futures_util::future::join(actor, lending).await;
     let request = asked.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[3].id.to_string(), &json!("Page")));
 }

@@ -1,71 +1,71 @@
 //! Requests whose time is over.
 
 use carrel_testkit::queues::{placed, positions};
-use carrel_testkit::{Book, LendingLibrary};
+use carrel_testkit::{LendingServer, TestItem};
 use uuid::Uuid;
 
 /// A book that somebody has, and two holds behind it.
-async fn two_wait(library: &LendingLibrary) -> (Book, Uuid, Uuid) {
-    let book = library.lent_book().await;
-    let first = library.hold(&book, &library.patron().await).await;
-    let second = library.hold(&book, &library.patron().await).await;
-    (book, first, second)
+async fn two_wait(server: &LendingServer) -> (TestItem, Uuid, Uuid) {
+    let item = server.lent_book().await;
+    let first = server.hold(&item, &server.patron().await).await;
+    let second = server.hold(&item, &server.patron().await).await;
+    (item, first, second)
 }
 
 #[tokio::test]
 async fn a_hold_past_its_date_is_closed_unfilled_and_those_behind_move_up() {
-    let library = LendingLibrary::open().await;
-    let (book, first, second) = two_wait(&library).await;
-    library.time_passes_for(first).await;
-    library.requests_expire().await;
-    let gone = library.request(first).await;
+    let server = LendingServer::open().await;
+    let (item, first, second) = two_wait(&server).await;
+    server.time_passes_for(first).await;
+    server.requests_expire().await;
+    let gone = server.request(first).await;
     assert_eq!(gone["status"], "Closed - Unfilled");
     assert!(gone.get("position").is_none());
-    let queue = library.queue_of(&book).await;
+    let queue = server.queue_of(&item).await;
     assert_eq!(queue[0]["id"], second.to_string());
     assert_eq!(positions(&queue), [1]);
 }
 
 #[tokio::test]
 async fn a_request_that_still_has_time_stays() {
-    let library = LendingLibrary::open().await;
-    let (book, _, _) = two_wait(&library).await;
-    library.requests_expire().await;
-    assert_eq!(positions(&library.queue_of(&book).await), [1, 2]);
+    let server = LendingServer::open().await;
+    let (item, _, _) = two_wait(&server).await;
+    server.requests_expire().await;
+    assert_eq!(positions(&server.queue_of(&item).await), [1, 2]);
 }
 
 #[tokio::test]
 async fn what_is_not_picked_up_stays_on_the_shelf_until_staff_scan_it_for_the_next_one() {
-    let library = LendingLibrary::open().await;
-    let (book, first, second) = two_wait(&library).await;
-    library.check_in(&book, library.main_desk).await.expect(200);
-    assert_eq!(library.request_status(first).await, "Open - Awaiting pickup");
-    library.time_passes_for(first).await;
-    library.requests_expire().await;
-    let gone = library.request(first).await;
+    let server = LendingServer::open().await;
+    let (item, first, second) = two_wait(&server).await;
+    server.check_in(&item, server.main_desk).await.expect(200);
+    assert_eq!(server.request_status(first).await, "Open - Awaiting pickup");
+    server.time_passes_for(first).await;
+    server.requests_expire().await;
+    let gone = server.request(first).await;
     assert_eq!(gone["status"], "Closed - Pickup expired");
     assert!(gone["awaitingPickupRequestClosedDate"].is_string());
-    assert_eq!(library.status_of(&book).await, "Awaiting pickup");
-    assert_eq!(library.request_status(second).await, "Open - Not yet filled");
-    library.check_in(&book, library.main_desk).await.expect(200);
-    assert_eq!(library.request_status(second).await, "Open - Awaiting pickup");
+    assert_eq!(server.status_of(&item).await, "Awaiting pickup");
+    assert_eq!(server.request_status(second).await, "Open - Not yet filled");
+    server.check_in(&item, server.main_desk).await.expect(200);
+    assert_eq!(server.request_status(second).await, "Open - Awaiting pickup");
 }
 
 #[tokio::test]
 async fn the_queue_of_a_title_closes_its_gaps() {
-    let library = LendingLibrary::open().await;
-    library.takes_title_requests().await;
-    let book = library.lent_book().await;
+    let server = LendingServer::open().await;
+    server.takes_title_requests().await;
+    let item = server.lent_book().await;
     let mut ids = Vec::new();
     for _ in 0..4 {
-        let patron = library.patron().await;
-        ids.push(placed(&library.asks_for_title(&book, &patron, "Hold", library.main_desk).await));
+        let patron = server.patron().await;
+        ids.push(placed(&server.asks_for_title(&item, &patron, "Hold", server.main_desk).await));
     }
     for id in [ids[0], ids[2]] {
-        library.time_passes_for(id).await;
+        server.time_passes_for(id).await;
     }
-    library.requests_expire().await;
-    let queue = library.queue_of_title(&book).await;
+    server.requests_expire().await;
+    let queue = server.queue_of_title(&item).await;
     assert_eq!(positions(&queue), [1, 2]);
     let left: Vec<&str> = queue.iter().filter_map(|request| request["id"].as_str()).collect();
     assert_eq!(left, [ids[1].to_string(), ids[3].to_string()]);
@@ -73,12 +73,12 @@ async fn the_queue_of_a_title_closes_its_gaps() {
 
 #[tokio::test]
 async fn an_end_is_announced_with_what_the_request_was_before() {
-    let library = LendingLibrary::open().await;
-    let (_, first, _) = two_wait(&library).await;
-    library.time_passes_for(first).await;
-    library.requests_expire().await;
-    let events = library
-        .library
+    let server = LendingServer::open().await;
+    let (_, first, _) = two_wait(&server).await;
+    server.time_passes_for(first).await;
+    server.requests_expire().await;
+    let events = server
+        .server
         .database()
         .await
         .query(
@@ -88,6 +88,6 @@ async fn an_end_is_announced_with_what_the_request_was_before() {
         )
         .await
         .expect("the outbox can be read");
-    let told: (String, String) = (events[0].get(0), events[0].get(1));
-    assert_eq!(told, ("Open - Not yet filled".to_owned(), "Closed - Unfilled".to_owned()));
+    let reported: (String, String) = (events[0].get(0), events[0].get(1));
+    assert_eq!(reported, ("Open - Not yet filled".to_owned(), "Closed - Unfilled".to_owned()));
 }

@@ -2,7 +2,7 @@
 //! and a copy is promised to one reader.
 
 use carrel_testkit::queues::{placed, positions};
-use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -18,64 +18,64 @@ const WRITERS: usize = 5;
 /// How long a history goes on: enough for some hundred deeds on a slow machine.
 const AT_MOST: Duration = Duration::from_secs(8);
 
-struct Story {
-    library: LendingLibrary,
+struct Description {
+    server: LendingServer,
     titles: bool,
-    books: Vec<Book>,
+    items: Vec<TestItem>,
     patrons: Vec<TestPatron>,
     placed: Mutex<Vec<Uuid>>,
     /// Copies that staff moved a request to whose fulfillment had begun, which FOLIO lets them.
     promised_twice: Mutex<HashSet<String>>,
     /// Staff who cancel read a request and send it back; sent after a deletion it would be placed anew.
     deletes: tokio::sync::RwLock<()>,
-    told: Mutex<Vec<String>>,
+    reported: Mutex<Vec<String>>,
 }
 
-impl Story {
-    async fn begin(titles: bool) -> Story {
-        let library = LendingLibrary::open().await;
+impl Description {
+    async fn begin(titles: bool) -> Description {
+        let server = LendingServer::open().await;
         if titles {
-            library.takes_title_requests().await;
+            server.takes_title_requests().await;
         }
-        let first = library.book().await;
-        let mut books = vec![library.copy_of(&first).await, library.copy_of(&first).await];
-        books.insert(0, first);
+        let first = server.item().await;
+        let mut items = vec![server.copy_of(&first).await, server.copy_of(&first).await];
+        items.insert(0, first);
         let mut patrons = Vec::new();
         for _ in 0..12 {
-            patrons.push(library.patron().await);
+            patrons.push(server.patron().await);
         }
-        Story {
-            library,
+        Description {
+            server,
             titles,
-            books,
+            items,
             patrons,
             placed: Mutex::default(),
             promised_twice: Mutex::default(),
             deletes: tokio::sync::RwLock::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
         }
     }
 
     /// One deed of a desk; it may be refused, it must not break.
     async fn deed(&self, seed: u64) {
         let mut dice = StdRng::seed_from_u64(seed);
-        let book = self.books.choose(&mut dice).expect("books");
+        let test_item = self.items.choose(&mut dice).expect("books");
         let patron = self.patrons.choose(&mut dice).expect("patrons");
-        let desk = if dice.random_bool(0.7) { self.library.main_desk } else { self.library.other_desk };
-        let library = &self.library;
+        let desk = if dice.random_bool(0.7) { self.server.main_desk } else { self.server.other_desk };
+        let server = &self.server;
         let what = dice.random_range(0..100);
         let (words, status) = match what {
             0..38 => {
                 let kind = *["Hold", "Hold", "Recall", "Page"].choose(&mut dice).expect("kinds");
                 let reply = if self.titles && dice.random_bool(0.6) {
-                    library.asks_for_title(book, patron, kind, desk).await
+                    server.asks_for_title(test_item, patron, kind, desk).await
                 } else {
-                    library.asks_for(book, patron, kind, desk).await
+                    server.asks_for(test_item, patron, kind, desk).await
                 };
                 if reply.status == 201 {
                     self.placed.lock().expect("one writer at a time").push(placed(&reply));
                 }
-                (format!("{kind} of {}: {}", book.barcode, reply.text()), reply.status)
+                (format!("{kind} of {}: {}", test_item.barcode, reply.text()), reply.status)
             }
             38..50 => {
                 let Some(id) = self.some_request(&mut dice) else { return };
@@ -83,32 +83,32 @@ impl Story {
                 if !self.is_placed(id) {
                     return;
                 }
-                let reply = library.cancel(id).await;
+                let reply = server.cancel(id).await;
                 (format!("cancel {id}: {}", reply.text()), reply.status)
             }
             50..58 => {
                 let Some(id) = self.some_request(&mut dice) else { return };
-                let wish = json!({"destinationItemId": book.id});
-                let reply = library.admin().post(&format!("/circulation/requests/{id}/move"), &wish).await;
+                let wish = json!({"destinationItemId": test_item.id});
+                let reply = server.admin().post(&format!("/circulation/requests/{id}/move"), &wish).await;
                 if reply.status == 200 && reply.json()["status"] != "Open - Not yet filled" {
                     let item = reply.json()["itemId"].to_string();
                     self.promised_twice.lock().expect("one writer at a time").insert(item);
                 }
-                (format!("move {id} to {}: {}", book.barcode, reply.text()), reply.status)
+                (format!("move {id} to {}: {}", test_item.barcode, reply.text()), reply.status)
             }
-            58..68 => self.reorder(book, &mut dice).await,
+            58..68 => self.reorder(test_item, &mut dice).await,
             68..82 => {
-                let reply = library.check_out(book, patron).await;
-                (format!("check out {}: {}", book.barcode, reply.text()), reply.status)
+                let reply = server.check_out(test_item, patron).await;
+                (format!("check out {}: {}", test_item.barcode, reply.text()), reply.status)
             }
             82..97 => {
-                let reply = library.check_in(book, desk).await;
-                (format!("check in {}: {}", book.barcode, reply.text()), reply.status)
+                let reply = server.check_in(test_item, desk).await;
+                (format!("check in {}: {}", test_item.barcode, reply.text()), reply.status)
             }
             _ => {
                 let Some(id) = self.some_request(&mut dice) else { return };
                 let _alone = self.deletes.write().await;
-                let reply = library.admin().delete(&format!("/circulation/requests/{id}")).await;
+                let reply = server.admin().delete(&format!("/circulation/requests/{id}")).await;
                 if reply.status == 204 {
                     self.placed.lock().expect("one writer at a time").retain(|placed| *placed != id);
                 }
@@ -118,7 +118,7 @@ impl Story {
         let words: String =
             words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
         assert!(status < 500, "a deed broke with {status}: {words}");
-        self.told.lock().expect("one writer at a time").push(format!("{status} {words}"));
+        self.reported.lock().expect("one writer at a time").push(format!("{status} {words}"));
     }
 
     fn is_placed(&self, id: Uuid) -> bool {
@@ -129,12 +129,16 @@ impl Story {
         self.placed.lock().expect("one writer at a time").choose(dice).copied()
     }
 
-    async fn queue(&self, book: &Book) -> Vec<Value> {
-        if self.titles { self.library.queue_of_title(book).await } else { self.library.queue_of(book).await }
+    async fn queue(&self, test_item: &TestItem) -> Vec<Value> {
+        if self.titles {
+            self.server.queue_of_title(test_item).await
+        } else {
+            self.server.queue_of(test_item).await
+        }
     }
 
-    async fn reorder(&self, book: &Book, dice: &mut StdRng) -> (String, u16) {
-        let mut queue = self.queue(book).await;
+    async fn reorder(&self, test_item: &TestItem, dice: &mut StdRng) -> (String, u16) {
+        let mut queue = self.queue(test_item).await;
         let begun = queue.iter().filter(|request| request["status"] != "Open - Not yet filled").count();
         queue[begun..].shuffle(dice);
         let order: Vec<Value> = queue
@@ -142,58 +146,71 @@ impl Story {
             .zip(1..)
             .map(|(request, place)| json!({"id": request["id"], "newPosition": place}))
             .collect();
-        let (of, id) = if self.titles { ("instance", book.instance) } else { ("item", book.id) };
+        let (of, id) = if self.titles { ("instance", test_item.instance) } else { ("item", test_item.id) };
         let path = format!("/circulation/requests/queue/{of}/{id}/reorder");
-        let reply = self.library.admin().post(&path, &json!({"reorderedQueue": order})).await;
+        let reply = self.server.admin().post(&path, &json!({"reorderedQueue": order})).await;
         (format!("reorder: {}", reply.text()), reply.status)
     }
 
     /// What holds whenever nobody is at it.
     async fn check(&self, seed: u64) {
-        let told = || self.told.lock().expect("nobody is at it").join("\n");
+        let reported = || self.reported.lock().expect("nobody is at it").join("\n");
         let mut open = 0;
-        let queues = if self.titles { &self.books[..1] } else { &self.books[..] };
+        let queues = if self.titles { &self.items[..1] } else { &self.items[..] };
         let mut promised: HashMap<String, usize> = HashMap::new();
-        for book in queues {
-            let queue = self.queue(book).await;
+        for test_item in queues {
+            let queue = self.queue(test_item).await;
             let expected: Vec<i64> = (1..=queue.len() as i64).collect();
-            assert_eq!(positions(&queue), expected, "seed {seed}: positions are not 1..n after\n{}", told());
+            assert_eq!(
+                positions(&queue),
+                expected,
+                "seed {seed}: positions are not 1..n after\n{}",
+                reported()
+            );
             open += queue.len();
             for request in queue.iter().filter(|request| request["status"] != "Open - Not yet filled") {
                 *promised.entry(request["itemId"].to_string()).or_default() += 1;
             }
         }
         promised.retain(|item, _| !self.promised_twice.lock().expect("nobody is at it").contains(item));
-        assert!(promised.values().all(|times| *times == 1), "seed {seed}: {promised:?} after\n{}", told());
-        let all = self.library.admin().get("/request-storage/requests?limit=2000").await.expect(200);
+        assert!(
+            promised.values().all(|times| *times == 1),
+            "seed {seed}: {promised:?} after\n{}",
+            reported()
+        );
+        let all = self.server.admin().get("/request-storage/requests?limit=2000").await.expect(200);
         let stored = all["requests"].as_array().cloned().unwrap_or_default();
         let placed = self.placed.lock().expect("nobody is at it").len();
-        assert_eq!(stored.len(), placed, "seed {seed}: a request was lost or doubled after\n{}", told());
+        assert_eq!(stored.len(), placed, "seed {seed}: a request was lost or doubled after\n{}", reported());
         let is_open =
             |request: &&Value| request["status"].as_str().is_some_and(|status| status.starts_with("Open"));
         let still_open = stored.iter().filter(is_open).count();
-        assert_eq!(still_open, open, "seed {seed}: an open request stands in no queue after\n{}", told());
+        assert_eq!(still_open, open, "seed {seed}: an open request stands in no queue after\n{}", reported());
     }
 }
 
 async fn history(titles: bool, seed: u64) {
-    let story = Story::begin(titles).await;
-    let told = &story;
+    let story = Description::begin(titles).await;
+    let reported = &story;
     let mut dice = StdRng::seed_from_u64(seed);
     let started = Instant::now();
     while started.elapsed() < AT_MOST {
         let seeds: Vec<u64> = (0..WRITERS * 2).map(|_| dice.random()).collect();
         join_all(seeds.chunks(2).map(|own| async move {
             for seed in own {
-                told.deed(*seed).await;
+                reported.deed(*seed).await;
             }
         }))
         .await;
         story.check(seed).await;
     }
-    let told = story.told.into_inner().expect("nobody is at it");
-    let done = told.iter().filter(|words| words.starts_with('2')).count();
-    assert!(done > 20, "only {done} of {} deeds were done: a story of refusals proves little", told.len());
+    let reported = story.reported.into_inner().expect("nobody is at it");
+    let done = reported.iter().filter(|words| words.starts_with('2')).count();
+    assert!(
+        done > 20,
+        "only {done} of {} deeds were done: a story of refusals proves little",
+        reported.len()
+    );
 }
 
 /// Of `CARREL_TEST_SEED`, where a history is to be told again.

@@ -1,7 +1,7 @@
 //! Work in the background: each due run once, whichever node is there; taken over from a node that is gone.
 
 use carrel_platform::jobs::{self, Job, Pace};
-use carrel_testkit::{LendingLibrary, TestLibrary};
+use carrel_testkit::{LendingServer, TestServer};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -18,15 +18,15 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     panic!("waited ten seconds in vain: {what}");
 }
 
-async fn state(library: &TestLibrary, name: &str) -> Option<jobs::State> {
-    let platform = library.library.platform().await.expect("a connection");
+async fn state(server: &TestServer, name: &str) -> Option<jobs::State> {
+    let platform = server.node.platform().await.expect("a connection");
     let states = jobs::all(&platform).await.expect("jobs can be listed");
-    states.into_iter().find(|state| state.name == name && state.tenant == library.tenant.id)
+    states.into_iter().find(|state| state.name == name && state.tenant == server.tenant.id)
 }
 
-async fn due_now(library: &TestLibrary, name: &str) {
-    let platform = library.library.platform().await.expect("a connection");
-    jobs::soon(&platform, &library.tenant.id, name).await.expect("a job can be wanted soon");
+async fn due_now(server: &TestServer, name: &str) {
+    let platform = server.node.platform().await.expect("a connection");
+    jobs::soon(&platform, &server.tenant.id, name).await.expect("a job can be wanted soon");
 }
 
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
@@ -45,14 +45,14 @@ static COUNT: Job = Job {
 
 #[tokio::test]
 async fn two_nodes_do_a_job_once() {
-    let library = TestLibrary::start().await;
-    due_now(&library, "count").await;
-    let nodes = [0, 1].map(|_| jobs::start_with(&library.library, vec![&COUNT], QUICK));
-    until("the job is done", async || state(&library, "count").await.is_some_and(|state| state.runs == 1))
+    let server = TestServer::start().await;
+    due_now(&server, "count").await;
+    let nodes = [0, 1].map(|_| jobs::start_with(&server.node, vec![&COUNT], QUICK));
+    until("the job is done", async || state(&server, "count").await.is_some_and(|state| state.runs == 1))
         .await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(COUNTED.load(Relaxed), 1);
-    let state = state(&library, "count").await.expect("a row");
+    let state = state(&server, "count").await.expect("a row");
     assert_eq!((state.outcome.as_deref(), state.failed, state.owner), (Some("counted"), false, None));
     for node in nodes {
         node.stop().await;
@@ -77,17 +77,17 @@ static HANGS_ONCE: Job = Job {
 
 #[tokio::test]
 async fn what_a_dead_node_was_doing_is_done_by_another() {
-    let library = TestLibrary::start().await;
-    due_now(&library, "hangs-once").await;
-    let first = jobs::start_with(&library.library, vec![&HANGS_ONCE], QUICK);
+    let server = TestServer::start().await;
+    due_now(&server, "hangs-once").await;
+    let first = jobs::start_with(&server.node, vec![&HANGS_ONCE], QUICK);
     until("the first node is at it", async || STARTED.load(Relaxed) == 1).await;
-    let second = jobs::start_with(&library.library, vec![&HANGS_ONCE], QUICK);
+    let second = jobs::start_with(&server.node, vec![&HANGS_ONCE], QUICK);
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert_eq!(STARTED.load(Relaxed), 1, "a node that is alive keeps its job");
     // Nothing is handed back by the dead.
     drop(first);
     until("the second node has done it", async || {
-        state(&library, "hangs-once").await.is_some_and(|state| state.runs == 1)
+        state(&server, "hangs-once").await.is_some_and(|state| state.runs == 1)
     })
     .await;
     assert_eq!(STARTED.load(Relaxed), 2);
@@ -103,14 +103,14 @@ static CANCELLED: Job = Job {
 
 #[tokio::test]
 async fn a_run_can_be_cancelled() {
-    let library = TestLibrary::start().await;
-    due_now(&library, "endless").await;
-    let node = jobs::start_with(&library.library, vec![&CANCELLED], QUICK);
-    until("it runs", async || state(&library, "endless").await.is_some_and(|state| state.owner.is_some()))
+    let server = TestServer::start().await;
+    due_now(&server, "endless").await;
+    let node = jobs::start_with(&server.node, vec![&CANCELLED], QUICK);
+    until("it runs", async || state(&server, "endless").await.is_some_and(|state| state.owner.is_some()))
         .await;
-    let platform = library.library.platform().await.expect("a connection");
-    assert!(jobs::cancel(&platform, &library.tenant.id, "endless").await.expect("cancelled"));
-    until("it has ended", async || state(&library, "endless").await.is_some_and(|state| state.failed)).await;
+    let platform = server.node.platform().await.expect("a connection");
+    assert!(jobs::cancel(&platform, &server.tenant.id, "endless").await.expect("cancelled"));
+    until("it has ended", async || state(&server, "endless").await.is_some_and(|state| state.failed)).await;
     node.stop().await;
 }
 
@@ -123,12 +123,12 @@ static LATE: Job = Job {
 
 #[tokio::test]
 async fn a_run_past_its_deadline_is_given_up_and_comes_again() {
-    let library = TestLibrary::start().await;
-    due_now(&library, "too-slow").await;
-    let node = jobs::start_with(&library.library, vec![&LATE], QUICK);
-    until("it is given up", async || state(&library, "too-slow").await.is_some_and(|state| state.failed))
+    let server = TestServer::start().await;
+    due_now(&server, "too-slow").await;
+    let node = jobs::start_with(&server.node, vec![&LATE], QUICK);
+    until("it is given up", async || state(&server, "too-slow").await.is_some_and(|state| state.failed))
         .await;
-    let state = state(&library, "too-slow").await.expect("a row");
+    let state = state(&server, "too-slow").await.expect("a row");
     assert!(state.due > jiff::Timestamp::now(), "due again in an hour, not at once");
     node.stop().await;
 }
@@ -142,23 +142,23 @@ static BREAKS: Job = Job {
 
 #[tokio::test]
 async fn a_job_that_panics_harms_nobody_else() {
-    let library = TestLibrary::start().await;
-    due_now(&library, "breaks").await;
-    let node = jobs::start_with(&library.library, vec![&BREAKS], QUICK);
-    until("it is noted", async || state(&library, "breaks").await.is_some_and(|state| state.failures == 1))
+    let server = TestServer::start().await;
+    due_now(&server, "breaks").await;
+    let node = jobs::start_with(&server.node, vec![&BREAKS], QUICK);
+    until("it is noted", async || state(&server, "breaks").await.is_some_and(|state| state.failures == 1))
         .await;
     node.stop().await;
 }
 
 #[tokio::test]
-async fn every_job_of_the_house_is_entered_for_the_tenant() {
-    let library = TestLibrary::start().await;
-    let node = jobs::start(&library.library);
+async fn every_job_of_the_node_is_entered_for_the_tenant() {
+    let server = TestServer::start().await;
+    let node = jobs::start(&server.node);
     until("all are entered", async || {
-        let shown = library.get("/admin/jobs").await.expect(200);
+        let shown = server.get("/admin/jobs").await.expect(200);
         let names: Vec<&str> =
             shown["jobs"].as_array().into_iter().flatten().filter_map(|job| job["name"].as_str()).collect();
-        library.library.jobs().iter().all(|job| names.contains(&job.name))
+        server.node.jobs().iter().all(|job| names.contains(&job.name))
     })
     .await;
     node.stop().await;
@@ -166,19 +166,19 @@ async fn every_job_of_the_house_is_entered_for_the_tenant() {
 
 #[tokio::test]
 async fn requests_expire_without_anybody_asking() {
-    let library = LendingLibrary::open().await;
-    let book = library.lent_book().await;
-    let hold = library.hold(&book, &library.patron().await).await;
-    library.time_passes_for(hold).await;
-    let node = jobs::start(&library.library.library);
-    library.admin().post("/admin/jobs/request-expiration/run", &Value::Null).await.expect(202);
-    until("the hold is closed", async || library.request_status(hold).await == "Closed - Unfilled").await;
+    let server = LendingServer::open().await;
+    let item = server.lent_book().await;
+    let hold = server.hold(&item, &server.patron().await).await;
+    server.time_passes_for(hold).await;
+    let node = jobs::start(&server.server.node);
+    server.admin().post("/admin/jobs/request-expiration/run", &Value::Null).await.expect(202);
+    until("the hold is closed", async || server.request_status(hold).await == "Closed - Unfilled").await;
     node.stop().await;
 }
 
 #[tokio::test]
 async fn only_known_jobs_can_be_run_or_cancelled() {
-    let library = TestLibrary::start().await;
-    library.post("/admin/jobs/wash-the-windows/run", &Value::Null).await.expect_status(404);
-    library.post("/admin/jobs/request-expiration/cancel", &Value::Null).await.expect_status(404);
+    let server = TestServer::start().await;
+    server.post("/admin/jobs/wash-the-windows/run", &Value::Null).await.expect_status(404);
+    server.post("/admin/jobs/request-expiration/cancel", &Value::Null).await.expect_status(404);
 }

@@ -2,13 +2,13 @@
 
 mod copies;
 mod expiry;
-mod flights;
 mod fulfillment;
 mod histories;
 mod jobs;
 mod print_events;
 mod queue_level;
 mod reports;
+mod round_trips;
 mod rush;
 mod snapshots;
 mod storage;

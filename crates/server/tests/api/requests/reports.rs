@@ -1,56 +1,56 @@
-//! What staff print and walk with.
+//! What staff print and bulk job with.
 
 use carrel_testkit::queues::placed;
-use carrel_testkit::{Book, LendingLibrary, TestPatron};
+use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-async fn report(library: &LendingLibrary, path: &str) -> Value {
-    library.admin().get(path).await.expect(200)
+async fn report(server: &LendingServer, path: &str) -> Value {
+    server.admin().get(path).await.expect(200)
 }
 
-async fn pick_slips(library: &LendingLibrary, desk: carrel_testkit::Desk) -> Value {
-    report(library, &format!("/circulation/pick-slips/{}", desk.0)).await
+async fn pick_slips(server: &LendingServer, desk: carrel_testkit::Desk) -> Value {
+    report(server, &format!("/circulation/pick-slips/{}", desk.0)).await
 }
 
-async fn paged(library: &LendingLibrary) -> (Book, TestPatron, Uuid) {
-    let (book, patron) = (library.book().await, library.patron().await);
-    let page = placed(&library.asks_for(&book, &patron, "Page", library.main_desk).await);
-    (book, patron, page)
+async fn paged(server: &LendingServer) -> (TestItem, TestPatron, Uuid) {
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    (test_item, patron, page)
 }
 
 #[tokio::test]
 async fn a_page_is_on_the_pick_slips_of_the_desk_that_serves_its_shelf() {
-    let library = LendingLibrary::open().await;
-    let (book, patron, page) = paged(&library).await;
-    let slips = pick_slips(&library, library.main_desk).await;
+    let server = LendingServer::open().await;
+    let (test_item, patron, page) = paged(&server).await;
+    let slips = pick_slips(&server, server.main_desk).await;
     assert_eq!(slips["totalRecords"], 1);
     let slip = &slips["pickSlips"][0];
-    assert_eq!(slip["item"]["barcode"], book.barcode);
+    assert_eq!(slip["item"]["barcode"], test_item.barcode);
     assert_eq!(slip["item"]["status"], "Paged");
     assert_eq!(slip["item"]["effectiveLocationSpecific"], "Stacks");
     assert_eq!(slip["item"]["effectiveLocationPrimaryServicePointName"], "Main desk");
     assert_eq!(slip["requester"]["barcode"], patron.barcode);
     assert_eq!(slip["request"]["requestID"], page.to_string());
     assert_eq!(slip["request"]["servicePointPickup"], "Main desk");
-    assert_eq!(pick_slips(&library, library.other_desk).await["totalRecords"], 0);
+    assert_eq!(pick_slips(&server, server.other_desk).await["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn a_page_that_was_fetched_is_on_no_slip() {
-    let library = LendingLibrary::open().await;
-    let (book, ..) = paged(&library).await;
-    library.check_in(&book, library.main_desk).await.expect(200);
-    assert_eq!(pick_slips(&library, library.main_desk).await["totalRecords"], 0);
+    let server = LendingServer::open().await;
+    let (test_item, ..) = paged(&server).await;
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    assert_eq!(pick_slips(&server, server.main_desk).await["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn pick_slips_come_in_the_order_of_the_shelves() {
-    let library = LendingLibrary::open().await;
+    let server = LendingServer::open().await;
     for _ in 0..3 {
-        paged(&library).await;
+        paged(&server).await;
     }
-    let slips = pick_slips(&library, library.main_desk).await;
+    let slips = pick_slips(&server, server.main_desk).await;
     let orders: Vec<&str> = slips["pickSlips"]
         .as_array()
         .expect("slips")
@@ -63,46 +63,46 @@ async fn pick_slips_come_in_the_order_of_the_shelves() {
 
 #[tokio::test]
 async fn what_is_no_service_point_has_no_slips() {
-    let library = LendingLibrary::open().await;
+    let server = LendingServer::open().await;
     assert_eq!(
-        report(&library, &format!("/circulation/pick-slips/{}", Uuid::new_v4())).await,
+        report(&server, &format!("/circulation/pick-slips/{}", Uuid::new_v4())).await,
         json!({"pickSlips": [], "totalRecords": 0})
     );
-    library.admin().get("/circulation/pick-slips/main").await.expect_status(400);
+    server.admin().get("/circulation/pick-slips/main").await.expect_status(400);
 }
 
-async fn search_slips(library: &LendingLibrary) -> Value {
-    report(library, &format!("/circulation/search-slips/{}", library.main_desk.0)).await
+async fn search_slips(server: &LendingServer) -> Value {
+    report(server, &format!("/circulation/search-slips/{}", server.main_desk.0)).await
 }
 
-async fn holds_are_printed(library: &LendingLibrary, enabled: bool) {
+async fn holds_are_printed(server: &LendingServer, enabled: bool) {
     let setting = json!({"id": Uuid::new_v4(), "name": "PRINT_HOLD_REQUESTS",
         "value": {"printHoldRequestsEnabled": enabled}});
-    library.admin().post("/circulation/settings", &setting).await.expect(201);
+    server.admin().post("/circulation/settings", &setting).await.expect(201);
 }
 
 #[tokio::test]
 async fn holds_are_looked_for_only_where_the_library_prints_them() {
-    let library = LendingLibrary::open().await;
-    let book = library.lent_book().await;
-    library.hold(&book, &library.patron().await).await;
-    assert_eq!(search_slips(&library).await, json!({"searchSlips": [], "totalRecords": 0}));
-    holds_are_printed(&library, true).await;
-    let slips = search_slips(&library).await;
+    let server = LendingServer::open().await;
+    let test_item = server.lent_book().await;
+    server.hold(&test_item, &server.patron().await).await;
+    assert_eq!(search_slips(&server).await, json!({"searchSlips": [], "totalRecords": 0}));
+    holds_are_printed(&server, true).await;
+    let slips = search_slips(&server).await;
     assert_eq!(slips["totalRecords"], 1);
-    assert_eq!(slips["searchSlips"][0]["item"]["barcode"], book.barcode);
-    holds_are_printed(&library, false).await;
-    assert_eq!(search_slips(&library).await["totalRecords"], 0);
+    assert_eq!(slips["searchSlips"][0]["item"]["barcode"], test_item.barcode);
+    holds_are_printed(&server, false).await;
+    assert_eq!(search_slips(&server).await["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn a_hold_of_a_title_is_looked_for_where_its_holdings_are() {
-    let library = LendingLibrary::open().await;
-    library.takes_title_requests().await;
-    holds_are_printed(&library, true).await;
-    let book = library.lent_book().await;
-    placed(&library.asks_for_title(&book, &library.patron().await, "Hold", library.main_desk).await);
-    let slips = search_slips(&library).await;
+    let server = LendingServer::open().await;
+    server.takes_title_requests().await;
+    holds_are_printed(&server, true).await;
+    let test_item = server.lent_book().await;
+    placed(&server.asks_for_title(&test_item, &server.patron().await, "Hold", server.main_desk).await);
+    let slips = search_slips(&server).await;
     assert_eq!(slips["totalRecords"], 1);
     let item = &slips["searchSlips"][0]["item"];
     assert!(item["title"].as_str().is_some_and(|title| title.starts_with("Book")));
@@ -110,41 +110,41 @@ async fn a_hold_of_a_title_is_looked_for_where_its_holdings_are() {
     assert_eq!(item["effectiveLocationPrimaryServicePointName"], "Main desk");
 }
 
-async fn clearance(library: &LendingLibrary, desk: carrel_testkit::Desk) -> Value {
-    report(library, &format!("/circulation/requests-reports/hold-shelf-clearance/{}", desk.0)).await
+async fn clearance(server: &LendingServer, desk: carrel_testkit::Desk) -> Value {
+    report(server, &format!("/circulation/requests-reports/hold-shelf-clearance/{}", desk.0)).await
 }
 
 #[tokio::test]
 async fn what_nobody_may_pick_up_any_more_is_to_be_taken_off_the_hold_shelf() {
-    let library = LendingLibrary::open().await;
-    let (book, _, page) = paged(&library).await;
-    library.check_in(&book, library.main_desk).await.expect(200);
-    assert_eq!(clearance(&library, library.main_desk).await["totalRecords"], 0);
-    library.cancel(page).await.expect(204);
-    let report = clearance(&library, library.main_desk).await;
+    let server = LendingServer::open().await;
+    let (test_item, _, page) = paged(&server).await;
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    assert_eq!(clearance(&server, server.main_desk).await["totalRecords"], 0);
+    server.cancel(page).await.expect(204);
+    let report = clearance(&server, server.main_desk).await;
     assert_eq!(report["totalRecords"], 1);
     let request = &report["requests"][0];
     assert_eq!(request["id"], page.to_string());
     assert_eq!(request["status"], "Closed - Cancelled");
     assert_eq!(request["item"]["status"], "Awaiting pickup");
     assert!(request["awaitingPickupRequestClosedDate"].is_string());
-    assert_eq!(clearance(&library, library.other_desk).await["totalRecords"], 0);
+    assert_eq!(clearance(&server, server.other_desk).await["totalRecords"], 0);
     // Scanned, it goes back to its shelf and off the list.
-    library.check_in(&book, library.main_desk).await.expect(200);
-    assert_eq!(clearance(&library, library.main_desk).await["totalRecords"], 0);
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    assert_eq!(clearance(&server, server.main_desk).await["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
-    let library = LendingLibrary::open().await;
-    let (book, _, first) = paged(&library).await;
-    let second = library.hold(&book, &library.patron().await).await;
-    library.check_in(&book, library.main_desk).await.expect(200);
-    library.cancel(first).await.expect(204);
-    library.check_in(&book, library.main_desk).await.expect(200);
-    library.time_passes_for(second).await;
-    library.requests_expire().await;
-    let report = clearance(&library, library.main_desk).await;
+    let server = LendingServer::open().await;
+    let (test_item, _, first) = paged(&server).await;
+    let second = server.hold(&test_item, &server.patron().await).await;
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    server.cancel(first).await.expect(204);
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    server.time_passes_for(second).await;
+    server.requests_expire().await;
+    let report = clearance(&server, server.main_desk).await;
     assert_eq!(report["totalRecords"], 1);
     assert_eq!(report["requests"][0]["id"], second.to_string());
     assert_eq!(report["requests"][0]["status"], "Closed - Pickup expired");
@@ -152,14 +152,14 @@ async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
 
 #[tokio::test]
 async fn items_on_their_way_are_listed_with_where_and_for_whom() {
-    let library = LendingLibrary::open().await;
-    let book = library.lent_book().await;
-    placed(&library.asks_for(&book, &library.patron().await, "Hold", library.other_desk).await);
-    library.check_in(&book, library.main_desk).await.expect(200);
-    let report = report(&library, "/inventory-reports/items-in-transit").await;
+    let server = LendingServer::open().await;
+    let test_item = server.lent_book().await;
+    placed(&server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await);
+    server.check_in(&test_item, server.main_desk).await.expect(200);
+    let report = report(&server, "/inventory-reports/items-in-transit").await;
     assert_eq!(report["totalRecords"], 1);
     let item = &report["items"][0];
-    assert_eq!(item["id"], book.id.to_string());
+    assert_eq!(item["id"], test_item.id.to_string());
     assert_eq!(item["status"], json!({"name": "In transit"}));
     assert_eq!(item["inTransitDestinationServicePoint"]["name"], "Other desk");
     assert_eq!(item["request"]["requestType"], "Hold");
@@ -171,23 +171,23 @@ async fn items_on_their_way_are_listed_with_where_and_for_whom() {
 
 #[tokio::test]
 async fn nothing_on_its_way_is_an_empty_list() {
-    let library = LendingLibrary::open().await;
-    library.book().await;
+    let server = LendingServer::open().await;
+    server.item().await;
     assert_eq!(
-        report(&library, "/inventory-reports/items-in-transit").await,
+        report(&server, "/inventory-reports/items-in-transit").await,
         json!({"items": [], "totalRecords": 0})
     );
 }
 
 #[tokio::test]
 async fn a_title_is_shown_with_all_its_copies() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let copy = library.copy_of(&book).await;
-    library.check_out(&copy, &library.patron().await).await.expect(201);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let copy = server.copy_of(&test_item).await;
+    server.check_out(&copy, &server.patron().await).await.expect(201);
     let title =
-        report(&library, &format!("/circulation/items-by-instance?query=id=={}", book.instance)).await;
-    assert_eq!(title["id"], book.instance.to_string());
+        report(&server, &format!("/circulation/items-by-instance?query=id=={}", test_item.instance)).await;
+    assert_eq!(title["id"], test_item.instance.to_string());
     let statuses: Vec<&str> = title["items"]
         .as_array()
         .expect("items")
@@ -199,36 +199,36 @@ async fn a_title_is_shown_with_all_its_copies() {
 
 #[tokio::test]
 async fn a_title_that_is_not_there_is_an_empty_object() {
-    let library = LendingLibrary::open().await;
+    let server = LendingServer::open().await;
     let path = format!("/circulation/items-by-instance?query=id=={}", Uuid::new_v4());
-    assert_eq!(report(&library, &path).await, json!({}));
-    library.admin().get("/circulation/items-by-instance").await.expect_status(400);
+    assert_eq!(report(&server, &path).await, json!({}));
+    server.admin().get("/circulation/items-by-instance").await.expect_status(400);
 }
 
 #[tokio::test]
 async fn a_request_that_is_over_forgets_who_asked() {
-    let library = LendingLibrary::open().await;
-    let (_, _, page) = paged(&library).await;
+    let server = LendingServer::open().await;
+    let (_, _, page) = paged(&server).await;
     let path = format!("/request-anonymization/{page}");
-    assert_eq!(library.admin().post(&path, &json!({})).await.refusals(), ["requestNotClosed"]);
-    library.cancel(page).await.expect(204);
-    let done = library.admin().post(&path, &json!({})).await.expect(200);
+    assert_eq!(server.admin().post(&path, &json!({})).await.refusals(), ["requestNotClosed"]);
+    server.cancel(page).await.expect(204);
+    let done = server.admin().post(&path, &json!({})).await.expect(200);
     assert_eq!(done, json!({"requestId": page, "anonymized": true}));
-    let left = library.stored_request(page).await;
+    let left = server.stored_request(page).await;
     assert_eq!((left.get("requesterId"), left.get("requester")), (None, None));
-    library.request(page).await;
+    server.request(page).await;
 }
 
 #[tokio::test]
 async fn what_is_no_request_cannot_be_anonymized() {
-    let library = LendingLibrary::open().await;
-    let refused = library.admin().post("/request-anonymization/me", &json!({})).await;
+    let server = LendingServer::open().await;
+    let refused = server.admin().post("/request-anonymization/me", &json!({})).await;
     assert_eq!(refused.refusals(), ["invalidRequestId"]);
-    library
+    server
         .admin()
         .post(&format!("/request-anonymization/{}", Uuid::new_v4()), &json!({}))
         .await
         .expect_status(404);
     let timer = "/circulation/scheduled-request-anonymize-processing";
-    library.admin().post(timer, &json!({})).await.expect_status(200);
+    server.admin().post(timer, &json!({})).await.expect_status(200);
 }

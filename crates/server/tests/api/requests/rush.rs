@@ -1,7 +1,7 @@
 //! Everybody wants the new book on the same morning.
 
 use carrel_testkit::queues::{placed, positions, waiting};
-use carrel_testkit::{LendingLibrary, TestPatron};
+use carrel_testkit::{LendingServer, TestPatron};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::Value;
@@ -19,24 +19,24 @@ fn patrons() -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_patrons_ask_for_one_title_at_once() {
-    let library = LendingLibrary::open().await;
-    library.takes_title_requests().await;
-    let first = library.book().await;
+    let server = LendingServer::open().await;
+    server.takes_title_requests().await;
+    let first = server.item().await;
     let mut copies = vec![first.clone()];
     for _ in 1..COPIES {
-        copies.push(library.copy_of(&first).await);
+        copies.push(server.copy_of(&first).await);
     }
     // They are all out, and come back while the thousand ask.
     for copy in &copies {
-        library.check_out(copy, &library.patron().await).await.expect(201);
+        server.check_out(copy, &server.patron().await).await.expect(201);
     }
     let readers: Vec<TestPatron> =
-        stream::iter(0..patrons()).map(|_| library.patron()).buffer_unordered(AT_ONCE).collect().await;
+        stream::iter(0..patrons()).map(|_| server.patron()).buffer_unordered(AT_ONCE).collect().await;
 
-    let asking = async {
+    let actor = async {
         let answers: Vec<Uuid> = stream::iter(&readers)
             .map(|reader| async {
-                placed(&library.asks_for_title(&first, reader, "Hold", library.main_desk).await)
+                placed(&server.asks_for_title(&first, reader, "Hold", server.main_desk).await)
             })
             .buffer_unordered(AT_ONCE)
             .collect()
@@ -47,20 +47,20 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
         let mut given = Vec::new();
         for (number, copy) in copies.iter().enumerate() {
             // Spread over the rush: a copy comes back for every thirtieth of the readers.
-            let asked = || async { library.queue_length(&first).await };
+            let asked = || async { server.queue_length(&first).await };
             while asked().await < (number + 1) * readers.len() / 30 {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
-            let back = library.check_in(copy, library.main_desk).await.expect(200);
+            let back = server.check_in(copy, server.main_desk).await.expect(200);
             assert_eq!(back["item"]["status"]["name"], "Awaiting pickup");
             given.push(copy.id);
         }
         given
     };
-    let (answers, given) = futures_util::future::join(asking, coming_back).await;
+    let (answers, given) = futures_util::future::join(actor, coming_back).await;
 
     assert_eq!(answers.iter().collect::<HashSet<_>>().len(), readers.len());
-    let queue = library.queue_of_title(&first).await;
+    let queue = server.queue_of_title(&first).await;
     assert_eq!(positions(&queue), (1..=readers.len() as i64).collect::<Vec<_>>());
     let everybody: HashSet<Uuid> = readers.iter().map(|reader| reader.id).collect();
     assert_eq!(waiting(&queue).into_iter().collect::<HashSet<_>>(), everybody);
@@ -78,16 +78,16 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_desks_and_one_copy_make_one_promise() {
-    let library = LendingLibrary::open().await;
-    let book = library.lent_book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.lent_book().await;
     for _ in 0..3 {
-        library.hold(&book, &library.patron().await).await;
+        server.hold(&test_item, &server.patron().await).await;
     }
-    let desks = (0..6).map(|_| library.check_in(&book, library.main_desk));
+    let desks = (0..6).map(|_| server.check_in(&test_item, server.main_desk));
     for reply in futures_util::future::join_all(desks).await {
         reply.expect(200);
     }
-    let queue = library.queue_of(&book).await;
+    let queue = server.queue_of(&test_item).await;
     let begun = queue.iter().filter(|request| request["status"] != "Open - Not yet filled").count();
     assert_eq!((begun, positions(&queue)), (1, vec![1, 2, 3]));
 }

@@ -1,14 +1,14 @@
 //! What requests keep of the records around them stays true.
 
 use carrel_platform::jobs::{self, Pace, Runner};
-use carrel_testkit::{Book, LendingLibrary, TestPatron, alter};
+use carrel_testkit::{LendingServer, TestItem, TestPatron, alter};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
 struct Asked {
-    library: LendingLibrary,
-    book: Book,
+    server: LendingServer,
+    test_item: TestItem,
     patron: TestPatron,
     hold: Uuid,
     node: Runner,
@@ -16,34 +16,34 @@ struct Asked {
 
 /// A hold, and a node that does the work in the background.
 async fn asked() -> Asked {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.lent_book().await, library.patron().await);
-    let hold = library.hold(&book, &patron).await;
-    let house = &library.library.library;
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.lent_book().await, server.patron().await);
+    let hold = server.hold(&test_item, &patron).await;
+    let open_node = &server.server.node;
     let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
-    let node = jobs::start_with(house, house.jobs(), pace);
-    Asked { library, book, patron, hold, node }
+    let node = jobs::start_with(open_node, open_node.jobs(), pace);
+    Asked { server, test_item, patron, hold, node }
 }
 
 impl Asked {
     /// Changes a record whose path and document are known.
     async fn changes(&self, path: &str, differs: Value) {
-        let mut record = self.library.admin().get(path).await.expect(200);
+        let mut record = self.server.admin().get(path).await.expect(200);
         alter(&mut record, &differs);
-        self.library.admin().put(path, &record).await.expect(204);
+        self.server.admin().put(path, &record).await.expect(204);
     }
 
     /// Waits until the stored request says so.
     async fn comes_to_say(self, pointer: &str, expected: &str) {
         for _ in 0..200 {
-            let request = self.library.stored_request(self.hold).await;
+            let request = self.server.stored_request(self.hold).await;
             if request.pointer(pointer).and_then(Value::as_str) == Some(expected) {
                 self.node.stop().await;
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let request = self.library.stored_request(self.hold).await;
+        let request = self.server.stored_request(self.hold).await;
         panic!("{pointer} never came to be {expected}: {request:#}");
     }
 }
@@ -51,7 +51,7 @@ impl Asked {
 #[tokio::test]
 async fn a_new_barcode_of_the_item() {
     let asked = asked().await;
-    let path = format!("/item-storage/items/{}", asked.book.id);
+    let path = format!("/item-storage/items/{}", asked.test_item.id);
     asked.changes(&path, json!({"barcode": "renewed-label"})).await;
     asked.comes_to_say("/item/barcode", "renewed-label").await;
 }
@@ -59,7 +59,7 @@ async fn a_new_barcode_of_the_item() {
 #[tokio::test]
 async fn a_new_call_number_of_the_holdings() {
     let asked = asked().await;
-    let path = format!("/holdings-storage/holdings/{}", asked.book.holdings);
+    let path = format!("/holdings-storage/holdings/{}", asked.test_item.holdings);
     asked.changes(&path, json!({"callNumber": "QA 76.9"})).await;
     asked.comes_to_say("/searchIndex/callNumberComponents/callNumber", "QA 76.9").await;
 }
@@ -67,7 +67,7 @@ async fn a_new_call_number_of_the_holdings() {
 #[tokio::test]
 async fn a_corrected_title() {
     let asked = asked().await;
-    let path = format!("/instance-storage/instances/{}", asked.book.instance);
+    let path = format!("/instance-storage/instances/{}", asked.test_item.instance);
     asked.changes(&path, json!({"title": "Corrected"})).await;
     asked.comes_to_say("/instance/title", "Corrected").await;
 }
@@ -83,7 +83,7 @@ async fn a_patron_who_takes_another_name() {
 #[tokio::test]
 async fn a_renamed_location() {
     let asked = asked().await;
-    let path = format!("/locations/{}", asked.library.location);
+    let path = format!("/locations/{}", asked.server.location);
     asked.changes(&path, json!({"name": "Annex"})).await;
     asked.comes_to_say("/item/itemEffectiveLocationName", "Annex").await;
 }
@@ -91,7 +91,7 @@ async fn a_renamed_location() {
 #[tokio::test]
 async fn a_renamed_pickup_service_point() {
     let asked = asked().await;
-    let path = format!("/service-points/{}", asked.library.main_desk.0);
+    let path = format!("/service-points/{}", asked.server.main_desk.0);
     asked.changes(&path, json!({"name": "Front desk"})).await;
     asked.comes_to_say("/searchIndex/pickupServicePointName", "Front desk").await;
 }
@@ -99,20 +99,20 @@ async fn a_renamed_pickup_service_point() {
 #[tokio::test]
 async fn a_policy_forgets_a_pickup_point_that_closes() {
     let asked = asked().await;
-    let library = &asked.library;
-    let path = format!("/request-policy-storage/request-policies/{}", library.request_policy);
-    let points = [library.main_desk.0, library.other_desk.0];
-    let policy = json!({"id": library.request_policy, "name": "Two desks", "requestTypes": ["Hold", "Page"],
-        "allowedServicePoints": {"Hold": points, "Page": [library.other_desk.0]}});
-    library.admin().put(&path, &policy).await.expect(204);
-    let point = format!("/service-points/{}", library.other_desk.0);
-    let mut record = library.admin().get(&point).await.expect(200);
+    let server = &asked.server;
+    let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
+    let points = [server.main_desk.0, server.other_desk.0];
+    let policy = json!({"id": server.request_policy, "name": "Two desks", "requestTypes": ["Hold", "Page"],
+        "allowedServicePoints": {"Hold": points, "Page": [server.other_desk.0]}});
+    server.admin().put(&path, &policy).await.expect(204);
+    let point = format!("/service-points/{}", server.other_desk.0);
+    let mut record = server.admin().get(&point).await.expect(200);
     record["pickupLocation"] = false.into();
     record.as_object_mut().expect("an object").remove("holdShelfExpiryPeriod");
-    library.admin().put(&point, &record).await.expect(204);
-    let expected = json!({"Hold": [library.main_desk.0]});
+    server.admin().put(&point, &record).await.expect(204);
+    let expected = json!({"Hold": [server.main_desk.0]});
     for _ in 0..200 {
-        let policy = library.admin().get(&path).await.expect(200);
+        let policy = server.admin().get(&path).await.expect(200);
         if policy["allowedServicePoints"] == expected {
             assert_eq!(policy["requestTypes"], json!(["Hold"]));
             asked.node.stop().await;
@@ -127,18 +127,18 @@ async fn a_policy_forgets_a_pickup_point_that_closes() {
 async fn what_nobody_asks_for_leaves_no_work() {
     let asked = asked().await;
     asked.node.stop().await;
-    let other = asked.library.book().await;
-    let library = &asked.library;
+    let other = asked.server.item().await;
+    let server = &asked.server;
     let path = format!("/item-storage/items/{}", other.id);
-    let mut record = library.admin().get(&path).await.expect(200);
+    let mut record = server.admin().get(&path).await.expect(200);
     record["barcode"] = "unwanted".into();
-    library.admin().put(&path, &record).await.expect(204);
+    server.admin().put(&path, &record).await.expect(204);
     // Neither does a change of what no request keeps.
-    let path = format!("/item-storage/items/{}", asked.book.id);
-    let mut record = library.admin().get(&path).await.expect(200);
+    let path = format!("/item-storage/items/{}", asked.test_item.id);
+    let mut record = server.admin().get(&path).await.expect(200);
     record["accessionNumber"] = "2".into();
-    library.admin().put(&path, &record).await.expect(204);
-    let database = library.library.database().await;
+    server.admin().put(&path, &record).await.expect(204);
+    let database = server.server.database().await;
     let row = database.query_one("SELECT count(*) FROM request_snapshot_due", &[]).await.expect("counted");
     assert_eq!(row.get::<_, i64>(0), 0);
 }

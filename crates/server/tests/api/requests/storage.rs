@@ -2,75 +2,75 @@
 
 use carrel_platform::jobs::{self, Pace, Runner};
 use carrel_testkit::queues::{placed, positions};
-use carrel_testkit::{Book, LendingLibrary};
+use carrel_testkit::{LendingServer, TestItem};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
 const PATH: &str = "/request-storage/requests";
 
-async fn stored(library: &LendingLibrary, book: &Book, position: i64) -> Value {
-    let patron = library.patron().await;
+async fn stored(server: &LendingServer, test_item: &TestItem, position: i64) -> Value {
+    let patron = server.patron().await;
     json!({"id": Uuid::new_v4(), "requestLevel": "Item", "requestType": "Hold", "requestDate": "2026-05-01T10:00:00Z",
-        "requesterId": patron.id, "instanceId": book.instance, "holdingsRecordId": book.holdings, "itemId": book.id,
+        "requesterId": patron.id, "instanceId": test_item.instance, "holdingsRecordId": test_item.holdings, "itemId": test_item.id,
         "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf",
-        "pickupServicePointId": library.main_desk.0, "position": position})
+        "pickupServicePointId": server.main_desk.0, "position": position})
 }
 
 #[tokio::test]
 async fn two_requests_of_a_queue_cannot_have_one_position() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    library.create(PATH, &stored(&library, &book, 1).await).await;
-    let refused = library.admin().post(PATH, &stored(&library, &book, 1).await).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    server.create(PATH, &stored(&server, &test_item, 1).await).await;
+    let refused = server.admin().post(PATH, &stored(&server, &test_item, 1).await).await;
     assert_eq!(refused.refusals(), ["Cannot have more than one request with the same position in the queue"]);
-    let other = library.book().await;
-    library.create(PATH, &stored(&library, &other, 1).await).await;
+    let other = server.item().await;
+    server.create(PATH, &stored(&server, &other, 1).await).await;
 }
 
 #[tokio::test]
 async fn a_closed_request_keeps_nobody_from_its_position() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut first = stored(&library, &book, 1).await;
-    library.create(PATH, &first).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut first = stored(&server, &test_item, 1).await;
+    server.create(PATH, &first).await;
     first["status"] = "Closed - Filled".into();
     let path = format!("{PATH}/{}", first["id"].as_str().expect("an id"));
-    library.admin().put(&path, &first).await.expect(204);
-    library.create(PATH, &stored(&library, &book, 1).await).await;
+    server.admin().put(&path, &first).await.expect(204);
+    server.create(PATH, &stored(&server, &test_item, 1).await).await;
 }
 
 #[tokio::test]
 async fn a_batch_exchanges_positions() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let (mut one, mut two) = (stored(&library, &book, 1).await, stored(&library, &book, 2).await);
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let (mut one, mut two) = (stored(&server, &test_item, 1).await, stored(&server, &test_item, 2).await);
     for request in [&one, &two] {
-        library.create(PATH, request).await;
+        server.create(PATH, request).await;
     }
     one["position"] = 2.into();
     two["position"] = 1.into();
     let batch = json!({"requests": [one, two]});
-    library.admin().post("/request-storage-batch/requests", &batch).await.expect_status(201);
-    let queue = library.queue_of(&book).await;
+    server.admin().post("/request-storage-batch/requests", &batch).await.expect_status(201);
+    let queue = server.queue_of(&test_item).await;
     assert_eq!((positions(&queue), &queue[0]["id"]), (vec![1, 2], &two["id"]));
     two["position"] = 2.into();
     let batch = json!({"requests": [two]});
-    let refused = library.admin().post("/request-storage-batch/requests", &batch).await;
+    let refused = server.admin().post("/request-storage-batch/requests", &batch).await;
     assert_eq!(refused.refusals(), ["Cannot have more than one request with the same position in the queue"]);
 }
 
 #[tokio::test]
 async fn half_an_item_is_refused() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut request = stored(&library, &book, 1).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut request = stored(&server, &test_item, 1).await;
     let object = request.as_object_mut().expect("an object");
     object.remove("holdingsRecordId");
-    let refused = library.admin().post(PATH, &request).await;
+    let refused = server.admin().post(PATH, &request).await;
     assert_eq!(refused.refusals(), ["Holdings record ID in item level request should not be absent"]);
     request["requestLevel"] = "Title".into();
-    let refused = library.admin().post(PATH, &request).await;
+    let refused = server.admin().post(PATH, &request).await;
     assert_eq!(
         refused.refusals(),
         ["Title level request must have both itemId and holdingsRecordId or neither"]
@@ -79,59 +79,59 @@ async fn half_an_item_is_refused() {
 
 #[tokio::test]
 async fn a_cancellation_names_a_reason_that_is_there() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
     let hold = {
-        library.check_out(&book, &library.patron().await).await.expect(201);
-        library.hold(&book, &library.patron().await).await
+        server.check_out(&test_item, &server.patron().await).await.expect(201);
+        server.hold(&test_item, &server.patron().await).await
     };
-    let mut request = library.stored_request(hold).await;
+    let mut request = server.stored_request(hold).await;
     request["status"] = "Closed - Cancelled".into();
     request["cancellationReasonId"] = Uuid::new_v4().to_string().into();
-    let refused = library.admin().put(&format!("{PATH}/{hold}"), &request).await;
+    let refused = server.admin().put(&format!("{PATH}/{hold}"), &request).await;
     assert_eq!(refused.refusals(), ["Cancellation reason does not exist"]);
     assert_eq!(refused.json()["errors"][0]["code"], "INVALID_CANCELLATION_REASON");
 }
 
 #[tokio::test]
 async fn requests_are_found_by_what_they_keep() {
-    let library = LendingLibrary::open().await;
-    let (book, patron) = (library.book().await, library.patron().await);
-    let page = placed(&library.asks_for(&book, &patron, "Page", library.main_desk).await);
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
     for query in [
-        format!("itemId=={}", book.id),
-        format!("instanceId=={}", book.instance),
+        format!("itemId=={}", test_item.id),
+        format!("instanceId=={}", test_item.instance),
         format!("requesterId=={}", patron.id),
-        format!("pickupServicePointId=={}", library.main_desk.0),
-        format!("item.barcode=={}", book.barcode),
+        format!("pickupServicePointId=={}", server.main_desk.0),
+        format!("item.barcode=={}", test_item.barcode),
         format!("requester.barcode=={}", patron.barcode),
         "requestType==Page and status==\"Open - Not yet filled\"".to_owned(),
         "status=\"Open*\" and searchIndex.pickupServicePointName==\"Main desk\"".to_owned(),
-        format!("item.itemEffectiveLocationId=={}", library.location),
+        format!("item.itemEffectiveLocationId=={}", server.location),
         "item.retrievalServicePointName==\"Main desk\"".to_owned(),
         "fullCallNumberIndex=\"PR*\"".to_owned(),
         "instance.title=Book".to_owned(),
     ] {
-        let found = library.admin().get(&format!("{PATH}?query={query}")).await.expect(200);
+        let found = server.admin().get(&format!("{PATH}?query={query}")).await.expect(200);
         assert_eq!(found["requests"][0]["id"], page.to_string(), "{query}");
     }
-    let none = library.admin().get(&format!("{PATH}?query=requestType==Recall")).await.expect(200);
+    let none = server.admin().get(&format!("{PATH}?query=requestType==Recall")).await.expect(200);
     assert_eq!(none["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn a_page_that_a_client_stores_bare_comes_to_the_pick_slips() {
-    let library = LendingLibrary::open().await;
-    let book = library.book().await;
-    let mut page = stored(&library, &book, 1).await;
+    let server = LendingServer::open().await;
+    let test_item = server.item().await;
+    let mut page = stored(&server, &test_item, 1).await;
     page["requestType"] = "Page".into();
-    library.create(PATH, &page).await;
-    let house = &library.library.library;
+    server.create(PATH, &page).await;
+    let open_node = &server.server.node;
     let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
-    let node: Runner = jobs::start_with(house, house.jobs(), pace);
-    let path = format!("/circulation/pick-slips/{}", library.main_desk.0);
+    let node: Runner = jobs::start_with(open_node, open_node.jobs(), pace);
+    let path = format!("/circulation/pick-slips/{}", server.main_desk.0);
     for _ in 0..200 {
-        let slips = library.admin().get(&path).await.expect(200);
+        let slips = server.admin().get(&path).await.expect(200);
         if slips["totalRecords"] == 1 {
             node.stop().await;
             assert_eq!(slips["pickSlips"][0]["request"]["requestID"], page["id"]);

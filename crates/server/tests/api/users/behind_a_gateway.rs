@@ -1,15 +1,19 @@
 //! Behind a gateway: who may speak for it, and how it begins and ends tenants.
 
-use carrel_platform::tenant::Manner;
-use carrel_testkit::TestLibrary;
+use carrel_platform::tenant::ServerOptions;
+use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn who_does_not_know_the_secret_does_not_pass_for_the_gateway() {
     let secret = "correct-horse-battery-staple";
-    let manner = Manner { behind_gateway: true, gateway_secret: Some(secret.into()), ..Manner::default() };
-    let library = TestLibrary::start_in(manner).await;
-    let caller = library.stranger().with_header("x-okapi-tenant", "diku");
+    let options = ServerOptions {
+        behind_gateway: true,
+        gateway_secret: Some(secret.into()),
+        ..ServerOptions::default()
+    };
+    let server = TestServer::start_in(options).await;
+    let caller = server.stranger().with_header("x-okapi-tenant", "diku");
     caller.get("/groups").await.expect_status(401);
     caller.with_header("x-carrel-gateway", "guess").get("/groups").await.expect_status(401);
     caller.with_header("x-carrel-gateway", secret).get("/groups").await.expect(200);
@@ -17,8 +21,9 @@ async fn who_does_not_know_the_secret_does_not_pass_for_the_gateway() {
 
 #[tokio::test]
 async fn a_tenant_begins_with_reference_data_and_is_purged_at_its_end() {
-    let library = TestLibrary::start_in(Manner { behind_gateway: true, ..Manner::default() }).await;
-    let caller = library.stranger().with_header("x-okapi-tenant", "new_lib");
+    let server =
+        TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
+    let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
     caller.get("/groups").await.expect_status(400);
     for _ in 0..2 {
         caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await.expect(204);
@@ -31,9 +36,10 @@ async fn a_tenant_begins_with_reference_data_and_is_purged_at_its_end() {
 }
 
 #[tokio::test]
-async fn a_module_that_ends_takes_its_data_along_only_when_it_is_told_to_purge() {
-    let library = TestLibrary::start_in(Manner { behind_gateway: true, ..Manner::default() }).await;
-    let caller = library.stranger().with_header("x-okapi-tenant", "new_lib");
+async fn a_module_that_ends_takes_its_data_along_only_when_it_is_reported_to_purge() {
+    let server =
+        TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
+    let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
     caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await.expect(204);
     caller.post("/_/tenant", &json!({"module_from": "mod-users-1.0.0", "purge": false})).await.expect(204);
     caller.get("/groups").await.expect(200);
@@ -48,9 +54,10 @@ async fn a_module_that_ends_takes_its_data_along_only_when_it_is_told_to_purge()
 
 #[tokio::test]
 async fn the_user_and_permissions_of_the_headers_are_believed() {
-    let library = TestLibrary::start_in(Manner { behind_gateway: true, ..Manner::default() }).await;
+    let server =
+        TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
     let user = "79ff2a8b-d9c3-5b39-ad4a-0a84025ab085";
-    let caller = library
+    let caller = server
         .stranger()
         .with_header("x-okapi-tenant", "diku")
         .with_header("x-okapi-token", "any.token.will-do")
@@ -61,8 +68,8 @@ async fn the_user_and_permissions_of_the_headers_are_believed() {
 
 #[tokio::test]
 async fn tenants_do_not_begin_or_end_this_way_where_no_gateway_stands_before() {
-    let library = TestLibrary::start().await;
-    library.post("/_/tenant", &json!({})).await.expect_status(403);
-    library.delete("/_/tenant").await.expect_status(403);
-    library.get("/groups").await.expect(200);
+    let server = TestServer::start().await;
+    server.post("/_/tenant", &json!({})).await.expect_status(403);
+    server.delete("/_/tenant").await.expect_status(403);
+    server.get("/groups").await.expect(200);
 }

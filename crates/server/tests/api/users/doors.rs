@@ -2,7 +2,7 @@
 //! permission. The exceptions are listed here; the lists only shrink.
 
 use carrel_platform::surface::{ROUTES, Route};
-use carrel_testkit::{Client, OTHER_TENANT, TENANT, TestLibrary};
+use carrel_testkit::{Client, OTHER_TENANT, TENANT, TestServer};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -71,8 +71,8 @@ async fn status(client: &Client, route: &Route, path: &str) -> u16 {
 
 #[tokio::test]
 async fn without_a_token_only_the_open_doors_open() {
-    let library = TestLibrary::start().await;
-    let stranger = library.stranger().with_header("x-okapi-tenant", TENANT);
+    let server = TestServer::start().await;
+    let stranger = server.stranger().with_header("x-okapi-tenant", TENANT);
     let mut passed = BTreeSet::new();
     for (route, path) in callable() {
         if status(&stranger, route, &path).await != 401 {
@@ -85,10 +85,10 @@ async fn without_a_token_only_the_open_doors_open() {
 
 #[tokio::test]
 async fn the_token_of_another_tenant_opens_nothing() {
-    let library = TestLibrary::start().await;
-    library.library.create_tenant(OTHER_TENANT, "Other", "").await.expect("made");
-    let theirs = library.token_of(library.admin_id, "diku_admin", OTHER_TENANT);
-    let caller = library.client_with(&theirs);
+    let server = TestServer::start().await;
+    server.node.create_tenant(OTHER_TENANT, "Other", "").await.expect("made");
+    let theirs = server.token_of(server.admin_id, "diku_admin", OTHER_TENANT);
+    let caller = server.client_with(&theirs);
     for (route, path) in callable().filter(|(route, _)| !OPEN.contains(&&*name(route))) {
         assert_eq!(status(&caller, route, &path).await, 403, "{}", name(route));
     }
@@ -96,8 +96,8 @@ async fn the_token_of_another_tenant_opens_nothing() {
 
 #[tokio::test]
 async fn without_a_permission_nothing_opens_that_asks_for_one() {
-    let library = TestLibrary::start().await;
-    let caller = library.client_of(Uuid::new_v4(), "nobody-in-particular");
+    let server = TestServer::start().await;
+    let caller = server.client_of(Uuid::new_v4(), "nobody-in-particular");
     let mut passed = BTreeSet::new();
     for (route, path) in callable().filter(|(route, _)| !OPEN.contains(&&*name(route))) {
         if ENDS_THE_SESSION.contains(&&*name(route)) || status(&caller, route, &path).await != 403 {

@@ -1,12 +1,12 @@
 //! The habits of the gateway that clients rely on without saying so.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_preflight_is_answered_to_anybody_with_credentials_allowed() {
-    let library = TestLibrary::start().await;
-    let page = library
+    let server = TestServer::start().await;
+    let page = server
         .stranger()
         .with_header("origin", "http://desk.example.org")
         .with_header("access-control-request-method", "GET")
@@ -23,65 +23,65 @@ async fn a_preflight_is_answered_to_anybody_with_credentials_allowed() {
 
 #[tokio::test]
 async fn json_is_read_under_any_content_type() {
-    let library = TestLibrary::start().await;
-    let caller = library.admin.with_header("content-type", "text/plain; charset=UTF-8");
+    let server = TestServer::start().await;
+    let caller = server.admin.with_header("content-type", "text/plain; charset=UTF-8");
     caller.post("/groups", &json!({"group": "plain"})).await.expect(201);
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told_with_400_and_what_is_too_large_with_413() {
-    let manner = carrel_platform::tenant::Manner { largest_body: 1000, ..Default::default() };
-    let library = TestLibrary::start_in(manner).await;
+async fn what_cannot_be_read_is_reported_with_400_and_what_is_too_large_with_413() {
+    let options = carrel_platform::tenant::ServerOptions { largest_body: 1000, ..Default::default() };
+    let server = TestServer::start_in(options).await;
     for body in ["{\"group\":", "[]", "", "\u{0}"] {
-        library.admin.call("POST", "/groups", Some(body.into())).await.expect_status(400);
+        server.admin.call("POST", "/groups", Some(body.into())).await.expect_status(400);
     }
-    library.admin.call("POST", "/groups", Some(vec![b' '; 1001].into())).await.expect_status(413);
+    server.admin.call("POST", "/groups", Some(vec![b' '; 1001].into())).await.expect_status(413);
 }
 
 #[tokio::test]
 async fn an_unknown_path_and_a_wrong_method_are_404_in_okapi_s_words() {
-    let library = TestLibrary::start().await;
-    let unknown = library.get("/no/such/path").await;
+    let server = TestServer::start().await;
+    let unknown = server.get("/no/such/path").await;
     assert_eq!(
         (unknown.status, unknown.text()),
         (404, "No suitable module found for path /no/such/path for tenant diku".to_owned())
     );
-    library.put("/users", &json!({})).await.expect_status(404);
-    library.stranger().get("/consortia").await.expect_status(404);
+    server.put("/users", &json!({})).await.expect_status(404);
+    server.stranger().get("/consortia").await.expect_status(404);
 }
 
 #[tokio::test]
 async fn a_tenant_s_modules_are_listed_with_versions() {
-    let library = TestLibrary::start().await;
-    let modules = library.get("/_/proxy/tenants/diku/modules").await.expect(200);
+    let server = TestServer::start().await;
+    let modules = server.get("/_/proxy/tenants/diku/modules").await.expect(200);
     let ids: Vec<&str> =
         modules.as_array().expect("an array").iter().filter_map(|module| module["id"].as_str()).collect();
     let users = ids.iter().find(|id| id.starts_with("mod-users-1")).expect("clients look for mod-users");
     assert!(users["mod-users-".len()..].split('.').count() == 3, "{users}");
-    let interfaces = library.get("/_/proxy/tenants/diku/interfaces").await.expect(200);
+    let interfaces = server.get("/_/proxy/tenants/diku/interfaces").await.expect(200);
     assert!(interfaces.as_array().expect("an array").iter().any(|one| one["id"] == "circulation"));
 }
 
 #[tokio::test]
 async fn a_stranger_s_user_id_in_a_header_is_not_believed() {
-    let library = TestLibrary::start().await;
-    let other = library.admin.with_header("x-okapi-user-id", "11111111-1111-4111-8111-111111111111");
+    let server = TestServer::start().await;
+    let other = server.admin.with_header("x-okapi-user-id", "11111111-1111-4111-8111-111111111111");
     other.get("/users").await.expect_status(403);
 }
 
 #[tokio::test]
 async fn head_is_get_without_a_body() {
-    let library = TestLibrary::start().await;
-    let reply = library.admin.call("HEAD", "/users", None).await;
+    let server = TestServer::start().await;
+    let reply = server.admin.call("HEAD", "/users", None).await;
     assert!(reply.status == 200 && reply.body.is_empty() && reply.header("content-length").is_some());
 }
 
 #[tokio::test]
 async fn modules_are_found_by_name_and_by_what_they_provide() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let ids = async |asked: &str| -> Vec<String> {
         let path = format!("/_/proxy/tenants/diku/modules?{asked}");
-        let modules = library.get(&path).await.expect(200);
+        let modules = server.get(&path).await.expect(200);
         let modules = modules.as_array().expect("an array").iter();
         modules.map(|module| module["id"].as_str().unwrap_or_default().to_owned()).collect()
     };
@@ -90,69 +90,69 @@ async fn modules_are_found_by_name_and_by_what_they_provide() {
     assert_eq!(ids(&format!("filter={}", users[0])).await, users);
     assert_eq!(ids("provide=users").await, users);
     assert!(ids("filter=mod-nothing").await.is_empty());
-    let full = library.get("/_/proxy/tenants/diku/interfaces?full=true").await.expect(200);
+    let full = server.get("/_/proxy/tenants/diku/interfaces?full=true").await.expect(200);
     let users = full.as_array().expect("an array").iter().find(|one| one["id"] == "users");
     assert!(users.is_some_and(|users| users["handlers"][0]["pathPattern"].is_string()), "{users:?}");
 }
 
 #[tokio::test]
 async fn tenants_are_made_listed_renamed_and_taken_away() {
-    let library = TestLibrary::start().await;
-    let made = library.post("/_/proxy/tenants", &json!({"id": "town_hall", "name": "Town"})).await;
+    let server = TestServer::start().await;
+    let made = server.post("/_/proxy/tenants", &json!({"id": "town_hall", "name": "Town"})).await;
     assert_eq!(made.expect(201)["name"], "Town");
     assert_eq!(made.header("location"), Some("/_/proxy/tenants/town_hall"));
-    let listed = library.get("/_/proxy/tenants").await.expect(200);
+    let listed = server.get("/_/proxy/tenants").await.expect(200);
     assert!(
         listed.as_array().expect("an array").iter().any(|tenant| tenant["id"] == "town_hall"),
         "{listed}"
     );
     for taken_or_bad in ["town_hall", "Town Hall", "a\"; DROP SCHEMA x; --", "1st"] {
-        library.post("/_/proxy/tenants", &json!({"id": taken_or_bad, "name": "x"})).await.expect_status(400);
+        server.post("/_/proxy/tenants", &json!({"id": taken_or_bad, "name": "x"})).await.expect_status(400);
     }
     let path = "/_/proxy/tenants/town_hall";
-    library.put(path, &json!({"id": "town_hall", "name": "City"})).await.expect(200);
-    assert_eq!(library.get(path).await.expect(200)["name"], "City");
-    library.delete(path).await.expect(204);
-    library.get(path).await.expect_status(404);
+    server.put(path, &json!({"id": "town_hall", "name": "City"})).await.expect(200);
+    assert_eq!(server.get(path).await.expect(200)["name"], "City");
+    server.delete(path).await.expect(204);
+    server.get(path).await.expect_status(404);
 }
 
 #[tokio::test]
-async fn version_and_health_are_told_to_anybody() {
-    let library = TestLibrary::start().await;
-    let version = library.stranger().get("/_/version").await;
+async fn version_and_health_are_reported_to_anybody() {
+    let server = TestServer::start().await;
+    let version = server.stranger().get("/_/version").await;
     assert_eq!(version.text().split('.').count(), 3, "{version:?}");
     for path in ["/_/health", "/_/proxy/health", "/admin/health"] {
-        library.stranger().get(path).await.expect(200);
+        server.stranger().get(path).await.expect(200);
     }
 }
 
 #[tokio::test]
 async fn modules_are_there_for_good() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let of_tenant = |rest: &str| format!("/_/proxy/tenants/diku/{rest}");
-    let modules = library.admin.get(&of_tenant("modules")).await.expect(200);
+    let modules = server.admin.get(&of_tenant("modules")).await.expect(200);
     let users = modules.as_array().expect("a list").iter().find(|module| module["name"] == "mod-users");
     let id = users.expect("a module of users")["id"].as_str().expect("an id").to_owned();
-    let again = library.admin.post(&of_tenant("modules"), &json!({"id": id})).await;
+    let again = server.admin.post(&of_tenant("modules"), &json!({"id": id})).await;
     again.expect_status(400);
     assert_eq!(again.text(), format!("Module {id} already provided"));
     let installed = [json!({"id": "mod-users", "action": "enable"})];
-    let answer = library.admin.post(&of_tenant("install"), &json!(installed)).await.expect(200);
+    let answer = server.admin.post(&of_tenant("install"), &json!(installed)).await.expect(200);
     assert_eq!(answer, json!([{"id": id, "action": "uptodate"}]));
-    library
+    server
         .admin
         .post(&of_tenant("install"), &json!([{"id": "nope-1.0", "action": "enable"}]))
         .await
         .expect_status(400);
-    library.admin.delete(&of_tenant(&format!("modules/{id}"))).await.expect_status(400);
-    library.admin.delete(&of_tenant("modules/nope-1.0.0")).await.expect_status(404);
+    server.admin.delete(&of_tenant(&format!("modules/{id}"))).await.expect_status(400);
+    server.admin.delete(&of_tenant("modules/nope-1.0.0")).await.expect_status(404);
 }
 
 #[tokio::test]
 async fn every_interface_that_is_listed_has_a_name() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     for path in ["/_/proxy/tenants/diku/interfaces", "/_/proxy/tenants/diku/interfaces?full=true"] {
-        let interfaces = library.admin.get(path).await.expect(200);
+        let interfaces = server.admin.get(path).await.expect(200);
         let unnamed = interfaces.as_array().expect("a list").iter().filter(|interface| interface["id"] == "");
         assert_eq!(unnamed.count(), 0, "{path}");
     }

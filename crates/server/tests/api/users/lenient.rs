@@ -1,20 +1,20 @@
 //! Behind a gateway: the headers are believed, and a tenant made on first use is lenient.
 
-use carrel_platform::tenant::Manner;
-use carrel_testkit::{Client, TestLibrary};
+use carrel_platform::tenant::ServerOptions;
+use carrel_testkit::{Client, TestServer};
 use serde_json::json;
 
 /// As a public test suite calls: with a token that is none.
-async fn suite() -> (TestLibrary, Client) {
-    let manner = Manner { behind_gateway: true, makes_tenants: true, ..Manner::default() };
-    let library = TestLibrary::start_in(manner).await;
-    let caller = library
+async fn suite() -> (TestServer, Client) {
+    let options = ServerOptions { behind_gateway: true, makes_tenants: true, ..ServerOptions::default() };
+    let server = TestServer::start_in(options).await;
+    let caller = server
         .stranger()
         .with_header("x-okapi-tenant", "test_tenant")
         .with_header("x-okapi-token", "eyJhbGciOiJIUzUxMiJ9eyJzdWIiOiJhZG1pbiJ9.junk")
         .with_header("x-okapi-permissions", "[]")
         .with_header("x-okapi-user-id", "79ff2a8b-d9c3-5b39-ad4a-0a84025ab085");
-    (library, caller)
+    (server, caller)
 }
 
 const SOME_ID: &str = "11111111-1111-4111-8111-111111111111";
@@ -62,14 +62,14 @@ async fn a_lenient_tenant_lends_of_two_items_with_one_barcode_either() {
 }
 
 #[tokio::test]
-async fn a_suite_is_told_of_the_blocks_that_it_gave() {
+async fn a_suite_is_reported_of_the_blocks_that_it_gave() {
     let (_library, caller) = suite().await;
     let block = json!({"patronBlockConditionId": SOME_ID, "blockBorrowing": true, "blockRenewals": false,
         "blockRequests": false, "message": "Too many"});
     let given = json!({"id": SOME_ID, "automatedPatronBlocks": [block]});
     caller.post("/automated-patron-blocks", &given).await.expect(201);
-    let told = caller.get(&format!("/automated-patron-blocks/{SOME_ID}")).await.expect(200);
-    assert_eq!(told["automatedPatronBlocks"], json!([block]));
+    let reported = caller.get(&format!("/automated-patron-blocks/{SOME_ID}")).await.expect(200);
+    assert_eq!(reported["automatedPatronBlocks"], json!([block]));
 }
 
 #[tokio::test]
@@ -85,10 +85,10 @@ async fn an_item_of_another_library_names_itself() {
 
 #[tokio::test]
 async fn a_strict_tenant_has_no_stand_ins() {
-    let manner = Manner { behind_gateway: true, makes_tenants: true, ..Manner::default() };
-    let library = TestLibrary::start_in(manner).await;
-    library.library.create_tenant("strict", "Strict", "").await.expect("made");
-    let caller = library.stranger().with_header("x-okapi-tenant", "strict");
+    let options = ServerOptions { behind_gateway: true, makes_tenants: true, ..ServerOptions::default() };
+    let server = TestServer::start_in(options).await;
+    server.node.create_tenant("strict", "Strict", "").await.expect("made");
+    let caller = server.stranger().with_header("x-okapi-tenant", "strict");
     caller.post("/automated-patron-blocks", &json!({"id": SOME_ID})).await.expect(404);
 }
 

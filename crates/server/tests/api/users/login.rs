@@ -1,15 +1,15 @@
 //! Logging in, staying logged in, and logging out.
 
-use carrel_testkit::{ADMIN, Client, PASSWORD, Reply, TENANT, TestLibrary};
+use carrel_testkit::{ADMIN, Client, PASSWORD, Reply, TENANT, TestServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-fn stranger(library: &TestLibrary) -> Client {
-    library.stranger().with_header("x-okapi-tenant", TENANT)
+fn stranger(server: &TestServer) -> Client {
+    server.stranger().with_header("x-okapi-tenant", TENANT)
 }
 
-async fn log_in(library: &TestLibrary, path: &str, name: &str, password: &str) -> Reply {
-    stranger(library).post(path, &json!({"username": name, "password": password})).await
+async fn log_in(server: &TestServer, path: &str, name: &str, password: &str) -> Reply {
+    stranger(server).post(path, &json!({"username": name, "password": password})).await
 }
 
 fn cookies(reply: &Reply) -> Vec<String> {
@@ -24,19 +24,19 @@ fn sent(reply: &Reply, name: &str) -> String {
     line.split(';').next().expect("a cookie has a value").to_owned()
 }
 
-async fn user_with_password(library: &TestLibrary, name: &str, password: &str) -> Uuid {
+async fn user_with_password(server: &TestServer, name: &str, password: &str) -> Uuid {
     let id = Uuid::new_v4();
     let user = json!({"id": id, "username": name, "active": true, "personal": {"lastName": name}});
-    library.post("/users", &user).await.expect(201);
-    library.post("/authn/credentials", &json!({"userId": id, "password": password})).await.expect(201);
+    server.post("/users", &user).await.expect(201);
+    server.post("/authn/credentials", &json!({"userId": id, "password": password})).await.expect(201);
     id
 }
 
 #[tokio::test]
 async fn every_login_gives_both_cookies_with_their_life() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     for path in ["/authn/login", "/authn/login-with-expiry", "/bl-users/login-with-expiry"] {
-        let reply = log_in(&library, path, ADMIN, PASSWORD).await;
+        let reply = log_in(&server, path, ADMIN, PASSWORD).await;
         reply.expect(201);
         let lines = cookies(&reply);
         assert_eq!(lines.len(), 2, "{path}");
@@ -53,20 +53,20 @@ async fn every_login_gives_both_cookies_with_their_life() {
 
 #[tokio::test]
 async fn the_older_login_gives_its_token_in_header_and_body() {
-    let library = TestLibrary::start().await;
-    let reply = log_in(&library, "/authn/login", ADMIN, PASSWORD).await;
+    let server = TestServer::start().await;
+    let reply = log_in(&server, "/authn/login", ADMIN, PASSWORD).await;
     let token = reply.expect(201)["okapiToken"].as_str().expect("a token").to_owned();
     assert_eq!(reply.header("x-okapi-token"), Some(&*token));
-    library.client_with(&token).get("/users?limit=0").await.expect(200);
+    server.client_with(&token).get("/users?limit=0").await.expect(200);
 }
 
 #[tokio::test]
 async fn a_token_is_taken_as_header_bearer_or_cookie() {
-    let library = TestLibrary::start().await;
-    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let server = TestServer::start().await;
+    let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let cookie = sent(&reply, "folioAccessToken");
     let token = cookie.strip_prefix("folioAccessToken=").expect("named so");
-    let stranger = library.stranger();
+    let stranger = server.stranger();
     stranger.with_header("x-okapi-token", token).get("/users?limit=0").await.expect(200);
     stranger.with_header("cookie", &cookie).get("/users?limit=0").await.expect(200);
     stranger.with_header("authorization", &format!("Bearer {token}")).get("/users?limit=0").await.expect(200);
@@ -76,10 +76,10 @@ async fn a_token_is_taken_as_header_bearer_or_cookie() {
 
 #[tokio::test]
 async fn an_unknown_name_a_wrong_password_and_a_closed_account_are_refused_in_the_same_words() {
-    let library = TestLibrary::start().await;
-    user_with_password(&library, "idle", "right").await;
-    let unknown = log_in(&library, "/authn/login", "nobody", "x").await;
-    let wrong = log_in(&library, "/authn/login", "idle", "wrong").await;
+    let server = TestServer::start().await;
+    user_with_password(&server, "idle", "right").await;
+    let unknown = log_in(&server, "/authn/login", "nobody", "x").await;
+    let wrong = log_in(&server, "/authn/login", "idle", "wrong").await;
     assert_eq!(unknown.refusals(), ["Wrong username or wrong password or account blocked"]);
     assert_eq!(unknown.text(), wrong.text());
     assert_eq!(wrong.json()["errors"][0]["code"], "wrong.username.or.wrong.password.or.account.blocked");
@@ -87,21 +87,21 @@ async fn an_unknown_name_a_wrong_password_and_a_closed_account_are_refused_in_th
 
 #[tokio::test]
 async fn five_wrong_passwords_close_the_account_to_the_right_one() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "victim", "right").await;
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "victim", "right").await;
     for _ in 0..5 {
-        log_in(&library, "/authn/login", "victim", "wrong").await.expect(422);
+        log_in(&server, "/authn/login", "victim", "wrong").await.expect(422);
     }
-    log_in(&library, "/authn/login", "victim", "right").await.expect(422);
-    let attempts = library.get(&format!("/authn/loginAttempts/{id}")).await.expect(200);
+    log_in(&server, "/authn/login", "victim", "right").await.expect(422);
+    let attempts = server.get(&format!("/authn/loginAttempts/{id}")).await.expect(200);
     assert_eq!(attempts["attemptCount"], 5);
 }
 
 #[tokio::test]
 async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_session() {
-    let library = TestLibrary::start().await;
-    let first = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
-    let refresh = |reply: &Reply| stranger(&library).with_header("cookie", &sent(reply, "folioRefreshToken"));
+    let server = TestServer::start().await;
+    let first = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let refresh = |reply: &Reply| stranger(&server).with_header("cookie", &sent(reply, "folioRefreshToken"));
     let second = refresh(&first).call("POST", "/authn/refresh", None).await;
     second.expect(201);
     let again = refresh(&first).call("POST", "/authn/refresh", None).await;
@@ -111,19 +111,19 @@ async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_session() {
 
 #[tokio::test]
 async fn a_refresh_token_opens_no_door() {
-    let library = TestLibrary::start().await;
-    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let server = TestServer::start().await;
+    let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let cookie = sent(&reply, "folioRefreshToken");
     let token = cookie.strip_prefix("folioRefreshToken=").expect("named so");
-    library.client_with(token).get("/users").await.expect_status(401);
+    server.client_with(token).get("/users").await.expect_status(401);
 }
 
 #[tokio::test]
 async fn logging_out_clears_the_cookies_and_takes_the_refresh_token_back() {
-    let library = TestLibrary::start().await;
-    let reply = log_in(&library, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
+    let server = TestServer::start().await;
+    let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let both = format!("{}; {}", sent(&reply, "folioAccessToken"), sent(&reply, "folioRefreshToken"));
-    let session = stranger(&library).with_header("cookie", &both);
+    let session = stranger(&server).with_header("cookie", &both);
     let out = session.call("POST", "/authn/logout", None).await;
     out.expect(204);
     assert!(cookies(&out).iter().all(|line| line.contains("=;") && line.contains("01 Jan 1970")), "{out:?}");
@@ -132,89 +132,89 @@ async fn logging_out_clears_the_cookies_and_takes_the_refresh_token_back() {
 
 #[tokio::test]
 async fn logging_out_everywhere_ends_every_token_made_before() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let token = |reply: Reply| reply.header("x-okapi-token").expect("a token").to_owned();
-    let desk = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
-    let home = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
+    let desk = server.client_with(&token(log_in(&server, "/authn/login", ADMIN, PASSWORD).await));
+    let home = server.client_with(&token(log_in(&server, "/authn/login", ADMIN, PASSWORD).await));
     desk.call("POST", "/authn/logout-all", None).await.expect(204);
     home.get("/users").await.expect_status(401);
-    let anew = library.client_with(&token(log_in(&library, "/authn/login", ADMIN, PASSWORD).await));
+    let anew = server.client_with(&token(log_in(&server, "/authn/login", ADMIN, PASSWORD).await));
     anew.get("/users?limit=0").await.expect(200);
 }
 
 #[tokio::test]
 async fn who_is_no_longer_active_is_out_at_once() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "leaver", "pw").await;
-    let reply = log_in(&library, "/authn/login", "leaver", "pw").await;
-    let leaver = library.client_with(reply.header("x-okapi-token").expect("a token"));
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "leaver", "pw").await;
+    let reply = log_in(&server, "/authn/login", "leaver", "pw").await;
+    let leaver = server.client_with(reply.header("x-okapi-token").expect("a token"));
     leaver.get("/bl-users/_self").await.expect(200);
-    let mut user = library.get(&format!("/users/{id}")).await.expect(200);
+    let mut user = server.get(&format!("/users/{id}")).await.expect(200);
     user["active"] = false.into();
-    library.put(&format!("/users/{id}"), &user).await.expect(204);
+    server.put(&format!("/users/{id}"), &user).await.expect(204);
     leaver.get("/bl-users/_self").await.expect_status(401);
-    log_in(&library, "/authn/login", "leaver", "pw").await.expect(422);
+    log_in(&server, "/authn/login", "leaver", "pw").await.expect(422);
 }
 
 #[tokio::test]
 async fn a_password_is_changed_by_the_old_one_and_not_repeated() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "careful", "old").await;
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "careful", "old").await;
     let change = |old: &str| json!({"username": "careful", "password": old, "newPassword": "new"});
-    let wrong = library.post("/authn/update", &change("guess")).await;
+    let wrong = server.post("/authn/update", &change("guess")).await;
     assert_eq!((wrong.status, wrong.text()), (401, "Invalid credentials".to_owned()));
-    library.post("/authn/update", &change("old")).await.expect(204);
+    server.post("/authn/update", &change("old")).await.expect(204);
     let result = async |password: &str| {
         let asked = json!({"userId": id, "password": password});
-        library.post("/authn/password/repeatable", &asked).await.expect(200)["result"].clone()
+        server.post("/authn/password/repeatable", &asked).await.expect(200)["result"].clone()
     };
     assert_eq!((result("old").await, result("fresh").await), (json!("invalid"), json!("valid")));
 }
 
 #[tokio::test]
 async fn a_link_sets_a_password_once() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "forgetful", "lost").await;
-    let link: Value = library.post("/bl-users/password-reset/link", &json!({"userId": id})).await.expect(200);
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "forgetful", "lost").await;
+    let link: Value = server.post("/bl-users/password-reset/link", &json!({"userId": id})).await.expect(200);
     let link = link["link"].as_str().expect("a link").to_owned();
     let token = link.split("/reset-password/").nth(1).and_then(|rest| rest.split('?').next());
-    let bearer = library.client_with(token.expect("the link carries a token"));
+    let bearer = server.client_with(token.expect("the link carries a token"));
     bearer.call("POST", "/bl-users/password-reset/validate", None).await.expect(204);
     bearer.get("/users").await.expect_status(403);
     bearer.post("/bl-users/password-reset/reset", &json!({"newPassword": "found"})).await.expect(204);
-    log_in(&library, "/authn/login", "forgetful", "found").await.expect(201);
+    log_in(&server, "/authn/login", "forgetful", "found").await.expect(201);
     let again = bearer.call("POST", "/bl-users/password-reset/validate", None).await;
     assert_eq!(again.expect(422)["errors"][0]["code"], "link.used");
 }
 
 #[tokio::test]
 async fn credentials_are_given_once_and_taken_away() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "leaving", "secret").await;
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "leaving", "secret").await;
     let exist = async || {
         let path = format!("/authn/credentials-existence?userId={id}");
-        library.get(&path).await.expect(200)["credentialsExist"].clone()
+        server.get(&path).await.expect(200)["credentialsExist"].clone()
     };
     assert_eq!(exist().await, true);
-    library.post("/authn/credentials", &json!({"userId": id, "password": "other"})).await.expect(422);
-    library.delete(&format!("/authn/credentials?userId={id}")).await.expect(204);
+    server.post("/authn/credentials", &json!({"userId": id, "password": "other"})).await.expect(422);
+    server.delete(&format!("/authn/credentials?userId={id}")).await.expect(204);
     assert_eq!(exist().await, false);
-    log_in(&library, "/authn/login", "leaving", "secret").await.expect(422);
-    library.delete(&format!("/authn/credentials?userId={id}")).await.expect_status(404);
+    log_in(&server, "/authn/login", "leaving", "secret").await.expect(422);
+    server.delete(&format!("/authn/credentials?userId={id}")).await.expect_status(404);
 }
 
 #[tokio::test]
 async fn a_leave_to_set_a_password_is_used_once() {
-    let library = TestLibrary::start().await;
-    let id = user_with_password(&library, "reset", "old").await;
+    let server = TestServer::start().await;
+    let id = user_with_password(&server, "reset", "old").await;
     let action = Uuid::new_v4();
     let leave = json!({"id": action, "userId": id, "expirationTime": "2100-01-01T00:00:00Z"});
-    let made = library.post("/authn/password-reset-action", &leave).await.expect(201);
+    let made = server.post("/authn/password-reset-action", &leave).await.expect(201);
     assert_eq!(made["passwordExists"], true);
-    let found = library.get(&format!("/authn/password-reset-action/{action}")).await.expect(200);
+    let found = server.get(&format!("/authn/password-reset-action/{action}")).await.expect(200);
     assert_eq!(found["userId"], json!(id));
     let new = json!({"passwordResetActionId": action, "newPassword": "new"});
-    assert_eq!(library.post("/authn/reset-password", &new).await.expect(201)["isNewPassword"], false);
-    log_in(&library, "/authn/login", "reset", "new").await.expect(201);
-    library.post("/authn/reset-password", &new).await.expect_status(400);
+    assert_eq!(server.post("/authn/reset-password", &new).await.expect(201)["isNewPassword"], false);
+    log_in(&server, "/authn/login", "reset", "new").await.expect(201);
+    server.post("/authn/reset-password", &new).await.expect_status(400);
 }

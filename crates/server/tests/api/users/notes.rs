@@ -1,33 +1,33 @@
 //! Notes on patrons.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::json;
 
 const PATRON: &str = "11111111-1111-4111-8111-111111111111";
 
 #[tokio::test]
 async fn a_note_is_read_by_the_patron_it_is_about_and_goes_with_its_last_link() {
-    let library = TestLibrary::start().await;
-    let types = library.get("/note-types").await.expect(200);
+    let server = TestServer::start().await;
+    let types = server.get("/note-types").await.expect(200);
     let note = json!({"typeId": types["noteTypes"][0]["id"], "title": "Careful", "domain": "users",
         "links": [{"id": PATRON, "type": "user"}]});
-    let note = library.post("/notes", &note).await.expect(201);
+    let note = server.post("/notes", &note).await.expect(201);
     assert_eq!(note["type"], "General note");
     let links = format!("/note-links/domain/users/type/user/id/{PATRON}?status=assigned");
-    assert_eq!(library.get(&links).await.expect(200)["totalRecords"], 1);
+    assert_eq!(server.get(&links).await.expect(200)["totalRecords"], 1);
     let change = json!({"notes": [{"id": note["id"], "status": "UNASSIGNED"}]});
-    library.put(&format!("/note-links/type/user/id/{PATRON}"), &change).await.expect(204);
-    let gone = library.get(&format!("/notes/{}", note["id"].as_str().expect("an id"))).await;
+    server.put(&format!("/note-links/type/user/id/{PATRON}"), &change).await.expect(204);
+    let gone = server.get(&format!("/notes/{}", note["id"].as_str().expect("an id"))).await;
     assert_eq!(gone.expect(404)["errors"][0]["code"], "NOT_FOUND_ERROR");
 }
 
 #[tokio::test]
 async fn a_type_in_use_stays() {
-    let library = TestLibrary::start().await;
-    let types = library.get("/note-types").await.expect(200);
+    let server = TestServer::start().await;
+    let types = server.get("/note-types").await.expect(200);
     let id = types["noteTypes"][0]["id"].as_str().expect("an id").to_owned();
     let note =
         json!({"typeId": id, "title": "T", "domain": "users", "links": [{"id": PATRON, "type": "user"}]});
-    library.post("/notes", &note).await.expect(201);
-    library.delete(&format!("/note-types/{id}")).await.expect(422);
+    server.post("/notes", &note).await.expect(201);
+    server.delete(&format!("/note-types/{id}")).await.expect(422);
 }

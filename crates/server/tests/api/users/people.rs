@@ -1,6 +1,6 @@
 //! Users and what belongs to them.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,28 +19,28 @@ fn path_of(user: &Value) -> String {
 
 #[tokio::test]
 async fn name_and_barcode_stand_once_whatever_their_case() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let first = with(user("Amélie"), "barcode", json!("B1"));
-    library.post("/users", &first).await.expect(201);
-    let refusals = async |user: &Value| library.post("/users", user).await.refusals();
+    server.post("/users", &first).await.expect(201);
+    let refusals = async |user: &Value| server.post("/users", user).await.refusals();
     assert_eq!(refusals(&user("amelie")).await, ["User with this username already exists"]);
     let same_barcode = with(user("other"), "barcode", json!("b1"));
     assert_eq!(refusals(&same_barcode).await, ["This barcode has already been taken"]);
     assert_eq!(refusals(&first).await, ["User with this id already exists"]);
     let other = user("other");
-    library.post("/users", &other).await.expect(201);
-    let renamed = library.put(&path_of(&other), &with(other.clone(), "username", json!("Amelie"))).await;
+    server.post("/users", &other).await.expect(201);
+    let renamed = server.put(&path_of(&other), &with(other.clone(), "username", json!("Amelie"))).await;
     assert_eq!((renamed.status, renamed.text()), (400, "User with this username already exists".into()));
 }
 
 #[tokio::test]
 async fn a_user_is_found_by_keywords_and_by_the_name_of_his_group() {
-    let library = TestLibrary::start().await;
-    let groups = library.get("/groups?query=group==staff").await.expect(200);
+    let server = TestServer::start().await;
+    let groups = server.get("/groups?query=group==staff").await.expect(200);
     let group = groups["usergroups"][0]["id"].clone();
-    library.post("/users", &with(user("Wilhelmina"), "patronGroup", group)).await.expect(201);
+    server.post("/users", &with(user("Wilhelmina"), "patronGroup", group)).await.expect(201);
     let found = async |query: &str| {
-        library.get(&format!("/users?query={query}")).await.expect(200)["totalRecords"].clone()
+        server.get(&format!("/users?query={query}")).await.expect(200)["totalRecords"].clone()
     };
     assert_eq!(found("keywords=wilh*").await, 1);
     assert_eq!(found("patronGroup.group==staff and username==wilhelmina").await, 1);
@@ -49,32 +49,32 @@ async fn a_user_is_found_by_keywords_and_by_the_name_of_his_group() {
 
 #[tokio::test]
 async fn departments_and_address_types_in_use_stay() {
-    let library = TestLibrary::start().await;
-    let department = library.post("/departments", &json!({"name": "Law", "code": "L"})).await.expect(201);
-    let types = library.get("/addresstypes?limit=1").await.expect(200);
+    let server = TestServer::start().await;
+    let department = server.post("/departments", &json!({"name": "Law", "code": "L"})).await.expect(201);
+    let types = server.get("/addresstypes?limit=1").await.expect(200);
     let kind = types["addressTypes"][0]["id"].clone();
     let mut lawyer = with(user("lawyer"), "departments", json!([department["id"]]));
     lawyer["personal"]["addresses"] = json!([{"addressTypeId": kind, "primaryAddress": true}]);
-    library.post("/users", &lawyer).await.expect(201);
+    server.post("/users", &lawyer).await.expect(201);
     let department = format!("/departments/{}", department["id"].as_str().expect("an id"));
     let kind = format!("/addresstypes/{}", kind.as_str().expect("an id"));
-    assert_eq!(library.get(&department).await.expect(200)["usageNumber"], 1);
-    library.delete(&department).await.expect_status(400);
-    assert!(library.delete(&kind).await.text().ends_with("as it is being used"));
-    library.delete(&path_of(&lawyer)).await.expect(204);
-    library.delete(&department).await.expect(204);
-    library.delete(&kind).await.expect(204);
+    assert_eq!(server.get(&department).await.expect(200)["usageNumber"], 1);
+    server.delete(&department).await.expect_status(400);
+    assert!(server.delete(&kind).await.text().ends_with("as it is being used"));
+    server.delete(&path_of(&lawyer)).await.expect(204);
+    server.delete(&department).await.expect(204);
+    server.delete(&kind).await.expect(204);
 }
 
 #[tokio::test]
 async fn a_pair_of_sponsor_and_proxy_stands_once_even_when_two_desks_write_it_at_once() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let (sponsor, proxy) = (user("sponsor"), user("proxy"));
     for user in [&sponsor, &proxy] {
-        library.post("/users", user).await.expect(201);
+        server.post("/users", user).await.expect(201);
     }
     let pair = json!({"userId": sponsor["id"], "proxyUserId": proxy["id"]});
-    let (one, two) = tokio::join!(library.post("/proxiesfor", &pair), library.post("/proxiesfor", &pair));
+    let (one, two) = tokio::join!(server.post("/proxiesfor", &pair), server.post("/proxiesfor", &pair));
     let mut statuses = [one.status, two.status];
     statuses.sort_unstable();
     assert_eq!(statuses, [201, 422]);
@@ -82,62 +82,61 @@ async fn a_pair_of_sponsor_and_proxy_stands_once_even_when_two_desks_write_it_at
 
 #[tokio::test]
 async fn the_timer_ends_accounts_that_have_run_out() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let past = with(user("past"), "expirationDate", json!("2020-01-01T00:00:00.000+00:00"));
     let future = with(user("future"), "expirationDate", json!("2999-01-01T00:00:00.000+00:00"));
     for user in [&past, &future] {
-        library.post("/users", user).await.expect(201);
+        server.post("/users", user).await.expect(201);
     }
-    library.post("/users/expire/timer", &json!({})).await.expect(204);
-    assert_eq!(library.get(&path_of(&past)).await.expect(200)["active"], false);
-    assert_eq!(library.get(&path_of(&future)).await.expect(200)["active"], true);
+    server.post("/users/expire/timer", &json!({})).await.expect(204);
+    assert_eq!(server.get(&path_of(&past)).await.expect(200)["active"], false);
+    assert_eq!(server.get(&path_of(&future)).await.expect(200)["active"], true);
 }
 
 #[tokio::test]
 async fn open_transactions_keep_a_user() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let (sponsor, proxy) = (user("sponsor"), user("proxy"));
     for user in [&sponsor, &proxy] {
-        library.post("/users", user).await.expect(201);
+        server.post("/users", user).await.expect(201);
     }
     let pair = json!({"userId": sponsor["id"], "proxyUserId": proxy["id"]});
-    let pair = library.post("/proxiesfor", &pair).await.expect(201);
+    let pair = server.post("/proxiesfor", &pair).await.expect(201);
     let path = format!("/bl-users/by-id/{}", proxy["id"].as_str().expect("an id"));
-    assert_eq!(library.delete(&path).await.expect(409)["proxies"], 1);
-    library.delete(&format!("/proxiesfor/{}", pair["id"].as_str().expect("an id"))).await.expect(204);
-    library.delete(&path).await.expect(204);
-    library.get(&path).await.expect_status(404);
+    assert_eq!(server.delete(&path).await.expect(409)["proxies"], 1);
+    server.delete(&format!("/proxiesfor/{}", pair["id"].as_str().expect("an id"))).await.expect(204);
+    server.delete(&path).await.expect(204);
+    server.get(&path).await.expect_status(404);
 }
 
 #[tokio::test]
 async fn a_patron_is_known_by_his_pin() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let pin = |pin: &str| json!({"id": "11111111-1111-4111-8111-111111111111", "pin": pin});
-    library.post("/patron-pin", &pin("1234")).await.expect_status(201);
-    library.post("/patron-pin/verify", &pin("1234")).await.expect_status(200);
-    library.post("/patron-pin/verify", &pin("4321")).await.expect_status(422);
+    server.post("/patron-pin", &pin("1234")).await.expect_status(201);
+    server.post("/patron-pin/verify", &pin("1234")).await.expect_status(200);
+    server.post("/patron-pin/verify", &pin("4321")).await.expect_status(422);
 }
 
 #[tokio::test]
 async fn who_registers_himself_becomes_a_user() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let staging = json!({"generalInfo": {"firstName": "Ada", "lastName": "Byron"},
         "contactInfo": {"email": "ada@example.org"}, "addressInfo": {"city": "London"}});
-    let staging = library.post("/staging-users", &staging).await.expect(201);
+    let staging = server.post("/staging-users", &staging).await.expect(201);
     let id = staging["id"].as_str().expect("an id");
-    let merged = library.put(&format!("/staging-users/{id}/mergeOrCreateUser"), &json!({})).await.expect(200);
-    let user =
-        library.get(&format!("/users/{}", merged["userId"].as_str().expect("an id"))).await.expect(200);
+    let merged = server.put(&format!("/staging-users/{id}/mergeOrCreateUser"), &json!({})).await.expect(200);
+    let user = server.get(&format!("/users/{}", merged["userId"].as_str().expect("an id"))).await.expect(200);
     assert_eq!((&user["personal"]["lastName"], &user["active"]), (&json!("Byron"), &json!(true)));
     assert_eq!(user["personal"]["addresses"][0]["primaryAddress"], true);
-    assert_eq!(library.get("/staging-users").await.expect(200)["totalRecords"], 0);
+    assert_eq!(server.get("/staging-users").await.expect(200)["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn who_never_expires_may_be_written_with_the_last_day_of_9999() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let user = json!({"username": "forever", "expirationDate": "9999-12-31T23:59:59.000Z"});
-    let stored = library.admin.post("/users", &user).await.expect(201);
+    let stored = server.admin.post("/users", &user).await.expect(201);
     assert_eq!(stored["expirationDate"], "9999-12-31T23:59:59.000+00:00");
     for (query, found) in [
         ("expirationDate==\"9999-12-31T23:59:59Z\"", 1),
@@ -146,7 +145,7 @@ async fn who_never_expires_may_be_written_with_the_last_day_of_9999() {
         ("expirationDate<9999-12-31", 0),
         ("username==forever and expirationDate>2030", 1),
     ] {
-        let page = library.admin.get(&format!("/users?query={query}")).await.expect(200);
+        let page = server.admin.get(&format!("/users?query={query}")).await.expect(200);
         assert_eq!(page["totalRecords"], found, "{query}");
     }
 }

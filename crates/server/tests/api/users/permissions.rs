@@ -1,20 +1,20 @@
 //! Permissions: sets inside sets, and who may give them.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-async fn set(library: &TestLibrary, name: &str, inner: &[&str]) -> Value {
+async fn set(server: &TestServer, name: &str, inner: &[&str]) -> Value {
     let set = json!({"permissionName": name, "subPermissions": inner});
-    library.post("/perms/permissions", &set).await.expect(201)
+    server.post("/perms/permissions", &set).await.expect(201)
 }
 
 #[tokio::test]
 async fn a_permission_in_a_set_in_a_set_opens_its_door() {
-    let library = TestLibrary::start().await;
-    set(&library, "desk.readers", &["users.collection.get"]).await;
-    set(&library, "desk.all", &["desk.readers"]).await;
-    let clerk = library.staff_with(&["desk.all"]).await;
+    let server = TestServer::start().await;
+    set(&server, "desk.readers", &["users.collection.get"]).await;
+    set(&server, "desk.all", &["desk.readers"]).await;
+    let clerk = server.staff_with(&["desk.all"]).await;
     clerk.get("/users?limit=0").await.expect(200);
     let refused = clerk.get("/groups").await;
     assert_eq!(refused.status, 403);
@@ -23,68 +23,68 @@ async fn a_permission_in_a_set_in_a_set_opens_its_door() {
 
 #[tokio::test]
 async fn a_set_that_changes_changes_what_its_holders_may_do() {
-    let library = TestLibrary::start().await;
-    let mut readers = set(&library, "desk.readers", &["users.collection.get"]).await;
-    let clerk = library.staff_with(&["desk.readers"]).await;
+    let server = TestServer::start().await;
+    let mut readers = set(&server, "desk.readers", &["users.collection.get"]).await;
+    let clerk = server.staff_with(&["desk.readers"]).await;
     clerk.get("/users?limit=0").await.expect(200);
     readers["subPermissions"] = json!([]);
     readers.as_object_mut().expect("an object").remove("metadata");
     let path = format!("/perms/permissions/{}", readers["id"].as_str().expect("an id"));
-    library.put(&path, &readers).await.expect(200);
+    server.put(&path, &readers).await.expect(200);
     clerk.get("/users?limit=0").await.expect_status(403);
-    library.delete(&path).await.expect(204);
-    let held = library.get("/perms/users?query=permissions=desk.readers").await.expect(200);
+    server.delete(&path).await.expect(204);
+    let held = server.get("/perms/users?query=permissions=desk.readers").await.expect(200);
     assert_eq!(held["totalRecords"], 0);
 }
 
 #[tokio::test]
 async fn a_module_s_permission_is_not_changed() {
-    let library = TestLibrary::start().await;
-    let found = library.get("/perms/permissions?query=permissionName==users.item.get").await.expect(200);
+    let server = TestServer::start().await;
+    let found = server.get("/perms/permissions?query=permissionName==users.item.get").await.expect(200);
     let path = format!("/perms/permissions/{}", found["permissions"][0]["id"].as_str().expect("an id"));
-    assert_eq!(library.delete(&path).await.text(), "cannot delete an immutable permission");
+    assert_eq!(server.delete(&path).await.text(), "cannot delete an immutable permission");
     assert_eq!(
-        library.put(&path, &found["permissions"][0]).await.text(),
+        server.put(&path, &found["permissions"][0]).await.text(),
         "cannot change an immutable permission"
     );
 }
 
 #[tokio::test]
 async fn nobody_gives_what_he_does_not_hold_unless_he_may_assign_all_of_the_kind() {
-    let library = TestLibrary::start().await;
-    set(&library, "house.set", &["users.collection.get"]).await;
+    let server = TestServer::start().await;
+    set(&server, "house.set", &["users.collection.get"]).await;
     let user = Uuid::new_v4();
-    library.post("/perms/users", &json!({"userId": user, "permissions": []})).await.expect(201);
+    server.post("/perms/users", &json!({"userId": user, "permissions": []})).await.expect(201);
     let path = format!("/perms/users/{user}/permissions?indexField=userId");
     let give = |name: &str| json!({"permissionName": name});
-    let clerk = library.staff_with(&["perms.users.item.post", "users.item.get"]).await;
+    let clerk = server.staff_with(&["perms.users.item.post", "users.item.get"]).await;
     clerk.post(&path, &give("users.item.get")).await.expect(200);
     let refused = clerk.post(&path, &give("users.item.post")).await;
     assert_eq!(refused.status, 403);
     assert!(refused.text().starts_with("Cannot add immutable permission users.item.post"));
     clerk.post(&path, &give("house.set")).await.expect_status(403);
-    let chief = library.staff_with(&["perms.users.item.post", "perms.users.assign.mutable"]).await;
+    let chief = server.staff_with(&["perms.users.item.post", "perms.users.assign.mutable"]).await;
     chief.post(&path, &give("house.set")).await.expect(200);
-    let grand = library.staff_with(&["perms.users.item.post", "perms.users.assign.immutable"]).await;
+    let grand = server.staff_with(&["perms.users.item.post", "perms.users.assign.immutable"]).await;
     grand.post(&path, &give("carrel.all")).await.expect_status(403);
 }
 
 #[tokio::test]
 async fn what_is_no_permission_is_not_given() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let user = Uuid::new_v4();
-    let refused = library.post("/perms/users", &json!({"userId": user, "permissions": ["no.such"]})).await;
+    let refused = server.post("/perms/users", &json!({"userId": user, "permissions": ["no.such"]})).await;
     assert!(refused.refusals()[0].contains("Attempting to add non-existent permissions no.such"));
 }
 
 #[tokio::test]
 async fn sets_are_shown_by_name_expanded_or_in_full() {
-    let library = TestLibrary::start().await;
-    set(&library, "a.inner", &["users.item.get"]).await;
-    set(&library, "a.outer", &["a.inner"]).await;
+    let server = TestServer::start().await;
+    set(&server, "a.inner", &["users.item.get"]).await;
+    set(&server, "a.outer", &["a.inner"]).await;
     let shown = async |more: &str| {
         let path = format!("/perms/permissions?query=permissionName==a.outer{more}");
-        library.get(&path).await.expect(200)["permissions"][0]["subPermissions"].clone()
+        server.get(&path).await.expect(200)["permissions"][0]["subPermissions"].clone()
     };
     assert_eq!(shown("").await, json!(["a.inner"]));
     assert_eq!(shown("&expanded=true").await, json!(["a.inner", "users.item.get"]));
@@ -93,22 +93,22 @@ async fn sets_are_shown_by_name_expanded_or_in_full() {
 
 #[tokio::test]
 async fn a_holder_is_addressed_by_his_user_id_as_well() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let user = Uuid::new_v4();
     let given = json!({"userId": user, "permissions": ["users.item.get"]});
-    let made = library.post("/perms/users", &given).await.expect(201);
+    let made = server.post("/perms/users", &given).await.expect(201);
     let path = format!("/perms/users/{user}?indexField=userId");
-    let mut holder = library.get(&path).await.expect(200);
+    let mut holder = server.get(&path).await.expect(200);
     assert_eq!((&holder["id"], &holder["permissions"]), (&made["id"], &json!(["users.item.get"])));
-    library.get(&format!("/perms/users/{user}")).await.expect_status(404);
+    server.get(&format!("/perms/users/{user}")).await.expect_status(404);
     holder["permissions"] = json!(["users.item.get", "users.item.put"]);
     let by_id = format!("/perms/users/{}", made["id"].as_str().expect("an id"));
-    library.put(&by_id, &holder).await.expect(200);
-    let names = library.get(&format!("/perms/users/{user}/permissions?indexField=userId")).await.expect(200);
+    server.put(&by_id, &holder).await.expect(200);
+    let names = server.get(&format!("/perms/users/{user}/permissions?indexField=userId")).await.expect(200);
     assert_eq!(names["permissionNames"], json!(["users.item.get", "users.item.put"]));
     let one = format!("/perms/users/{user}/permissions/users.item.put?indexField=userId");
-    library.delete(&one).await.expect(204);
-    assert_eq!(library.get(&by_id).await.expect(200)["permissions"], json!(["users.item.get"]));
-    library.delete(&by_id).await.expect(204);
-    library.get(&path).await.expect_status(404);
+    server.delete(&one).await.expect(204);
+    assert_eq!(server.get(&by_id).await.expect(200)["permissions"], json!(["users.item.get"]));
+    server.delete(&by_id).await.expect(204);
+    server.get(&path).await.expect_status(404);
 }

@@ -1,6 +1,6 @@
 //! Settings of the tenant through the public API.
 
-use carrel_testkit::TestLibrary;
+use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -16,92 +16,92 @@ const ROUTES: [&str; 3] = [
 
 #[tokio::test]
 async fn staff_see_the_settings_of_their_scope_and_no_other() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     for (scope, value) in [("circulation", json!("any text")), ("office", json!([1, {"a": null}]))] {
-        library.post("/settings/entries", &entry(scope, "color", value)).await.expect(204);
+        server.post("/settings/entries", &entry(scope, "color", value)).await.expect(204);
     }
-    let clerk = library.staff_with(&[&ROUTES[..], &["mod-settings.global.read.circulation"]].concat()).await;
+    let clerk = server.staff_with(&[&ROUTES[..], &["mod-settings.global.read.circulation"]].concat()).await;
     let seen = clerk.get("/settings/entries?query=key==color").await.expect(200);
     assert_eq!(seen["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(seen["resultInfo"]["totalRecords"], 1);
     assert_eq!(seen["items"][0]["value"], "any text");
     assert_eq!(clerk.post("/settings/entries", &entry("circulation", "size", json!(1))).await.status, 403);
-    let all = library.get("/settings/entries?query=key==color").await.expect(200);
+    let all = server.get("/settings/entries?query=key==color").await.expect(200);
     assert_eq!(all["items"].as_array().map(Vec::len), Some(2), "the administrator sees all");
 }
 
 #[tokio::test]
 async fn without_a_scope_nothing_is_listed() {
-    let library = TestLibrary::start().await;
-    let clerk = library.staff_with(&ROUTES).await;
+    let server = TestServer::start().await;
+    let clerk = server.staff_with(&ROUTES).await;
     let answer = clerk.get("/settings/entries").await;
     assert_eq!(answer.status, 403);
     let hidden = entry("circulation", "color", json!("red"));
-    library.post("/settings/entries", &hidden).await.expect(204);
+    server.post("/settings/entries", &hidden).await.expect(204);
     let path = format!("/settings/entries/{}", hidden["id"].as_str().unwrap_or_default());
     assert_eq!(clerk.get(&path).await.status, 404);
 }
 
 #[tokio::test]
 async fn a_permission_for_one_scope_takes_no_setting_of_another() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let theirs = entry("office", "color", json!("red"));
-    library.post("/settings/entries", &theirs).await.expect(204);
+    server.post("/settings/entries", &theirs).await.expect(204);
     let clerk =
-        library.staff_with(&["mod-settings.entries.item.put", "mod-settings.global.write.circulation"]).await;
+        server.staff_with(&["mod-settings.entries.item.put", "mod-settings.global.write.circulation"]).await;
     let path = format!("/settings/entries/{}", theirs["id"].as_str().unwrap_or_default());
     let mut taken = theirs.clone();
     taken["scope"] = "circulation".into();
     assert_eq!(clerk.put(&path, &taken).await.status, 404);
-    assert_eq!(library.get(&path).await.expect(200)["scope"], "office");
+    assert_eq!(server.get(&path).await.expect(200)["scope"], "office");
 }
 
 #[tokio::test]
 async fn an_upload_makes_and_changes_settings() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let upload = |value: i64| json!([{"scope": "circulation", "key": "a", "value": value}, {"scope": "circulation", "key": "b", "value": value}]);
-    let first = library.put("/settings/upload", &upload(1)).await.expect(200);
+    let first = server.put("/settings/upload", &upload(1)).await.expect(200);
     assert_eq!(first, json!({"inserted": 2, "updated": 0}));
-    let second = library.put("/settings/upload", &upload(2)).await.expect(200);
+    let second = server.put("/settings/upload", &upload(2)).await.expect(200);
     assert_eq!(second, json!({"inserted": 0, "updated": 2}));
 }
 
 #[tokio::test]
 async fn the_locale_is_one_record() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let locale = json!({"locale": "de-DE", "currency": "EUR", "timezone": "Europe/Berlin"});
-    assert_eq!(library.put("/locale", &locale).await.status, 201);
-    assert_eq!(library.get("/locale").await.expect(200), locale);
-    let answer = library.put("/locale", &json!({"locale": "de-DE"})).await;
+    assert_eq!(server.put("/locale", &locale).await.status, 201);
+    assert_eq!(server.get("/locale").await.expect(200), locale);
+    let answer = server.put("/locale", &json!({"locale": "de-DE"})).await;
     assert_eq!((answer.status, answer.text().as_str()), (400, "timezone missing"));
-    let answer = library.put("/base-url", &json!({"baseUrl": "https://x.example/"})).await;
+    let answer = server.put("/base-url", &json!({"baseUrl": "https://x.example/"})).await;
     assert_eq!((answer.status, answer.text().as_str()), (400, "baseUrl must not end with a slash"));
 }
 
 #[tokio::test]
 async fn addresses_have_names_of_their_own() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let address = json!({"name": "Main", "address": "1 Library Walk"});
-    let id = library.post("/tenant-addresses", &address).await.expect(201)["id"].clone();
-    let answer = library.post("/tenant-addresses", &address).await;
+    let id = server.post("/tenant-addresses", &address).await.expect(201)["id"].clone();
+    let answer = server.post("/tenant-addresses", &address).await;
     assert_eq!((answer.status, answer.text().as_str()), (422, "name already exists"));
     let path = format!("/tenant-addresses/{}", id.as_str().unwrap_or_default());
-    library.put(&path, &json!({"name": "Main", "address": "2 Library Walk"})).await.expect(204);
-    assert_eq!(library.get(&path).await.expect(200)["address"], "2 Library Walk");
+    server.put(&path, &json!({"name": "Main", "address": "2 Library Walk"})).await.expect(204);
+    assert_eq!(server.get(&path).await.expect(200)["address"], "2 Library Walk");
 }
 
 #[tokio::test]
 async fn the_older_configuration_is_found_by_module_and_name_and_its_changes_are_kept() {
-    let library = TestLibrary::start().await;
+    let server = TestServer::start().await;
     let entry = json!({"module": "CHECKOUT", "configName": "other_settings", "value": "{\"audioAlertsEnabled\":false}"});
-    let id = library.post("/configurations/entries", &entry).await.expect(201)["id"].clone();
+    let id = server.post("/configurations/entries", &entry).await.expect(201)["id"].clone();
     let path = "/configurations/entries?query=(module=CHECKOUT and configName=other_settings)";
-    let found = library.get(path).await.expect(200);
+    let found = server.get(path).await.expect(200);
     assert_eq!((&found["totalRecords"], &found["configs"][0]["enabled"]), (&json!(1), &json!(true)));
-    let taken = library.post("/configurations/entries", &entry).await.expect(422);
+    let taken = server.post("/configurations/entries", &entry).await.expect(422);
     assert_eq!(taken["errors"][0]["module"], "CHECKOUT");
-    library.delete(&format!("/configurations/entries/{}", id.as_str().unwrap_or_default())).await.expect(204);
-    let audits = library.get("/configurations/audit").await.expect(200);
+    server.delete(&format!("/configurations/entries/{}", id.as_str().unwrap_or_default())).await.expect(204);
+    let audits = server.get("/configurations/audit").await.expect(200);
     let letters: Vec<&str> = audits["audits"]
         .as_array()
         .map(|audits| audits.iter().filter_map(|audit| audit["operation"].as_str()).collect())

@@ -11,7 +11,7 @@ use crate::check_in::MovedRequest;
 use crate::check_out::is_valid_relation;
 use crate::desk::{ItemAtDesk, queue};
 use crate::loans::find::text_at;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -31,7 +31,10 @@ pub struct Decision {
     pub moved: Option<MovedRequest>,
 }
 
-pub(super) fn refuse_for_status_and_desks(sent: &Map<String, Value>, book: &Rulebook) -> Result<(), Failure> {
+pub(super) fn refuse_for_status_and_desks(
+    sent: &Map<String, Value>,
+    settings: &CirculationSettings,
+) -> Result<(), Failure> {
     let status = text_at(sent, "status/name");
     if !["Open", "Closed"].contains(&status) {
         let refusal = Refusal::new("Loan status must be \"Open\" or \"Closed\"");
@@ -45,7 +48,7 @@ pub(super) fn refuse_for_status_and_desks(sent: &Map<String, Value>, book: &Rule
         ("checkoutServicePointId", "Check Out Service Point does not exist"),
     ] {
         let id = text_at(sent, key);
-        let known = Uuid::parse_str(id).is_ok_and(|id| book.service_points.contains_key(&id));
+        let known = Uuid::parse_str(id).is_ok_and(|id| settings.service_points.contains_key(&id));
         if !id.is_empty() && !known {
             return Err(Refusal::new(words).with(key, id).into());
         }
@@ -92,7 +95,7 @@ pub(super) fn with_text(refusal: Refusal, key: &str, sent: &Map<String, Value>) 
 mod fixtures {
     use super::Facts;
     use crate::desk::ItemAtDesk;
-    use crate::rulebook::Rulebook;
+    use crate::settings::CirculationSettings;
     use carrel_records::time;
     use jiff::Timestamp;
     use serde_json::{Map, Value, json};
@@ -109,10 +112,10 @@ mod fixtures {
         }
     }
 
-    pub fn library() -> Rulebook {
-        let mut book = Rulebook::blank();
-        book.service_points.insert(DESK, Default::default());
-        book
+    pub fn library() -> CirculationSettings {
+        let mut settings = CirculationSettings::blank();
+        settings.service_points.insert(DESK, Default::default());
+        settings
     }
 
     pub fn item(status: &str) -> Facts {

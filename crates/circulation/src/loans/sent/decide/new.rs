@@ -7,7 +7,7 @@ use crate::loan_policy::LoanTerms;
 use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
@@ -18,17 +18,17 @@ use uuid::Uuid;
 pub fn decide_new(
     facts: &Facts,
     sent: &Map<String, Value>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     now: Timestamp,
 ) -> Result<Decision, Failure> {
-    refuse_for_status_and_desks(sent, book)?;
+    refuse_for_status_and_desks(sent, settings)?;
     let item = known_item(facts, sent)?;
-    refuse_for_status_of_item(item, book)?;
+    refuse_for_status_of_item(item, settings)?;
     refuse_for_proxy(facts, sent, now)?;
     let Some(patron) = &facts.patron else {
         return Err(with_text(Refusal::new("user is not found"), "userId", sent).into());
     };
-    let request = queue::first_fulfillable_by_lending(&facts.queue, item, book);
+    let request = queue::first_fulfillable_by_lending(&facts.queue, item, settings);
     if request.is_some_and(|request| request.requester_id() != Some(patron.id)) {
         return Err(requested_by_another(item, patron, sent).into());
     }
@@ -37,8 +37,8 @@ pub fn decide_new(
             "Unable to apply circulation rules to a user with null value as patronGroupId".into(),
         ));
     }
-    let matched = book.matching(&item.circumstance(patron.patron_group), PolicyKind::Loan)?;
-    let terms = book.loan_terms(matched.id)?;
+    let matched = settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)?;
+    let terms = settings.loan_terms(matched.id)?;
 
     let is_open = text_at(sent, "status/name") == "Open";
     let mut loan = store::stored(sent);
@@ -52,7 +52,7 @@ pub fn decide_new(
         .any(|waiting| waiting.is_recall() && waiting.item_id() == Some(item.id));
     if recalled
         && is_open
-        && let Some(due_date) = recalled_due_date(sent, patron, &terms, book, now)?
+        && let Some(due_date) = recalled_due_date(sent, patron, &terms, settings, now)?
     {
         loan.insert("dueDate".into(), time::format(due_date).into());
         loan.insert("dueDateChangedByRecall".into(), true.into());
@@ -69,13 +69,13 @@ pub fn decide_new(
     })
 }
 
-fn refuse_for_status_of_item(item: &ItemAtDesk, book: &Rulebook) -> Result<(), Refusal> {
+fn refuse_for_status_of_item(item: &ItemAtDesk, settings: &CirculationSettings) -> Result<(), Refusal> {
     let words = match item.status.as_str() {
         "Checked out" => "Item is already checked out".to_owned(),
         "Missing" | "Declared lost" => format!(
             "{} ({}) (Barcode: {}) has the item status {}, loan cannot be created",
             item.title(),
-            item.material_type_name(book),
+            item.material_type_name(settings),
             item.barcode(),
             item.status
         ),
@@ -99,7 +99,7 @@ fn recalled_due_date(
     sent: &Map<String, Value>,
     patron: &Patron,
     terms: &LoanTerms,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Failure> {
     let moment = |key: &str| time::parse(text_at(sent, key));
@@ -107,8 +107,8 @@ fn recalled_due_date(
     let desk = Uuid::parse_str(text_at(sent, "checkoutServicePointId")).unwrap_or_default();
     let circumstances = Circumstances {
         now,
-        zone: &book.zone,
-        calendar: &book.calendar(desk),
+        zone: &settings.zone,
+        calendar: &settings.calendar(desk),
         patron_expires: patron.expires(),
     };
     let already_recalled = sent.get("dueDateChangedByRecall") == Some(&Value::Bool(true));

@@ -7,7 +7,7 @@ use crate::loans::change::{KEEPS_DUE_DATE, has_open_recall};
 use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
-use crate::rulebook::Rulebook;
+use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -18,11 +18,11 @@ pub fn decide_replacement(
     facts: &Facts,
     sent: &Map<String, Value>,
     existing: &Map<String, Value>,
-    book: &Rulebook,
+    settings: &CirculationSettings,
     by: Option<Uuid>,
     now: Timestamp,
 ) -> Result<Decision, Failure> {
-    refuse_for_status_and_desks(sent, book)?;
+    refuse_for_status_and_desks(sent, settings)?;
     let is_closed = text_at(sent, "status/name") == "Closed";
     if is_closed && text_at(sent, "checkinServicePointId").is_empty() {
         return Err(Refusal::new("A Closed loan must have a Checkin Service Point")
@@ -46,8 +46,8 @@ pub fn decide_replacement(
     {
         loan.insert("dueDateChangedByRecall".into(), false.into());
     }
-    let request = is_closed.then(|| queue::first_fulfillable(&facts.queue, item, book)).flatten();
-    let moved = request.map(|request| moved_on(request, facts, item, sent, by, now, book)).transpose()?;
+    let request = is_closed.then(|| queue::first_fulfillable(&facts.queue, item, settings)).flatten();
+    let moved = request.map(|request| moved_on(request, facts, item, sent, by, now, settings)).transpose()?;
     let becomes = match (is_closed, request) {
         (true, Some(request)) if request.wants_delivery() => "Awaiting delivery",
         // FOLIO quirk: also where the request waits at another service point.
@@ -76,7 +76,7 @@ fn moved_on(
     sent: &Map<String, Value>,
     by: Option<Uuid>,
     now: Timestamp,
-    book: &Rulebook,
+    settings: &CirculationSettings,
 ) -> Result<MovedRequest, Refusal> {
     let service_point = Uuid::parse_str(text_at(sent, "checkinServicePointId")).unwrap_or_default();
     let taken_in = TakenIn { service_point, by, now };
@@ -87,7 +87,7 @@ fn moved_on(
     } else {
         "Open - In transit"
     };
-    check_in::moved(request, &facts.queue, item, status, &taken_in, book)
+    check_in::moved(request, &facts.queue, item, status, &taken_in, settings)
 }
 
 /// What clients may leave out without taking it away, and what they cannot change.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thing_wrong_with_a_loan_is_told() {
+    fn the_first_thing_wrong_with_a_loan_is_reported() {
         let other = Uuid::from_u128(9).to_string();
         let table = [
             (item("Available"), loan("Lent", json!({})), "Loan status must be \"Open\" or \"Closed\""),

@@ -5,26 +5,26 @@ use crate::desk::override_blocks::{Empty, MayOverride, OverrideBlocks};
 use crate::requests::fixtures::*;
 use serde_json::json;
 
-fn decided(facts: &Facts, order: &Order, book: &Rulebook) -> Result<Placed, Failure> {
-    decide(facts, order, &clerk(), book)
+fn decided(facts: &Facts, order: &PlaceRequest, settings: &CirculationSettings) -> Result<Placed, Failure> {
+    decide(facts, order, &clerk(), settings)
 }
 
-fn refusals(facts: &Facts, order: &Order, titles: bool) -> Vec<Refusal> {
+fn refusals(facts: &Facts, order: &PlaceRequest, titles: bool) -> Vec<Refusal> {
     refusals_in(facts, order, &library(titles))
 }
 
-fn refusals_in(facts: &Facts, order: &Order, book: &Rulebook) -> Vec<Refusal> {
-    match decided(facts, order, book) {
+fn refusals_in(facts: &Facts, order: &PlaceRequest, settings: &CirculationSettings) -> Vec<Refusal> {
+    match decided(facts, order, settings) {
         Err(Failure::Refused(refusals)) => refusals,
         other => unreachable!("refusals were expected: {other:?}"),
     }
 }
 
-fn told(facts: &Facts, order: &Order, titles: bool) -> Vec<String> {
+fn reported(facts: &Facts, order: &PlaceRequest, titles: bool) -> Vec<String> {
     refusals(facts, order, titles).into_iter().map(|refusal| refusal.message).collect()
 }
 
-fn placed(facts: &Facts, order: &Order, titles: bool) -> Placed {
+fn placed(facts: &Facts, order: &PlaceRequest, titles: bool) -> Placed {
     decided(facts, order, &library(titles)).expect("a request")
 }
 
@@ -81,11 +81,11 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
 }
 
 #[test]
-fn all_that_is_missing_is_told_together() {
+fn all_that_is_missing_is_reported_together() {
     let order = asks(json!({"instanceId": null, "itemId": null, "requestDate": null,
         "pickupServicePointId": null, "requesterId": null}));
     assert_eq!(
-        told(&Facts::default(), &order, false),
+        reported(&Facts::default(), &order, false),
         [
             "Cannot create a request with no instance ID",
             "Cannot create an item level request with no item ID",
@@ -99,7 +99,7 @@ fn all_that_is_missing_is_told_together() {
 #[test]
 fn an_item_is_named_with_its_holdings_record() {
     assert_eq!(
-        told(&out(), &asks(json!({"holdingsRecordId": null})), false),
+        reported(&out(), &asks(json!({"holdingsRecordId": null})), false),
         ["Cannot create a request with item ID but no holdings record ID"]
     );
 }
@@ -116,12 +116,12 @@ fn a_title_is_asked_for_without_naming_a_copy() {
 #[test]
 fn a_title_must_be_there() {
     let nowhere = Facts { title: None, ..out() };
-    assert_eq!(told(&nowhere, &asks(json!({})), false), ["Instance does not exist"]);
+    assert_eq!(reported(&nowhere, &asks(json!({})), false), ["Instance does not exist"]);
 }
 
 #[test]
 fn an_item_must_be_there() {
-    assert_eq!(told(&facts(vec![]), &asks(json!({})), false), ["Item does not exist"]);
+    assert_eq!(reported(&facts(vec![]), &asks(json!({})), false), ["Item does not exist"]);
 }
 
 #[test]
@@ -135,10 +135,10 @@ fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
             &["proxyUserId"]
         )
     );
-    assert_eq!(told(&out(), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
+    assert_eq!(reported(&out(), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
     let related = |relation| Facts { proxy_relations: vec![relation], ..out() };
     let over = json!({"status": "Active", "expirationDate": "2024-05-09T00:00:00Z"});
-    assert_eq!(told(&related(over), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
+    assert_eq!(reported(&related(over), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
     placed(&related(json!({"status": "Active"})), &by(NEIGHBOR), false);
 }
 
@@ -163,7 +163,7 @@ fn only_active_patrons_of_a_group_may_ask() {
     let with = |change: fn(&mut crate::desk::Patron)| {
         let mut facts = out();
         facts.requester.as_mut().into_iter().for_each(change);
-        told(&facts, &asks(json!({})), false)
+        reported(&facts, &asks(json!({})), false)
     };
     assert_eq!(
         with(|patron| patron.patron_group = None),
@@ -177,7 +177,7 @@ fn only_active_patrons_of_a_group_may_ask() {
 #[test]
 fn who_waits_already_does_not_queue_up_twice() {
     let waits = |level: &str, status: &str| Facts { own: vec![own(level, status)], ..out() };
-    let again = |facts: &Facts, order: &Order, titles| the_one(refusals(facts, order, titles));
+    let again = |facts: &Facts, order: &PlaceRequest, titles| the_one(refusals(facts, order, titles));
     for status in ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"] {
         assert_eq!(
             again(&waits("Item", status), &asks(json!({"id": BOOK})), false),
@@ -239,14 +239,14 @@ fn a_blocked_patron_hears_why_and_who_could_insist() {
 #[test]
 fn a_block_is_overridden_by_who_may() {
     let overrides = OverrideBlocks { patron_block: Some(Empty {}), ..OverrideBlocks::default() };
-    let order = Order { overrides, ..asks(json!({})) };
+    let order = PlaceRequest { overrides, ..asks(json!({})) };
     assert_eq!(
         the_one(refusals(&blocked(), &order, false)).1,
         Some("INSUFFICIENT_OVERRIDE_PERMISSIONS"),
         "said once for both kinds of blocks"
     );
-    let asking = Asking { may: MayOverride::all(), ..clerk() };
-    assert!(decide(&blocked(), &order, &asking, &library(false)).is_ok());
+    let actor = Actor { may: MayOverride::all(), ..clerk() };
+    assert!(decide(&blocked(), &order, &actor, &library(false)).is_ok());
 }
 
 #[test]
@@ -305,10 +305,10 @@ fn a_policy_may_narrow_where_a_type_is_picked_up() {
 fn a_hold_of_a_title_asks_the_policy_only_where_the_library_wants_it() {
     let reference = facts(vec![for_reference(copy(BOOK, "Checked out"))]);
     placed(&reference, &asks_for_title("Hold"), true);
-    let mut book = library(true);
-    book.title_level_requests.tlr_hold_should_follow_circulation_rules = true;
+    let mut settings = library(true);
+    settings.title_level_requests.tlr_hold_should_follow_circulation_rules = true;
     assert_eq!(
-        the_one(refusals_in(&reference, &asks_for_title("Hold"), &book)),
+        the_one(refusals_in(&reference, &asks_for_title("Hold"), &settings)),
         one(
             "Hold requests are not allowed for this patron and title combination",
             Some("REQUEST_NOT_ALLOWED_FOR_PATRON_TITLE_COMBINATION"),
@@ -340,7 +340,7 @@ fn without_a_copy_on_the_shelf_nothing_else_is_said_of_a_page() {
         facts
     };
     assert_eq!(
-        told(&inactive, &asks_for_title("Page"), true),
+        reported(&inactive, &asks_for_title("Page"), true),
         ["Cannot create page TLR for this instance ID - no pageable available items found"]
     );
 }
@@ -352,7 +352,7 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
     facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));
     let order = asks(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
     assert_eq!(
-        told(&facts, &order, false),
+        reported(&facts, &order, false),
         [
             "proxyUserId is not valid",
             "Service point is not a pickup location",

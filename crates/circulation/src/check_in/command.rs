@@ -1,0 +1,101 @@
+//! What the desk asks for, and what must be said at least.
+
+use crate::desk::said;
+use carrel_records::{Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// An item comes back.
+#[derive(Debug, Clone)]
+pub struct CheckInRequest {
+    pub item_barcode: String,
+    pub service_point: Uuid,
+    /// When the item came back; earlier than now where the book drop is emptied later.
+    pub returned: Timestamp,
+    pub session: Option<Uuid>,
+    pub resolution: Option<Resolution>,
+    /// Who stands at the desk.
+    pub by: Uuid,
+}
+
+/// How a claim to have returned the item ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    FoundByLibrary,
+    ReturnedByPatron,
+}
+
+impl Resolution {
+    fn named(text: &str) -> Option<Resolution> {
+        match text {
+            "Found by library" => Some(Resolution::FoundByLibrary),
+            "Returned by patron" => Some(Resolution::ReturnedByPatron),
+            _ => None,
+        }
+    }
+    /// What the loan says of it.
+    pub fn action(self) -> &'static str {
+        match self {
+            Resolution::FoundByLibrary => "checkedInFoundByLibrary",
+            Resolution::ReturnedByPatron => "checkedInReturnedByPatron",
+        }
+    }
+}
+
+impl CheckInRequest {
+    /// Reads the body; the first thing that is missing is refused.
+    pub fn read(body: &Map<String, Value>, by: Option<Uuid>) -> Result<CheckInRequest, Refusal> {
+        let text = |key: &str| {
+            said::text_of(body.get(key)).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let missing =
+            |what: &str, key: &str| Refusal::new(format!("Checkin request must have {what}")).with_null(key);
+        let by = by.ok_or_else(|| Refusal::new("No logged-in user present").with_null("X-Okapi-User-Id"))?;
+        let item_barcode = text("itemBarcode").ok_or_else(|| missing("an item barcode", "itemBarcode"))?;
+        let service_point = text("servicePointId")
+            .and_then(|id| Uuid::parse_str(&id).ok())
+            .ok_or_else(|| missing("a service point id", "servicePointId"))?;
+        let returned = text("checkInDate")
+            .and_then(|date| time::parse(&date))
+            .ok_or_else(|| missing("an check in date", "checkInDate"))?;
+        let resolution = match body.get("claimedReturnedResolution").and_then(Value::as_str) {
+            None => None,
+            Some(text) => Some(Resolution::named(text).ok_or_else(|| {
+                Refusal::new("Unrecognized value provided for property")
+                    .with("claimedReturnedResolution", text)
+            })?),
+        };
+        let session = text("sessionId").and_then(|id| Uuid::parse_str(&id).ok());
+        Ok(CheckInRequest { item_barcode, service_point, returned, session, resolution, by })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refused(body: Value) -> String {
+        let body = body.as_object().expect("an object").clone();
+        CheckInRequest::read(&body, Some(Uuid::nil())).expect_err("something is missing").message
+    }
+
+    #[test]
+    fn what_is_missing_is_reported_in_desk_order() {
+        let point = "4431826f-d634-497d-9151-d21404d2fbf3";
+        let nobody = CheckInRequest::read(&Map::new(), None).expect_err("nobody is logged in");
+        assert_eq!(nobody.message, "No logged-in user present");
+        assert_eq!(refused(json!({})), "Checkin request must have an item barcode");
+        assert_eq!(refused(json!({"itemBarcode": " "})), "Checkin request must have an item barcode");
+        assert_eq!(refused(json!({"itemBarcode": "1"})), "Checkin request must have a service point id");
+        assert_eq!(
+            refused(json!({"itemBarcode": "1", "servicePointId": point})),
+            "Checkin request must have an check in date"
+        );
+        let whole = json!({"itemBarcode": "1", "servicePointId": point, "checkInDate": "2024-05-01",
+            "claimedReturnedResolution": "Lost again"});
+        assert_eq!(refused(whole), "Unrecognized value provided for property");
+        assert_eq!(refused(json!({"itemBarcode": 36000})), "Checkin request must have a service point id");
+    }
+}

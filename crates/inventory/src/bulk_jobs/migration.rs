@@ -1,0 +1,52 @@
+//! The one migration that FOLIO has: items without a place among those of their holdings record get one, in the
+//! order of their barcodes.
+
+use super::step::{BulkJob, Visited};
+use carrel_platform::{Pipeline, Tx};
+use carrel_records::Failure;
+use serde_json::{Value, json};
+
+/// FOLIO's name of the migration.
+pub const NAME: &str = "itemOrderMigration";
+/// What it changes.
+pub const AFFECTS: &str = "ITEM";
+
+/// Takes the next holdings records and adds what numbers their items.
+pub async fn visit(tx: &mut Tx, bulk_job: &BulkJob) -> Result<Visited, Failure> {
+    // Held as by those who change items, who wait for places there.
+    let ids = bulk_job
+        .next(
+            tx,
+            "SELECT id FROM holdings_record
+             WHERE id > $1 AND EXISTS (SELECT 1 FROM item WHERE item.holdings_record_id = holdings_record.id)
+             ORDER BY id LIMIT $2::bigint FOR NO KEY UPDATE",
+        )
+        .await?;
+    let mut changes = Pipeline::new();
+    changes.add(
+        "UPDATE item SET doc = item.doc || jsonb_build_object('order', placed.place,
+             '_version', coalesce((item.doc->>'_version')::integer, 0) + 1)
+         FROM (SELECT one.id, row_number() OVER (PARTITION BY one.holdings_record_id
+                   ORDER BY lower(one.doc->>'barcode'), one.id) AS place
+               FROM item one WHERE one.holdings_record_id = ANY($1)) placed
+         WHERE item.id = placed.id AND item.doc->>'order' IS DISTINCT FROM placed.place::text",
+        vec![ids.clone().into()],
+    );
+    changes.add(
+        "INSERT INTO item_order (holdings_id, last_place)
+         SELECT item.holdings_record_id, count(*)::integer FROM item WHERE item.holdings_record_id = ANY($1)
+         GROUP BY item.holdings_record_id ORDER BY item.holdings_record_id
+         ON CONFLICT (holdings_id) DO UPDATE SET last_place = excluded.last_place",
+        vec![ids.clone().into()],
+    );
+    let mut document = bulk_job.document.clone();
+    for name in ["published", "processed"] {
+        let before = document[name][0]["count"].as_i64().unwrap_or(0);
+        document[name] = counts(before + ids.len() as i64);
+    }
+    Ok(Visited { ids, changes, document })
+}
+
+fn counts(number: i64) -> Value {
+    json!([{"migrationName": NAME, "count": number}])
+}

@@ -1,0 +1,96 @@
+//! Locations and service points: what they must agree in.
+//!
+//! Routes: POST and PUT of `/locations` and `/service-points`; the rest is plain.
+
+use crate::checked;
+use crate::fields::filled;
+use crate::records::locations::{LOCATION, SERVICE_POINT};
+use carrel_platform::Router;
+use carrel_platform::record_store::write::Document;
+use carrel_records::Refusal;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Connects the use case.
+pub fn routes(router: &mut Router) {
+    checked::connect(router, &LOCATION, refusals_of_location);
+    checked::connect(router, &SERVICE_POINT, refusals_of_service_point);
+}
+
+/// A location is served by service points, each named once, the primary one among them.
+fn refusals_of_location(location: &Document) -> Vec<Refusal> {
+    let served: Vec<&str> = location
+        .get("servicePointIds")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let refusal = |field: &str, words: &str| Refusal::new(words).with_null(field).of_storage();
+    let mut refusals = Vec::new();
+    if served.is_empty() {
+        refusals
+            .push(refusal("servicePointIds", "A location must have at least one Service Point assigned."));
+    }
+    if served.len() != served.iter().collect::<HashSet<_>>().len() {
+        refusals.push(refusal("servicePointIds", "A Service Point can only appear once on a Location."));
+    }
+    if !filled(location, "primaryServicePoint").is_some_and(|primary| served.contains(&primary)) {
+        refusals.push(refusal(
+            "primaryServicePoint",
+            "A Location's Primary Service point must be included as a Service Point.",
+        ));
+    }
+    refusals
+}
+
+/// What waits on a hold shelf waits for a time; where nothing is picked up, nothing waits.
+fn refusals_of_service_point(service_point: &Document) -> Vec<Refusal> {
+    let is_pickup_location = service_point.get("pickupLocation") == Some(&Value::Bool(true));
+    let has_period = service_point.get("holdShelfExpiryPeriod").is_some_and(|period| !period.is_null());
+    let words = match (is_pickup_location, has_period) {
+        (false, true) => {
+            "Hold shelf expiry period cannot be specified when service point cannot be used for pickup"
+        }
+        (true, false) => {
+            "Hold shelf expiry period must be specified when service point can be used for pickup."
+        }
+        (true, true) | (false, false) => return Vec::new(),
+    };
+    vec![Refusal::new(words).with("name", filled(service_point, "name").unwrap_or_default()).of_storage()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn reported(refusals: fn(&Document) -> Vec<Refusal>, document: Value) -> usize {
+        refusals(document.as_object().expect("an object")).len()
+    }
+
+    #[test]
+    fn a_location_is_served_by_its_primary_service_point() {
+        for (document, faults) in [
+            (json!({"primaryServicePoint": "a", "servicePointIds": ["a", "b"]}), 0),
+            (json!({"primaryServicePoint": "c", "servicePointIds": ["a", "b"]}), 1),
+            (json!({"primaryServicePoint": "a", "servicePointIds": ["a", "a"]}), 1),
+            (json!({"primaryServicePoint": "a"}), 2),
+        ] {
+            assert_eq!(reported(refusals_of_location, document.clone()), faults, "{document}");
+        }
+    }
+
+    #[test]
+    fn a_hold_shelf_has_its_time_and_nothing_else_has() {
+        let period = json!({"duration": 1, "intervalId": "Days"});
+        for (document, faults) in [
+            (json!({"pickupLocation": true, "holdShelfExpiryPeriod": period}), 0),
+            (json!({"pickupLocation": true}), 1),
+            (json!({"pickupLocation": false, "holdShelfExpiryPeriod": period}), 1),
+            (json!({}), 0),
+        ] {
+            assert_eq!(reported(refusals_of_service_point, document.clone()), faults, "{document}");
+        }
+    }
+}

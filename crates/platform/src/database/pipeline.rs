@@ -1,0 +1,287 @@
+//! Statements that travel together: one round trip is one round trip, however many statements it carries.
+
+use crate::database::joining::{RowChange, Step, Touch, joined};
+use crate::database::{Bind, Connection, Json, failure};
+use crate::meter;
+use carrel_records::Failure;
+use futures_util::future::join_all;
+use std::borrow::Cow;
+use std::time::Instant;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+/// Statements to send in one go, in order.
+#[derive(Default)]
+pub struct Pipeline {
+    steps: Vec<Step>,
+}
+
+/// What came back, by the number that [`Pipeline::add`] gave.
+pub struct Results {
+    rows: Vec<Vec<Row>>,
+    /// When the answer of each statement arrived, since the start of the pipeline.
+    pub arrived: Vec<std::time::Duration>,
+}
+
+/// A statement of a pipeline failed; the transaction is undone.
+#[derive(Debug)]
+pub struct DatabaseError {
+    /// Number of the statement in its pipeline.
+    pub step: usize,
+    /// SQLSTATE, where the server gave one.
+    pub state: Option<String>,
+    /// Constraint that refused the change, where one did.
+    pub constraint: Option<String>,
+    /// The server's detail, for the log.
+    pub error: tokio_postgres::Error,
+}
+
+impl DatabaseError {
+    pub fn is_unique_violation(&self) -> bool {
+        self.state.as_deref() == Some("23505")
+    }
+    pub fn is_foreign_key_violation(&self) -> bool {
+        self.state.as_deref() == Some("23503")
+    }
+    pub fn is_lock_timeout(&self) -> bool {
+        self.state.as_deref() == Some("55P03")
+    }
+    /// The statement was refused for what it asks (data 22, integrity 23, transaction 40, locks 55): nothing of the
+    /// transaction has happened. After other errors nobody knows.
+    pub fn is_refusal(&self) -> bool {
+        self.state
+            .as_deref()
+            .is_some_and(|state| ["22", "23", "40", "55"].iter().any(|class| state.starts_with(class)))
+    }
+    /// Deadlock or serialization failure: the same work may be tried again.
+    pub fn is_worth_another_try(&self) -> bool {
+        matches!(self.state.as_deref(), Some("40P01" | "40001"))
+    }
+}
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Failure {
+        if error.is_lock_timeout() {
+            return Failure::Unavailable("Unable to acquire lock".into());
+        }
+        if error.is_worth_another_try() {
+            return Failure::Unavailable(
+                "Others changed the same records at the same time. Try again.".into(),
+            );
+        }
+        failure(error.error, "running a statement")
+    }
+}
+
+impl Pipeline {
+    pub fn new() -> Pipeline {
+        Pipeline::default()
+    }
+
+    /// Adds a statement and gives its number.
+    pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
+        self.push(sql.into(), binds, false, None)
+    }
+
+    /// Adds a change that nobody reads rows of, and gives its number.
+    ///
+    /// Changes that follow each other are sent as one statement, where they are of different tables: none sees what
+    /// the others did. An error is reported of the first.
+    pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
+        self.push(sql.into(), binds, true, None)
+    }
+
+    /// Adds a change of one row, and gives its number. Rows that the pipeline changes in the same way, or adds to the
+    /// same table, are changed by one part of the joined statement.
+    pub fn change_row(&mut self, change: &'static RowChange, binds: Vec<Bind>) -> usize {
+        self.push(change.one.into(), binds, true, Some(change))
+    }
+
+    fn push(
+        &mut self,
+        sql: Cow<'static, str>,
+        binds: Vec<Bind>,
+        joins: bool,
+        rows: Option<&'static RowChange>,
+    ) -> usize {
+        let joins = joins.then(|| Touch::of(&sql));
+        self.steps.push(Step { sql, binds, joins, rows });
+        self.steps.len() - 1
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_steps(self) -> Vec<Step> {
+        self.steps
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+impl Results {
+    pub fn rows(&self, step: usize) -> &[Row] {
+        &self.rows[step]
+    }
+    pub fn first(&self, step: usize) -> Option<&Row> {
+        self.rows[step].first()
+    }
+    /// The first column of every row as a document.
+    pub fn documents(&self, step: usize) -> Vec<Json> {
+        self.rows[step].iter().map(|row| row.get(0)).collect()
+    }
+    /// The first column of the first row as a document.
+    pub fn document(&self, step: usize) -> Option<Json> {
+        self.first(step).and_then(|row| row.get(0))
+    }
+}
+
+impl Connection {
+    /// Sends the statements in one round trip, outside a transaction of ours.
+    pub async fn send(&self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
+        send(self, None, pipeline, None).await
+    }
+
+    /// One statement, one round trip.
+    pub async fn query(
+        &self,
+        sql: impl Into<Cow<'static, str>>,
+        binds: Vec<Bind>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let mut pipeline = Pipeline::new();
+        pipeline.add(sql, binds);
+        Ok(self.send(pipeline).await?.rows.pop().unwrap_or_default())
+    }
+
+    /// A transaction that begins with its first round trip.
+    pub fn begin(self) -> Tx {
+        Tx { connection: Some(self), state: State::NotBegun }
+    }
+}
+
+/// A transaction: it begins with its first round trip, ends with the pipeline that says so, and is undone when
+/// dropped before.
+pub struct Tx {
+    connection: Option<Connection>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    NotBegun,
+    Open,
+    Done,
+}
+
+impl Tx {
+    /// Sends the statements in one round trip; the first round trip of the transaction carries its BEGIN.
+    pub async fn send(&mut self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
+        let before = (self.state == State::NotBegun).then_some("BEGIN");
+        self.state = State::Open;
+        send(self.connection(), before, pipeline, None).await
+    }
+
+    /// Sends the statements and the COMMIT in one round trip.
+    pub async fn send_and_commit(mut self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
+        let before = (self.state == State::NotBegun).then_some("BEGIN");
+        self.state = State::Open;
+        let results = send(self.connection(), before, pipeline, Some("COMMIT")).await;
+        // Where a statement failed, the server has answered COMMIT with a rollback; where it could not even be
+        // prepared, COMMIT was not sent. Then dropping rolls back, once too often at worst.
+        if results.is_ok() {
+            self.state = State::Done;
+        }
+        results
+    }
+
+    /// One statement, one round trip.
+    pub async fn query(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+        binds: Vec<Bind>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let mut pipeline = Pipeline::new();
+        pipeline.add(sql, binds);
+        Ok(self.send(pipeline).await?.rows.pop().unwrap_or_default())
+    }
+
+    pub async fn commit(self) -> Result<(), DatabaseError> {
+        self.send_and_commit(Pipeline::new()).await.map(|_| ())
+    }
+
+    fn connection(&self) -> &Connection {
+        self.connection.as_ref().expect("the connection is taken only when the transaction is dropped")
+    }
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        if self.state == State::Open
+            && let Some(connection) = self.connection.take()
+        {
+            // Nobody waits for a rollback; the connection goes back to its pool when it is done.
+            tokio::spawn(async move {
+                let _ = connection.client.batch_execute("ROLLBACK").await;
+            });
+        }
+    }
+}
+
+async fn send(
+    connection: &Connection,
+    before: Option<&'static str>,
+    pipeline: Pipeline,
+    after: Option<&'static str>,
+) -> Result<Results, DatabaseError> {
+    let client = &connection.client;
+    let started = Instant::now();
+    let pipeline_length = pipeline.steps.len();
+    let (steps, numbers) = joined(pipeline.steps);
+    // Statements are prepared once a connection: not counted as pipelines, as they do not recur.
+    let mut statements = Vec::with_capacity(steps.len());
+    for (step, number) in steps.iter().zip(&numbers) {
+        statements.push(client.prepare_cached(&step.sql).await.map_err(|error| reported(*number, error))?);
+    }
+    let control = |sql: Option<&'static str>| async move {
+        match sql {
+            Some(sql) => client.batch_execute(sql).await,
+            None => Ok(()),
+        }
+    };
+    let queries = join_all(steps.iter().zip(&statements).map(|(step, statement)| async move {
+        let binds: Vec<&(dyn ToSql + Sync)> = step.binds.iter().map(|bind| bind as _).collect();
+        let rows = client.query(statement, &binds).await;
+        (rows, started.elapsed())
+    }));
+    // Polled in this order, so sent in this order; the answers are awaited together.
+    let (begun, answers, ended) = {
+        let begin = control(before);
+        let end = control(after);
+        futures_util::future::join3(begin, queries, end).await
+    };
+    meter::flew(started.elapsed());
+    begun.map_err(|error| reported(0, error))?;
+    let mut rows = Vec::with_capacity(pipeline_length);
+    let mut arrived = Vec::with_capacity(pipeline_length);
+    for (number, (answer, when)) in numbers.into_iter().zip(answers) {
+        // The other changes of the same statement have no rows.
+        rows.resize_with(number, Vec::new);
+        arrived.resize(number, when);
+        rows.push(answer.map_err(|error| reported(number, error))?);
+        arrived.push(when);
+    }
+    rows.resize_with(pipeline_length, Vec::new);
+    ended.map_err(|error| reported(rows.len(), error))?;
+    Ok(Results { rows, arrived })
+}
+
+fn reported(step: usize, error: tokio_postgres::Error) -> DatabaseError {
+    let (state, constraint) = match error.as_db_error() {
+        Some(db) => (Some(db.code().code().to_owned()), db.constraint().map(str::to_owned)),
+        None => (None, None),
+    };
+    DatabaseError { step, state, constraint, error }
+}

@@ -1,0 +1,197 @@
+//! Who comes in: the tenant and the caller of a request, by token, or by the word of a gateway that has read it.
+
+use crate::http::{App, Caller, Permissions};
+use crate::surface::Route;
+use crate::tenant::Tenant;
+use crate::token::{Claims, TokenKind};
+use axum::http::{HeaderMap, header};
+use carrel_records::Failure;
+use jiff::Timestamp;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use uuid::Uuid;
+
+/// A request at the door.
+pub(super) struct Authentication<'a> {
+    pub app: &'a App,
+    pub peer: SocketAddr,
+    pub route: &'static Route,
+    pub headers: &'a HeaderMap,
+    /// Keeps the tenant, also where the caller is refused afterwards.
+    pub seen: &'a OnceLock<Arc<Tenant>>,
+}
+
+impl Authentication<'_> {
+    /// Finds tenant and caller, and refuses who may not pass.
+    pub async fn enter(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
+        if self.app.node.options.behind_gateway { self.by_gateway().await } else { self.by_token().await }
+    }
+
+    async fn by_token(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
+        let (app, route) = (self.app, self.route);
+        let open = is_open(route);
+        // A stale token in a cookie must not keep anybody from logging in anew.
+        let claims = if open { None } else { self.claims()? };
+        let tenant = match claims.as_ref().map(|claims| claims.tenant.as_str()).or(self.named_tenant()) {
+            None => None,
+            Some(id) => Some(app.node.find_tenant(id).await?.ok_or_else(|| no_such_tenant(id))?),
+        };
+        self.keep(&tenant);
+        if open {
+            return Ok((tenant, Caller::default()));
+        }
+        let (Some(claims), Some(tenant)) = (claims, tenant) else {
+            let first = needed(route).next().unwrap_or("any");
+            let words = format!("Token missing, access requires permission: {first}");
+            return Err(Failure::Unauthenticated(words));
+        };
+        if app.authorizer.is_revoked(&tenant, &claims).await? {
+            return Err(Failure::Unauthenticated("Invalid token".into()));
+        }
+        let user_id = (claims.kind != TokenKind::DummyExpiring).then_some(claims.user_id);
+        let permissions = match user_id {
+            Some(user) => app.authorizer.permissions(&tenant, user).await?,
+            None => Permissions::new(claims.extra_permissions.into_iter().map(Into::into).collect()),
+        };
+        for needed in needed(route) {
+            if !permissions.holds(needed) {
+                let (name, id) = (claims.sub, user_id.map_or("null".into(), |id| id.to_string()));
+                let words = format!("Access for user '{name}' ({id}) requires permission: {needed}");
+                return Err(Failure::Forbidden(words));
+            }
+        }
+        let caller = Caller { user_id, username: Some(claims.sub), permissions, lenient: tenant.lenient };
+        Ok((Some(tenant), caller))
+    }
+
+    /// What the token says, where there is one and the headers beside it agree.
+    fn claims(&self) -> Result<Option<Claims>, Failure> {
+        let Some(token) = token_of(self.headers) else { return Ok(None) };
+        let claims = self.app.node.keys.read(&token, Timestamp::now())?;
+        let other_tenant = self.named_tenant().is_some_and(|named| named != claims.tenant);
+        let other_user = claims.kind != TokenKind::DummyExpiring
+            && header_text(self.headers, "x-okapi-user-id")
+                .is_some_and(|user| Uuid::parse_str(user).ok() != Some(claims.user_id));
+        // FOLIO tells nobody what is wrong with a token.
+        if other_tenant || other_user {
+            return Err(Failure::Forbidden("Invalid token".into()));
+        }
+        if claims.kind == TokenKind::Refresh {
+            return Err(Failure::Unauthenticated("Invalid token".into()));
+        }
+        Ok(Some(claims))
+    }
+
+    /// As a module behind Okapi: the gateway has checked the token and tells who calls.
+    async fn by_gateway(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
+        let (node, headers) = (&self.app.node, self.headers);
+        match &node.options.gateway_secret {
+            Some(secret) => {
+                if !header_text(headers, "x-carrel-gateway").is_some_and(|said| is_same(said, secret)) {
+                    return Err(Failure::Unauthenticated("The gateway's secret is missing or wrong".into()));
+                }
+            }
+            None if self.peer.ip().is_loopback() => {}
+            None => {
+                return Err(Failure::Unauthenticated("Behind a gateway only loopback may call".into()));
+            }
+        }
+        let tenant = match self.named_tenant() {
+            None => None,
+            Some(id) => match node.find_tenant(id).await? {
+                Some(tenant) => Some(tenant),
+                None if node.options.makes_tenants => Some(node.create_lenient_tenant(id).await?),
+                None if self.route.path.starts_with("/_/tenant") => None,
+                None => return Err(no_such_tenant(id)),
+            },
+        };
+        self.keep(&tenant);
+        let names = header_text(headers, "x-okapi-permissions").unwrap_or("[]");
+        let names: Vec<String> = serde_json::from_str(names)
+            .unwrap_or_else(|_| names.split(',').map(|name| name.trim().to_owned()).collect());
+        let user_id = header_text(headers, "x-okapi-user-id").and_then(|id| Uuid::parse_str(id).ok());
+        let permissions = Permissions::new(names.into_iter().map(Into::into).collect());
+        let lenient = tenant.as_ref().is_some_and(|tenant| tenant.lenient);
+        Ok((tenant, Caller { user_id, username: None, permissions, lenient }))
+    }
+
+    fn named_tenant(&self) -> Option<&str> {
+        header_text(self.headers, "x-okapi-tenant").filter(|tenant| !tenant.is_empty())
+    }
+
+    fn keep(&self, tenant: &Option<Arc<Tenant>>) {
+        if let Some(tenant) = tenant {
+            let _ = self.seen.set(Arc::clone(tenant));
+        }
+    }
+}
+
+/// A name that no tenant has.
+pub(super) fn no_such_tenant(id: &str) -> Failure {
+    Failure::Invalid(format!("No such Tenant {id}"))
+}
+
+/// Routes that need no token: those that make one, and what may be known about the server.
+fn is_open(route: &Route) -> bool {
+    const OPEN: [&str; 17] = [
+        "/",
+        "/metrics",
+        "/admin/health",
+        "/openapi.json",
+        "/api-docs",
+        "/consortia",
+        "/saml/check",
+        "/_/version",
+        "/_/proxy/health",
+        "/_/health",
+        "/authn/login",
+        "/authn/login-with-expiry",
+        "/authn/refresh",
+        "/bl-users/login",
+        "/bl-users/login-with-expiry",
+        "/bl-users/forgotten/password",
+        "/bl-users/forgotten/username",
+    ];
+    OPEN.contains(&route.path.as_str())
+}
+
+/// The permissions of the route; a timer's route has none of its own and is for operators.
+fn needed(route: &Route) -> impl Iterator<Item = &str> {
+    let timer =
+        (route.timer || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
+    route.permissions.iter().map(String::as_str).chain(timer)
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The token from header, `Authorization`, or cookie, in this order.
+pub fn token_of(headers: &HeaderMap) -> Option<String> {
+    if let Some(token) = header_text(headers, "x-okapi-token").filter(|token| !token.is_empty()) {
+        return Some(token.to_owned());
+    }
+    if let Some(token) = header_text(headers, "authorization").and_then(|value| value.strip_prefix("Bearer "))
+    {
+        return Some(token.trim().to_owned());
+    }
+    cookie(headers, "folioAccessToken")
+}
+
+/// A cookie's value.
+pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(key, value)| *key == name && !value.is_empty())
+        .map(|(_, value)| value.to_owned())
+}
+
+/// Takes as long for a secret that is nearly right as for any other of its length.
+fn is_same(said: &str, secret: &str) -> bool {
+    let pairs = said.bytes().zip(secret.bytes());
+    said.len() == secret.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
+}

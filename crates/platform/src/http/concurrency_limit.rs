@@ -1,0 +1,77 @@
+//! How many calls of one client are under way at once: more than the bound are reported to come again.
+
+use carrel_records::Failure;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use uuid::Uuid;
+
+/// Who calls, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Client {
+    User { tenant: String, id: Uuid },
+    Address(IpAddr),
+}
+
+/// The clients whose calls are under way.
+#[derive(Debug, Clone, Default)]
+pub struct ConcurrencyLimit(Arc<Mutex<HashMap<Client, usize>>>);
+
+/// A client's place; it is free again when this is dropped.
+#[derive(Debug)]
+pub struct Place {
+    concurrency_limit: ConcurrencyLimit,
+    client: Client,
+}
+
+impl ConcurrencyLimit {
+    pub fn enter(&self, client: Client, most: usize) -> Result<Place, Failure> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let under_way = clients.entry(client.clone()).or_default();
+        if *under_way >= most {
+            let words = format!("{most} of your calls are under way already. Try again in a moment.");
+            return Err(Failure::TooMany(words));
+        }
+        *under_way += 1;
+        Ok(Place { concurrency_limit: self.clone(), client })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut clients = self.concurrency_limit.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(under_way) = clients.get_mut(&self.client) {
+            *under_way -= 1;
+            if *under_way == 0 {
+                clients.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn somebody(number: u8) -> Client {
+        Client::Address(IpAddr::from([127, 0, 0, number]))
+    }
+
+    #[test]
+    fn who_has_too_many_calls_under_way_waits_and_others_do_not() {
+        let concurrency_limit = ConcurrencyLimit::default();
+        let first = concurrency_limit.enter(somebody(1), 2).expect("a place");
+        let _second = concurrency_limit.enter(somebody(1), 2).expect("a place");
+        assert!(matches!(concurrency_limit.enter(somebody(1), 2), Err(Failure::TooMany(_))));
+        concurrency_limit.enter(somebody(2), 2).expect("a place for another");
+        drop(first);
+        concurrency_limit.enter(somebody(1), 2).expect("the place that became free");
+    }
+
+    #[test]
+    fn nobody_is_remembered_who_is_gone() {
+        let concurrency_limit = ConcurrencyLimit::default();
+        drop(concurrency_limit.enter(somebody(1), 1));
+        assert!(concurrency_limit.0.lock().expect("unpoisoned").is_empty());
+    }
+}

@@ -1,0 +1,23 @@
+//! What a module brings to the program.
+
+use crate::http::Router;
+use crate::jobs::Job;
+use crate::record_store::change_listeners::ChangeListener;
+use crate::record_store::upgrade::Step;
+use carrel_records::RecordType;
+
+/// One area of the library: its records, its tables beyond the declared ones, its routes.
+pub struct Module {
+    pub name: &'static str,
+    pub records: &'static [&'static RecordType],
+    /// SQL run in a new tenant's schema after the declared tables exist; may be run again.
+    pub tables: &'static str,
+    /// Changes to what stood before, in the order in which they came; new tenants have them behind them.
+    pub steps: &'static [Step],
+    /// Connects handlers to routes of the surface.
+    pub routes: fn(&mut Router),
+    /// What it has done in the background for each tenant.
+    pub jobs: &'static [&'static Job],
+    /// Records of other modules that it keeps something of.
+    pub change_listeners: &'static [ChangeListener],
+}

@@ -1,0 +1,316 @@
+//! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it
+//! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
+
+use carrel_lab::{
+    CicoOptions, Credentials, FloorKind, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions,
+    StockFiles, Timing,
+};
+use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Measure the least that the database must do for a scan: the yardstick.
+    Floor {
+        #[command(flatten)]
+        bench: Bench,
+        /// Measure the floor of a hold instead.
+        #[arg(long)]
+        hold: bool,
+    },
+    /// Play a workload and print its figures beside the floor's.
+    Run {
+        workload: Workload,
+        #[command(flatten)]
+        bench: Bench,
+        /// Play the transactions of a workload file instead of bare scans.
+        #[arg(long)]
+        plan: Option<PathBuf>,
+        /// Virtual users of a plan.
+        #[arg(long, default_value_t = 8)]
+        users: usize,
+        /// Seconds that a plan is played, ramp-up included.
+        #[arg(long, default_value_t = 300)]
+        seconds: u64,
+        /// Write a report for people.
+        #[arg(long)]
+        report: Option<PathBuf>,
+    },
+    /// Fill a server with generated items and users.
+    Load {
+        #[command(flatten)]
+        bench: Bench,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Workload {
+    /// Check-out and check-in.
+    Cico,
+    /// Placing a hold: item level, instance level, by the patron.
+    Holds,
+}
+
+/// Where to play, with what.
+#[derive(Debug, Clone, Args)]
+pub struct Bench {
+    /// A running server; without it one is started on the data directory.
+    #[arg(long)]
+    address: Option<String>,
+    /// The server's database, for the floor; known where the server is our own.
+    #[arg(long)]
+    database: Option<String>,
+    /// Directory of the server that is started.
+    #[arg(long, default_value = "data/lab")]
+    data: PathBuf,
+    #[arg(long, default_value = "diku")]
+    tenant: String,
+    #[arg(long, default_value = "diku_admin")]
+    username: String,
+    /// Password of the user.
+    #[arg(long, env = "CARREL_LAB_PASSWORD", default_value = "admin-of-the-lab", hide_env_values = true)]
+    password: String,
+    /// Items in the data set.
+    #[arg(long, default_value_t = 100_000)]
+    items: u64,
+    /// Users in the data set.
+    #[arg(long, default_value_t = 20_000)]
+    patrons: u64,
+    /// Within a minute or so.
+    #[arg(long)]
+    quick: bool,
+    /// Write the figures as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl Bench {
+    fn timing(&self) -> Timing {
+        if self.quick { Timing::quick() } else { Timing::thorough() }
+    }
+
+    fn credentials(&self) -> Credentials {
+        Credentials {
+            tenant: self.tenant.clone(),
+            username: self.username.clone(),
+            password: self.password.clone(),
+        }
+    }
+}
+
+/// Does what the command says.
+pub async fn run(command: LabCommand) -> Result<(), String> {
+    match command {
+        LabCommand::Floor { bench, hold } => {
+            let (database, _postgres) = database_of(&bench)?;
+            let kind = if hold { FloorKind::Hold } else { FloorKind::CheckOut };
+            carrel_lab::floor(FloorOptions {
+                database,
+                kind,
+                items: bench.items,
+                users: bench.patrons,
+                timing: bench.timing(),
+                json: bench.json.clone(),
+                commit: version(),
+            })
+            .await
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+        }
+        LabCommand::Load { bench } => {
+            let server = Server::of(&bench).await?;
+            load(&bench, &server.address).await
+        }
+        LabCommand::Run { workload, bench, plan, users, seconds, report } => {
+            if workload == Workload::Holds && plan.is_some() {
+                return Err("a plan is played by `lab run cico`".into());
+            }
+            let server = Server::of(&bench).await?;
+            if server.is_ours() {
+                load(&bench, &server.address).await?;
+            }
+            match plan {
+                None if workload == Workload::Holds => holds(&bench, &server, report).await,
+                None => cico(&bench, &server, report).await,
+                Some(file) => carrel_lab::run_plan(PlanOptions {
+                    workload: file,
+                    address: server.address.clone(),
+                    credentials: bench.credentials(),
+                    files: StockFiles::default(),
+                    users,
+                    ramp_up: Duration::from_secs((users as u64).min(seconds / 4)),
+                    duration: Duration::from_secs(seconds),
+                    pause_factor: 1.0,
+                    most_items: 20_000,
+                    most_users: 5_000,
+                    seed: 1,
+                    json: bench.json.clone(),
+                    report,
+                    commit: version(),
+                })
+                .await
+                .map(|_| ())
+                .map_err(|error| error.to_string()),
+            }
+        }
+    }
+}
+
+async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
+    carrel_lab::run_cico(CicoOptions {
+        address: server.address.clone(),
+        credentials: bench.credentials(),
+        files: StockFiles::default(),
+        most_items: 20_000,
+        most_users: 5_000,
+        run: run_options(bench, server, bench.timing(), report),
+    })
+    .await
+    .map_err(|error| error.to_string())?;
+    server.tell_memory();
+    Ok(())
+}
+
+async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
+    let loaded = load_options(bench, &server.address);
+    carrel_lab::run_holds(HoldsOptions {
+        address: server.address.clone(),
+        credentials: bench.credentials(),
+        library: loaded.library(),
+        run: run_options(bench, server, bench.timing().for_holds(), report),
+    })
+    .await
+    .map_err(|error| error.to_string())?;
+    server.tell_memory();
+    Ok(())
+}
+
+fn run_options(bench: &Bench, server: &Server, timing: Timing, report: Option<PathBuf>) -> RunOptions {
+    RunOptions {
+        database: bench.database.clone().or_else(|| server.database.clone()),
+        timing,
+        json: bench.json.clone(),
+        report,
+        commit: version(),
+    }
+}
+
+async fn load(bench: &Bench, address: &str) -> Result<(), String> {
+    let loaded = carrel_lab::load(load_options(bench, address)).await;
+    loaded.map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn load_options(bench: &Bench, address: &str) -> LoadOptions {
+    LoadOptions {
+        address: address.to_owned(),
+        credentials: bench.credentials(),
+        items: bench.items,
+        users: bench.patrons,
+        ..LoadOptions::default()
+    }
+}
+
+fn version() -> Option<String> {
+    Some(env!("CARGO_PKG_VERSION").to_owned())
+}
+
+/// The database for the floor alone.
+fn database_of(bench: &Bench) -> Result<(String, Option<EmbeddedPostgres>), String> {
+    if let Some(database) = &bench.database {
+        return Ok((database.clone(), None));
+    }
+    let postgres = EmbeddedPostgres::start(&bench.data, Purpose::Node)?;
+    Ok((postgres.url("postgres"), Some(postgres)))
+}
+
+/// The server that is played against: somebody's, or a process of our own that ends with the run.
+struct Server {
+    address: String,
+    database: Option<String>,
+    process: Option<Child>,
+}
+
+impl Server {
+    async fn of(bench: &Bench) -> Result<Server, String> {
+        if let Some(address) = &bench.address {
+            return Ok(Server { address: address.clone(), database: None, process: None });
+        }
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let made = Command::new(&program)
+            .args(["tenant", "create", &bench.tenant, "--admin", &bench.username, "--data"])
+            .arg(&bench.data)
+            .env("CARREL_ADMIN_PASSWORD", &bench.password)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        // It fails where the tenant is there from an earlier run; the login tells whether all is well.
+        let _ = made.map_err(|error| format!("the lab's tenant could not be made: {error}"))?;
+        let port = free_port()?;
+        let process = Command::new(&program)
+            .args(["serve", "--port", &port.to_string(), "--data"])
+            .arg(&bench.data)
+            .env("CARREL_LOG", "warn")
+            .spawn()
+            .map_err(|error| format!("the lab's server could not be started: {error}"))?;
+        let server = Server {
+            address: format!("http://127.0.0.1:{port}"),
+            database: Some(format!(
+                "host={} user=carrel dbname=postgres",
+                carrel_platform::embedded_postgres::socket_of(&bench.data)?.display()
+            )),
+            process: Some(process),
+        };
+        server.wait_until_it_answers(port).await?;
+        Ok(server)
+    }
+
+    fn is_ours(&self) -> bool {
+        self.process.is_some()
+    }
+
+    async fn wait_until_it_answers(&self, port: u16) -> Result<(), String> {
+        let started = Instant::now();
+        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            if started.elapsed() > Duration::from_secs(60) {
+                return Err("the lab's server did not start within a minute".into());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+
+    /// Prints how much memory a server of our own takes after the run.
+    fn tell_memory(&self) {
+        if let Some(bytes) = self.resident_bytes() {
+            println!("resident memory of the server: {} MiB", bytes / 1024 / 1024);
+        }
+    }
+
+    /// Resident memory of the process of our own.
+    fn resident_bytes(&self) -> Option<u64> {
+        let id = self.process.as_ref()?.id();
+        let text = std::fs::read_to_string(format!("/proc/{id}/statm")).ok()?;
+        let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some(pages * 4096)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // Asked to stop, the server stops its database too; killed, it would leave it running.
+            let _ = Command::new("kill").arg(process.id().to_string()).status();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn free_port() -> Result<u16, String> {
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|error| format!("no port is free: {error}"))
+}

@@ -1,0 +1,33 @@
+//! The list of modules.
+
+use carrel_platform::record_store::routes;
+use carrel_platform::{Module, Router};
+
+/// Every module of the program, those referred to before those that refer.
+pub fn modules() -> Vec<Module> {
+    vec![
+        carrel_users::module(),
+        carrel_inventory::module(),
+        carrel_fees_fines::module(),
+        carrel_notices::module(),
+        carrel_circulation::module(),
+    ]
+}
+
+/// All routes with their handlers: use cases first, then plain records.
+pub fn router() -> Router {
+    let mut router = Router::default();
+    crate::observability::connect(&mut router);
+    crate::gateway::connect(&mut router);
+    crate::okapi_modules::connect(&mut router);
+    crate::background::connect(&mut router);
+    crate::admin::connect(&mut router);
+    let modules = modules();
+    for module in &modules {
+        (module.routes)(&mut router);
+    }
+    for module in &modules {
+        routes::connect(&mut router, module.records);
+    }
+    router
+}

@@ -1,0 +1,124 @@
+//! Enabling and disabling modules of a tenant, as Okapi is asked to: every tenant has all modules here, so that
+//! enabling one changes nothing and disabling one is refused.
+//!
+//! Routes: POST and DELETE of `/_/proxy/tenants/{tenantId}/modules`, `…/install`, `…/upgrade`; `/_/env` is read.
+//! Reads the surface; changes nothing.
+
+use crate::gateway;
+use carrel_platform::surface::{MODULES, module_id};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+const TENANT: &str = "/_/proxy/tenants/{tenantId}";
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", &format!("{TENANT}/modules"), enable);
+    router.on("POST", &format!("{TENANT}/modules/{{moduleId}}"), exchange);
+    router.on("DELETE", &format!("{TENANT}/modules/{{moduleId}}"), disable);
+    router.on("DELETE", &format!("{TENANT}/modules"), disable_all);
+    router.on("POST", &format!("{TENANT}/install"), install);
+    router.on("POST", &format!("{TENANT}/upgrade"), upgrade);
+    router.on("GET", &format!("{TENANT}/install"), no_jobs);
+    router.on("GET", &format!("{TENANT}/install/{{installId}}"), no_such_job);
+    router.on("GET", "/_/env", |_| async { Ok(Answer::json(&json!([]))) });
+    router.on("GET", "/_/env/{id}", |call: Call| async move {
+        Err(Failure::NotFound(call.parameter(0).to_owned()))
+    });
+}
+
+/// The id with version of the module that the caller names, with or without it.
+fn known(id: &str) -> Option<String> {
+    let module = MODULES.keys().find(|module| **module == id || module_id(module) == id)?;
+    Some(module_id(module))
+}
+
+fn not_found(id: &str) -> String {
+    format!("Module {id} not found")
+}
+
+fn never_disabled(id: &str) -> Failure {
+    Failure::Invalid(format!("Module {id} cannot be disabled: every tenant of Carrel has all of its modules"))
+}
+
+fn id_of(body: &Value) -> Result<&str, Failure> {
+    body["id"].as_str().ok_or_else(|| Failure::Invalid("The id of a module is missing".into()))
+}
+
+fn read(call: &Call) -> Result<Value, Failure> {
+    serde_json::from_slice(&call.body)
+        .map_err(|error| Failure::Invalid(format!("The body is not the JSON expected here: {error}")))
+}
+
+async fn enable(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    let body = read(&call)?;
+    let id = id_of(&body)?;
+    let known = known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?;
+    Err(Failure::Invalid(format!("Module {known} already provided")))
+}
+
+/// One version of a module in place of another: there is only the one.
+async fn exchange(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    let body = read(&call)?;
+    let (from, to) = (call.parameter(1), id_of(&body)?);
+    let known_from = known(from).ok_or_else(|| Failure::NotFound(not_found(from)))?;
+    let known_to = known(to).ok_or_else(|| Failure::NotFound(not_found(to)))?;
+    if known_from != known_to {
+        return Err(never_disabled(&known_from));
+    }
+    let location = format!("/_/proxy/tenants/{}/modules/{known_to}", call.parameter(0));
+    Ok(Answer::created(&json!({"id": known_to})).location(location))
+}
+
+async fn disable(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    let id = call.parameter(1);
+    Err(never_disabled(&known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?))
+}
+
+async fn disable_all(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    Err(Failure::Invalid("Modules cannot be disabled: every tenant of Carrel has all of its modules".into()))
+}
+
+/// What is to be enabled is reported to be up to date.
+async fn install(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    let body = read(&call)?;
+    let asked = body.as_array().ok_or_else(|| Failure::Invalid("A list of modules is expected".into()))?;
+    let mut done = Vec::with_capacity(asked.len());
+    let mut unknown = Vec::new();
+    for module in asked {
+        let id = id_of(module)?;
+        match (known(id), module["action"].as_str()) {
+            (None, _) => unknown.push(not_found(id)),
+            (Some(id), Some("disable")) => return Err(never_disabled(&id)),
+            (Some(id), Some("enable" | "uptodate")) => done.push(json!({"id": id, "action": "uptodate"})),
+            (Some(_), other) => {
+                let other = other.unwrap_or("null");
+                return Err(Failure::Invalid(format!("Not supported: action={other}")));
+            }
+        }
+    }
+    if unknown.is_empty() { Ok(Answer::json(&done)) } else { Err(Failure::Invalid(unknown.join(". "))) }
+}
+
+/// Nothing is ever out of date here.
+async fn upgrade(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    Ok(Answer::json(&json!([])).status(StatusCode::OK))
+}
+
+/// Installing is done when it is answered, so that no job is left to be looked at.
+async fn no_jobs(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    Ok(Answer::json(&json!([])))
+}
+
+async fn no_such_job(call: Call) -> Result<Answer, Failure> {
+    gateway::named(&call).await?;
+    Err(Failure::NotFound(call.parameter(1).to_owned()))
+}

@@ -1,0 +1,159 @@
+//! A library's data in a file, to be kept or carried to another PostgreSQL: `carrel tenant dump`, `restore`, `move`.
+//!
+//! The file begins with two lines, what it is and the tenant's line of the table of tenants; behind them stands what
+//! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
+
+use crate::config::without_password;
+use crate::serve::OpenNode;
+use crate::{database, modules};
+use carrel_platform::Node;
+use carrel_platform::database::{Address, Server};
+use carrel_platform::embedded_postgres::own_program;
+use carrel_platform::tenant::{Entry, ServerOptions, schema_of};
+use carrel_records::Failure;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+
+/// The first line of every file.
+const WHAT_IT_IS: &str = "carrel tenant, form 1";
+
+/// Writes the tenant to a file that is not there yet.
+pub async fn dump(node: &Node, id: &str, server: Server, file: PathBuf) -> Result<String, String> {
+    let entry = node.entry(id).await.map_err(|failure| failure.to_string())?;
+    let entry = entry.ok_or_else(|| format!("there is no tenant '{id}'"))?;
+    let bytes = in_background(move || write(&entry, &server, &file)).await?;
+    Ok(format!("tenant '{id}' is written: {} KiB", bytes.div_ceil(1024)))
+}
+
+/// Makes the tenant that the file holds, with all its data; one that is there already is left alone.
+pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<String, String> {
+    let (entry, rest) = in_background(move || open(&file)).await?;
+    let fill = in_background(move || fill(&server, rest));
+    let tenant = node.take_in(&entry, fill).await.map_err(|failure| failure.to_string())?;
+    Ok(format!("tenant '{}' is restored", tenant.id))
+}
+
+/// Carries the tenant to the library at another address and drops it here; while it is under way desks only read.
+pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<String, String> {
+    let reported = |failure: Failure| failure.to_string();
+    let tenant = open_node.node.find_tenant(id).await.map_err(reported)?;
+    let tenant = tenant.ok_or_else(|| format!("there is no tenant '{id}'"))?;
+    let entry = open_node.node.entry(id).await.map_err(reported)?.ok_or("the tenant was dropped just now")?;
+    let to = database::read(address)?;
+    database::wait_for(&to).await?;
+    let place = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
+    let there = Node::open(place, 8, modules::modules(), ServerOptions::default(), Vec::new())
+        .await
+        .map_err(reported)?;
+    let from = open_node.primary.clone();
+    let fill = in_background({
+        let entry = entry.clone();
+        move || pass_on(&entry, &from, &to)
+    });
+    let tenant_transfer =
+        async { there.take_in(&entry, fill).await.map(|_| ()).map_err(|failure| failure.to_string()) };
+    open_node.node.give_away(&tenant, tenant_transfer).await.map_err(reported)?;
+    Ok(format!("tenant '{id}' has moved: serve it with --database '{}'", without_password(address)))
+}
+
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+}
+
+/// Gives the file's size.
+fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
+    let reported = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::options().write(true).create_new(true).open(path).map_err(reported)?;
+    let written = (|| {
+        let head = serde_json::to_string(entry).map_err(|error| error.to_string())?;
+        writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(reported)?;
+        let output = pg_dump(entry, server)?.stdout(file.try_clone().map_err(reported)?).output();
+        went_well("pg_dump", output)?;
+        file.sync_all().map_err(reported)?;
+        file.metadata().map(|metadata| metadata.len()).map_err(reported)
+    })();
+    if written.is_err() {
+        // Half a library must not look like one.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+fn open(path: &Path) -> Result<(Entry, BufReader<File>), String> {
+    let reported = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = BufReader::new(File::open(path).map_err(reported)?);
+    let (mut what, mut head) = (String::new(), String::new());
+    let is_ours = (&mut file).take(64).read_line(&mut what).is_ok() && what.trim_end() == WHAT_IT_IS;
+    if !is_ours {
+        return Err(format!("{} was not written by 'carrel tenant dump'", path.display()));
+    }
+    file.read_line(&mut head).map_err(reported)?;
+    let entry = serde_json::from_str(&head).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((entry, file))
+}
+
+/// All or nothing.
+fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
+    let database = server.config.get_dbname().unwrap_or("postgres").to_owned();
+    let mut child = program("pg_restore", server)?
+        .args(["--single-transaction", "--exit-on-error", "--no-privileges", "--dbname", &database])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started("pg_restore", &error))?;
+    let mut input = child.stdin.take().expect("the pipe was asked for");
+    // Where it ends early it says why, and that is the better reason.
+    let copied = std::io::copy(&mut rest, &mut input);
+    drop(input);
+    went_well("pg_restore", child.wait_with_output())?;
+    copied.map(|_| ()).map_err(|error| format!("reading the file: {error}"))
+}
+
+/// From one server to the other, without a file between them.
+fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
+    let mut dump = pg_dump(entry, from)?
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started("pg_dump", &error))?;
+    let output = dump.stdout.take().expect("the pipe was asked for");
+    let filled = fill(to, output);
+    went_well("pg_dump", dump.wait_with_output())?;
+    filled
+}
+
+/// Writes the tenant's schema, with all that is in it, to its output.
+fn pg_dump(entry: &Entry, server: &Server) -> Result<Command, String> {
+    let mut command = program("pg_dump", server)?;
+    command.args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)]);
+    Ok(command)
+}
+
+fn program(name: &str, server: &Server) -> Result<Command, String> {
+    let mut command = own_program(name)?;
+    command.envs(server.environment()).env("PGAPPNAME", "carrel").stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn went_well(name: &str, output: std::io::Result<Output>) -> Result<(), String> {
+    let output = output.map_err(|error| not_started(name, &error))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(name, output.status, &output.stderr)),
+    }
+}
+
+fn not_started(name: &str, error: &std::io::Error) -> String {
+    format!("{name} could not be started: {error}")
+}
+
+fn failed(name: &str, status: ExitStatus, said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(5).collect();
+    format!("{name} failed ({status}): {}", lines.join("; "))
+}

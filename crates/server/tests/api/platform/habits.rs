@@ -1,0 +1,176 @@
+//! What load plans and old clients rely on without saying so (workloads, end of section 1). Preflights, content
+//! types and cookies are tried in `users`, the blanks around the colon with check-out.
+
+use carrel_testkit::TestServer;
+use serde_json::json;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A call as bytes and the answer as bytes, up to the end of its head.
+async fn exchange(stream: &mut TcpStream, call: &str) -> String {
+    stream.write_all(call.as_bytes()).await.expect("the call goes out");
+    let mut answer = Vec::new();
+    let mut piece = [0; 4096];
+    while !answer.windows(4).any(|end| end == b"\r\n\r\n") {
+        let length = stream.read(&mut piece).await.expect("an answer comes in");
+        assert!(length > 0, "the answer broke off: {}", String::from_utf8_lossy(&answer));
+        answer.extend_from_slice(&piece[..length]);
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn the_token_comes_in_a_header_of_small_letters() {
+    let server = TestServer::start().await;
+    let body = json!({"username": "diku_admin", "password": "admin"}).to_string();
+    let call = format!(
+        "POST /authn/login HTTP/1.1\r\nhost: carrel\r\nx-okapi-tenant: diku\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    let answer = exchange(&mut stream, &call).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(answer.contains("\r\nx-okapi-token: "), "a case-sensitive pattern reads it: {answer}");
+}
+
+#[tokio::test]
+async fn a_refresh_needs_no_body() {
+    let server = TestServer::start().await;
+    let caller = server.stranger().with_header("x-okapi-tenant", "diku");
+    let login = caller
+        .post("/authn/login-with-expiry", &json!({"username": "diku_admin", "password": "admin"}))
+        .await;
+    login.expect_status(201);
+    let cookies: Vec<&str> = login
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .filter_map(|cookie| cookie.to_str().ok()?.split(';').next())
+        .collect();
+    let again = caller.with_header("cookie", &cookies.join("; "));
+    again.call("POST", "/authn/refresh", None).await.expect_status(201);
+}
+
+#[tokio::test]
+async fn loosely_written_queries_find_nothing_rather_than_fail() {
+    let server = TestServer::start().await;
+    for path in [
+        "/users?query=(barcode==\"1234\"  or  externalSystemId==\"1234\")",
+        "/users?query=(barcode==1234 OR username==1234)",
+        "/users?query=(username=nobody* AND active==true)",
+        "/users?query=id==${userId}",
+        "/users?query=id==NOT_FOUND",
+        "/users?query=(username = \"nobody*\"  or  barcode=\"nobody*\")  sortby  personal.lastName",
+        "/inventory/items?query=(barcode==10101)",
+        "/item-storage/items?query=holdingsRecordId==(a or b)",
+        "/circulation/requests?query=(itemId==itemId_NOT_FOUND and (status==\"Open - Awaiting pickup\" or status==\"Open - Awaiting delivery\"))",
+        "/circulation/loans?query=(userId==userId_NOT_FOUND and status.name<>Closed)&limit=1",
+        "/accounts?query=(userId==userId_NOT_FOUND and status.name<>Closed)&limit=100",
+        "/manualblocks?query=(userId==userId_NOT_FOUND)&limit=100",
+        "/proxiesfor?query=(userId==userId_NOT_FOUND)",
+        "/configurations/entries?query=(module=CHECKOUT and configName=other_settings)",
+    ] {
+        let found = server.get(path).await.expect(200);
+        assert_eq!(found["totalRecords"], 0, "{path}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn users_and_groups_are_listed_without_a_query() {
+    let server = TestServer::start().await;
+    for (path, collection) in [("/users", "users"), ("/groups", "usergroups")] {
+        let page = server.get(path).await.expect(200);
+        assert!(page[collection].as_array().is_some_and(|records| !records.is_empty()), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_leaves_at_once() {
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    stream.set_nodelay(true).expect("an option of the connection");
+    let mut quickest = Duration::MAX;
+    for _ in 0..20 {
+        let started = Instant::now();
+        exchange(&mut stream, "GET /_/version HTTP/1.1\r\nhost: carrel\r\n\r\n").await;
+        quickest = quickest.min(started.elapsed());
+    }
+    // A server that waits to fill its packets makes every call of a kept connection take 40 ms.
+    assert!(quickest < Duration::from_millis(30), "{quickest:?}");
+}
+
+#[tokio::test]
+async fn a_replacement_is_of_the_record_that_the_address_names() {
+    let server = TestServer::start().await;
+    let admin = &server.admin;
+    let made = admin.post("/material-types", &json!({"name": "globe", "source": "local"})).await.expect(201);
+    let path = format!("/material-types/{}", made["id"].as_str().expect("an id"));
+    let other = json!({"id": uuid::Uuid::new_v4(), "name": "map", "source": "local"});
+    admin.put(&path, &other).await.expect_status(204);
+    let stored = admin.get(&path).await.expect(200);
+    assert_eq!((&stored["id"], &stored["name"]), (&made["id"], &json!("map")));
+}
+
+/// A call of the administrator whose target stands on the first line as it is.
+async fn reported_raw(server: &TestServer, target: &str, headers: &str) -> String {
+    let token = server.token_of(server.admin_id, "diku_admin", "diku");
+    let call = format!("GET {target} HTTP/1.1\r\nhost: carrel\r\nx-okapi-token: {token}\r\n{headers}\r\n");
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    exchange(&mut stream, &call).await
+}
+
+#[tokio::test]
+async fn a_query_is_taken_also_with_what_should_be_escaped() {
+    let server = TestServer::start().await;
+    for target in ["/users?query=(username==\"diku_admin\")&limit=1", "/users?query=username<>\"Zoë\""] {
+        let answer = reported_raw(&server, target, "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{target}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_too_many_calls_under_way_is_reported_to_come_again() {
+    let options = carrel_platform::tenant::ServerOptions { most_calls_at_once: 1, ..Default::default() };
+    let server = TestServer::start_in(options).await;
+    let token = server.token_of(server.admin_id, "diku_admin", "diku");
+    let call = format!(
+        "POST /groups HTTP/1.1\r\nhost: carrel\r\nx-okapi-token: {token}\r\ncontent-length: 9\r\n\r\n"
+    );
+    let mut slow = TcpStream::connect(server.address).await.expect("a connection");
+    slow.write_all(call.as_bytes()).await.expect("the call begins");
+    let mut refused = server.get("/groups").await;
+    for _ in 0..100 {
+        if refused.status == 429 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        refused = server.get("/groups").await;
+    }
+    refused.expect_status(429);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    slow.write_all(b"{\"a\":\"b\"}").await.expect("the call ends");
+    drop(slow);
+}
+
+#[tokio::test]
+async fn a_query_of_a_thousand_ids_is_taken_in_whichever_way_it_is_escaped() {
+    let server = TestServer::start().await;
+    let one = "patronGroup%3D%3D%2200000000-0000-4000-8000-000000000000%22%20or%20".repeat(1000);
+    let last = format!("/users?query={one}username%3D%3D%22diku_admin%22");
+    let answer = reported_raw(&server, &last, "").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let length =
+        format!("content-length: {}", server.get("/users?query=username==diku_admin").await.body.len());
+    assert!(answer.contains(&length), "the end of the query counts: {answer}");
+}
+
+#[tokio::test]
+async fn an_address_or_headers_beyond_all_bounds_are_refused_with_words() {
+    let server = TestServer::start().await;
+    let answer = reported_raw(&server, &format!("/users?query={}", "a".repeat(300_000)), "").await;
+    assert!(answer.starts_with("HTTP/1.1 414") && answer.contains("text/plain"), "{answer}");
+    let answer = reported_raw(&server, "/users", &"a: b\r\n".repeat(200)).await;
+    assert!(answer.starts_with("HTTP/1.1 431") && answer.contains("text/plain"), "{answer}");
+}

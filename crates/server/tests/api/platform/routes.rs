@@ -1,0 +1,154 @@
+//! Who may pass, tried for every route that is built.
+
+use carrel_platform::surface::Route;
+use carrel_testkit::{ADMIN, OTHER_TENANT, TENANT, TestServer};
+use uuid::Uuid;
+
+/// Routes that need no token, and why. The list only shrinks.
+const OPEN: &[(&str, &str, &str)] = &[
+    ("GET", "/", "the start page"),
+    ("GET", "/metrics", "scraped by monitoring, which has no login; holds no data of a library"),
+    ("GET", "/admin/health", "asked by load balancers"),
+    ("GET", "/openapi.json", "the API document"),
+    ("GET", "/api-docs", "the API document for people"),
+    ("GET", "/consortia", "asked before login"),
+    ("GET", "/saml/check", "asked before login"),
+    ("GET", "/_/version", "asked before login"),
+    ("GET", "/_/proxy/health", "asked by load balancers"),
+    ("GET", "/_/health", "asked by load balancers"),
+    ("POST", "/authn/login", "makes the token"),
+    ("POST", "/authn/login-with-expiry", "makes the token"),
+    ("POST", "/authn/refresh", "has the refresh token in its cookie"),
+    ("POST", "/bl-users/login", "makes the token"),
+    ("POST", "/bl-users/login-with-expiry", "makes the token"),
+    ("POST", "/bl-users/forgotten/password", "for those who cannot log in"),
+    ("POST", "/bl-users/forgotten/username", "for those who cannot log in"),
+];
+
+/// Built routes, with something in place of each parameter.
+pub fn built() -> Vec<(&'static Route, String)> {
+    filled_with(&Uuid::new_v4().to_string())
+}
+
+/// Built routes with this text in place of each parameter.
+pub fn filled_with(text: &str) -> Vec<(&'static Route, String)> {
+    let router = carrel_server::modules::router();
+    router
+        .places()
+        .iter()
+        .filter(|place| place.handler.is_some())
+        .map(|place| {
+            let levels: Vec<&str> = place
+                .route
+                .path
+                .split('/')
+                .map(|level| if level.starts_with('{') { text } else { level })
+                .collect();
+            (place.route, levels.join("/"))
+        })
+        .collect()
+}
+
+pub fn takes_a_body(route: &Route) -> bool {
+    matches!(route.method.as_str(), "POST" | "PUT" | "PATCH")
+}
+
+fn guarded() -> Vec<(&'static Route, String)> {
+    let open =
+        |route: &Route| OPEN.iter().any(|(method, path, _)| *method == route.method && *path == route.path);
+    built().into_iter().filter(|(route, _)| !open(route)).collect()
+}
+
+/// Routes that no permission of their own opens, only that of operators.
+fn is_for_operators(route: &Route) -> bool {
+    route.timer || route.path.starts_with("/_/tenant")
+}
+
+/// Calls each route and tells those that were answered otherwise than with one of these.
+async fn all_answer(
+    client: &carrel_testkit::Client,
+    routes: &[(&'static Route, String)],
+    statuses: &[u16],
+) -> Vec<String> {
+    let mut others = Vec::new();
+    for (route, path) in routes {
+        let body = takes_a_body(route).then(|| "{}".into());
+        let reply = client.call(&route.method, path, body).await;
+        if !statuses.contains(&reply.status) {
+            others.push(format!("{} {}: {} {}", route.method, route.path, reply.status, reply.text()));
+        }
+    }
+    others
+}
+
+#[tokio::test]
+async fn every_route_refuses_a_caller_without_token() {
+    let server = TestServer::start().await;
+    let stranger = server.stranger().with_header("x-okapi-tenant", TENANT);
+    let passed = all_answer(&stranger, &guarded(), &[401]).await;
+    assert!(passed.is_empty(), "these routes let a caller without token pass:\n{}", passed.join("\n"));
+}
+
+#[tokio::test]
+async fn every_route_refuses_the_token_of_another_tenant() {
+    let server = TestServer::start().await;
+    let token = server.token_of(server.admin_id, ADMIN, OTHER_TENANT);
+    let passed = all_answer(&server.client_with(&token), &guarded(), &[401, 403]).await;
+    assert!(passed.is_empty(), "these routes let another tenant's token pass:\n{}", passed.join("\n"));
+}
+
+#[tokio::test]
+async fn every_route_refuses_a_token_that_was_tampered_with() {
+    let server = TestServer::start().await;
+    let mut token = server.token_of(server.admin_id, ADMIN, TENANT);
+    let last = token.pop();
+    token.push(if last == Some('A') { 'B' } else { 'A' });
+    let passed = all_answer(&server.client_with(&token), &guarded(), &[401]).await;
+    assert!(passed.is_empty(), "these routes let a forged token pass:\n{}", passed.join("\n"));
+}
+
+#[tokio::test]
+async fn every_route_with_a_permission_refuses_a_caller_who_lacks_it() {
+    let server = TestServer::start().await;
+    let nobody = server.staff_with(&[]).await;
+    let routes: Vec<_> = guarded()
+        .into_iter()
+        .filter(|(route, _)| !route.permissions.is_empty() || is_for_operators(route))
+        .collect();
+    assert!(routes.len() > 300, "only {} routes are tried", routes.len());
+    let passed = all_answer(&nobody, &routes, &[403]).await;
+    assert!(passed.is_empty(), "these routes need no permission:\n{}", passed.join("\n"));
+}
+
+/// Built routes that FOLIO gives no permission: a token is enough. The list only shrinks.
+const TOKEN_IS_ENOUGH: &[(&str, &str)] = &[
+    ("POST", "/token/invalidate"),
+    ("POST", "/token/invalidate-all"),
+    ("POST", "/authn/logout"),
+    ("POST", "/authn/logout-all"),
+    ("POST", "/authn/update"),
+    ("GET", "/bl-users/_self"),
+    ("POST", "/bl-users/settings/myprofile/password"),
+    ("DELETE", "/inventory/instances/{id}/mark-deleted"),
+];
+
+#[test]
+fn a_route_without_permission_is_known() {
+    let without: Vec<String> = guarded()
+        .into_iter()
+        .filter(|(route, _)| route.permissions.is_empty() && !is_for_operators(route))
+        .filter(|(route, _)| !TOKEN_IS_ENOUGH.contains(&(&route.method, &route.path)))
+        .map(|(route, _)| format!("(\"{}\", \"{}\"),", route.method, route.path))
+        .collect();
+    assert!(
+        without.is_empty(),
+        "these routes have no permission; where FOLIO has none either, add them to TOKEN_IS_ENOUGH:\n{}",
+        without.join("\n")
+    );
+    for (method, path) in TOKEN_IS_ENOUGH {
+        assert!(
+            guarded().iter().any(|(route, _)| route.method == *method && route.path == *path),
+            "{method} {path} is not built or not guarded: take it out of TOKEN_IS_ENOUGH"
+        );
+    }
+}

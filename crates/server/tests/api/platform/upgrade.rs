@@ -1,0 +1,152 @@
+//! A tenant that an older program made: what its declarations lack of today's is added, nothing is lost.
+
+use carrel_platform::record_store::upgrade::Step;
+use carrel_platform::tenant::ServerOptions;
+use carrel_platform::{Module, Node};
+use carrel_records::{PLAIN, RecordType, mentions, text, unique};
+use carrel_server::modules;
+use carrel_testkit::{TENANT, TestServer};
+use std::sync::Arc;
+
+static SHELF_MARK: RecordType = RecordType {
+    name: "shelfMark",
+    module: "carrel",
+    table: "shelf_mark",
+    path: "/shelf-marks",
+    collection: "shelfMarks",
+    shape: "id:string(uuid); name:string*; color:string; groupId:string(uuid)",
+    fields: &[text("name").indexed(), text("color").indexed()],
+    ..PLAIN
+};
+
+/// The same in a later release: a reference, names that are unique, colors that nobody asks for any more.
+static LATER_SHELF_MARK: RecordType = RecordType {
+    name: "shelfMark",
+    module: "carrel",
+    table: "shelf_mark",
+    path: "/shelf-marks",
+    collection: "shelfMarks",
+    shape: "id:string(uuid); name:string*; color:string; groupId:string(uuid)",
+    fields: &[text("name").indexed().keep_case(), text("color")],
+    unique: &[unique(&["groupId", "name"])],
+    belongs_to: &[mentions("groupId", "groups")],
+    ..PLAIN
+};
+
+/// A table that came with the later release.
+static BAY: RecordType = RecordType {
+    name: "bay",
+    module: "carrel",
+    table: "bay",
+    path: "/bays",
+    collection: "bays",
+    shape: "id:string(uuid); name:string*",
+    fields: &[text("name").indexed()],
+    ..PLAIN
+};
+
+static EARLY: &[&RecordType] = &[&SHELF_MARK];
+static EARLY_WITH_BAY: &[&RecordType] = &[&SHELF_MARK, &BAY];
+static LATE: &[&RecordType] = &[&LATER_SHELF_MARK, &BAY];
+static LATE_WITHOUT_BAY: &[&RecordType] = &[&LATER_SHELF_MARK];
+
+fn module(
+    records: &'static [&'static RecordType],
+    tables: &'static str,
+    steps: &'static [Step],
+) -> Vec<Module> {
+    let mut modules = modules::modules();
+    modules.push(Module {
+        name: "shelves",
+        records,
+        tables,
+        steps,
+        routes: |_| {},
+        jobs: &[],
+        change_listeners: &[],
+    });
+    modules
+}
+
+async fn opened(server: &TestServer, modules: Vec<Module>) -> Arc<Node> {
+    Node::open(server.cluster.address(&server.database), 4, modules, ServerOptions::default(), Vec::new())
+        .await
+        .expect("the tenant is brought up to date")
+}
+
+const GROUP: &str = "3684a786-6671-4268-8ed0-9db82ebca60b";
+const STEPS: &[Step] = &[Step {
+    name: "2026-11-21 red becomes crimson",
+    sql: "UPDATE shelf_mark SET doc = jsonb_set(doc, '{color}', '\"crimson\"') WHERE doc->>'color' = 'red'",
+}];
+
+#[tokio::test]
+async fn a_new_column_a_new_index_and_a_new_table_come_without_loss() {
+    let server = TestServer::start().await;
+    opened(&server, module(EARLY, "", &[])).await;
+    let database = server.database().await;
+    database
+        .batch_execute(&format!(
+            "INSERT INTO shelf_mark (id, doc) SELECT gen_random_uuid(),
+                 jsonb_build_object('name', 'Mark ' || n, 'color', 'red', 'groupId', '{GROUP}') FROM generate_series(1, 50) n"
+        ))
+        .await
+        .expect("the older table takes rows");
+    let later = "CREATE TABLE IF NOT EXISTS shelf_count (id integer PRIMARY KEY)";
+    opened(&server, module(LATE, later, STEPS)).await;
+    let filled =
+        format!("SELECT count(*) FROM shelf_mark WHERE group_id = '{GROUP}' AND doc->>'color' = 'crimson'");
+    assert_eq!(
+        count(&database, &filled).await,
+        50,
+        "rows stay, the new column is filled, the step was taken"
+    );
+    let index = "SELECT count(*) FROM pg_indexes WHERE tablename = 'shelf_mark' AND schemaname = current_schema()
+                 AND (indexname = 'shelf_mark_group_id_name_key' OR indexdef NOT LIKE '%folded%' AND indexname = 'shelf_mark_name_value')";
+    assert_eq!(
+        count(&database, index).await,
+        2,
+        "a new index is made, and one that is defined otherwise made again"
+    );
+    assert_eq!(count(&database, "SELECT count(*) FROM bay").await, 0);
+    assert_eq!(count(&database, "SELECT count(*) FROM shelf_count").await, 0);
+}
+
+#[tokio::test]
+async fn a_step_is_taken_once() {
+    let server = TestServer::start().await;
+    opened(&server, module(EARLY, "", &[])).await;
+    opened(&server, module(EARLY, "", STEPS)).await;
+    let database = server.database().await;
+    database
+        .batch_execute("INSERT INTO shelf_mark (id, doc) VALUES (gen_random_uuid(), '{\"color\": \"red\"}')")
+        .await
+        .expect("a row can be stored");
+    opened(&server, module(EARLY_WITH_BAY, "", STEPS)).await;
+    let red = "SELECT count(*) FROM shelf_mark WHERE doc->>'color' = 'red'";
+    assert_eq!(count(&database, red).await, 1);
+}
+
+#[tokio::test]
+async fn what_no_release_declares_goes_when_the_operator_says_so_and_data_never() {
+    let server = TestServer::start().await;
+    opened(&server, module(EARLY_WITH_BAY, "", &[])).await;
+    let later = opened(&server, module(LATE_WITHOUT_BAY, "", &[])).await;
+    let database = server.database().await;
+    let color = "SELECT count(*) FROM pg_indexes WHERE indexname = 'shelf_mark_color_value' AND schemaname = current_schema()";
+    assert_eq!(count(&database, color).await, 1, "an older program may still ask by it");
+    let tenant = later.tenant(TENANT).expect("the tenant is there");
+    let reported = later.drop_obsolete_schema(&tenant).await.expect("the tenant can be tidied");
+    assert_eq!(
+        reported,
+        [
+            "table bay is no longer declared; it stays with its rows",
+            "index shelf_mark_color_value of table shelf_mark is gone"
+        ]
+    );
+    assert_eq!(count(&database, color).await, 0);
+}
+
+async fn count(database: &tokio_postgres::Client, query: &str) -> i64 {
+    database.query_one(query, &[]).await.unwrap_or_else(|error| panic!("{query}: {error:?}")).get(0)
+}

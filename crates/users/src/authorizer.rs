@@ -1,0 +1,54 @@
+//! The gateway's questions about callers, answered from the tenant's book of permissions.
+
+use crate::permissions::PermissionCatalog;
+use carrel_platform::Tenant;
+use carrel_platform::http::{Authorizer, Permissions};
+use carrel_platform::token::Claims;
+use carrel_records::Failure;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use uuid::Uuid;
+
+type Answered<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+
+/// Keeps the doors.
+#[derive(Default)]
+pub struct PermissionAuthorizer {
+    /// Expanded sets, each good for the book it was read from.
+    expanded: Mutex<HashMap<(String, Uuid), Expanded>>,
+}
+
+type Expanded = (Arc<PermissionCatalog>, Permissions);
+
+/// Past this many remembered callers the memory is emptied.
+const REMEMBERED: usize = 20_000;
+
+impl Authorizer for PermissionAuthorizer {
+    fn permissions<'a>(&'a self, tenant: &'a Arc<Tenant>, user: Uuid) -> Answered<'a, Permissions> {
+        Box::pin(async move {
+            let catalog = PermissionCatalog::of(tenant).await?;
+            let key = (tenant.id.clone(), user);
+            let mut expanded = self.expanded.lock().expect("no holder of this lock panics");
+            if let Some((known, permissions)) = expanded.get(&key)
+                && Arc::ptr_eq(known, &catalog)
+            {
+                return Ok(permissions.clone());
+            }
+            let permissions = Permissions::new(catalog.of_user(user));
+            if expanded.len() >= REMEMBERED {
+                expanded.clear();
+            }
+            expanded.insert(key, (catalog, permissions.clone()));
+            Ok(permissions)
+        })
+    }
+
+    fn is_revoked<'a>(&'a self, tenant: &'a Arc<Tenant>, claims: &'a Claims) -> Answered<'a, bool> {
+        Box::pin(async move {
+            let catalog = PermissionCatalog::of(tenant).await?;
+            Ok(catalog.ended.get(&claims.user_id).is_some_and(|before| claims.made < *before))
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! The book of permissions: the sets of a tenant and who holds what, in memory.
+
+use carrel_platform::{Json, Pipeline, Tenant};
+use carrel_records::Failure;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A permission's name.
+pub type Name = Arc<str>;
+
+/// The sets of a tenant, and who holds what, as they were at one settings version.
+#[derive(Default)]
+pub struct PermissionCatalog {
+    sets: HashMap<Name, Set>,
+    /// By user: the id of the record of permissions, and what it names.
+    holders: HashMap<Uuid, (Uuid, Vec<Name>)>,
+    /// Tokens of these users made before the millisecond are no good.
+    pub ended: HashMap<Uuid, i64>,
+}
+
+/// What is known of one permission.
+#[derive(Default)]
+pub struct Set {
+    pub contains: Vec<Name>,
+    /// Made by the library, not by a module.
+    pub mutable: bool,
+}
+
+impl PermissionCatalog {
+    /// The tenant's book, read anew when its settings version has moved.
+    pub async fn of(tenant: &Tenant) -> Result<Arc<PermissionCatalog>, Failure> {
+        let settings_version = tenant.settings_version().await?;
+        if let Some((known, catalog)) = tenant.cache.get::<PermissionCatalog>()
+            && known >= settings_version
+        {
+            return Ok(catalog);
+        }
+        let connection = tenant.writer().await?;
+        let mut pipeline = Pipeline::new();
+        // The settings version is read first: what follows is at least as new.
+        let version_statement = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+        let sets = pipeline.add(
+            "SELECT doc->>'permissionName', doc->'subPermissions', coalesce(doc->>'mutable' = 'true', false)
+             FROM permissions",
+            vec![],
+        );
+        let holders = pipeline
+            .add("SELECT (doc->>'userId')::uuid, id, doc->'permissions' FROM permissions_users", vec![]);
+        let ended = pipeline.add("SELECT user_id, before FROM tokens_ended", vec![]);
+        let results = connection.send(pipeline).await?;
+        let settings_version: i64 =
+            results.first(version_statement).map_or(settings_version, |row| row.get(0));
+        let catalog = Arc::new(PermissionCatalog {
+            sets: results
+                .rows(sets)
+                .iter()
+                .filter_map(|row| {
+                    let name: Option<String> = row.get(0);
+                    Some((name?.into(), Set { contains: names(row.get(1)), mutable: row.get(2) }))
+                })
+                .collect(),
+            holders: results
+                .rows(holders)
+                .iter()
+                .filter_map(|row| Some((row.get::<_, Option<Uuid>>(0)?, (row.get(1), names(row.get(2))))))
+                .collect(),
+            ended: results
+                .rows(ended)
+                .iter()
+                .map(|row| (row.get(0), row.get::<_, jiff::Timestamp>(1).as_millisecond()))
+                .collect(),
+        });
+        tenant.saw_settings_version(settings_version);
+        tenant.cache.put(settings_version, Arc::clone(&catalog));
+        Ok(catalog)
+    }
+
+    /// All that the names contain, with the names; names that are no permission are dropped.
+    pub fn expand(&self, names: &[Name]) -> HashSet<Name> {
+        let mut all = HashSet::new();
+        let mut open: Vec<Name> = names.to_vec();
+        while let Some(name) = open.pop() {
+            if let Some(set) = self.sets.get(&name)
+                && all.insert(name)
+            {
+                open.extend(set.contains.iter().cloned());
+            }
+        }
+        all
+    }
+
+    pub fn of_user(&self, user: Uuid) -> HashSet<Name> {
+        self.holders.get(&user).map_or_else(HashSet::new, |(_, names)| self.expand(names))
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Set> {
+        self.sets.get(name)
+    }
+
+    /// Those of the names that are no permission.
+    pub fn missing<'n>(&self, names: &'n [String]) -> Vec<&'n str> {
+        names.iter().map(String::as_str).filter(|name| !self.sets.contains_key(*name)).collect()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.sets.keys()
+    }
+
+    /// By permission: the sets that name it, sorted.
+    pub fn parents(&self) -> HashMap<&str, Vec<&str>> {
+        let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (name, set) in &self.sets {
+            for inner in &set.contains {
+                parents.entry(inner).or_default().push(name);
+            }
+        }
+        parents.values_mut().for_each(|names| names.sort_unstable());
+        parents
+    }
+
+    /// By permission: the records of users that name it, sorted.
+    pub fn grants(&self) -> HashMap<&str, Vec<Uuid>> {
+        let mut grants: HashMap<&str, Vec<Uuid>> = HashMap::new();
+        for (id, names) in self.holders.values() {
+            for name in names {
+                grants.entry(name).or_default().push(*id);
+            }
+        }
+        grants.values_mut().for_each(|ids| ids.sort_unstable());
+        grants
+    }
+}
+
+fn names(json: Option<Json>) -> Vec<Name> {
+    match json.map(|json| json.parse()) {
+        Some(Value::Array(values)) => values
+            .iter()
+            .filter_map(|value| match value {
+                Value::String(name) => Some(name.as_str().into()),
+                Value::Object(inner) => inner.get("permissionName")?.as_str().map(Into::into),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog() -> PermissionCatalog {
+        let set = |inner: &[&str]| Set {
+            contains: inner.iter().map(|name| (*name).into()).collect(),
+            ..Set::default()
+        };
+        PermissionCatalog {
+            sets: HashMap::from([
+                ("a".into(), set(&["b", "c"])),
+                ("b".into(), set(&["a", "d", "gone"])),
+                ("c".into(), set(&[])),
+                ("d".into(), set(&[])),
+            ]),
+            ..PermissionCatalog::default()
+        }
+    }
+
+    #[test]
+    fn sets_inside_sets_are_followed_once() {
+        let mut all: Vec<_> = catalog().expand(&["a".into()]).into_iter().collect();
+        all.sort();
+        assert_eq!(all, ["a".into(), "b".into(), "c".into(), "d".into()] as [Name; 4]);
+    }
+
+    #[test]
+    fn a_name_that_is_no_permission_allows_nothing() {
+        assert!(catalog().expand(&["gone".into()]).is_empty());
+        assert_eq!(catalog().missing(&["a".into(), "gone".into()]), ["gone"]);
+    }
+
+    #[test]
+    fn a_permission_knows_the_sets_it_is_in() {
+        assert_eq!(catalog().parents()["a"], ["b"]);
+    }
+}
