@@ -60,7 +60,7 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, CirculationSettings), Failure
     let results = connection
         .send(pipeline)
         .await
-        .map_err(|error| Failure::from(error).while_doing("reading the rulebook"))?;
+        .map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
 
     let settings = Settings {

@@ -61,7 +61,7 @@ const DESCRIPTION: Description = Description {
 counts from the scheduled arrival to the last byte of the answer. Failed calls are counted and have no time.
 - Check-ins take the items that the check-outs before them lent, at a service point of their location.
 - The floor: begin, read patron and item by barcode; insert a loan, update the item's status, commit. Two \
-pipelined flights of prepared statements, tables with as many rows as the data set, keys and barcode indexes only.
+pipelines of prepared statements, tables with as many rows as the data set, keys and barcode indexes only.
 ",
     bar_tps: Some(0.3),
     against: None,

@@ -73,7 +73,7 @@ wait, 80 for titles with 1 to 50 copies (half of them available, half requested 
 queue of 100, 2 for one with a queue of 1,000. Queues grow by what a phase places.
 - Nobody asks for a title twice in a phase; what a phase placed is cancelled after it, unmeasured.
 - The floor: begin, read patron, item and queue by barcode; insert a request, update the item's status, commit. \
-Two pipelined flights of prepared statements, tables with as many rows as the data set, keys, barcode indexes and \
+Two pipelines of prepared statements, tables with as many rows as the data set, keys, barcode indexes and \
 one on the request's item.
 ",
     bar_tps: None,
