@@ -76,6 +76,10 @@ pub fn decide(
     document.insert("status".into(), status.into());
     expiration_at_end_of_day(&mut document, &settings.zone);
     let target = held.item(words::id(&document, "itemId"));
+    // The item decides which holdings record a request names, whatever the client sent beside it.
+    if let Some(holdings) = target.and_then(|target| target.item.holdings_id) {
+        document.insert("holdingsRecordId".into(), holdings.to_string().into());
+    }
     snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), settings);
     // The queue decides on positions, not the client.
     document.remove("position");

@@ -114,7 +114,21 @@ impl Answer {
         self.header(http::header::LOCATION, path)
     }
 
-    /// The answer for a failure, in FOLIO's shape.
+    /// The answer for a failure of a route of a FOLIO module, in that module's shape.
+    pub fn of_failure_in(failure: &Failure, module: &str) -> Answer {
+        match failure {
+            // FOLIO quirk: mod-circulation does not count its errors; those that its storage finds are counted.
+            Failure::Refused(refusals)
+                if module == "mod-circulation" && refusals.iter().all(|refusal| refusal.kind.is_none()) =>
+            {
+                let errors: Vec<Value> = refusals.iter().map(|refusal| refusal.to_json()).collect();
+                Answer::json(&json!({"errors": errors})).status(StatusCode::UNPROCESSABLE_ENTITY)
+            }
+            _ => Answer::of_failure(failure),
+        }
+    }
+
+    /// The answer for a failure, in FOLIO's usual shape.
     pub fn of_failure(failure: &Failure) -> Answer {
         let text = |status, text: &str| Answer::text(status, text);
         match failure {

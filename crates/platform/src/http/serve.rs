@@ -209,7 +209,7 @@ async fn route(
                 with_causes(&failure)
             );
         }
-        Answer::of_failure(&failure)
+        Answer::of_failure_in(&failure, &route.module)
     });
     (answer, Some(route), request_id)
 }

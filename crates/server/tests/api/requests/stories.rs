@@ -185,3 +185,32 @@ async fn a_title_level_page_turned_into_a_hold() {
     assert_eq!(filled["itemId"], test_item.id.to_string());
     assert_eq!(filled["item"]["barcode"], test_item.barcode);
 }
+
+#[tokio::test]
+async fn a_title_level_request_with_a_malformed_holdings_record_id_can_be_cancelled() {
+    let server = LendingServer::open().await;
+    server.takes_title_requests().await;
+    let test_item = server.item().await;
+    let page =
+        placed(&server.asks_for_title(&test_item, &server.patron().await, "Page", server.main_desk).await);
+    let cancel =
+        json!({"status": "Closed - Cancelled", "holdingsRecordId": "not-a-uuid", "itemId": test_item.id});
+    server.edit_request(page, cancel).await.expect_status(204);
+    let stored = server.stored_request(page).await;
+    assert_eq!(stored["status"], "Closed - Cancelled");
+    assert_eq!(stored["holdingsRecordId"], json!(test_item.holdings), "the item says which");
+}
+
+#[tokio::test]
+async fn refusals_of_a_move_or_an_edit_are_not_counted() {
+    let server = LendingServer::open().await;
+    let (test_item, other) = (server.lent_book().await, server.item().await);
+    let hold = server.hold(&test_item, &server.patron().await).await;
+    let path = format!("/circulation/requests/{hold}/move");
+    let moved = server.admin().post(&path, &json!({"destinationItemId": other.id})).await.expect(422);
+    let edited = server.edit_request(hold, json!({"requestDate": null})).await.expect(422);
+    for refused in [moved, edited] {
+        let keys: Vec<&String> = refused.as_object().expect("an object").keys().collect();
+        assert_eq!(keys, ["errors"]);
+    }
+}
