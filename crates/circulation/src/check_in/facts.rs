@@ -46,7 +46,7 @@ pub async fn gather(
         let facts = pipeline.add(select(false, title_level, held.is_some()), vec![barcode.into()]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
         // The queue was read in the way that older settings ask for: then once more.
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
@@ -85,7 +85,7 @@ pub async fn gather_free(
     let results = tx.send(pipeline).await?;
     let held: HashSet<i64> = results.rows(held).iter().map(|row| row.get(0)).collect();
     if let Some(row) = results.first(facts) {
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
     }
     let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The queue was looked for in the way that older settings ask for: then each anew.

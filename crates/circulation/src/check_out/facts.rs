@@ -76,7 +76,7 @@ pub async fn gather(
         let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
         crate::check_out_lock::waited(tenant, results.arrived[facts]);
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
         // The facts were gathered in the way that older settings ask for: then once more.
         if Way::of(&cached.settings, way.proxy, way.queue) != way {
             continue;
@@ -122,7 +122,7 @@ pub async fn gather_free(
     let results = tx.send(pipeline).await?;
     let held = locks::Held::read(results.first(held));
     if let Some(row) = results.first(facts) {
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
     }
     let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
     // The facts were gathered in the way that older settings ask for: then each anew.

@@ -205,7 +205,7 @@ pub async fn gather(
         let (pipeline, facts) = actor(&cached.settings);
         let results = tx.send(pipeline).await?;
         if let Some(row) = results.first(facts) {
-            cached.refresh(tenant, row).await?;
+            cached.refresh(tenant, &mut tx, row).await?;
             if way(&cached.settings) != gathered {
                 continue;
             }

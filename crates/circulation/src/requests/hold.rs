@@ -158,7 +158,7 @@ pub async fn hold(
         );
         let results = tx.send(pipeline).await?;
         let Some(row) = results.first(facts) else { return Ok(None) };
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }

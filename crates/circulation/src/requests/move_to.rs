@@ -52,7 +52,7 @@ pub fn connect(router: &mut Router) {
         }
         tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
         // The answer shows the request with its new position and surroundings.
-        read::answer(tenant, id, &settings).await
+        read::answer(tenant, id).await
     });
 }
 

@@ -10,9 +10,10 @@ use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::{Asked, numbered};
 use carrel_platform::record_store::stream;
-use carrel_platform::{Answer, Bind, Call, Connection, Json, Router, Tenant, Tx};
+use carrel_platform::{Answer, Bind, Call, Connection, Json, Pipeline, Router, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -94,15 +95,41 @@ fn read_row(row: &Row) -> Result<Found, Failure> {
     })
 }
 
-/// One request.
-pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Found>, Failure> {
-    Ok(found(connection, "SELECT request.*, 1 AS place FROM request WHERE request.id = $1", vec![id.into()])
-        .await?
-        .pop())
+/// The requests that a statement finds, with settings that are at least as new as they are: an item may just have
+/// moved to a location that was made a moment ago.
+async fn found_with_settings(
+    tenant: &Tenant,
+    connection: Connection,
+    page: &str,
+    binds: Vec<Bind>,
+) -> Result<(Vec<Found>, Arc<CirculationSettings>), Failure> {
+    let mut pipeline = Pipeline::new();
+    let requests = pipeline.add(found_sql(&format!("({page})")), binds);
+    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let results = connection.send(pipeline).await?;
+    drop(connection);
+    let found = results.rows(requests).iter().map(read_row).collect::<Result<_, Failure>>()?;
+    let settings =
+        CirculationSettings::at_least(tenant, results.first(settings_version).map_or(0, |row| row.get(0)))
+            .await?;
+    Ok((found, settings))
 }
 
-/// The open requests of an item or of a title, first one first.
-pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> Result<Vec<Found>, Failure> {
+/// One request as clients see it.
+async fn one(tenant: &Tenant, connection: Connection, id: Uuid) -> Result<Answer, Failure> {
+    let page = "SELECT request.*, 1 AS place FROM request WHERE request.id = $1";
+    let (found, settings) = found_with_settings(tenant, connection, page, vec![id.into()]).await?;
+    let request = found.first().ok_or_else(|| unknown(&id.to_string()))?;
+    Ok(Answer::json_bytes(pretty(&request.extended(&settings))))
+}
+
+/// The open requests of an item or of a title as clients see them, first one first.
+pub async fn queue(
+    tenant: &Tenant,
+    connection: Connection,
+    of: super::queue::Of,
+    id: Uuid,
+) -> Result<Answer, Failure> {
     let which = match of {
         super::queue::Of::Item => {
             "request.item_id = $1 AND coalesce(request.doc->>'requestLevel', 'Item') = 'Item'"
@@ -113,7 +140,10 @@ pub async fn queue(connection: &Connection, of: super::queue::Of, id: Uuid) -> R
         "SELECT request.*, row_number() OVER (ORDER BY request.position) AS place FROM request
          WHERE {which} AND request.is_open ORDER BY request.position LIMIT $2"
     );
-    found(connection, &page, vec![id.into(), LONGEST_QUEUE.into()]).await
+    let binds = vec![id.into(), LONGEST_QUEUE.into()];
+    let (found, settings) = found_with_settings(tenant, connection, &page, binds).await?;
+    let shown: Vec<Value> = found.iter().map(|request| request.extended(&settings)).collect();
+    Ok(Answer::json_bytes(pretty(&json!({"requests": shown, "totalRecords": shown.len()}))))
 }
 
 /// The requests that a query of a client finds.
@@ -125,31 +155,22 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     stream::shown(&call, &REQUEST, &asked, select, show).await
 }
 
-/// A collection as clients see it.
-pub fn collection(requests: &[Found], total: i64, settings: &CirculationSettings) -> Answer {
-    let shown: Vec<Value> = requests.iter().map(|request| request.extended(settings)).collect();
-    Answer::json_bytes(pretty(&json!({"requests": shown, "totalRecords": total})))
-}
-
 /// There is no request with the id.
 pub fn unknown(id: &str) -> Failure {
     Failure::NotFound(format!("requests record with ID \"{id}\" cannot be found"))
 }
 
 /// The extended request after a change of it.
-pub async fn answer(tenant: &Tenant, id: Uuid, settings: &CirculationSettings) -> Result<Answer, Failure> {
-    let request = one(&tenant.writer().await?, id).await?.ok_or_else(|| unknown(&id.to_string()))?;
-    Ok(Answer::json_bytes(pretty(&request.extended(settings))))
+pub async fn answer(tenant: &Tenant, id: Uuid) -> Result<Answer, Failure> {
+    one(tenant, tenant.writer().await?, id).await
 }
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests", list);
     router.on("GET", "/circulation/requests/{id}", |call| async move {
         let tenant = call.tenant()?;
-        let settings = CirculationSettings::of(tenant).await?;
         let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
-        let request = one(&tenant.reader().await?, id).await?.ok_or_else(|| unknown(call.parameter(0)))?;
-        Ok(Answer::json_bytes(pretty(&request.extended(&settings))))
+        one(tenant, tenant.reader().await?, id).await
     });
     router
         .on("GET", "/circulation/requests/queue/item/{id}", |call| shown_queue(call, super::queue::Of::Item));
@@ -160,7 +181,5 @@ pub fn connect(router: &mut Router) {
 
 async fn shown_queue(call: Call, of: super::queue::Of) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let settings = CirculationSettings::of(tenant).await?;
-    let requests = queue(&tenant.reader().await?, of, call.id(0)?).await?;
-    Ok(collection(&requests, requests.len() as i64, &settings))
+    queue(tenant, tenant.reader().await?, of, call.id(0)?).await
 }

@@ -51,7 +51,7 @@ async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
     let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![id.into()]);
     let results = tx.send(pipeline).await?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
-    let settings = CirculationSettings::at_least(tenant, settings_version).await?;
+    let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
     let titles = settings.title_level_requests.enabled();
     if titles != (of == Of::Instance) {
         let status = if titles { "ENABLED" } else { "DISABLED" };
@@ -70,6 +70,5 @@ async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
     queue::renumber(&mut pipeline, Some(id), &moves);
     tx.send_and_commit(pipeline).await?;
     // The queue is shown with all that surrounds its requests, which the change needs not know.
-    let requests = read::queue(&tenant.writer().await?, of, id).await?;
-    Ok(read::collection(&requests, requests.len() as i64, &settings))
+    read::queue(tenant, tenant.writer().await?, of, id).await
 }

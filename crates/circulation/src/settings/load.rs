@@ -6,7 +6,7 @@ use crate::loan_policy::LoanPolicy;
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
 use carrel_circulation_rules::Rules;
 use carrel_platform::database::Results;
-use carrel_platform::{Json, Pipeline, Tenant};
+use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
@@ -15,9 +15,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The settings as it stands, with the settings version it is good for.
-pub async fn load(tenant: &Tenant) -> Result<(i64, CirculationSettings), Failure> {
-    let connection = tenant.writer().await?;
+/// The settings as it stands, with the settings version it is good for; read within a transaction where there is one.
+pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, CirculationSettings), Failure> {
     let mut pipeline = Pipeline::new();
     // Read first: every table read after it is at least as new.
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
@@ -57,10 +56,11 @@ pub async fn load(tenant: &Tenant) -> Result<(i64, CirculationSettings), Failure
     let given = tenant
         .lenient
         .then(|| pipeline.add("SELECT doc FROM stand_in WHERE kind = $1", vec![GIVEN_BLOCKS.into()]));
-    let results = connection
-        .send(pipeline)
-        .await
-        .map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
+    let results = match tx {
+        Some(tx) => tx.send(pipeline).await,
+        None => tenant.writer().await?.send(pipeline).await,
+    };
+    let results = results.map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
 
     let settings = Settings {

@@ -16,7 +16,7 @@ use crate::calendar::{Calendar, OpeningDays, ServicePointHours, SurroundingOpeni
 use crate::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
 use crate::patron_blocks::Block;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
-use carrel_platform::Tenant;
+use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -89,11 +89,14 @@ pub struct CachedSettings {
 impl CachedSettings {
     /// Takes the newer settings where the facts, of which the first column is the settings version, were read under one.
     /// Whether they were gathered in the way that its settings ask for, the caller must see.
-    pub async fn refresh(&mut self, tenant: &Tenant, facts: &Row) -> Result<(), Failure> {
+    ///
+    /// Reads it on the transaction's own connection: the transaction holds locks, and would wait with them for a
+    /// second connection while those who have the connections wait for its locks.
+    pub async fn refresh(&mut self, tenant: &Tenant, tx: &mut Tx, facts: &Row) -> Result<(), Failure> {
         let settings_version: i64 = facts.get(0);
         tenant.saw_settings_version(settings_version);
         if settings_version > self.settings_version {
-            self.settings = CirculationSettings::at_least(tenant, settings_version).await?;
+            self.settings = CirculationSettings::at_least_within(tenant, tx, settings_version).await?;
             self.settings_version = settings_version;
         }
         Ok(())
@@ -111,7 +114,21 @@ impl CirculationSettings {
         {
             return Ok(settings);
         }
-        Ok(CirculationSettings::read(tenant).await?.1)
+        Ok(CirculationSettings::read(tenant, None).await?.1)
+    }
+
+    /// The same for a transaction that has begun, on its own connection.
+    pub async fn at_least_within(
+        tenant: &Tenant,
+        tx: &mut Tx,
+        settings_version: i64,
+    ) -> Result<Arc<CirculationSettings>, Failure> {
+        if let Some((known, settings)) = tenant.cache.get::<CirculationSettings>()
+            && known >= settings_version
+        {
+            return Ok(settings);
+        }
+        Ok(CirculationSettings::read(tenant, Some(tx)).await?.1)
     }
 
     /// The tenant's settings for reading, as new as this node knows.
@@ -124,13 +141,13 @@ impl CirculationSettings {
     pub async fn cached(tenant: &Tenant) -> Result<CachedSettings, Failure> {
         let (settings_version, settings) = match tenant.cache.get::<CirculationSettings>() {
             Some(known) => known,
-            None => CirculationSettings::read(tenant).await?,
+            None => CirculationSettings::read(tenant, None).await?,
         };
         Ok(CachedSettings { settings_version, settings })
     }
 
-    async fn read(tenant: &Tenant) -> Result<(i64, Arc<CirculationSettings>), Failure> {
-        let (settings_version, settings) = load::load(tenant).await?;
+    async fn read(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Arc<CirculationSettings>), Failure> {
+        let (settings_version, settings) = load::load(tenant, tx).await?;
         let settings = Arc::new(settings);
         tenant.cache.put(settings_version, Arc::clone(&settings));
         Ok((settings_version, settings))

@@ -32,7 +32,7 @@ pub async fn gather(
     let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
     let settings_version: i64 = row.get(0);
     tenant.saw_settings_version(settings_version);
-    let settings = CirculationSettings::at_least(tenant, settings_version).await?;
+    let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
     let loan = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
         Some(Value::Object(loan)) => Some(loan),
         _ => None,

@@ -106,7 +106,7 @@ pub(super) async fn gather(
         let copies = pipeline.add(candidates(Which::Chosen), vec![]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
         let settings = &cached.settings;
         // The facts were gathered in the way that older settings ask for: then once more.
         if Action::Requesting.is_limited(settings) != way.counts

@@ -112,7 +112,7 @@ pub async fn gather(
         let candidates = pipeline.add(candidates(which), vec![wanted]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
-        cached.refresh(tenant, row).await?;
+        cached.refresh(tenant, &mut tx, row).await?;
         // The facts were gathered in the way that older settings ask for: then once more.
         if Way::of(order, &cached.settings) != way {
             continue;

@@ -91,3 +91,18 @@ async fn two_desks_and_one_copy_make_one_promise() {
     let begun = queue.iter().filter(|request| request["status"] != "Open - Not yet filled").count();
     assert_eq!((begun, positions(&queue)), (1, vec![1, 2, 3]));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_holds_than_connections_right_after_a_change_of_the_rules() {
+    let server = LendingServer::open().await;
+    let test_item = server.lent_book().await;
+    let patrons: Vec<TestPatron> = stream::iter(0..40).map(|_| server.patron()).buffered(8).collect().await;
+    server.hold(&test_item, &server.patron().await).await;
+    // Every hold waits for the same queue, and whoever has it finds that its settings are old.
+    server.lends_by(&format!("fallback-policy: {}", server.policies(server.loan_policy))).await;
+    let holds = patrons.iter().map(|patron| server.asks_for(&test_item, patron, "Hold", server.main_desk));
+    let replies = futures_util::future::join_all(holds).await;
+    let statuses: HashSet<u16> = replies.iter().map(|reply| reply.status).collect();
+    assert_eq!(statuses, HashSet::from([201]));
+    assert_eq!(positions(&server.queue_of(&test_item).await).len(), 41);
+}
