@@ -26,9 +26,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
     request.remove("searchIndex");
     if let Some(item) = around.item {
         let status = beside.item_status.unwrap_or(&item.status);
-        // What the request keeps of the item's place is shown as it was kept.
-        let kept = request.remove("item");
-        request.insert("item".into(), item_summary(item, status, kept.as_ref(), settings));
+        request.insert("item".into(), item_summary(item, status, settings));
     }
     if let Some(title) = around.title {
         let mut shown = title_summary(title);
@@ -70,12 +68,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
     Value::Object(request)
 }
 
-fn item_summary(
-    item: &ItemAtDesk,
-    status: &str,
-    kept: Option<&Value>,
-    settings: &CirculationSettings,
-) -> Value {
+fn item_summary(item: &ItemAtDesk, status: &str, settings: &CirculationSettings) -> Value {
     let record = &item.record;
     let mut shown = Map::new();
     put(&mut shown, "barcode", record.barcode.as_deref());
@@ -102,14 +95,9 @@ fn item_summary(
         shown.insert("callNumberComponents".into(), components);
     }
     put(&mut shown, "copyNumber", item.copy_number());
-    let now;
-    let place = match kept {
-        Some(kept) => kept,
-        None => {
-            now = item_snapshot(item, settings);
-            &now
-        }
-    };
+    // FOLIO shows its stored snapshot here, which follows a rename or a move a moment later. Built from the current
+    // records, like the rest of the answer, so that one answer never mixes two states.
+    let place = item_snapshot(item, settings);
     for key in [
         "itemEffectiveLocationId",
         "itemEffectiveLocationName",
