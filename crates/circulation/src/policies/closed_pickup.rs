@@ -64,7 +64,8 @@ fn without(policy: &Document, point: Uuid) -> Option<Document> {
     if !named {
         return None;
     }
-    allowed.retain(|kind, _| !nowhere.contains(kind));
+    // A type that is `null` names no service points, as one that is absent.
+    allowed.retain(|kind, points| !points.is_null() && !nowhere.contains(kind));
     let none_left = allowed.is_empty();
     if none_left {
         after.remove("allowedServicePoints");
@@ -99,6 +100,13 @@ mod tests {
     fn a_type_that_was_allowed_nowhere_else_goes() {
         let policy = json!({"requestTypes": ["Hold", "Page"], "allowedServicePoints": {"Hold": [POINT]}});
         assert_eq!(left(policy), Some(json!({"requestTypes": ["Page"]})));
+    }
+
+    #[test]
+    fn types_that_are_null_do_not_keep_an_empty_object() {
+        let policy = json!({"requestTypes": ["Hold"],
+            "allowedServicePoints": {"Hold": [POINT], "Page": null, "Recall": null}});
+        assert_eq!(left(policy), Some(json!({"requestTypes": []})));
     }
 
     #[test]

@@ -44,37 +44,43 @@ pub static CHANGE_LISTENERS: &[ChangeListener] = &[
             "/effectiveCallNumberComponents",
             "/effectiveShelvingOrder",
         ],
+        deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "item", ids),
     },
     ChangeListener {
         table: "instance",
         keeps: &["/title", "/identifiers"],
+        deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "instance", ids),
     },
     ChangeListener {
         table: "users",
         keeps: &["/barcode", "/personal/lastName", "/personal/firstName", "/personal/middleName"],
+        deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "user", ids),
     },
     ChangeListener {
         table: "location",
         keeps: &["/name", "/primaryServicePoint"],
+        deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "location", ids),
     },
     ChangeListener {
         table: "service_point",
         keeps: &["/name"],
+        deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "service point", ids),
     },
     // Not requests but request policies: the same job sees to them.
     ChangeListener {
         table: "service_point",
         keeps: &["/pickupLocation"],
+        deletions: true,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, PICKUP_LOCATION, ids),
     },
 ];
 
-/// Marks a service point whose pickup location was opened or closed.
+/// Marks a service point that was deleted, or that became or ceased to be a pickup location.
 const PICKUP_LOCATION: &str = "pickup location";
 
 /// The open requests `r` of a record `$1`.
@@ -201,7 +207,7 @@ async fn refresh_page(
     let results = tx.send(pipeline).await?;
     // At least as new as the change that is followed.
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
-    let settings = CirculationSettings::at_least(tenant, settings_version).await?;
+    let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
     let page = format!("SELECT request.*, request.id AS place FROM request WHERE id IN ({page})");
     let found = found_in(&mut tx, &page, binds).await?;
     let Some(last) = found.last().and_then(|found| words::id(&found.document, "id")) else {

@@ -11,6 +11,8 @@ pub struct ChangeListener {
     pub table: &'static str,
     /// JSON pointers to what is kept; changes elsewhere in the record are none of the follower's business.
     pub keeps: &'static [&'static str],
+    /// Deleted records count as changed, too.
+    pub deletions: bool,
     /// Adds what is to be remembered of these records, of the tenant, to the pipeline that changes them.
     pub changed: fn(&mut Pipeline, &str, Vec<Uuid>),
 }
@@ -42,6 +44,16 @@ pub fn tell<'a>(
             .collect();
         if !ids.is_empty() {
             (follower.changed)(pipeline, tenant, ids);
+        }
+    }
+}
+
+/// Adds what the followers of a table want to remember of deleted records.
+pub fn tell_deleted(pipeline: &mut Pipeline, table: &str, tenant: &str, ids: Vec<Uuid>) {
+    let followers = LISTENERS.get().into_iter().flatten();
+    for follower in followers.filter(|follower| follower.deletions && follower.table == table) {
+        if !ids.is_empty() {
+            (follower.changed)(pipeline, tenant, ids.clone());
         }
     }
 }

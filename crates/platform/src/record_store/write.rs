@@ -244,7 +244,7 @@ pub async fn delete(
     Ok(true)
 }
 
-/// Adds what follows a deletion: event and settings version.
+/// Adds what follows a deletion: event, what followers remember, and settings version.
 pub fn announce_delete(
     pipeline: &mut Pipeline,
     tenant: &str,
@@ -257,6 +257,7 @@ pub fn announce_delete(
         let event = Event::deleted(tenant, &stored.0);
         outbox::announce(pipeline, topic, id.to_string(), event.to_string(), now);
     }
+    change_listeners::tell_deleted(pipeline, record.table, tenant, vec![id]);
     if record.shapes_decisions {
         move_settings_version(pipeline);
     }
@@ -290,6 +291,7 @@ pub async fn delete_matching(
             outbox::announce(&mut pipeline, topic, id.to_string(), event.to_string(), now);
         }
     }
+    change_listeners::tell_deleted(&mut pipeline, table, tenant, rows.iter().map(|row| row.get(0)).collect());
     if record.shapes_decisions {
         move_settings_version(&mut pipeline);
     }

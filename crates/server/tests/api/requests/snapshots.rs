@@ -124,6 +124,75 @@ async fn a_policy_forgets_a_pickup_point_that_closes() {
 }
 
 #[tokio::test]
+async fn a_policy_forgets_a_service_point_that_is_deleted() {
+    let asked = asked().await;
+    let server = &asked.server;
+    let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
+    let kiosk = json!({"id": Uuid::new_v4(), "name": "Kiosk", "code": "kiosk", "discoveryDisplayName": "Kiosk",
+        "pickupLocation": true, "holdShelfExpiryPeriod": {"duration": 3, "intervalId": "Weeks"}});
+    server.create("/service-points", &kiosk).await;
+    let policy = json!({"id": server.request_policy, "name": "A kiosk", "requestTypes": ["Hold", "Page"],
+        "allowedServicePoints": {"Hold": [server.main_desk.0, kiosk["id"]], "Page": [kiosk["id"]]}});
+    server.admin().put(&path, &policy).await.expect(204);
+    let deleted = format!("/service-points/{}", kiosk["id"].as_str().expect("an id"));
+    server.admin().delete(&deleted).await.expect_status(204);
+    let expected = json!({"Hold": [server.main_desk.0]});
+    let mut policy = Value::Null;
+    for _ in 0..200 {
+        policy = server.admin().get(&path).await.expect(200);
+        if policy["allowedServicePoints"] == expected {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(policy["allowedServicePoints"], expected);
+    assert_eq!(policy["requestTypes"], json!(["Hold"]));
+    asked.node.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
+    let asked = asked().await;
+    // Nothing is brought up to date in the background: what is stored is as old as it can be.
+    asked.node.stop().await;
+    let server = &asked.server;
+    let alter_record = async |path: String, differs: Value| {
+        let mut record = server.admin().get(&path).await.expect(200);
+        alter(&mut record, &differs);
+        server.admin().put(&path, &record).await.expect(204);
+    };
+    alter_record(format!("/locations/{}", server.location), json!({"name": "Annex"})).await;
+    alter_record(format!("/service-points/{}", server.main_desk.0), json!({"name": "Front desk"})).await;
+    let item = server.request(asked.hold).await["item"].clone();
+    assert_eq!(
+        (&item["location"]["name"], &item["itemEffectiveLocationName"]),
+        (&json!("Annex"), &json!("Annex"))
+    );
+    assert_eq!(item["retrievalServicePointName"], "Front desk");
+
+    let mut stacks = server.admin().get(&format!("/locations/{}", server.location)).await.expect(200);
+    let id = Uuid::new_v4();
+    alter(
+        &mut stacks,
+        &json!({"id": id, "name": "Stacks", "code": "stacks", "primaryServicePoint": server.other_desk.0,
+            "servicePointIds": [server.other_desk.0]}),
+    );
+    stacks.as_object_mut().expect("an object").remove("metadata");
+    server.create("/locations", &stacks).await;
+    alter_record(format!("/item-storage/items/{}", asked.test_item.id), json!({"temporaryLocationId": id}))
+        .await;
+    let item = server.request(asked.hold).await["item"].clone();
+    assert_eq!(item["location"]["name"], "Stacks");
+    assert_eq!(
+        (&item["itemEffectiveLocationId"], &item["itemEffectiveLocationName"]),
+        (&json!(id), &json!("Stacks"))
+    );
+    assert_eq!(item["retrievalServicePointName"], "Other desk");
+    let listed = server.admin().get("/circulation/requests").await.expect(200);
+    assert_eq!(listed["requests"][0]["item"], item);
+}
+
+#[tokio::test]
 async fn what_nobody_asks_for_leaves_no_work() {
     let asked = asked().await;
     asked.node.stop().await;
