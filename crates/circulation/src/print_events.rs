@@ -4,13 +4,17 @@
 //! `printEventLogFeature`; `/print-events-storage/print-events-entry` and `…-status`. Changes print events and, in the same
 //! transaction, `printDetails` of the requests.
 
+use crate::records::policies::CIRCULATION_SETTING;
 use crate::records::requests::PRINT_EVENT;
+use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
+use carrel_records::shape::{NOT_A_UUID, is_uuid};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
@@ -23,13 +27,16 @@ pub fn connect(router: &mut Router) {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Printed {
-    request_ids: Vec<Uuid>,
-    requester_id: Uuid,
+    request_ids: Vec<String>,
+    requester_id: String,
     requester_name: String,
     print_event_date: String,
 }
 
-/// Says the first thing that is wrong: the body, the setting, the requests.
+/// FOLIO looks for settings whose name has this word in it, so `printEventLogFeature 2` counts as a second one.
+static SETTING: LazyLock<Asked> = LazyLock::new(|| Asked::all("name=printEventLogFeature"));
+
+/// Reports the first thing that is wrong: the body, the setting, the requests.
 async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
     let refused = |words: &str| Failure::from(Refusal::new(words).with("", ""));
     let body = call.object()?;
@@ -41,43 +48,40 @@ async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
         // FOLIO quirk: two blanks.
         return Err(refused("Print Event Request  JSON is invalid"));
     }
-    let settings = call
-        .tenant()?
-        .writer()
-        .await?
-        .query(
-            "SELECT doc->'value'->>'enablePrintLog' FROM circulation_settings WHERE doc->>'name' = $1",
-            vec!["printEventLogFeature".into()],
-        )
-        .await?;
-    match settings.as_slice() {
+    let connection = call.tenant()?.writer().await?;
+    let settings = read::list(&connection, &CIRCULATION_SETTING, &call.node.records, &SETTING).await?;
+    let enabled = |setting: &Json| match &setting.parse()["value"]["enablePrintLog"] {
+        Value::String(text) => text.eq_ignore_ascii_case("true"),
+        value => *value == true,
+    };
+    match settings.documents.as_slice() {
         [] => return Err(refused("No configuration found for print event feature")),
-        [setting] if setting.get::<_, Option<String>>(0).as_deref() == Some("true") => {}
+        [setting] if enabled(setting) => {}
         [_] => return Err(refused("print event feature is disabled for this tenant")),
         [_, _, ..] => return Err(refused("Multiple configurations found for print event feature")),
     }
     let printed: Printed = call.read_json()?;
-    let rows = call
-        .tenant()?
-        .writer()
-        .await?
-        .query("SELECT count(*) FROM request WHERE id = ANY($1)", vec![printed.request_ids.clone().into()])
-        .await?;
+    let ids: Option<Vec<Uuid>> = printed.request_ids.iter().map(|id| Uuid::parse_str(id).ok()).collect();
+    let ids = ids.ok_or_else(|| refused("invalid request found"))?;
+    let asked = ids.len() as i64;
+    let rows = connection.query("SELECT count(*) FROM request WHERE id = ANY($1)", vec![ids.into()]).await?;
+    drop(connection);
     let found: i64 = rows.first().map_or(0, |row| row.get(0));
-    if found != printed.request_ids.len() as i64 {
+    if found != asked {
         return Err(refused("invalid request found"));
     }
-    note(&call, printed).await?;
+    write_events(&call, printed).await?;
     Ok(Answer::no_content())
 }
 
 async fn enter(call: Call) -> Result<Answer, Failure> {
-    note(&call, call.read_json()?).await?;
+    write_events(&call, call.read_json()?).await?;
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
-async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
-    refuse_if_nothing_was_printed(&printed.request_ids)?;
+async fn write_events(call: &Call, printed: Printed) -> Result<(), Failure> {
+    let requests = ids("requestIds", &printed.request_ids)?;
+    let requester = id("requesterId", &printed.requester_id)?;
     let Some(moment) = time::parse(&printed.print_event_date) else {
         return Err(Refusal::new("printEventDate must be a date and time")
             .with("printEventDate", printed.print_event_date)
@@ -91,14 +95,14 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
         .query(
             "SELECT id, (SELECT count(*) FROM print_events WHERE request_id = request.id)
              FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE",
-            vec![printed.request_ids.clone().into()],
+            vec![requests.clone().into()],
         )
         .await?;
     let mut pipeline = Pipeline::new();
-    for id in &printed.request_ids {
+    for id in &requests {
         let event = json!({
             "requestId": id,
-            "requesterId": printed.requester_id,
+            "requesterId": requester,
             "requesterName": printed.requester_name,
             "printEventDate": when,
         });
@@ -108,10 +112,10 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
     }
     for row in &rows {
         let (id, before): (Uuid, i64) = (row.get(0), row.get(1));
-        let now_printed = printed.request_ids.iter().filter(|printed| **printed == id).count() as i64;
+        let now_printed = requests.iter().filter(|printed| **printed == id).count() as i64;
         let details = json!({"printDetails": {
             "printCount": before + now_printed,
-            "requesterId": printed.requester_id,
+            "requesterId": requester,
             "isPrinted": true,
             "printEventDate": when,
         }});
@@ -126,24 +130,24 @@ async fn note(call: &Call, printed: Printed) -> Result<(), Failure> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AskedFor {
-    request_ids: Vec<Uuid>,
+struct StatusQuery {
+    request_ids: Vec<String>,
 }
 
 /// How often the slip of each request was printed, and the last time.
 async fn status(call: Call) -> Result<Answer, Failure> {
-    let asked: AskedFor = call.read_json()?;
-    refuse_if_nothing_was_printed(&asked.request_ids)?;
+    let query: StatusQuery = call.read_json()?;
+    let requests = ids("requestIds", &query.request_ids)?;
     let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(
             "SELECT DISTINCT ON (request_id) doc, count(*) OVER (PARTITION BY request_id)
              FROM print_events WHERE request_id = ANY($1)
              ORDER BY request_id, (doc->>'printEventDate')::timestamptz DESC",
-            vec![asked.request_ids.into()],
+            vec![requests.into()],
         )
         .await?;
-    let reported: Vec<Value> = rows
+    let responses: Vec<Value> = rows
         .iter()
         .map(|row| {
             let last = row.get::<_, Json>(0).parse();
@@ -156,12 +160,26 @@ async fn status(call: Call) -> Result<Answer, Failure> {
             })
         })
         .collect();
-    Ok(Answer::json(&json!({"printEventsStatusResponses": reported, "totalRecords": reported.len()})))
+    Ok(Answer::json(&json!({"printEventsStatusResponses": responses, "totalRecords": responses.len()})))
 }
 
-fn refuse_if_nothing_was_printed(requests: &[Uuid]) -> Result<(), Failure> {
-    if !requests.is_empty() {
-        return Ok(());
+const SIZE: &str = "jakarta.validation.constraints.Size.message";
+const PATTERN: &str = "jakarta.validation.constraints.Pattern.message";
+
+/// The ids of a list, of which there is at least one; a text that is none is refused, as by FOLIO's schema.
+fn ids(key: &str, texts: &[String]) -> Result<Vec<Uuid>, Refusal> {
+    if texts.is_empty() {
+        return Err(Refusal::new("size must be between 1 and 2147483647")
+            .with(key, "[]")
+            .kind("1")
+            .code(SIZE));
     }
-    Err(Refusal::new("size must be between 1 and 2147483647").with("requestIds", "[]").into())
+    texts.iter().enumerate().map(|(index, text)| id(&format!("{key}[{index}]"), text)).collect()
+}
+
+fn id(key: &str, text: &str) -> Result<Uuid, Refusal> {
+    Uuid::parse_str(text)
+        .ok()
+        .filter(|_| is_uuid(text))
+        .ok_or_else(|| Refusal::new(NOT_A_UUID).with(key, text).kind("1").code(PATTERN))
 }

@@ -64,3 +64,43 @@ async fn an_entry_that_lacks_something_is_invalid() {
     let refused = server.admin().post("/circulation/print-events-entry", &entry).await;
     assert_eq!(refused.refusals(), ["Print Event Request  JSON is invalid"]);
 }
+
+#[tokio::test]
+async fn an_id_that_is_none_is_refused() {
+    let server = LendingServer::open().await;
+    print_log(&server, true).await;
+    let page = page(&server).await;
+    let entry = |request: &str, requester: &str| {
+        json!({"requestIds": [request], "requesterId": requester, "requesterName": "Admin",
+            "printEventDate": "2026-05-01T10:00:00Z"})
+    };
+    let (page, admin) = (page.to_string(), server.server.admin_id.to_string());
+    let desk = "/circulation/print-events-entry";
+    let refused = server.admin().post(desk, &entry("none", &admin)).await;
+    assert_eq!(refused.refusals(), ["invalid request found"]);
+    assert!(refused.json().get("total_records").is_none(), "FOLIO counts no errors here");
+    let storage = "/print-events-storage/print-events-entry";
+    for (path, body, key) in [
+        (desk, entry(&page, "nobody"), "requesterId"),
+        (storage, entry("none", &admin), "requestIds[0]"),
+        (storage, entry(&page, "nobody"), "requesterId"),
+        ("/print-events-storage/print-events-status", json!({"requestIds": ["none"]}), "requestIds[0]"),
+    ] {
+        let refused = server.admin().post(path, &body).await.expect(422);
+        assert_eq!(refused["errors"][0]["parameters"][0]["key"], key, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_setting_with_the_word_in_its_name_leaves_it_open_which_one_counts() {
+    let server = LendingServer::open().await;
+    print_log(&server, true).await;
+    let page = page(&server).await;
+    let second =
+        json!({"id": Uuid::new_v4(), "name": "printEventLogFeature copy", "value": {"enablePrintLog": true}});
+    server.admin().post("/circulation/settings", &second).await.expect(201);
+    assert_eq!(
+        printed(&server, &[page]).await.refusals(),
+        ["Multiple configurations found for print event feature"]
+    );
+}
