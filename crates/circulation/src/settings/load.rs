@@ -60,7 +60,8 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
         Some(tx) => tx.send(pipeline).await,
         None => tenant.writer().await?.send(pipeline).await,
     };
-    let results = results.map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
+    let results =
+        results.map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
 
     let settings = Settings {
