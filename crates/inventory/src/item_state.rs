@@ -41,6 +41,7 @@ pub fn change(pipeline: &mut Pipeline, item: Uuid, change: &StateChange, now: Ti
     )
 }
 
+// The condition on the array of ids keeps PostgreSQL from joining the whole table, whatever size it takes it for.
 static STATE: RowChange = RowChange {
     one: "UPDATE item_state SET
              status_date = CASE WHEN status = $2 THEN status_date ELSE $3 END, status = $2,
@@ -52,7 +53,7 @@ static STATE: RowChange = RowChange {
              last_check_in = coalesce(one.check_in, item_state.last_check_in), version = version + 1
          FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::jsonb[])
              AS one (id, status, date, destination, check_in)
-         WHERE item_state.item_id = one.id",
+         WHERE item_state.item_id = one.id AND item_state.item_id = ANY ($1::uuid[])",
 };
 
 /// The state of an item as a document tells it.
@@ -105,7 +106,7 @@ pub fn replace(pipeline: &mut Pipeline, states: Vec<(Uuid, State)>) {
              last_check_in = nullif(one.check_in, '')::jsonb
          FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
              AS one (id, status, date, destination, check_in)
-         WHERE item_state.item_id = one.id",
+         WHERE item_state.item_id = one.id AND item_state.item_id = ANY ($1::uuid[])",
         states,
     );
 }

@@ -51,6 +51,74 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The lines of a rule with their numbers from 1 on, without comments and without the items that are compiled for
+/// tests only: tests below a rule may make ids, the rule itself may not.
+fn rule_lines(text: &str) -> Vec<(usize, &str)> {
+    let mut lines = text.lines().zip(1..);
+    let mut rule = Vec::new();
+    while let Some((line, number)) = lines.next() {
+        let code = line.split("//").next().unwrap_or("");
+        if code.trim() != "#[cfg(test)]" {
+            rule.push((number, code));
+            continue;
+        }
+        // The item ends with its semicolon, or with the brace that closes it at the indentation of the attribute.
+        let indentation = &line[..line.len() - line.trim_start().len()];
+        let end = format!("{indentation}}}");
+        for (line, _) in lines.by_ref() {
+            let is_statement = line.starts_with(indentation) && !line[indentation.len()..].starts_with(' ');
+            if line == end || is_statement && (line.ends_with(';') || line.ends_with('}')) {
+                break;
+            }
+        }
+    }
+    rule
+}
+
+#[test]
+fn the_guard_reads_what_stands_below_items_for_tests() {
+    let text = "\
+#[cfg(test)]
+mod fixtures;
+mod item;
+fn rule() {
+    Timestamp::now(); // Uuid::new_v4
+    #[cfg(test)]
+    fn only_for_tests() {
+        Uuid::new_v4();
+    }
+}
+#[cfg(test)]
+mod tests {
+    fn inner() {
+        Uuid::new_v4();
+    }
+}
+fn below() {}
+";
+    let read: Vec<_> = rule_lines(text).into_iter().map(|(number, line)| (number, line.trim())).collect();
+    let expected =
+        [(3, "mod item;"), (4, "fn rule() {"), (5, "Timestamp::now();"), (10, "}"), (17, "fn below() {}")];
+    assert_eq!(read, expected);
+}
+
+/// The facts of a request are gathered for the moment at which it came, which is read once.
+#[test]
+fn no_facts_read_the_clock() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' folder");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(crates).expect("the crates' folder can be read").flatten() {
+        rust_files(&entry.path().join("src"), &mut files);
+    }
+    files.retain(|file| file.file_name().is_some_and(|name| name == "facts.rs"));
+    assert!(files.len() > 5, "the guard reads the wrong folder: {}", crates.display());
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
+        let reads = rule_lines(&text).into_iter().find(|(_, line)| line.contains("Timestamp::now"));
+        assert!(reads.is_none(), "{}: {reads:?}: take the time of the request", file.display());
+    }
+}
+
 #[test]
 fn decisions_touch_nothing_outside() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' folder");
@@ -73,14 +141,11 @@ fn decisions_touch_nothing_outside() {
             continue;
         }
         let text = std::fs::read_to_string(&file).expect("a source file is text");
-        // Tests below a rule may make ids; the rule itself may not.
-        let rule = text.split("#[cfg(test)]").next().unwrap_or("");
-        for (number, line) in rule.lines().enumerate() {
-            let code = line.split("//").next().unwrap_or("");
+        for (number, line) in rule_lines(&text) {
             for (word, instead) in FORBIDDEN {
-                if code.contains(word) {
+                if line.contains(word) {
                     let place = file.strip_prefix(crates).unwrap_or(&file).display();
-                    found.push(format!("crates/{place}:{}: '{}': {instead}", number + 1, word.trim()));
+                    found.push(format!("crates/{place}:{number}: '{}': {instead}", word.trim()));
                 }
             }
         }

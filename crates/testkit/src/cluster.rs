@@ -5,6 +5,7 @@ use carrel_platform::database::Address;
 use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::tenant::ServerOptions;
 use carrel_server::{administrator, first_records, modules};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::OnceCell;
@@ -14,6 +15,8 @@ use uuid::Uuid;
 use crate::scratch::Scratch;
 use crate::server::{ADMIN, PASSWORD, TENANT};
 
+/// Connections of a tenant for writing.
+pub(crate) const CONNECTIONS: usize = 8;
 const TEMPLATE: &str = "carrel_template";
 
 static CLUSTER: OnceLock<Cluster> = OnceLock::new();
@@ -46,12 +49,21 @@ impl Cluster {
 
     /// How to reach a database of the server.
     pub fn address(&self, database: &str) -> Address {
-        Address { primary: self.postgres.config(database).into(), replicas: Vec::new(), per_tenant: 8 }
+        Address {
+            primary: self.postgres.config(database).into(),
+            replicas: Vec::new(),
+            per_tenant: CONNECTIONS,
+        }
     }
 
     /// The same as text, for programs.
     pub fn url(&self, database: &str) -> String {
         self.postgres.url(database)
+    }
+
+    /// The file to which the server writes its messages.
+    pub fn log(&self) -> PathBuf {
+        self.postgres.log()
     }
 
     /// A connection with all rights, for looking behind the API.

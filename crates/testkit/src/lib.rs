@@ -11,6 +11,7 @@
 mod client;
 mod cluster;
 mod desk;
+mod executed_plans;
 mod fitting;
 mod postgres;
 mod program;
@@ -23,6 +24,7 @@ mod server;
 pub use client::{Client, Reply};
 pub use cluster::Cluster;
 pub use desk::{Desk, LendingServer, TestItem, TestPatron, alter};
+pub use executed_plans::{ExecutedPlan, ExecutedPlans};
 pub use postgres::OwnPostgres;
 pub use program::{Program, free_port};
 pub use scratch::Scratch;

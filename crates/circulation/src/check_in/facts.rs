@@ -125,13 +125,15 @@ fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
 const HAS_QUEUE: usize = 3;
 const NUMBER: usize = 5;
 
+/// The open loan is a lateral subquery with a limit: as a plain join it may become one that reads every open loan.
 fn statement(several: bool, title_level: bool, queue: bool) -> String {
     format!(
         "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, given.number,
              {columns}
          FROM {given}
          LEFT JOIN ({tables}) ON {item}
-         LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
+         LEFT JOIN LATERAL (SELECT loan.doc, loan.user_id FROM loan
+             WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) loan ON true
          LEFT JOIN users patron ON patron.id = loan.user_id",
         has_queue = queue::exists_sql(title_level),
         queue = if queue { queue::sql(title_level) } else { "NULL::jsonb" },

@@ -15,8 +15,7 @@ impl Batched for Scan {
     type Done = Done;
 
     async fn gather(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Facts>, Failure> {
-        let orders: Vec<_> = scans.iter().map(|scan| &scan.command).collect();
-        facts::gather_free(tenant, &orders).await
+        facts::gather_free(tenant, scans).await
     }
 
     fn decide(&self, facts: Facts, settings: &Arc<CirculationSettings>) -> Result<Done, Failure> {

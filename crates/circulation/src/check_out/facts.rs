@@ -1,15 +1,16 @@
 //! Everything that the decision wants to know, in one round trip: patron and item are locked first, so that what is read
 //! after them holds until the end of the transaction. Of one scan, or of several that go together.
 
-use super::{CheckOutRequest, locks};
+use super::{Actor, CheckOutRequest, Scan, locks};
 use crate::desk::scan_batch::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Json, Pipeline, Tenant, Tx};
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
+use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,7 @@ pub struct Facts {
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &CheckOutRequest,
+    actor: &Actor,
     mut held: Option<Uuid>,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
@@ -69,10 +71,8 @@ pub async fn gather(
             }
         }
         let way = Way::of(&cached.settings, !proxy.is_empty(), held.is_some());
-        let facts = pipeline.add(
-            way.statement(false),
-            vec![user.into(), proxy.into(), item.into(), jiff::Timestamp::now().into()],
-        );
+        let facts = pipeline
+            .add(way.statement(false), vec![user.into(), proxy.into(), item.into(), actor.now.into()]);
         let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
         crate::check_out_lock::waited(tenant, results.arrived[facts]);
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
@@ -82,7 +82,7 @@ pub async fn gather(
             continue;
         }
         let mut has_queue: bool = row.get(HAS_QUEUE);
-        let mut facts = read(row, way, &cached.settings)?;
+        let mut facts = read(row, way, &cached.settings, actor.now)?;
         if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
         {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
@@ -100,31 +100,30 @@ pub async fn gather(
 }
 
 /// Reads the facts of scans whose patrons and items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(
-    tenant: &Arc<Tenant>,
-    orders: &[&CheckOutRequest],
-) -> Result<Gathered<Facts>, Failure> {
+pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Facts>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let barcodes = |barcode: fn(&CheckOutRequest) -> &Option<String>| -> Vec<String> {
-        orders.iter().map(|command| barcode(command).clone().unwrap_or_default()).collect()
+        scans.iter().map(|scan| barcode(&scan.command).clone().unwrap_or_default()).collect()
     };
     let patrons = barcodes(|command| &command.user_barcode);
     let proxies = barcodes(|command| &command.proxy_user_barcode);
     let items = barcodes(|command| &command.item_barcode);
     let way = Way::of(&cached.settings, proxies.iter().any(|proxy| !proxy.is_empty()), false);
-    let several = orders.len() > 1;
+    let several = scans.len() > 1;
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let held = locks::lock_free(&mut pipeline, patrons.clone(), items.clone());
     let given = [patrons, proxies, items].map(scan_batch::given);
-    let binds = given.into_iter().chain([jiff::Timestamp::now().into()]).collect();
+    let times: Vec<Bind> = scans.iter().map(|scan| scan.actor.now.into()).collect();
+    let now = if several { Bind::Several(times) } else { scans[0].actor.now.into() };
+    let binds = given.into_iter().chain([now]).collect();
     let facts = pipeline.add(way.statement(several), binds);
     let results = tx.send(pipeline).await?;
     let held = locks::Held::read(results.first(held));
     if let Some(row) = results.first(facts) {
         cached.refresh(tenant, &mut tx, row).await?;
     }
-    let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
+    let mut all: Vec<Result<Facts, Option<Uuid>>> = scans.iter().map(|_| Err(None)).collect();
     // The facts were gathered in the way that older settings ask for: then each anew.
     if Way::of(&cached.settings, way.proxy, way.queue) != way {
         return Ok((tx, all, cached.settings));
@@ -132,7 +131,8 @@ pub async fn gather_free(
     let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
     for row in results.rows(facts) {
         let number: i64 = row.get(NUMBER);
-        let facts = read(row, way, &cached.settings)?;
+        let place = number as usize - 1;
+        let facts = read(row, way, &cached.settings, scans[place].actor.now)?;
         let has_patron = facts
             .patron
             .as_ref()
@@ -143,7 +143,7 @@ pub async fn gather_free(
                 && !(way.title_level && item.is_of_another_library())
         });
         let queue = facts.item.as_ref().filter(|_| row.get(HAS_QUEUE));
-        all[number as usize - 1] = match queue {
+        all[place] = match queue {
             Some(item) => Err(queue::of_item(way.title_level, item, &[])),
             None if has_patron && has_item => {
                 crate::check_out_lock::waited(tenant, Duration::ZERO);
@@ -195,6 +195,7 @@ impl Way {
     }
 }
 
+/// Conditions on loans and requests are scalar subqueries with a limit, see [`queue::exists_sql`].
 fn statement(way: Way, several: bool) -> String {
     let when =
         |asked: bool, sql: &str, else_: &'static str| if asked { sql.to_owned() } else { else_.to_owned() };
@@ -202,7 +203,7 @@ fn statement(way: Way, several: bool) -> String {
     format!(
         "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, {proxy}, {relations},
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id),
-            EXISTS (SELECT 1 FROM loan WHERE loan.item_id = item.id AND loan.{OPEN}),
+            (SELECT true FROM loan WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) IS NOT NULL,
             {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, given.number, {columns}
          FROM {given}
          LEFT JOIN users patron ON {patron}
@@ -232,7 +233,8 @@ fn statement(way: Way, several: bool) -> String {
         ),
         locked = when(
             way.locks,
-            "EXISTS (SELECT 1 FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > given.now)",
+            "(SELECT true FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > given.now LIMIT 1)
+                 IS NOT NULL",
             "false"
         ),
         counted_loans = when(way.counts, &patron_blocks::open_loans_sql("patron.id"), nothing),
@@ -244,9 +246,8 @@ fn statement(way: Way, several: bool) -> String {
         given = match several {
             false => "(SELECT 1::bigint, $1::text, $2::text, $3::text, $4::timestamptz)
                  given (number, patron, proxy, item, now)",
-            true => "(SELECT number, patron, proxy, item, $4::timestamptz
-                     FROM unnest($1::text[], $2::text[], $3::text[])
-                         WITH ORDINALITY scan (patron, proxy, item, number)) given (number, patron, proxy, item, now)",
+            true => "unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+                 WITH ORDINALITY given (patron, proxy, item, now, number)",
         },
     )
 }
@@ -255,8 +256,8 @@ fn statement(way: Way, several: bool) -> String {
 const HAS_QUEUE: usize = 6;
 const NUMBER: usize = 12;
 
-fn read(row: &Row, way: Way, settings: &CirculationSettings) -> Result<Facts, Failure> {
-    let counted = || patron_blocks::read(row.get(10), row.get(11), settings, jiff::Timestamp::now());
+fn read(row: &Row, way: Way, settings: &CirculationSettings, now: Timestamp) -> Result<Facts, Failure> {
+    let counted = || patron_blocks::read(row.get(10), row.get(11), settings, now);
     Ok(Facts {
         patron: Patron::at(row, 1)?,
         proxy: Patron::at(row, 2)?,

@@ -87,7 +87,7 @@ async fn by_itself(
     Scan { command, actor }: &Scan,
     queue: Option<Uuid>,
 ) -> Result<Done, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, command, queue).await?;
+    let (tx, facts, settings) = facts::gather(tenant, command, actor, queue).await?;
     let decision = decide::decide(&facts, command, actor, &settings)?;
     let written = apply::apply(tx, tenant, &[(&decision, actor.now)]).await;
     written.map_err(|error| apply::failure(error, &decision))?;
@@ -101,6 +101,6 @@ pub async fn dry_run(
     actor: &Actor,
 ) -> Result<Policies, Failure> {
     decide::refuse_unreadable(command)?;
-    let (_, facts, settings) = facts::gather(tenant, command, None).await?;
+    let (_, facts, settings) = facts::gather(tenant, command, actor, None).await?;
     decide::policies(&facts, command, actor, &settings)
 }

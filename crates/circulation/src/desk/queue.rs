@@ -32,13 +32,17 @@ pub fn sql(title_level: bool) -> &'static str {
     }
 }
 
-/// SQL that says whether there is such a queue, for the many items that have none.
+/// SQL condition that there is such a queue, for the many items that have none.
+///
+/// A scalar subquery with a limit is always run for its row. PostgreSQL may run `EXISTS` as a hashed subplan
+/// instead, which reads every open request of the library once the statement has several rows.
 pub fn exists_sql(title_level: bool) -> &'static str {
     if title_level {
-        "EXISTS (SELECT 1 FROM request r WHERE r.instance_id = holdings_record.instance_id AND r.is_open)"
+        "(SELECT true FROM request r WHERE r.instance_id = holdings_record.instance_id AND r.is_open LIMIT 1)
+             IS NOT NULL"
     } else {
-        "EXISTS (SELECT 1 FROM request r WHERE r.item_id = item.id AND r.is_open
-             AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item')"
+        "(SELECT true FROM request r WHERE r.item_id = item.id AND r.is_open
+             AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item' LIMIT 1) IS NOT NULL"
     }
 }
 
@@ -317,7 +321,8 @@ pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid
     pipeline.add(
         "UPDATE request SET doc = jsonb_set(doc, '{position}', moved.position::jsonb),
              queue_id = coalesce($3, queue_id)
-         FROM unnest($1::uuid[], $2::text[]) AS moved (id, position) WHERE request.id = moved.id",
+         FROM unnest($1::uuid[], $2::text[]) AS moved (id, position)
+         WHERE request.id = moved.id AND request.id = ANY ($1::uuid[])",
         vec![ids.into(), numbers.into(), queue.into()],
     );
 }

@@ -8,6 +8,7 @@ use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
+use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
@@ -25,6 +26,7 @@ pub struct Facts {
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &RenewalRequest,
+    now: Timestamp,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let item: Bind = match command.by {
         By::Barcode => command.item_barcode.clone().unwrap_or_default().into(),
@@ -47,7 +49,7 @@ pub async fn gather(
         manual_blocks,
         counted: Action::Renewing
             .is_limited(&settings)
-            .then(|| patron_blocks::read(row.get(2), row.get(3), &settings, jiff::Timestamp::now())),
+            .then(|| patron_blocks::read(row.get(2), row.get(3), &settings, now)),
         loan: find::open_loan(row, 4)?,
         item: ItemAtDesk::read(row, 4 + find::BEFORE_ITEM)?,
     };

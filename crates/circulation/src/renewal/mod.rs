@@ -63,7 +63,7 @@ pub async fn renew(
     actor: &Actor,
 ) -> Result<(Renewed, Facts, Arc<CirculationSettings>), Failure> {
     decide::refuse_incomplete(command)?;
-    let (tx, facts, settings) = facts::gather(tenant, command).await?;
+    let (tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
     let renewed = decide::decide(&facts, command, actor, &settings)?;
     apply::apply(tx, tenant, &facts, &renewed, actor).await?;
     Ok((renewed, facts, settings))

@@ -87,6 +87,11 @@ impl EmbeddedPostgres {
         format!("host={} user=carrel dbname={database}", self.server.socket.display())
     }
 
+    /// The file to which the server writes its messages.
+    pub fn log(&self) -> PathBuf {
+        self.server.log()
+    }
+
     /// The server's process id.
     pub fn pid(&self) -> Option<u32> {
         self.server.pid()

@@ -12,6 +12,7 @@ use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
 use carrel_platform::{Bind, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
+use jiff::Timestamp;
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
@@ -79,6 +80,7 @@ pub(super) async fn gather(
     tenant: &Arc<Tenant>,
     order: &PlaceRequest,
     look: Look,
+    now: Timestamp,
 ) -> Result<Option<Looked>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
@@ -115,7 +117,7 @@ pub(super) async fn gather(
         {
             continue;
         }
-        let facts = read(row, results.rows(copies), way.counts.then_some(&**settings))?;
+        let facts = read(row, results.rows(copies), way.counts.then_some((&**settings, now)))?;
         let were_here: i64 = results.first(chosen).map_or(0, |row| row.get(0));
         let is_here = facts.candidates.iter().any(|copy| copy.item.status == "Available");
         // Others took all that was chosen between choice and lock: another copy may be here.

@@ -85,6 +85,7 @@ pub async fn gather(
     tenant: &Arc<Tenant>,
     order: &mut PlaceRequest,
     may_recall: bool,
+    now: Timestamp,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
@@ -117,7 +118,8 @@ pub async fn gather(
         if Way::of(order, &cached.settings) != way {
             continue;
         }
-        let facts = read(row, results.rows(candidates), way.counts.then_some(&*cached.settings))?;
+        let limits = way.counts.then_some((&*cached.settings, now));
+        let facts = read(row, results.rows(candidates), limits)?;
         if !of_the_title && !way.by_item && facts.names_another_title(instance) {
             order.by_item = true;
             continue;
@@ -285,11 +287,11 @@ pub(super) fn candidates(which: Which) -> &'static str {
 /// Columns of a candidate before those of its item.
 const BEFORE_ITEM: usize = 7;
 
-/// Reads the rows; `limits` is given where blocks are to be counted.
+/// Reads the rows; `limits`, the settings and the time of the request, is given where blocks are to be counted.
 pub(super) fn read(
     row: &Row,
     candidates: &[Row],
-    limits: Option<&CirculationSettings>,
+    limits: Option<(&CirculationSettings, Timestamp)>,
 ) -> Result<Facts, Failure> {
     let title = Title::at(row, 1)?;
     Ok(Facts {
@@ -297,8 +299,7 @@ pub(super) fn read(
         proxy: Patron::at(row, 3)?,
         proxy_relations: Json::elements(row.get(4)),
         manual_blocks: Json::elements(row.get(5)),
-        counted: limits
-            .map(|settings| patron_blocks::read(row.get(8), row.get(9), settings, Timestamp::now())),
+        counted: limits.map(|(settings, now)| patron_blocks::read(row.get(8), row.get(9), settings, now)),
         own: queue::read(row.get(6))?,
         last_position: row.get::<_, Option<i32>>(7).unwrap_or(0).into(),
         candidates: candidates

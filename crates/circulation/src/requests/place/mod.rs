@@ -114,7 +114,7 @@ pub struct Receipt {
 /// Places a request, durably.
 pub async fn place(tenant: &Arc<Tenant>, mut order: PlaceRequest, actor: &Actor) -> Result<Receipt, Failure> {
     let recall = order.kind() == Some(Kind::Recall);
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall).await?;
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall, actor.now).await?;
     let mut placed = decide::decide(&facts, &order, actor, &settings)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
     Ok(Receipt { placed, facts, settings })
@@ -127,7 +127,7 @@ pub async fn place_as(
     actor: &Actor,
     kind: impl FnOnce(&Facts, &CirculationSettings) -> Result<Kind, Failure>,
 ) -> Result<Receipt, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, true).await?;
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, true, actor.now).await?;
     order.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
     let mut placed = decide::decide(&facts, &order, actor, &settings)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
@@ -143,7 +143,7 @@ pub async fn place_first_of(
     actor: &Actor,
 ) -> Result<Receipt, Failure> {
     let recall = kinds.contains(&Kind::Recall);
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall).await?;
+    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall, actor.now).await?;
     let mut placed = first_of(kinds, &mut order, &facts, actor, &settings).map_err(Failure::Refused)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
     Ok(Receipt { placed, facts, settings })
@@ -161,7 +161,7 @@ pub async fn place_for_a_copy(
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<Option<Receipt>, Failure> {
     for look in [Look::Best, Look::All] {
-        let Some(looked) = copies::gather(tenant, wish, look).await? else { return Ok(None) };
+        let Some(looked) = copies::gather(tenant, wish, look, actor.now).await? else { return Ok(None) };
         let more = looked.more;
         match place_for_one_of(looked, tenant, actor, &in_order).await {
             Err(Failure::Refused(_)) if more => {}

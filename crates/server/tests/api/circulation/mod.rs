@@ -6,6 +6,7 @@ mod check_in;
 mod check_out;
 mod loans;
 mod patron_blocks;
+mod plans;
 mod policies;
 mod renewal;
 mod rules;
