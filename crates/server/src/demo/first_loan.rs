@@ -1,56 +1,76 @@
-//! The first loan: an item from the shelf goes to a patron and comes back, by the API that desks use.
+//! The first loan: an item is checked out, renewed and checked in, by the API that desks use.
 
 use super::api::Api;
 use super::ids::{CAN_CIRCULATE, CIRC_DESK_1};
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Instant;
+use uuid::Uuid;
 
-/// Checks one available item out and in, and tells what happened, a line for each step.
+/// Name and id of the service point at which a newcomer begins.
+pub const SERVICE_POINT: (&str, Uuid) = ("Circ Desk 1", CIRC_DESK_1);
+
+/// Checks one available item out, renews the loan and checks the item in; gives a line for each step.
 pub async fn first_loan(api: &mut Api) -> Result<Vec<String>, String> {
     let items = format!(
-        "/item-storage/items?limit=1&query=permanentLoanTypeId=={CAN_CIRCULATE}%20and%20status.name==Available"
+        "/item-storage/items?limit=1&query=permanentLoanTypeId=={CAN_CIRCULATE}%20and%20status.name==Available%20sortBy%20barcode"
     );
     let users = "/users?limit=1&query=active==true%20and%20barcode=2900000*%20sortBy%20barcode";
     let item = first(api, &items, "/items/0/barcode").await?;
     let user = first(api, users, "/users/0/barcode").await?;
     let (Some(item), Some(user)) = (item, user) else {
-        return Ok(vec!["No item is on the shelf, so none was checked out.".into()]);
+        return Ok(vec!["No item is available, so none was checked out.".into()]);
     };
-    let order = json!({"itemBarcode": item, "userBarcode": user, "servicePointId": CIRC_DESK_1});
-    let started = Instant::now();
-    let answer = api.call(Method::POST, "/circulation/check-out-by-barcode", &order).await?;
-    let took = started.elapsed();
-    if answer.status.as_u16() != 201 {
-        return Ok(vec![format!("Item {item} could not be checked out: {}", answer.brief())]);
+    let (desk, id) = SERVICE_POINT;
+    let mut lines = Vec::new();
+
+    let request = json!({"itemBarcode": item, "userBarcode": user, "servicePointId": id});
+    match step(api, "/circulation/check-out-by-barcode", &request).await? {
+        Err(refusal) => return Ok(vec![format!("Item {item} could not be checked out: {refusal}")]),
+        Ok((loan, milliseconds)) => lines.push(format!(
+            "Checked out '{}' (item {item}) at {desk} to {} {} (patron {user}), due on {}, in {milliseconds:.1} ms.",
+            text(&loan, "/item/title"),
+            text(&loan, "/borrower/firstName"),
+            text(&loan, "/borrower/lastName"),
+            day(&loan),
+        )),
     }
-    let loan: Value = answer.json().map_err(|error| error.to_string())?;
-    let text = |pointer: &str| loan.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
-    let mut lines = vec![format!(
-        "Checked out '{}' (item {item}) to {} {}, due on {}, in {:.1} ms.",
-        text("/item/title"),
-        text("/borrower/firstName"),
-        text("/borrower/lastName"),
-        text("/dueDate").get(..10).unwrap_or("an unknown day"),
-        took.as_secs_f64() * 1000.0
-    )];
-    let order = json!({"itemBarcode": item, "servicePointId": CIRC_DESK_1,
-                       "checkInDate": carrel_records::time::format(jiff::Timestamp::now())});
-    let started = Instant::now();
-    let answer = api.call(Method::POST, "/circulation/check-in-by-barcode", &order).await?;
-    let took = started.elapsed();
-    lines.push(match answer.status.as_u16() {
-        200 => {
-            let back: Value = answer.json().map_err(|error| error.to_string())?;
+    let request = json!({"itemBarcode": item, "userBarcode": user});
+    lines.push(match step(api, "/circulation/renew-by-barcode", &request).await? {
+        Ok((loan, milliseconds)) => format!("Renewed it: due on {}, in {milliseconds:.1} ms.", day(&loan)),
+        Err(refusal) => format!("It could not be renewed: {refusal}"),
+    });
+    let request = json!({"itemBarcode": item, "servicePointId": id,
+                         "checkInDate": carrel_records::time::format(jiff::Timestamp::now())});
+    lines.push(match step(api, "/circulation/check-in-by-barcode", &request).await? {
+        Ok((answer, milliseconds)) => {
             format!(
-                "Checked it in: it is {} again, in {:.1} ms.",
-                back.pointer("/item/status/name").and_then(Value::as_str).unwrap_or("here"),
-                took.as_secs_f64() * 1000.0
+                "Checked it in: its status is {}, in {milliseconds:.1} ms.",
+                text(&answer, "/item/status/name")
             )
         }
-        _ => format!("It could not be checked in: {}", answer.brief()),
+        Err(refusal) => format!("It could not be checked in: {refusal}"),
     });
     Ok(lines)
+}
+
+/// One request of a desk: the answer and its time in milliseconds, or how it was refused.
+async fn step(api: &mut Api, path: &str, request: &Value) -> Result<Result<(Value, f64), String>, String> {
+    let started = Instant::now();
+    let answer = api.call(Method::POST, path, request).await?;
+    let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
+    if !answer.status.is_success() {
+        return Ok(Err(answer.brief()));
+    }
+    Ok(Ok((answer.json().map_err(|error| error.to_string())?, milliseconds)))
+}
+
+fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    document.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+fn day(loan: &Value) -> &str {
+    text(loan, "/dueDate").get(..10).unwrap_or("an unknown day")
 }
 
 async fn first(api: &mut Api, target: &str, pointer: &str) -> Result<Option<String>, String> {

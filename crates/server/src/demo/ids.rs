@@ -8,8 +8,23 @@ pub fn id_of(name: &str) -> Uuid {
     Uuid::new_v5(&NAMESPACE, name.as_bytes())
 }
 
+/// The service point of the branch library.
+pub fn branch_desk() -> Uuid {
+    id_of("service point branch")
+}
+
+/// The service point where the items of a location are checked in.
+pub fn home_service_point(location: Uuid) -> Uuid {
+    match location {
+        science if science == id_of("location science") => CIRC_DESK_2,
+        branch if branch == id_of("location branch") => branch_desk(),
+        _ => CIRC_DESK_1,
+    }
+}
+
 pub const CIRC_DESK_1: Uuid = uuid!("3a40852d-49fd-4df2-a1f9-6e2641a6e91f");
 pub const CIRC_DESK_2: Uuid = uuid!("c4c90014-c8c9-4ade-8f24-b5e313319f4b");
+pub const INTERIM: Uuid = uuid!("32c6f0c7-26e4-4350-8c29-1e11c2e3efc4");
 pub const ONLINE: Uuid = uuid!("7c5abc9f-f3d7-4856-b8d7-6712462ca007");
 
 pub const BOOK: Uuid = uuid!("1a54b431-2e4f-452d-9cae-9cee66c9a892");
@@ -21,6 +36,7 @@ pub const FACULTY: Uuid = uuid!("503a81cd-6c26-400f-b620-14c08943697c");
 pub const GRADUATE: Uuid = uuid!("ad0bc554-d5bc-463c-85d1-5562127ae91b");
 pub const STAFF: Uuid = uuid!("3684a786-6671-4268-8ed0-9db82ebca60b");
 pub const UNDERGRAD: Uuid = uuid!("bdc2b6d4-5ceb-4a12-ab46-249b9a68473e");
+pub const OVERDUE_FINE: Uuid = uuid!("9523cb96-e752-40c2-89da-60f3961a488d");
 pub const HOME_ADDRESS: Uuid = uuid!("93d3d88d-499b-45d0-9bc7-ac73c3a19880");
 
 pub const ALLOW_ALL_REQUESTS: Uuid = uuid!("334e5a9e-94f9-4673-8d1d-ab552863886b");
@@ -50,6 +66,7 @@ mod tests {
         for id in [
             CIRC_DESK_1,
             CIRC_DESK_2,
+            INTERIM,
             ONLINE,
             BOOK,
             CAN_CIRCULATE,
@@ -60,6 +77,7 @@ mod tests {
             STAFF,
             UNDERGRAD,
             HOME_ADDRESS,
+            OVERDUE_FINE,
             ALLOW_ALL_REQUESTS,
             HOLD_ONLY,
             SEND_NO_NOTICES,

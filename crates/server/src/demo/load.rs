@@ -1,8 +1,10 @@
-//! Loading the sample library: places, hours, policies and rules, then people and stock.
+//! Loads the sample library: locations, hours, policies and rules, then users and stock, then the circulation of
+//! some weeks.
 //!
-//! Every id is fixed, so a load that was broken off is continued by the next start; when all is there, a
-//! configuration entry says so, and later starts leave everything as it is.
+//! Every id is fixed, so the next start continues an interrupted load. A configuration entry marks the stock and
+//! another one the whole as loaded; later starts change nothing.
 
+use super::activity::{self, Activity};
 use super::api::Api;
 use super::ids::*;
 use super::{people, works};
@@ -26,52 +28,79 @@ pub struct Counts {
     works: usize,
     items: usize,
     users: usize,
+    activity: Activity,
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} works with {} items, and {} users", self.works, self.items, self.users)
+        let Counts { works, items, users, activity } = self;
+        write!(
+            f,
+            "{works} works with {items} items, {users} users, {} loans ({} overdue) and {} requests",
+            activity.loans, activity.overdue, activity.requests
+        )
     }
 }
 
 /// Records in one call.
 const BATCH: usize = 500;
 
-/// Loads what is not there yet.
+/// Loads what is not stored yet.
 pub async fn load(api: &mut Api) -> Result<Loaded, String> {
-    let mark = json!({
-        "id": id_of("loaded"), "module": "CARREL", "configName": "sample", "enabled": true,
-        "value": "The sample library is loaded.",
-    });
-    if api.find(&format!("/configurations/entries/{}", id_of("loaded"))).await?.is_some() {
+    if is_marked(api, "loaded").await? {
         return Ok(Loaded::Before);
     }
-    let today = jiff::Zoned::now().date();
-    for (path, record) in places().into_iter().chain(hours(today)).chain(policies()).chain(settings()) {
-        store(api, path, &record).await?;
-    }
-    api.send(Method::PUT, "/circulation/rules", &json!({"rulesAsText": rules()})).await?;
+    let now = jiff::Timestamp::now();
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let users = people::users(today);
-    for user in &users {
-        store(api, "/users", user).await?;
-    }
     let stock = works::stock();
-    // Whatever versions a load that was broken off has left.
-    store_many(api, "/instance-storage/batch/synchronous-unsafe", "instances", &stock.instances).await?;
-    store_many(api, "/holdings-storage/batch/synchronous-unsafe", "holdingsRecords", &stock.holdings).await?;
-    store_many(api, "/item-storage/batch/synchronous-unsafe", "items", &stock.items).await?;
-    desks_of_administrator(api).await?;
-    store(api, "/configurations/entries", &mark).await?;
-    Ok(Loaded::Now(Counts { works: stock.instances.len(), items: stock.items.len(), users: users.len() }))
+    // Storing an item again would reset the status that a loan has given it.
+    if !is_marked(api, "stock").await? {
+        let settings = locations().into_iter().chain(hours(today)).chain(policies()).chain(fees());
+        for (path, record) in settings.chain(configuration()) {
+            store(api, path, &record).await?;
+        }
+        api.send(Method::PUT, "/circulation/rules", &json!({"rulesAsText": rules()})).await?;
+        for user in &users {
+            store(api, "/users", user).await?;
+        }
+        // The unsafe routes ignore the versions that an interrupted load has left.
+        store_many(api, "/instance-storage/batch/synchronous-unsafe", "instances", &stock.instances).await?;
+        store_many(api, "/holdings-storage/batch/synchronous-unsafe", "holdingsRecords", &stock.holdings)
+            .await?;
+        store_many(api, "/item-storage/batch/synchronous-unsafe", "items", &stock.items).await?;
+        assign_service_points(api).await?;
+        mark(api, "stock").await?;
+    }
+    let activity = activity::record(api, &users, &stock, now).await?;
+    mark(api, "loaded").await?;
+    Ok(Loaded::Now(Counts {
+        works: stock.instances.len(),
+        items: stock.items.len(),
+        users: users.len(),
+        activity,
+    }))
 }
 
-/// Stores a record unless it is there.
-async fn store(api: &mut Api, path: &str, record: &Value) -> Result<(), String> {
+async fn is_marked(api: &mut Api, part: &str) -> Result<bool, String> {
+    Ok(api.find(&format!("/configurations/entries/{}", id_of(part))).await?.is_some())
+}
+
+async fn mark(api: &mut Api, part: &str) -> Result<(), String> {
+    let mark = json!({
+        "id": id_of(part), "module": "CARREL", "configName": "sample", "code": part, "enabled": true,
+        "value": "The sample library is loaded.",
+    });
+    store(api, "/configurations/entries", &mark).await
+}
+
+/// Stores a record unless it is stored already.
+pub async fn store(api: &mut Api, path: &str, record: &Value) -> Result<(), String> {
     let answer = api.call(Method::POST, path, record).await?;
     if answer.status.is_success() {
         return Ok(());
     }
-    // A load that was broken off is taken up again.
+    // The record may come from an interrupted load.
     let is_there = if path == CALENDARS {
         // A calendar gets an id of its own when it is made.
         let page = api.find(&format!("{CALENDARS}?limit=1000")).await?.unwrap_or_default();
@@ -90,23 +119,34 @@ async fn store_many(api: &mut Api, path: &str, key: &str, records: &[Value]) -> 
     Ok(())
 }
 
-/// The administrator may work at every desk.
-async fn desks_of_administrator(api: &mut Api) -> Result<(), String> {
+/// The administrator may work at every service point.
+async fn assign_service_points(api: &mut Api) -> Result<(), String> {
     let found = api.find(&format!("/users?query=username==%22{}%22", super::ADMIN)).await?;
     let Some(admin) = found.as_ref().and_then(|page| page.pointer("/users/0/id")) else {
         return Err("the administrator is not among the users".into());
     };
     let record = json!({
         "id": id_of("desks of the administrator"), "userId": admin, "defaultServicePointId": CIRC_DESK_1,
-        "servicePointsIds": [CIRC_DESK_1, CIRC_DESK_2, id_of("service point branch"), ONLINE],
+        "servicePointsIds": service_points().map(|(id, _)| id),
     });
     store(api, "/service-points-users", &record).await
 }
 
+/// Every service point of the sample library: those of the reference data and the branch's own.
+fn service_points() -> [(Uuid, &'static str); 5] {
+    [
+        (CIRC_DESK_1, "Circ Desk 1"),
+        (CIRC_DESK_2, "Circ Desk 2"),
+        (branch_desk(), "Colophon Branch Desk"),
+        (ONLINE, "Online"),
+        (INTERIM, "Interim service point"),
+    ]
+}
+
 type Record = (&'static str, Value);
 
-/// What staff set in the older place for settings, where migration tools and older desks look for it.
-fn settings() -> Vec<Record> {
+/// Settings as mod-configuration keeps them, where migration tools and older clients look for them.
+fn configuration() -> Vec<Record> {
     let entry = |module: &str, name: &str, value: Value| {
         let id = id_of(&format!("setting {module} {name}"));
         let entry = json!({
@@ -128,11 +168,11 @@ fn settings() -> Vec<Record> {
 }
 
 /// Institution, campuses, libraries, service points, locations.
-fn places() -> Vec<Record> {
+fn locations() -> Vec<Record> {
     let institution = id_of("institution");
     let campus = |name: &str| id_of(&format!("campus {name}"));
     let node = |name: &str| id_of(&format!("library {name}"));
-    let branch_desk = id_of("service point branch");
+    let branch_desk = branch_desk();
     let mut records: Vec<Record> = vec![
         (
             "/service-points",
@@ -174,7 +214,7 @@ fn places() -> Vec<Record> {
     records
 }
 
-/// Opening hours of this year and the two after it.
+/// Opening hours from the last year, in which the oldest loans begin, to the second after this one.
 fn hours(today: Date) -> Vec<Record> {
     let year = today.year();
     let week = |from: &str, to: &str| -> Vec<Value> {
@@ -185,7 +225,7 @@ fn hours(today: Date) -> Vec<Record> {
     };
     let saturday =
         json!({"startDay": "SATURDAY", "startTime": "10:00", "endDay": "SATURDAY", "endTime": "18:00"});
-    let closed: Vec<Value> = (year..=year + 2)
+    let closed: Vec<Value> = (year - 1..=year + 2)
         .map(|year| {
             json!({"name": format!("Turn of the year {year}"), "startDate": format!("{year}-12-24"),
                    "endDate": format!("{year}-12-31"), "openings": []})
@@ -196,7 +236,7 @@ fn hours(today: Date) -> Vec<Record> {
             CALENDARS,
             json!({
                 "id": id_of(&format!("calendar {name}")), "name": name, "assignments": desks,
-                "startDate": format!("{year}-01-01"), "endDate": format!("{}-12-31", year + 2),
+                "startDate": format!("{}-01-01", year - 1), "endDate": format!("{}-12-31", year + 2),
                 "normalHours": hours, "exceptions": closed,
             }),
         )
@@ -204,8 +244,8 @@ fn hours(today: Date) -> Vec<Record> {
     let mut main = week("08:00", "21:00");
     main.push(saturday);
     vec![
-        calendar("Main and Science", vec![CIRC_DESK_1, CIRC_DESK_2, ONLINE], main),
-        calendar("Colophon Branch", vec![id_of("service point branch")], week("09:00", "17:00")),
+        calendar("Main and Science", vec![CIRC_DESK_1, CIRC_DESK_2, ONLINE, INTERIM], main),
+        calendar("Colophon Branch", vec![branch_desk()], week("09:00", "17:00")),
     ]
 }
 
@@ -225,7 +265,8 @@ fn policies() -> Vec<Record> {
                 "loansPolicy": {"profileId": "Rolling", "period": for_weeks(weeks),
                     "closedLibraryDueDateManagementId": "END_OF_THE_NEXT_OPEN_DAY"},
                 "renewable": true,
-                "renewalsPolicy": {"unlimited": false, "numberAllowed": renewals, "renewFromId": "SYSTEM_DATE",
+                // From the system date, a renewal right after the check-out would change nothing and be refused.
+                "renewalsPolicy": {"unlimited": false, "numberAllowed": renewals, "renewFromId": "CURRENT_DUE_DATE",
                     "differentPeriod": false},
                 "requestManagement": recalls,
             }),
@@ -300,6 +341,42 @@ fn policies() -> Vec<Record> {
                 "requestNotices": [], "feeFineNotices": [],
             }),
         ),
+    ]
+}
+
+/// The owner of all fees/fines, manual types of fees/fines, and the ways to settle them.
+fn fees() -> Vec<Record> {
+    let owner = id_of("fee owner");
+    let owned = service_points().map(|(id, name)| json!({"value": id, "label": name}));
+    vec![
+        (
+            "/owners",
+            json!({"id": owner, "owner": "Circulation of Vellumton", "desc": "Fees and fines of all desks",
+                   "servicePointOwner": owned}),
+        ),
+        (
+            "/feefines",
+            json!({"id": id_of("fee type damage"), "feeFineType": "Damaged item", "automatic": false,
+                   "defaultAmount": 15.0, "ownerId": owner}),
+        ),
+        (
+            "/feefines",
+            json!({"id": id_of("fee type card"), "feeFineType": "Replacement of a library card",
+                   "automatic": false, "defaultAmount": 5.0, "ownerId": owner}),
+        ),
+        (
+            "/payments",
+            json!({"id": id_of("payment cash"), "nameMethod": "Cash", "allowedRefundMethod": true,
+                   "ownerId": owner}),
+        ),
+        (
+            "/payments",
+            json!({"id": id_of("payment card"), "nameMethod": "Credit card", "allowedRefundMethod": false,
+                   "ownerId": owner}),
+        ),
+        ("/transfers", json!({"id": id_of("transfer bursar"), "accountName": "Bursar", "ownerId": owner})),
+        ("/waives", json!({"id": id_of("waive first"), "nameReason": "First offence"})),
+        ("/refunds", json!({"id": id_of("refund overpaid"), "nameReason": "Overpaid"})),
     ]
 }
 

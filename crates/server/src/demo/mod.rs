@@ -1,7 +1,8 @@
 //! `carrel demo`: a sample library to try things out with: real works in the public domain, invented patrons,
-//! policies and rules that show what they can do. It is loaded through the server's own API, as any client
-//! would, and a loan at the end shows that the desk works.
+//! policies and rules, and the circulation of some weeks. It is loaded through the server's own API, as any client
+//! would do it; a check-out, a renewal and a check-in at the end show that a desk works.
 
+mod activity;
 mod api;
 mod first_loan;
 mod ids;
@@ -74,7 +75,12 @@ async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
         tell(&line);
     }
     tell(&format!(
-        "\nCarrel is ready at http://{address}/\nLog in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\nCtrl-C stops it."
+        "\nCarrel is ready at http://{address}/\n\
+         Log in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\n\
+         Use the service point {}, id {}; the others lend as well.\n\
+         Ctrl-C stops it.",
+        first_loan::SERVICE_POINT.0,
+        first_loan::SERVICE_POINT.1,
     ));
     Ok(())
 }

@@ -5,6 +5,7 @@ mod database_tls;
 mod https;
 mod program;
 mod replicas;
+mod sample_library;
 mod statistics;
 mod stopping;
 mod tenants;

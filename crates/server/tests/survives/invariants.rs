@@ -27,7 +27,8 @@ const NEVER: [(&str, &str); 13] = [
         "a loan has not as many later versions in its history as it was changed",
         "SELECT loan.id FROM loan LEFT JOIN audit_loan version
              ON version.doc->'loan'->>'id' = loan.id::text AND version.doc->>'operation' = 'U'
-         GROUP BY loan.id, is_open HAVING count(version.id) <> CASE WHEN is_open THEN 0 ELSE 1 END",
+         GROUP BY loan.id, is_open HAVING count(version.id) <>
+             CASE WHEN is_open THEN 0 ELSE 1 END + coalesce((loan.doc->>'renewalCount')::int, 0)",
     ),
     (
         "a loan's history does not end with what it is",
@@ -48,10 +49,11 @@ const NEVER: [(&str, &str); 13] = [
          GROUP BY loan.id HAVING count(outbox.id) <> 1",
     ),
     (
-        "a loan was not announced once when it ended",
+        "a loan was not announced once when it was renewed and once when it ended",
         "SELECT loan.id FROM loan LEFT JOIN outbox
              ON key = loan.id::text AND topic = 'circulation.loan' AND payload->>'type' = 'UPDATE'
-         GROUP BY loan.id, is_open HAVING count(outbox.id) <> CASE WHEN is_open THEN 0 ELSE 1 END",
+         GROUP BY loan.id, is_open HAVING count(outbox.id) <>
+             CASE WHEN is_open THEN 0 ELSE 1 END + coalesce((loan.doc->>'renewalCount')::int, 0)",
     ),
     (
         "a loan is announced and not there",
@@ -68,12 +70,14 @@ const NEVER: [(&str, &str); 13] = [
                  <> CASE WHEN is_open THEN 0 ELSE 1 END",
     ),
     (
-        "an item's state has not changed once with every scan",
+        "an item's state has not changed once with every scan and every page request",
         "SELECT item_id FROM item_state
              LEFT JOIN (SELECT item_id, count(*) AS times FROM loan GROUP BY 1) lent USING (item_id)
              LEFT JOIN (SELECT (doc->>'itemId')::uuid AS item_id, count(*) AS times FROM check_in GROUP BY 1) taken_in
                  USING (item_id)
-         WHERE version <> coalesce(lent.times, 0) + coalesce(taken_in.times, 0)",
+             LEFT JOIN (SELECT (doc->>'itemId')::uuid AS item_id, count(*) AS times FROM request
+                        WHERE doc->>'requestType' = 'Page' GROUP BY 1) paged USING (item_id)
+         WHERE version <> coalesce(lent.times, 0) + coalesce(taken_in.times, 0) + coalesce(paged.times, 0)",
     ),
     (
         "a check-in was not announced once",
