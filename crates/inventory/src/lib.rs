@@ -27,6 +27,7 @@ pub mod records;
 mod settings;
 mod source_record;
 mod store;
+mod tags;
 mod title_links;
 mod views;
 
@@ -48,7 +49,9 @@ pub fn module() -> Module {
 
 /// Collection paths and documents that a new tenant begins with.
 pub fn first_records() -> Vec<(String, serde_json::Value)> {
-    settings::first_records()
+    let mut records = settings::first_records();
+    records.extend(tags::first_records());
+    records
 }
 
 static JOBS: &[&Job] = &[&bulk_jobs::BULK_JOBS];
@@ -76,6 +79,7 @@ fn routes(router: &mut Router) {
     title_links::routes(router);
     source_record::routes(router);
     settings::routes(router);
+    tags::routes(router);
     date_types::routes(router);
     deletions::routes(router);
     harvest::routes(router);

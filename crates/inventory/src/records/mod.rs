@@ -7,6 +7,7 @@ pub mod instances;
 pub mod items;
 pub mod locations;
 pub mod settings;
+pub mod tags;
 
 use carrel_records::RecordType;
 
@@ -57,6 +58,7 @@ pub static RECORD_TYPES: &[&RecordType] = &[
     &settings::REINDEX_JOB,
     &settings::ITERATION_JOB,
     &settings::ASYNC_MIGRATION_JOB,
+    &tags::TAG,
 ];
 
 #[cfg(test)]

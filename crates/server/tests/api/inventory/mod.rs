@@ -10,5 +10,6 @@ mod isbns;
 mod items;
 mod marks;
 mod source_records;
+mod tags;
 mod views;
 mod vocabularies;
