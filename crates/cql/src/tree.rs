@@ -11,6 +11,15 @@ pub struct Query {
     pub sort: Vec<SortKey>,
 }
 
+impl Query {
+    /// The query narrowed by one more condition; the order of the results stays.
+    #[must_use]
+    pub fn and(self, condition: Node) -> Query {
+        let link = Link { word: BooleanWord::And, modifiers: Vec::new(), node: condition };
+        Query { node: Node::Chain(Chain { first: Box::new(self.node), rest: vec![link] }), sort: self.sort }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     Clause(Clause),

@@ -1,13 +1,14 @@
 //! Locations and service points: what they must agree in.
 //!
-//! Routes: POST and PUT of `/locations` and `/service-points`; the rest is plain.
+//! Routes: GET, POST and PUT of `/locations`, POST and PUT of `/service-points`; the rest is plain.
 
 use crate::checked;
 use crate::fields::filled;
 use crate::records::locations::{LOCATION, SERVICE_POINT};
-use carrel_platform::Router;
 use carrel_platform::record_store::write::Document;
-use carrel_records::Refusal;
+use carrel_platform::record_store::{read, stream};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -15,6 +16,20 @@ use std::collections::HashSet;
 pub fn routes(router: &mut Router) {
     checked::connect(router, &LOCATION, refusals_of_location);
     checked::connect(router, &SERVICE_POINT, refusals_of_service_point);
+    router.on("GET", LOCATION.path, list_locations);
+}
+
+/// Shadow locations stand for locations of other libraries and are listed only on request.
+async fn list_locations(call: Call) -> Result<Answer, Failure> {
+    let mut asked = read::Asked::read(&call.query)?;
+    if call.query.get("includeShadowLocations") != Some("true") {
+        let not_shadow = read::parse("cql.allRecords=1 NOT isShadow==true")?;
+        asked.query = Some(match asked.query {
+            Some(query) => query.and(not_shadow.node),
+            None => not_shadow,
+        });
+    }
+    stream::plain(&call, &LOCATION, &asked).await
 }
 
 /// A location is served by service points, each named once, the primary one among them.

@@ -94,7 +94,7 @@ pub static LOCATION: RecordType = RecordType {
         servicePoints:array<object>(ro,virtual)
         isShadow:boolean=false
     ",
-    fields: &[text("code").indexed(), text("name").indexed()],
+    fields: &[text("code").indexed(), text("name").indexed(), boolean("isShadow").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
     belongs_to: &[
         to("institutionId", "locinstitution"),

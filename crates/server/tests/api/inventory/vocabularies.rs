@@ -62,3 +62,50 @@ async fn an_id_in_a_list_of_ids_is_found_as_a_word() {
     assert_eq!(found(format!("servicePointsIds={desk}")).await, 1);
     assert_eq!(found(format!("servicePointsIds=\"{}\"", Uuid::new_v4())).await, 0);
 }
+
+#[tokio::test]
+async fn shadow_locations_are_listed_only_on_request() {
+    let server = TestServer::start().await;
+    let [institution, campus, building, desk] = [(); 4].map(|()| Uuid::new_v4());
+    let location = |name: &str, shadow: Option<bool>| {
+        let mut location = json!({"name": name, "code": name, "institutionId": institution, "campusId": campus,
+            "libraryId": building, "primaryServicePoint": desk, "servicePointIds": [desk]});
+        if let Some(shadow) = shadow {
+            location["isShadow"] = shadow.into();
+        }
+        location
+    };
+    for (path, record) in [
+        ("/location-units/institutions", json!({"id": institution, "name": "I", "code": "I"})),
+        (
+            "/location-units/campuses",
+            json!({"id": campus, "name": "C", "code": "C", "institutionId": institution}),
+        ),
+        ("/location-units/libraries", json!({"id": building, "name": "L", "code": "L", "campusId": campus})),
+        (
+            "/service-points",
+            json!({"id": desk, "name": "D", "code": "d", "discoveryDisplayName": "D", "pickupLocation": false}),
+        ),
+        ("/locations", location("Annex", None)),
+        ("/locations", location("Borrowed", Some(true))),
+        ("/locations", location("Stacks", Some(false))),
+    ] {
+        server.post(path, &record).await.expect(201);
+    }
+    for (parameters, expected) in [
+        ("", vec!["Annex", "Stacks"]),
+        ("&includeShadowLocations=false", vec!["Annex", "Stacks"]),
+        ("&includeShadowLocations=true", vec!["Annex", "Borrowed", "Stacks"]),
+    ] {
+        let path = format!("/locations?query=cql.allRecords=1 sortBy name{parameters}");
+        let page = server.get(&path).await.expect(200);
+        let names: Vec<&str> =
+            page["locations"].as_array().into_iter().flatten().filter_map(|it| it["name"].as_str()).collect();
+        assert_eq!(names, expected, "{parameters}");
+        assert_eq!(page["totalRecords"], expected.len(), "{parameters}");
+    }
+    let named = |more: &str| format!("/locations?query=name==Borrowed or name==Annex{more}");
+    assert_eq!(server.get(&named("")).await.expect(200)["totalRecords"], 1);
+    assert_eq!(server.get(&named("&includeShadowLocations=true")).await.expect(200)["totalRecords"], 2);
+    assert_eq!(server.get("/locations").await.expect(200)["totalRecords"], 2);
+}
