@@ -2,6 +2,7 @@
 
 pub mod policies;
 pub mod records;
+mod storage_answers;
 
 use carrel_platform::{Module, Router};
 
@@ -14,6 +15,7 @@ pub fn module() -> Module {
         steps: &[],
         routes: |router: &mut Router| {
             policies::connect(router);
+            storage_answers::routes(router);
         },
         jobs: &[],
         change_listeners: &[],

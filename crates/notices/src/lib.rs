@@ -1,8 +1,8 @@
 //! Patron notices and templates.
 
 pub mod records;
+mod templates;
 
-use carrel_platform::record_store::routes::delete_many;
 use carrel_platform::{Module, Router};
 
 /// This module.
@@ -12,9 +12,7 @@ pub fn module() -> Module {
         records: records::RECORD_TYPES,
         tables: "",
         steps: &[],
-        routes: |router: &mut Router| {
-            router.on_stand_in("DELETE", "/templates", |call| delete_many(&records::TEMPLATE, call));
-        },
+        routes: |router: &mut Router| templates::routes(router),
         jobs: &[],
         change_listeners: &[],
     }

@@ -21,9 +21,10 @@ pub static TEMPLATE: RecordType = RecordType {
         localizedTemplates:object*
         localizedTemplates{}.header:string(like=visible-line)*
         localizedTemplates{}.body:string(like=visible-text)*
-        localizedTemplates{}.attachments:array<object>(open)
+        localizedTemplates{}.attachments:array<object>(open)=[]
         scope:string
     ",
+    metadata: false,
     closed: false,
     ..PLAIN
 };
@@ -99,6 +100,7 @@ pub static EVENT_CONFIGURATION: RecordType = RecordType {
     ",
     fields: &[text("name")],
     unique: &[unique(&["name"]).keep_accents()],
+    metadata: false,
     ..PLAIN
 };
 

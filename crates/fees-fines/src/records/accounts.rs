@@ -1,6 +1,6 @@
 //! What patrons owe and what was done about it.
 
-use carrel_records::{PLAIN, RecordType, date, mentions, text};
+use carrel_records::{Composed, PLAIN, RecordType, date, mentions, text};
 
 /// A fee/fine that a patron owes or has settled.
 pub static ACCOUNT: RecordType = RecordType {
@@ -41,7 +41,7 @@ pub static ACCOUNT: RecordType = RecordType {
         id:string(uuid)
         holdingsRecordId:string(uuid,ro)
         instanceId:string(uuid,ro)
-        contributors:array<object>
+        contributors:array<object>=[]
         contributors[].name:string*
         loanPolicyId:string(uuid)
         overdueFinePolicyId:string(uuid)
@@ -59,6 +59,13 @@ pub static ACCOUNT: RecordType = RecordType {
         mentions("ownerId", "owners"),
         mentions("itemId", "item"),
     ],
+    composed: Some(Composed {
+        from: "accounts LEFT JOIN item ON item.id = accounts.item_id \
+               LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id",
+        document: "accounts.doc || CASE WHEN holdings_record.id IS NULL THEN '{}' ELSE \
+                   jsonb_build_object('holdingsRecordId', holdings_record.id, \
+                   'instanceId', holdings_record.instance_id) END",
+    }),
     result_info: true,
     ..PLAIN
 };
@@ -88,5 +95,6 @@ pub static FEEFINEACTION: RecordType = RecordType {
     ",
     fields: &[text("typeAction").indexed(), date("dateAction").indexed()],
     belongs_to: &[mentions("accountId", "accounts"), mentions("userId", "users")],
+    metadata: false,
     ..PLAIN
 };

@@ -35,7 +35,7 @@ pub static OWNER: RecordType = RecordType {
     shape: "
         owner:string
         desc:string
-        servicePointOwner:array<object>(open)
+        servicePointOwner:array<object>(open)=[]
         servicePointOwner[].value:string(uuid)*
         servicePointOwner[].label:string
         defaultChargeNoticeId:string(uuid)

@@ -1,7 +1,9 @@
 //! Tests through the public API, each with a library of its own; modules by module and use case.
 
 mod circulation;
+mod fees_fines;
 mod inventory;
+mod notices;
 mod patron;
 mod platform;
 mod requests;

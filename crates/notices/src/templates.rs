@@ -1,0 +1,68 @@
+//! Templates of notices: the answers in which they differ from plain records.
+//!
+//! Routes: POST of `/templates`; GET, PUT and DELETE of `/templates/{templateId}`.
+
+use crate::records::TEMPLATE;
+use carrel_platform::record_store::routes::{self as plain, delete_many};
+use carrel_platform::record_store::{read, write};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::Failure;
+use serde_json::Value;
+
+/// The only template engine that there is.
+const RESOLVER: &str = "mustache";
+
+pub fn routes(router: &mut Router) {
+    router.on("POST", "/templates", create);
+    router.on("GET", "/templates/{templateId}", find);
+    router.on("PUT", "/templates/{templateId}", replace);
+    router.on("DELETE", "/templates/{templateId}", delete);
+    router.on_stand_in("DELETE", "/templates", |call| delete_many(&TEMPLATE, call));
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    refuse_unknown_resolver(&call.object()?)?;
+    plain::create(&TEMPLATE, call).await
+}
+
+async fn find(call: Call) -> Result<Answer, Failure> {
+    let Ok(id) = call.id(0) else { return Err(not_found(&call)) };
+    let connection = call.tenant()?.reader().await?;
+    match read::find(&connection, &TEMPLATE, id).await? {
+        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        None => Err(not_found(&call)),
+    }
+}
+
+/// FOLIO quirk: a replacement is answered with the record.
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let Ok(id) = call.id(0) else { return Err(not_found(&call)) };
+    let document = call.object()?;
+    refuse_unknown_resolver(&document)?;
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    match write::replace(tx, &tenant.id, &TEMPLATE, id, document, &call.caller, call.now).await? {
+        Some(ready) => Ok(Answer::json(&ready.document)),
+        None => Err(not_found(&call)),
+    }
+}
+
+async fn delete(call: Call) -> Result<Answer, Failure> {
+    let Ok(id) = call.id(0) else { return Err(not_found(&call)) };
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    let found = write::delete(tx, &tenant.id, &TEMPLATE, id, &call.node.records, call.now).await?;
+    if found { Ok(Answer::no_content()) } else { Err(not_found(&call)) }
+}
+
+fn not_found(call: &Call) -> Failure {
+    Failure::NotFound(format!("Template with id '{}' not found", call.parameter(0)))
+}
+
+/// A template without a resolver is refused by its shape.
+fn refuse_unknown_resolver(template: &write::Document) -> Result<(), Failure> {
+    match template.get("templateResolver").and_then(Value::as_str) {
+        Some(RESOLVER) | None => Ok(()),
+        Some(other) => Err(Failure::Invalid(format!("Template resolver '{other}' is not supported"))),
+    }
+}

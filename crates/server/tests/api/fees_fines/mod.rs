@@ -1,0 +1,3 @@
+//! Fees and fines.
+
+mod storage;

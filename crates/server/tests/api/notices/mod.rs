@@ -1,0 +1,3 @@
+//! Notices and their templates.
+
+mod templates;
