@@ -29,7 +29,11 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
             let primary = Uuid::new_v4().to_string();
             put("primaryServicePoint", primary.as_str().into());
             put("servicePointIds", json!([primary]));
+            // A shadow location is not listed.
+            put("isShadow", false.into());
         }
+        // The only template engine that there is.
+        "template" => put("templateResolver", "mustache".into()),
         // An open loan has a borrower.
         "loan" => put("userId", Uuid::new_v4().to_string().into()),
         // A request of an item names it with its holdings record.
