@@ -1,6 +1,11 @@
 -- Columns that scans and constraints need beside the documents.
 ALTER TABLE loan ADD COLUMN IF NOT EXISTS is_open boolean
     GENERATED ALWAYS AS (coalesce(doc->'status'->>'name' = 'Open', false)) STORED;
+-- True while the item is out, else null. Nulls do not collide, so one unique index finds the loans of an item and its
+-- open loan, and keeps it from having two.
+ALTER TABLE loan ADD COLUMN IF NOT EXISTS holds_item boolean
+    GENERATED ALWAYS AS (CASE WHEN doc->'status'->>'name' = 'Open' THEN true END) STORED;
+CREATE UNIQUE INDEX IF NOT EXISTS loan_of_item ON loan (item_id, holds_item);
 -- No index of the open loans alone: where a library has few at the moment, the planner takes it for empty and looks
 -- for the loan of an item in it, too.
 CREATE INDEX IF NOT EXISTS loan_of_user ON loan (user_id, is_open);

@@ -46,10 +46,12 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
         if has_value(field.index) && !covered {
             let name = index_name(record.table, field.name, "value");
             let method = if matches!(field.kind, Kind::Array { .. }) { "USING gin " } else { "" };
-            ddl.push(format!(
-                "CREATE INDEX IF NOT EXISTS {name} ON {table} {method}(({}))",
-                expression.value()
-            ));
+            let mut columns = format!("({})", expression.value());
+            let next = field.index_continues_with;
+            if let Some(next) = record.fields.iter().find(|other| next == Some(other.name)) {
+                columns.push_str(&format!(", ({})", Expression::of(next, record.table).value()));
+            }
+            ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {method}({columns})"));
         }
         if has_words(field.index) {
             let name = index_name(record.table, field.name, "words");

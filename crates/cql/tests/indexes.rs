@@ -2,7 +2,8 @@
 
 mod library;
 
-use carrel_cql::sql;
+use carrel_cql::{Query, Statement, sql};
+use carrel_records::{PLAIN, RecordType, date, text};
 use library::{ALL, INSTANCE, ITEM};
 
 #[test]
@@ -61,4 +62,45 @@ fn names_are_unique_and_fit_postgresql() {
 fn the_functions_are_immutable_and_parallel_safe() {
     let functions = sql::HELPERS_DDL.matches("CREATE OR REPLACE FUNCTION").count();
     assert_eq!(sql::HELPERS_DDL.matches("IMMUTABLE PARALLEL SAFE").count(), functions);
+}
+
+static STATE: RecordType = RecordType {
+    name: "state",
+    table: "state",
+    shape: "id:string(uuid); status:string; due:string(date-time)",
+    fields: &[
+        text("status")
+            .keep_accents()
+            .sql("(state.status)")
+            .indexed()
+            .rare_values("(state.rare_status)", &["available"]),
+        text("kind").keep_accents().indexed().then("due"),
+        date("due"),
+    ],
+    metadata: false,
+    ..PLAIN
+};
+
+#[test]
+fn an_index_may_continue_with_another_field() {
+    let ddl = sql::index_ddl(&STATE);
+    let kind = ddl.iter().find(|ddl| ddl.contains("state_kind_value")).expect("the field is indexed");
+    assert!(kind.ends_with(r#"COLLATE "C"), (carrel.instant((state.doc->>'due'))))"#), "{kind}");
+}
+
+#[test]
+fn rare_values_are_looked_for_in_their_own_column() {
+    let conditions = |cql: &str| {
+        let query = Query::parse(cql).expect("the query can be read");
+        Statement::build(Some(&query), &STATE, &[&STATE]).expect("the query can be built").conditions
+    };
+    for (cql, column) in [
+        ("status==Missing", "(state.rare_status)"),
+        ("status==Available", "(state.status)"),
+        ("status==(Missing or Paged)", "(state.rare_status)"),
+        ("status==(Missing or Available)", "(state.status)"),
+        ("status<>Missing", "(state.status)"),
+    ] {
+        assert!(conditions(cql).contains(column), "{cql}: {}", conditions(cql));
+    }
 }

@@ -114,8 +114,22 @@ pub struct Field {
     pub keeps_accents: bool,
     /// Hyphens are dropped from values and from search terms, as in `isbn`.
     pub ignores_hyphens: bool,
-    /// An index stands behind the field.
+    /// An index backs the field.
     pub index: Index,
+    /// Another field, by name, whose value follows in the index: both are found and sorted by one index.
+    pub index_continues_with: Option<&'static str>,
+    /// Values that are frequent and change often stay out of the index.
+    pub rare_values: Option<RareValues>,
+}
+
+/// An index of a field's rare values only, over a column of their own: rows that change from one frequent value to
+/// another change nothing that is indexed, so PostgreSQL updates them in place.
+#[derive(Debug, Clone, Copy)]
+pub struct RareValues {
+    /// SQL expression of the value, null where it is a frequent one. The table's own SQL makes column and index.
+    pub sql: &'static str,
+    /// The frequent values, folded as the field is.
+    pub frequent: &'static [&'static str],
 }
 
 /// Where a field's value comes from.
@@ -172,6 +186,8 @@ const fn field(name: &'static str, kind: Kind) -> Field {
         keeps_accents: false,
         ignores_hyphens: false,
         index: Index::None,
+        index_continues_with: None,
+        rare_values: None,
     }
 }
 
@@ -225,6 +241,16 @@ impl Field {
             Index::None | Index::Words => Index::Words,
             Index::Value | Index::ValueAndWords => Index::ValueAndWords,
         };
+        self
+    }
+    /// The index goes on with another field of the record.
+    pub const fn then(mut self, field: &'static str) -> Self {
+        self.index_continues_with = Some(field);
+        self
+    }
+    /// Only rare values are indexed, by the expression `sql`; `frequent` values are folded as the field is.
+    pub const fn rare_values(mut self, sql: &'static str, frequent: &'static [&'static str]) -> Self {
+        self.rare_values = Some(RareValues { sql, frequent });
         self
     }
     pub const fn keep_case(mut self) -> Self {

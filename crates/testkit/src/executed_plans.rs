@@ -45,20 +45,27 @@ impl TestServer {
             let sql = format!("ALTER DATABASE {database} SET {setting}");
             looker.batch_execute(&sql).await.expect("a database can be given settings");
         }
-        looker
-            .query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", &[&database])
-            .await
-            .expect("connections can be ended");
         self.replace_connections().await;
         let log = self.cluster.log();
         let read_to = std::fs::metadata(&log).map_or(0, |file| file.len());
         ExecutedPlans { log, read_to, database, looker }
     }
-}
 
-impl TestServer {
-    /// Opens all writing connections anew, once the server has noticed that the old ones are gone.
-    async fn replace_connections(&self) {
+    /// Ends all connections to the test's database and opens the writing ones anew. What the old ones did stands in
+    /// PostgreSQL's statistics afterwards.
+    pub async fn replace_connections(&self) {
+        let looker = self.cluster.connect("postgres").await;
+        let ours = "FROM pg_stat_activity WHERE datname = $1";
+        let old = looker
+            .query(&format!("SELECT pid, pg_terminate_backend(pid) {ours}"), &[&self.database])
+            .await
+            .expect("connections can be ended");
+        let old: Vec<i32> = old.iter().map(|row| row.get(0)).collect();
+        // A process that has been told to end may still be there.
+        let still = format!("SELECT 1 {ours} AND pid = ANY($2)");
+        while !looker.query(&still, &[&self.database, &old]).await.expect("activity can be read").is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
         let mut all_answer = false;
         while !all_answer {
             let mut connections = Vec::new();

@@ -1,6 +1,7 @@
 //! The changes of check-outs, with the commit, in one round trip.
 
 use super::decide::CheckOut;
+use crate::records::loans::ONE_OPEN_LOAN;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
@@ -52,7 +53,7 @@ static LOAN: RowChange = RowChange {
 
 /// What the desk is reported where the check-out of an item could not be written.
 pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {
-    if error.constraint.as_deref() == Some("loan_item_id_key") {
+    if error.constraint.as_deref() == Some(ONE_OPEN_LOAN) {
         let refusal = Refusal::new("Cannot check out item that already has an open loan")
             .with("itemId", decision.item_id.to_string());
         return refusal.code("ITEM_HAS_OPEN_LOAN").into();

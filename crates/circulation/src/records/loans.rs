@@ -2,9 +2,12 @@
 
 use carrel_records::{PLAIN, Put, RecordType, Routes, boolean, date, mentions, text, unique};
 
-/// Condition that a loan is open, in the words of the index that finds the open loan of an item. Whoever looks for
-/// the open loans of a patron asks for `is_open`, as that index does.
-pub const OPEN: &str = "doc->'status'->>'name' = 'Open'";
+/// Condition that a loan is open: the column of the index that finds the open loan of an item. Statements that look
+/// for the open loans of a patron use `is_open`, as the index on patrons does.
+pub const OPEN: &str = "holds_item";
+
+/// The index that keeps an item from having two open loans.
+pub const ONE_OPEN_LOAN: &str = "loan_of_item";
 
 /// An item in a patron's hands, or its past.
 pub static LOAN: RecordType = RecordType {
@@ -52,11 +55,11 @@ pub static LOAN: RecordType = RecordType {
         reminders.lastFeeBilled.number:integer
         reminders.lastFeeBilled.date:string(date-time)
     ",
-    // Every index is paid for by every scan. These two are what jobs and lists ask for; a loan is otherwise
-    // found by patron or item.
+    // Every scan pays for every index. This one serves jobs and lists, which look for open loans by due date; a loan is
+    // otherwise found by patron or item.
     fields: &[
-        date("dueDate").indexed(),
-        text("status.name").keep_accents().indexed(),
+        date("dueDate"),
+        text("status.name").keep_accents().indexed().then("dueDate"),
         text("metadata.createdByUsername"),
         date("loanDate"),
         date("returnDate"),
@@ -68,8 +71,10 @@ pub static LOAN: RecordType = RecordType {
         text("proxyUserId"),
         date("metadata.updatedDate"),
     ],
-    unique: &[unique(&["itemId"]).when(OPEN)],
-    belongs_to: &[mentions("userId", "users").indexed_by_module(), mentions("itemId", "item")],
+    belongs_to: &[
+        mentions("userId", "users").indexed_by_module(),
+        mentions("itemId", "item").indexed_by_module(),
+    ],
     events: Some("circulation.loan"),
     put: Put::CreatesToo,
     ..PLAIN

@@ -15,7 +15,8 @@ pub fn connect(router: &mut Router) {
     items_by_instance::connect(router);
 }
 
-/// Condition that an item has a status, given in lower case, in the words of the index on it.
+/// Condition that an item has a status, given in lower case, in the words of the index on it; not for `available`
+/// and `checked out`, which are not indexed.
 fn status_is(status: &str) -> String {
-    format!("left(carrel.f_lower(item_state.status), 600) COLLATE \"C\" = '{status}'")
+    format!("left(carrel.f_lower(item_state.rare_status), 600) COLLATE \"C\" = '{status}'")
 }

@@ -20,6 +20,8 @@ pub(super) struct Target {
     pub holds_uuid: bool,
     /// The field's numbers are written together.
     pub ignores_hyphens: bool,
+    /// The frequent values, which the index leaves out, and the expression of the others.
+    pub rare_values: Option<(&'static [&'static str], Expression)>,
     /// The primary key, which is never absent.
     pub is_id: bool,
     /// The way from the record asked for.
@@ -137,6 +139,7 @@ impl Target {
             words_index: false,
             holds_uuid: false,
             ignores_hyphens: false,
+            rare_values: None,
             is_id: false,
             hops: Vec::new(),
         }
@@ -145,6 +148,16 @@ impl Target {
     /// The same field seen as text, for what its kind does not know; its value index does not help there.
     pub fn as_text(&self) -> Target {
         Target { expression: self.expression.clone().into_text(), value_index: false, ..self.clone() }
+    }
+
+    /// The expression to compare with these whole values: that of the rare values where all are known to be rare.
+    pub fn expression_for<'t>(&'t self, values: impl Iterator<Item = &'t str>) -> &'t Expression {
+        let Some((frequent, rare)) = &self.rare_values else { return &self.expression };
+        let is_rare = |value: &str| {
+            self.expression.folding.of_ascii(value).is_some_and(|folded| !frequent.contains(&folded.as_str()))
+        };
+        let mut values = values;
+        if values.all(is_rare) { rare } else { &self.expression }
     }
 
     /// The condition on the field's record, carried over to the record asked for.
@@ -214,6 +227,10 @@ fn declared(record: &RecordType, index: &str) -> Option<Target> {
         value_index: has_value(field.index),
         words_index: has_words(field.index),
         ignores_hyphens: field.ignores_hyphens,
+        rare_values: field.rare_values.map(|rare| {
+            let source = carrel_records::Source::Sql(rare.sql);
+            (rare.frequent, Expression::of(&Field { source, ..*field }, record.table))
+        }),
         ..Target::plain(record, field.name, Expression::of(field, record.table))
     };
     if let Some(unique) = covering_unique(record, index) {

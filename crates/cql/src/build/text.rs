@@ -52,6 +52,7 @@ impl Builder<'_> {
         let mut alternatives = Vec::new();
         if list.len() > 1 {
             let folding = target.expression.folding;
+            let value = target.expression_for(list.iter().copied()).value();
             let folded: Option<Vec<String>> = list.iter().map(|text| folding.of_ascii(text)).collect();
             let list = match folded {
                 Some(folded) => self.arguments.bind(Argument::TextArray(folded)),
@@ -61,8 +62,7 @@ impl Builder<'_> {
                 }
             };
             let indexed = self.served(target, clause.relation.verb.sign(), Index::Value);
-            alternatives
-                .push(Condition::new(format!("{} = ANY({list})", target.expression.value()), indexed));
+            alternatives.push(Condition::new(format!("{value} = ANY({list})"), indexed));
         }
         let all_listed = !alternatives.is_empty();
         for term in terms.iter().filter(|term| !(all_listed && listable(term))) {
@@ -95,6 +95,7 @@ impl Builder<'_> {
         }
         let indexed = self.served(target, sign, Index::Value);
         Ok(if is_short(plain) {
+            let value = target.expression_for(std::iter::once(plain)).value();
             Condition::new(format!("{value} = {argument}"), indexed)
         } else {
             let cut = format!("left({argument}, {INDEXED_LETTERS})");

@@ -102,8 +102,13 @@ pub static ITEM: RecordType = RecordType {
     ",
     fields: &[
         text("accessionNumber").keep_accents().indexed(),
-        // In brackets, as its index stands in the table's own SQL: it covers the items that are not available.
-        text("status.name").keep_accents().sql("(item_state.status)").indexed(),
+        // A scan changes the status to and from the two frequent values, which are not indexed. In brackets, as the
+        // index is made by the table's own SQL.
+        text("status.name")
+            .keep_accents()
+            .sql("(item_state.status)")
+            .indexed()
+            .rare_values("(item_state.rare_status)", &["available", "checked out"]),
         joined(
             "callNumberAndSuffix",
             &["effectiveCallNumberComponents.callNumber", "effectiveCallNumberComponents.suffix"],

@@ -4,6 +4,7 @@ mod batches;
 mod calendar;
 mod check_in;
 mod check_out;
+mod costs;
 mod loans;
 mod patron_blocks;
 mod plans;

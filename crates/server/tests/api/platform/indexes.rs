@@ -42,7 +42,7 @@ async fn every_declared_index_stands_in_a_new_tenant() {
 /// An index of all open loans looks empty to the planner where few are open at the moment; then it is walked whole
 /// for the loan of an item, and a morning's scans become slower with each loan.
 #[tokio::test]
-async fn open_loans_are_apart_only_by_item() {
+async fn no_index_holds_open_loans_only() {
     let server = TestServer::start().await;
     let connection = server.tenant.writer().await.expect("a connection");
     let rows = connection
@@ -53,7 +53,7 @@ async fn open_loans_are_apart_only_by_item() {
         .await
         .expect("indexes can be listed");
     let partial: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(partial, ["loan_item_id_key"]);
+    assert!(partial.is_empty(), "{partial:?}");
 }
 
 /// A query that the field's index is for.
