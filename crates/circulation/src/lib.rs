@@ -1,7 +1,7 @@
-//! Circulation: lending, requests, policies, calendars.
+//! Circulation: check-out, check-in, renewal, loans, patron blocks, policies and settings, and of requests what a scan
+//! needs.
 
 pub mod anonymization;
-pub mod calendar;
 pub mod check_in;
 pub mod check_out;
 pub mod check_out_lock;
@@ -9,30 +9,18 @@ pub mod check_out_lock_storage;
 pub mod circulation_settings;
 pub mod claims;
 pub mod desk;
-pub mod due_date;
-pub mod loan_policy;
 pub mod loans;
-pub mod patron_account;
 pub mod patron_action_sessions;
 pub mod patron_blocks;
 pub mod policies;
-pub mod print_events;
 pub mod records;
 pub mod renewal;
-pub mod reports;
-pub mod request_preferences;
-pub mod requests;
+pub mod request_snapshot;
 pub mod rules;
 pub mod settings;
-pub mod staff_slips;
 pub mod use_at_location;
 
-use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
-
-/// What is done in the background.
-static JOBS: &[&Job] =
-    &[&requests::EXPIRY, &requests::QUEUE_LEVEL, &requests::REFRESH, &patron_account::batch::PLACING];
 
 /// This module.
 pub fn module() -> Module {
@@ -44,7 +32,6 @@ pub fn module() -> Module {
         routes: |router: &mut Router| {
             check_in::connect(router);
             check_out::connect(router);
-            calendar::connect(router);
             loans::connect(router);
             renewal::connect(router);
             claims::connect(router);
@@ -54,18 +41,12 @@ pub fn module() -> Module {
             circulation_settings::connect(router);
             policies::connect(router);
             patron_blocks::connect(router);
-            staff_slips::connect(router);
-            request_preferences::connect(router);
             patron_action_sessions::connect(router);
-            print_events::connect(router);
             check_out_lock_storage::connect(router);
             check_out_lock::connect(router);
-            requests::connect(router);
-            reports::connect(router);
-            patron_account::connect(router);
         },
-        jobs: JOBS,
-        change_listeners: requests::CHANGE_LISTENERS,
+        jobs: &[],
+        change_listeners: &[],
     }
 }
 
@@ -74,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_room_finds_its_routes_in_the_surface() {
+    fn every_use_case_finds_its_routes_in_the_surface() {
         (module().routes)(&mut Router::default());
     }
 }

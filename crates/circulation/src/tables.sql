@@ -25,28 +25,8 @@ EXCEPTION WHEN duplicate_table OR duplicate_object THEN NULL; END $$;
 -- One row per queue that ever was; who changes the queue holds it.
 CREATE TABLE IF NOT EXISTS request_queue (id uuid PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS request_queue_of_instance ON request (instance_id, position) WHERE is_open;
--- Records whose open requests keep something of them that is no longer so; counted, so that what changes while a
--- job is at it is not forgotten.
-CREATE TABLE IF NOT EXISTS request_snapshot_due (kind text, id uuid, marks bigint NOT NULL, PRIMARY KEY (kind, id));
 CREATE INDEX IF NOT EXISTS request_of_proxy ON request ((doc->>'proxyUserId'))
     WHERE is_open AND doc->>'proxyUserId' IS NOT NULL;
--- When an open request ends by itself; the text of the expression is that of requests/expiry.rs.
-CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
-    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)))
-    WHERE is_open AND (CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
-    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END) IS NOT NULL;
--- Pick and search slips; the conditions are those of reports/slips.rs.
-CREATE INDEX IF NOT EXISTS request_slips ON request ((doc->'item'->>'itemEffectiveLocationId'), (doc->>'requestType'))
-    WHERE doc->>'status' = 'Open - Not yet filled';
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
--- Several copies that a patron asked for at once, and what became of each.
-CREATE TABLE IF NOT EXISTS patron_batch (
-    id uuid PRIMARY KEY, requester_id uuid NOT NULL, doc jsonb NOT NULL, is_done boolean NOT NULL);
-CREATE INDEX IF NOT EXISTS patron_batch_waiting ON patron_batch (id) WHERE NOT is_done;
-CREATE TABLE IF NOT EXISTS patron_batch_line (
-    batch_id uuid NOT NULL REFERENCES patron_batch (id), place integer NOT NULL, item_id uuid NOT NULL,
-    pickup_id uuid NOT NULL, request_id uuid NOT NULL, status text NOT NULL, error text,
-    PRIMARY KEY (batch_id, place));
-CREATE INDEX IF NOT EXISTS patron_batch_line_request ON patron_batch_line (request_id);

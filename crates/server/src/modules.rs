@@ -10,7 +10,10 @@ pub fn modules() -> Vec<Module> {
         carrel_inventory::module(),
         carrel_fees_fines::module(),
         carrel_notices::module(),
+        carrel_calendar::module(),
         carrel_circulation::module(),
+        carrel_requests::module(),
+        carrel_patron::module(),
     ]
 }
 
@@ -30,4 +33,20 @@ pub fn router() -> Router {
         routes::connect(&mut router, module.records);
     }
     router
+}
+
+#[cfg(test)]
+mod tests {
+    use super::modules;
+    use carrel_records::{RecordType, soundness};
+
+    #[test]
+    fn the_declarations_of_all_modules_hold_together() {
+        let all: Vec<&RecordType> =
+            modules().iter().flat_map(|module| module.records.iter().copied()).collect();
+        assert_eq!(soundness::faults(&all, &[]), [""; 0]);
+        for key in all.iter().flat_map(|record| record.belongs_to) {
+            assert!(all.iter().any(|record| record.table == key.to), "{} leads to no table", key.field);
+        }
+    }
 }

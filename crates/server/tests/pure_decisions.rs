@@ -3,23 +3,16 @@
 use std::path::{Path, PathBuf};
 
 /// Folders in which everything is pure.
-const PURE: [&str; 5] = [
-    "records/src",
-    "cql/src",
-    "circulation-rules/src",
-    "circulation/src/due_date",
-    "circulation/src/loan_policy",
-];
+const PURE: [&str; 4] = ["records/src", "cql/src", "circulation-rules/src", "loan-rules/src"];
 
 /// Rules that a use case's `decide.rs` is made of.
-const RULES: [&str; 9] = [
-    "circulation/src/requests/effects.rs",
-    "circulation/src/requests/form.rs",
-    "circulation/src/requests/policy.rs",
-    "circulation/src/requests/words.rs",
-    "circulation/src/requests/place/choose.rs",
-    "circulation/src/requests/place/requester.rs",
-    "circulation/src/requests/place/suits.rs",
+const RULES: [&str; 8] = [
+    "requests/src/effects.rs",
+    "requests/src/form.rs",
+    "requests/src/policy.rs",
+    "requests/src/place/choose.rs",
+    "requests/src/place/requester.rs",
+    "requests/src/place/suits.rs",
     "inventory/src/isbn/hyphens.rs",
     "inventory/src/isbn/number.rs",
 ];

@@ -8,16 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const REFERENCE_DATA: &str = include_str!("../reference-data.json");
 
 fn record_type_at(path: &str) -> Option<&'static RecordType> {
-    [
-        carrel_users::records::RECORD_TYPES,
-        carrel_inventory::records::RECORD_TYPES,
-        carrel_fees_fines::records::RECORD_TYPES,
-        carrel_notices::records::RECORD_TYPES,
-        carrel_circulation::records::RECORD_TYPES,
-    ]
-    .concat()
-    .into_iter()
-    .find(|record| record.path == path)
+    carrel_server::modules::modules()
+        .into_iter()
+        .flat_map(|module| module.records.iter().copied())
+        .find(|record| record.path == path)
 }
 
 /// Collections in the order of the file, each with its record type.

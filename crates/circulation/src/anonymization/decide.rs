@@ -1,6 +1,6 @@
 //! Whether a closed loan may be anonymized, by the library's setting (circulation.md 10).
 
-use crate::loan_policy::Interval;
+use carrel_loan_rules::loan_policy::Interval;
 use carrel_records::time;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,6 +1,6 @@
 //! What a patron has and owes, as parts of a query that others complete.
 
-use super::decide::{Facts, OpenFee, OpenLoan};
+use super::{Facts, OpenFee, OpenLoan};
 use crate::settings::CirculationSettings;
 use carrel_platform::Json;
 use carrel_records::time;

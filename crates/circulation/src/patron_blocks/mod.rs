@@ -7,16 +7,15 @@
 //! limits move the settings version. Check-out, renewal and requests ask [`Action::refusals`] with their own facts.
 
 mod action;
-mod decide;
 mod facts;
 mod route;
-mod rules;
 mod validate;
 
 pub use action::Action;
-pub use decide::{Block, Counts, Facts, OpenFee, OpenLoan, automated_blocks};
+pub use carrel_loan_rules::patron_blocks::{
+    Block, Conditions, Counts, Facts, OpenFee, OpenLoan, automated_blocks,
+};
 pub use facts::{open_fees_sql, open_loans_sql, read};
-pub use rules::Conditions;
 
 use crate::settings::CirculationSettings;
 use carrel_platform::Router;
@@ -24,6 +23,11 @@ use uuid::Uuid;
 
 /// The kind under which a test suite's blocks are kept: those of a lenient tenant's settings.
 pub const GIVEN_BLOCKS: &str = "automated patron blocks";
+
+/// The conditions and limits of a tenant's settings.
+pub fn conditions(settings: &CirculationSettings) -> Conditions {
+    Conditions::read(&settings.patron_block_conditions, &settings.patron_block_limits)
+}
 
 /// The blocks that a patron is under: those counted, where something was, and in a lenient tenant those that a
 /// test suite has given him.
@@ -34,7 +38,7 @@ pub fn blocks_of(
     counted: Option<&Facts>,
 ) -> Vec<Block> {
     let mut blocks =
-        counted.map(|facts| automated_blocks(facts, &Conditions::of(settings), group)).unwrap_or_default();
+        counted.map(|facts| automated_blocks(facts, &conditions(settings), group)).unwrap_or_default();
     blocks.extend(settings.given_blocks.get(&patron).into_iter().flatten().cloned());
     blocks
 }

@@ -1,6 +1,6 @@
 //! The blocks of a patron, and what they are counted from.
 
-use super::decide::{Block, Facts};
+use super::{Block, Facts};
 use super::{blocks_of, facts};
 use crate::patron_blocks::GIVEN_BLOCKS;
 use crate::settings::CirculationSettings;

@@ -1,8 +1,8 @@
 //! Saving loan policies and fixed due date schedules.
 
 use super::check_before_saving;
-use crate::loan_policy::{FixedDueDateSchedule, check_policy, check_schedule};
 use crate::records::policies::{FIXED_DUE_DATE_SCHEDULE, LOAN_POLICY};
+use carrel_loan_rules::loan_policy::{FixedDueDateSchedule, check_policy, check_schedule};
 use carrel_platform::Router;
 use carrel_platform::record_store::write::Document;
 use carrel_records::Refusal;
@@ -27,7 +27,7 @@ fn check<T: DeserializeOwned>(document: &Document, rule: fn(&T) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loan_policy::LoanPolicy;
+    use carrel_loan_rules::loan_policy::LoanPolicy;
     use serde_json::json;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Patron notices and staff slips.
+//! Patron notices.
 
 use carrel_records::{PLAIN, RecordType, boolean, date, mentions, text, unique};
 
@@ -114,25 +114,5 @@ pub static SCHEDULED_NOTICE: RecordType = RecordType {
         mentions("recipientUserId", "users"),
         mentions("sessionId", "patron_action_session"),
     ],
-    ..PLAIN
-};
-
-/// A slip that staff print, such as for the hold shelf.
-pub static STAFF_SLIP: RecordType = RecordType {
-    name: "staffSlip",
-    module: "mod-circulation-storage",
-    table: "staff_slips",
-    path: "/staff-slips-storage/staff-slips",
-    collection: "staffSlips",
-    shape: "
-        id:string(uuid)
-        name:string*
-        description:string
-        active:boolean
-        isRawHtml:boolean
-        template:string*
-    ",
-    fields: &[text("name").indexed()],
-    unique: &[unique(&["name"])],
     ..PLAIN
 };

@@ -1,6 +1,6 @@
 //! Requests and what surrounds them.
 
-use carrel_records::{PLAIN, Put, RecordType, Routes, date, joined, mentions, text, to, unique};
+use carrel_records::{PLAIN, Put, RecordType, date, joined, mentions, text, to, unique};
 
 /// A patron's wish for an item or title.
 pub static REQUEST: RecordType = RecordType {
@@ -121,27 +121,6 @@ pub static REQUEST: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Where and how a patron wants to get requested items.
-pub static REQUEST_PREFERENCE: RecordType = RecordType {
-    name: "requestPreference",
-    module: "mod-circulation-storage",
-    table: "user_request_preference",
-    path: "/request-preference-storage/request-preference",
-    collection: "requestPreferences",
-    shape: "
-        id:string(uuid)
-        userId:string(uuid)*
-        holdShelf:boolean*
-        delivery:boolean*
-        defaultServicePointId:string(uuid)
-        defaultDeliveryAddressTypeId:string(uuid)
-        fulfillment:string(enum=Delivery|Hold Shelf)
-    ",
-    unique: &[unique(&["userId"])],
-    belongs_to: &[mentions("userId", "users")],
-    ..PLAIN
-};
-
 /// Why a request is cancelled.
 pub static CANCELLATION_REASON: RecordType = RecordType {
     name: "cancellationReason",
@@ -159,41 +138,6 @@ pub static CANCELLATION_REASON: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    ..PLAIN
-};
-
-/// A pick slip was printed for a request.
-pub static PRINT_EVENT: RecordType = RecordType {
-    name: "printEvent",
-    module: "mod-circulation-storage",
-    table: "print_events",
-    path: "/print-events-storage/print-events-entry",
-    shape: "
-        id:string(uuid)
-        requestId:string(uuid)*
-        requesterId:string(uuid)*
-        requesterName:string(like=not-blank)*
-        printEventDate:string(date-time)*
-    ",
-    closed: false,
-    belongs_to: &[mentions("requestId", "request")],
-    routes: Routes::ByHand,
-    ..PLAIN
-};
-
-/// A run that turns item requests into title requests or back.
-pub static TLR_FEATURE_TOGGLE_JOB: RecordType = RecordType {
-    name: "tlrFeatureToggleJob",
-    module: "mod-circulation-storage",
-    table: "tlr_feature_toggle_job",
-    path: "/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs",
-    collection: "tlrFeatureToggleJobs",
-    shape: "
-        id:string(uuid)
-        status:string(enum=open|in-progress|done|failed)
-        numberOfUpdatedRequests:integer
-        errors:array<string>
-    ",
     ..PLAIN
 };
 

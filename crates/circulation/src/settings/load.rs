@@ -1,10 +1,10 @@
 //! Reading the settings: one round trip, all tables.
 
 use super::{CheckOutLock, CirculationSettings, Features, TitleLevelRequests};
-use crate::calendar::{Calendar, ServicePointHours};
-use crate::loan_policy::LoanPolicy;
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
 use carrel_circulation_rules::Rules;
+use carrel_loan_rules::loan_policy::LoanPolicy;
+use carrel_loan_rules::opening_hours::{Calendar, ServicePointHours};
 use carrel_platform::database::Results;
 use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;

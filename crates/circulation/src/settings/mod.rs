@@ -12,10 +12,10 @@ mod names;
 pub use features::{CheckOutLock, Features, TitleLevelRequests};
 pub use names::{Location, Named, ServicePoint};
 
-use crate::calendar::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
-use crate::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
 use crate::patron_blocks::Block;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
+use carrel_loan_rules::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
+use carrel_loan_rules::opening_hours::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
 use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use jiff::civil::Date;
@@ -245,9 +245,8 @@ fn as_texts<'a>(ids: &[Option<Uuid>; 7], texts: &'a mut [[u8; 36]; 7]) -> [&'a s
     written
 }
 
-#[cfg(test)]
 impl CirculationSettings {
-    /// A settings of a library that has nothing yet.
+    /// Settings of a tenant that has no records yet.
     pub fn blank() -> CirculationSettings {
         CirculationSettings {
             rules: Rules::parse("").expect("blank rules can be read"),

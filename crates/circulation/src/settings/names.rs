@@ -45,6 +45,6 @@ pub struct ServicePoint {
     pub pickup_location: Option<bool>,
     /// It routes requests between libraries.
     pub ecs_request_routing: Option<bool>,
-    pub hold_shelf_expiry_period: Option<crate::loan_policy::Period>,
+    pub hold_shelf_expiry_period: Option<carrel_loan_rules::loan_policy::Period>,
     pub hold_shelf_closed_library_date_management: Option<String>,
 }

@@ -3,8 +3,8 @@
 use super::UseAtLocationRequest;
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, RecordChange};
-use crate::due_date::use_at_location_expiration;
 use crate::settings::CirculationSettings;
+use carrel_loan_rules::due_date::use_at_location_expiration;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -107,7 +107,7 @@ fn expiration(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loan_policy::{Interval, LoanPolicy, LoansPolicy, Period};
+    use carrel_loan_rules::loan_policy::{Interval, LoanPolicy, LoansPolicy, Period};
     use serde_json::json;
 
     const POLICY: Uuid = Uuid::from_u128(1);

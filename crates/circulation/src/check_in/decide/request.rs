@@ -1,9 +1,9 @@
 //! The request that an item fulfills moves on: to the hold shelf, into transit, or into delivery.
 
 use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
-use crate::due_date::{HoldShelf, hold_shelf_expiration};
-use crate::requests::snapshot;
+use crate::request_snapshot as snapshot;
 use crate::settings::CirculationSettings;
+use carrel_loan_rules::due_date::{HoldShelf, hold_shelf_expiration};
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;

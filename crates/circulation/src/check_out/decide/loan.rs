@@ -1,7 +1,7 @@
 //! The loan as it will be stored, with its due date.
 
 use super::{Permitted, Scan};
-use crate::due_date::{self, Circumstances, NewLoan, RecallMoment, RecalledLoan};
+use carrel_loan_rules::due_date::{self, Circumstances, NewLoan, RecallMoment, RecalledLoan};
 use carrel_records::{Failure, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

@@ -3,9 +3,9 @@
 use super::{Scan, with_maybe};
 use crate::desk::ItemAtDesk;
 use crate::desk::override_blocks::{ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK};
-use crate::loan_policy::LoanTerms;
 use crate::settings::Matched;
 use carrel_circulation_rules::AppliedConditions;
+use carrel_loan_rules::loan_policy::LoanTerms;
 use carrel_records::{Refusal, time};
 
 impl Scan<'_> {

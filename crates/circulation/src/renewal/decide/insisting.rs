@@ -1,7 +1,7 @@
 //! Renewal because staff insist.
 
 use super::{Case, Renewed};
-use crate::due_date::{self, Renewal};
+use carrel_loan_rules::due_date::{self, Renewal};
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;

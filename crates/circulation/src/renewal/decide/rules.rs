@@ -3,8 +3,8 @@
 use super::{Case, Renewed};
 use crate::desk::QueuedRequest;
 use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
-use crate::due_date::{self, Circumstances, Renewal};
 use crate::loans::find::text_at;
+use carrel_loan_rules::due_date::{self, Circumstances, Renewal};
 use carrel_records::Refusal;
 use serde_json::Value;
 use uuid::Uuid;

@@ -1,7 +1,6 @@
 //! Circulation.
 
 mod batches;
-mod calendar;
 mod check_in;
 mod check_out;
 mod costs;

@@ -2,13 +2,13 @@
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks, with_text};
 use crate::desk::{ItemAtDesk, Patron, queue};
-use crate::due_date::{self, Circumstances, RecallMoment, RecalledLoan};
-use crate::loan_policy::LoanTerms;
 use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
+use carrel_loan_rules::due_date::{self, Circumstances, RecallMoment, RecalledLoan};
+use carrel_loan_rules::loan_policy::LoanTerms;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};

@@ -1,0 +1,35 @@
+//! The calendar: opening hours of service points as records, and what clients ask of them.
+//!
+//! Routes: `/calendar/calendars` and `/calendar/dates/{servicePointId}/…`. The rules are those of
+//! `carrel_loan_rules::opening_hours`. Every change of a calendar moves the settings version.
+
+mod answer;
+mod asked;
+pub mod records;
+mod route;
+mod store;
+
+use carrel_platform::{Module, Router};
+
+/// This module.
+pub fn module() -> Module {
+    Module {
+        name: "calendar",
+        records: records::RECORD_TYPES,
+        tables: "",
+        steps: &[],
+        routes: |router: &mut Router| route::connect(router),
+        jobs: &[],
+        change_listeners: &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_use_case_finds_its_routes_in_the_surface() {
+        (module().routes)(&mut Router::default());
+    }
+}

@@ -1,0 +1,274 @@
+//! Where a patron may pick up what he asks for, by type of request.
+//!
+//! Routes: `GET /circulation/requests/allowed-service-points`, for a request to be placed, edited or moved.
+
+use super::policy::RequestPolicy;
+use carrel_circulation::desk::ItemAtDesk;
+use carrel_circulation::desk::item::COLUMNS_WITHOUT_TITLE;
+use carrel_circulation::settings::{CirculationSettings, RuleInputs, ServicePoint};
+use carrel_loan_rules::request::{self as words, Kind};
+use carrel_platform::http::{Query, pretty};
+use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use uuid::Uuid;
+
+/// What is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    pub operation: Operation,
+    pub requester: Option<Uuid>,
+    pub group: Option<Uuid>,
+    pub instance: Option<Uuid>,
+    pub item: Option<Uuid>,
+    pub request: Option<Uuid>,
+    /// No item is looked at: what the patron's group alone allows.
+    pub stub_item: bool,
+    /// Service points that route requests between libraries, instead of pickup locations.
+    pub routing: bool,
+}
+
+/// What is to be done with the request that is asked about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Operation {
+    #[default]
+    Create,
+    Replace,
+    Move,
+}
+
+/// Service points by type of request.
+pub type Allowed = BTreeMap<Kind, BTreeSet<Uuid>>;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/circulation/requests/allowed-service-points", |call| async move {
+        let question = read(&call.query)?;
+        let tenant = call.tenant()?;
+        let settings = CirculationSettings::of(tenant).await?;
+        let allowed = allowed(&tenant.reader().await?, question, &settings).await?;
+        Ok(Answer::json_bytes(pretty(&shown(&allowed, &settings))))
+    });
+}
+
+/// Reads the question; everything wrong with it is reported together.
+fn read(query: &Query) -> Result<Question, Failure> {
+    let mut faults = Vec::new();
+    let mut id = |key: &str, name: &str| {
+        let text = query.get(key)?;
+        let id = Uuid::parse_str(text).ok().filter(|_| text.len() == 36);
+        if id.is_none() {
+            faults.push(format!("{name} ID is not a valid UUID: {text}."));
+        }
+        // An id that cannot be read still counts as given.
+        Some(id.unwrap_or_default())
+    };
+    let requester = id("requesterId", "Requester");
+    let group = id("patronGroupId", "Patron Group");
+    let instance = id("instanceId", "Instance");
+    let item = id("itemId", "Item");
+    let request = id("requestId", "Request");
+    let mut flag = |key: &str| match query.get(key) {
+        Some("true") => true,
+        None | Some("false") => false,
+        Some(other) => {
+            faults.push(format!("{key} is not a valid boolean: {other}."));
+            false
+        }
+    };
+    let (stub_item, routing) = (flag("useStubItem"), flag("ecsRequestRouting"));
+    let operation = query.get("operation").unwrap_or_default().to_ascii_lowercase();
+    let somebody = requester.is_some() || group.is_some();
+    let operation = match operation.as_str() {
+        "create" if somebody && instance.is_some() != item.is_some() && request.is_none() => {
+            Some(Operation::Create)
+        }
+        "replace" if requester.is_none() && instance.is_none() && item.is_none() && request.is_some() => {
+            Some(Operation::Replace)
+        }
+        "move" if requester.is_none() && instance.is_none() && item.is_some() && request.is_some() => {
+            Some(Operation::Move)
+        }
+        _ => None,
+    };
+    if operation.is_none() {
+        faults.push("Invalid combination of query parameters".to_owned());
+    }
+    match operation {
+        Some(operation) if faults.is_empty() => {
+            Ok(Question { operation, requester, group, instance, item, request, stub_item, routing })
+        }
+        _ => Err(Failure::Invalid(faults.join(" "))),
+    }
+}
+
+/// Answers the question from items, policy and service points as they are.
+pub async fn allowed(
+    connection: &Connection,
+    mut question: Question,
+    settings: &CirculationSettings,
+) -> Result<Allowed, Failure> {
+    if let Some(id) = question.request {
+        let rows = connection.query("SELECT doc FROM request WHERE id = $1", vec![id.into()]).await?;
+        let request = match rows.first().map(|row| row.get::<_, Json>(0).parse()) {
+            Some(Value::Object(request)) => request,
+            _ => return Err(Refusal::new(format!("Request with ID {id} was not found")).into()),
+        };
+        question.requester = words::id(&request, "requesterId");
+        if question.operation == Operation::Replace {
+            if words::text(&request, "requestLevel") == Some("Title") {
+                question.instance = words::id(&request, "instanceId");
+            } else {
+                question.item = words::id(&request, "itemId");
+            }
+        }
+    }
+    let mut pipeline = Pipeline::new();
+    let instance = pipeline.add("SELECT 1 FROM instance WHERE id = $1", vec![question.instance.into()]);
+    let user = pipeline.add("SELECT patron_group FROM users WHERE id = $1", vec![question.requester.into()]);
+    let which = if question.item.is_some() { "item.id = $1" } else { "holdings_record.instance_id = $1" };
+    let items = pipeline.add(
+        format!(
+            "SELECT {COLUMNS_WITHOUT_TITLE} FROM item JOIN item_state ON item_state.item_id = item.id
+             LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id WHERE {which}"
+        ),
+        vec![question.item.or(question.instance).into()],
+    );
+    let results = connection.send(pipeline).await?;
+    if let Some(id) = question.instance
+        && results.rows(instance).is_empty()
+        && question.operation == Operation::Create
+    {
+        return Err(Refusal::new(format!("Instance with ID {id} was not found")).into());
+    }
+    let group = match question.group {
+        Some(group) => Some(group),
+        None => match results.first(user) {
+            Some(row) => row.get(0),
+            None => {
+                let id = question.requester.map(|id| id.to_string()).unwrap_or_default();
+                return Err(Refusal::new(format!("User with ID {id} was not found")).into());
+            }
+        },
+    };
+    let items = results
+        .rows(items)
+        .iter()
+        .filter_map(|row| ItemAtDesk::read(row, 0).transpose())
+        .collect::<Result<Vec<_>, Failure>>()?;
+    if let Some(id) = question.item.filter(|_| items.is_empty()) {
+        return Err(Refusal::new(format!("Item with id={id} cannot be found")).into());
+    }
+    decide(&question, group, &items, settings)
+}
+
+/// The service points that policy and status of the items allow.
+fn decide(
+    question: &Question,
+    group: Option<Uuid>,
+    items: &[ItemAtDesk],
+    settings: &CirculationSettings,
+) -> Result<Allowed, Failure> {
+    let usable = |point: &ServicePoint| {
+        if question.routing { point.ecs_request_routing } else { point.pickup_location }.unwrap_or(false)
+    };
+    let points: BTreeSet<Uuid> =
+        settings.service_points.iter().filter(|(_, point)| usable(point)).map(|(id, _)| *id).collect();
+    if question.stub_item {
+        let what = RuleInputs { material_type: None, loan_type: None, patron_group: group, location: None };
+        return Ok(by_policy(&RequestPolicy::matching(settings, &what)?, None, &points));
+    }
+    if items.is_empty() && question.item.is_none() {
+        // A title without items can be held by who asks for titles freely.
+        let titles = &settings.title_level_requests;
+        let free = titles.enabled() && !titles.tlr_hold_should_follow_circulation_rules;
+        let holds = free && question.operation == Operation::Create && !points.is_empty();
+        return Ok(if holds { Allowed::from([(Kind::Hold, points)]) } else { Allowed::new() });
+    }
+    let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&str>)> = HashMap::new();
+    for item in items {
+        let policy = RequestPolicy::of_item(settings, item, group)?;
+        policies.entry(policy.id).or_insert_with(|| (policy, Vec::new())).1.push(&item.status);
+    }
+    let mut all = Allowed::new();
+    for (policy, statuses) in policies.values() {
+        let statuses = (question.operation != Operation::Replace).then_some(statuses.as_slice());
+        for (kind, points) in by_policy(policy, statuses, &points) {
+            all.entry(kind).or_default().extend(points);
+        }
+    }
+    Ok(all)
+}
+
+/// What one policy allows for items of these statuses; without statuses the items are not asked.
+fn by_policy(policy: &RequestPolicy, statuses: Option<&[&str]>, points: &BTreeSet<Uuid>) -> Allowed {
+    Kind::BY_SPEED
+        .into_iter()
+        .filter(|kind| policy.allows(*kind))
+        .filter(|kind| statuses.is_none_or(|statuses| statuses.iter().any(|status| kind.fits(status))))
+        .map(|kind| {
+            let named = policy.service_points(kind).filter(|named| !named.is_empty());
+            let allowed: BTreeSet<Uuid> = match named {
+                None => points.clone(),
+                Some(named) => {
+                    let named: BTreeSet<Uuid> =
+                        named.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect();
+                    points.intersection(&named).copied().collect()
+                }
+            };
+            (kind, allowed)
+        })
+        .filter(|(_, points)| !points.is_empty())
+        .collect()
+}
+
+/// The service points by name, by type.
+pub fn shown(allowed: &Allowed, settings: &CirculationSettings) -> Value {
+    let mut shown = Map::new();
+    for (kind, points) in allowed {
+        let mut named: Vec<(&ServicePoint, &Uuid)> =
+            points.iter().filter_map(|id| Some((settings.service_points.get(id)?, id))).collect();
+        named.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        let named: Vec<Value> = named
+            .into_iter()
+            .map(|(point, id)| {
+                json!({"id": id, "name": point.name, "discoveryDisplayName": point.discovery_display_name})
+            })
+            .collect();
+        shown.insert(kind.text().into(), named.into());
+    }
+    Value::Object(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reported(query: &str) -> String {
+        read(&Query::read(query)).expect_err("this is refused").to_string()
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_question_is_reported_together() {
+        assert_eq!(reported("operation=create"), "Invalid combination of query parameters");
+        assert_eq!(
+            reported("operation=create&instanceId=x&itemId=y"),
+            "Instance ID is not a valid UUID: x. Item ID is not a valid UUID: y. \
+             Invalid combination of query parameters"
+        );
+    }
+
+    #[test]
+    fn a_policy_narrows_the_service_points_of_a_type() {
+        let (here, there) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let policy = RequestPolicy::for_test(serde_json::json!({
+            "requestTypes": ["Hold", "Recall", "Page"],
+            "allowedServicePoints": {"Hold": [here], "Recall": [Uuid::from_u128(3)]}
+        }));
+        let points = BTreeSet::from([here, there]);
+        let allowed = by_policy(&policy, Some(&["Checked out"]), &points);
+        assert_eq!(allowed, Allowed::from([(Kind::Hold, BTreeSet::from([here]))]));
+        let whatever_the_status = by_policy(&policy, None, &points);
+        assert_eq!(whatever_the_status.get(&Kind::Page), Some(&points));
+    }
+}

@@ -1,0 +1,247 @@
+//! Editing and cancelling: a new version of a request. A request that is closed leaves its queue; nobody who
+//! waits for a paged item any more lets it be available again.
+//!
+//! Routes: `PUT /circulation/requests/{id}` (places a request where there is none with the id).
+
+use super::change::{self, Change};
+use super::effects::status_after;
+use super::form::{
+    expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
+};
+use super::hold::{Held, Named, Wanted, hold};
+use super::place::{Actor, PlaceRequest, place};
+use carrel_circulation::check_out::is_valid_relation;
+use carrel_circulation::request_snapshot as snapshot;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request::{self as words, CANCELLED, Kind, is_closed};
+use carrel_loan_rules::request_queue::left_by;
+use carrel_platform::{Answer, Pipeline, Router};
+use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("PUT", "/circulation/requests/{id}", |call| async move {
+        let tenant = call.tenant()?;
+        let id = call.id(0)?;
+        let mut document = call.object()?;
+        document.insert("id".into(), id.to_string().into());
+        let wanted = Wanted {
+            request: id,
+            item: words::id(&document, "itemId"),
+            named: Some(Named {
+                instance: words::id(&document, "instanceId"),
+                requester: words::id(&document, "requesterId"),
+                proxy: words::id(&document, "proxyUserId"),
+            }),
+        };
+        let Some((tx, held, settings)) = hold(tenant, &wanted).await? else {
+            let placed = place(tenant, PlaceRequest::read(document)?, &Actor::of(&call)).await;
+            // FOLIO quirk: here the first refusal is reported alone.
+            return match placed {
+                Ok(_) => Ok(Answer::no_content()),
+                Err(Failure::Refused(refusals)) => {
+                    Err(Failure::Refused(refusals.into_iter().take(1).collect()))
+                }
+                Err(failure) => Err(failure),
+            };
+        };
+        let change = decide(&held, document, id, call.now, &settings)?;
+        let mut pipeline = Pipeline::new();
+        let written = change::write(&mut pipeline, tenant, change, &call.caller, call.now)?;
+        tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
+        Ok(Answer::no_content())
+    });
+}
+
+/// The first refusal, or the new version with what follows from it.
+pub fn decide(
+    held: &Held,
+    mut document: Map<String, Value>,
+    id: Uuid,
+    now: Timestamp,
+    settings: &CirculationSettings,
+) -> Result<Change, Failure> {
+    let status = status(&document)?;
+    refuse_level(&document, settings.title_level_requests.enabled())?;
+    refuse_fulfillment(&document)?;
+    refuse_missing(&document)?;
+    refuse_proxy(held, &document, now)?;
+    refuse_pickup(&document, settings)?;
+    refuse_other_comments(held, &document)?;
+    held.refuse_if_closed(id)?;
+
+    without_related(&mut document);
+    document.insert("status".into(), status.into());
+    expiration_at_end_of_day(&mut document, &settings.zone);
+    let target = held.item(words::id(&document, "itemId"));
+    // The item decides which holdings record a request names, whatever the client sent beside it.
+    if let Some(holdings) = target.and_then(|target| target.item.holdings_id) {
+        document.insert("holdingsRecordId".into(), holdings.to_string().into());
+    }
+    snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), settings);
+    // The queue decides on positions, not the client.
+    document.remove("position");
+    let moves = if is_closed(status) {
+        left_by(&held.queue, id)
+    } else {
+        if let Some(position) = held.stored.get("position") {
+            document.insert("position".into(), position.clone());
+        }
+        Vec::new()
+    };
+    let kind = words::text(&document, "requestType").and_then(Kind::named);
+    let still_requested = |item: Uuid| {
+        held.queue
+            .iter()
+            .any(|waiting| waiting.item_id == Some(item) && (waiting.id != id || status != CANCELLED))
+    };
+    let becomes = target.and_then(|target| {
+        status_after(kind, &target.item.status, still_requested(target.item.id))
+            .map(|status| (target.item.id, status))
+    });
+    Ok(Change {
+        id,
+        before: held.stored.clone(),
+        after: document,
+        queue: held.queue_id(settings),
+        moves,
+        left: None,
+        items: becomes.into_iter().collect(),
+    })
+}
+
+fn refuse_missing(document: &Map<String, Value>) -> Result<(), Refusal> {
+    let item = words::text(document, "itemId");
+    let is_item_level =
+        words::text(document, "requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Item"));
+    if words::text(document, "instanceId").is_none() {
+        return Err(Refusal::new("Cannot create a request with no instance ID").with_null("instanceId"));
+    }
+    if is_item_level && item.is_none() {
+        return Err(Refusal::new("Cannot create an item level request with no item ID").with_null("itemId"));
+    }
+    if item.is_some() && words::text(document, "holdingsRecordId").is_none() {
+        return Err(Refusal::new("Cannot create a request with item ID but no holdings record ID")
+            .with_null("holdingsRecordId"));
+    }
+    if words::text(document, "requestDate").and_then(time::parse).is_none() {
+        return Err(Refusal::new("Cannot create a request with no requestDate").with_null("requestDate"));
+    }
+    Ok(())
+}
+
+/// What a patron has said is not for staff to change.
+fn refuse_other_comments(held: &Held, document: &Map<String, Value>) -> Result<(), Refusal> {
+    if document.get("patronComments") == held.stored.get("patronComments") {
+        return Ok(());
+    }
+    let refusal = Refusal::new("Patron comments are not allowed to change");
+    Err(match words::text(&held.stored, "patronComments") {
+        Some(comments) => refusal.with("existingPatronComments", comments),
+        None => refusal.with_null("existingPatronComments"),
+    })
+}
+
+fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+    let Some(proxy) = words::text(document, "proxyUserId") else { return Ok(()) };
+    if Some(proxy) == words::text(document, "requesterId") {
+        return Err(Refusal::new("User cannot be proxy for themselves")
+            .with("proxyUserId", proxy)
+            .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
+    }
+    if !held.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
+        return Err(Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::*;
+    use crate::place::facts::Candidate;
+    use serde_json::{Value, json};
+
+    /// The request as stored, of the given status, with somebody behind it.
+    fn held_as(status: &str, copy: Candidate, behind: bool) -> Held {
+        let mut queue = vec![waiting(REQUEST, 1, BOOK)];
+        queue.extend(behind.then(|| waiting(NEXT, 2, BOOK)));
+        held(json!({"status": status, "patronComments": "Thanks"}), vec![copy], queue)
+    }
+
+    fn put(held: &Held, differs: Value) -> Result<Change, Failure> {
+        let document = with(Value::Object(held.stored.clone()), differs);
+        decide(held, document, REQUEST, time::parse(NOW).expect("a time"), &library(false))
+    }
+
+    fn open() -> Held {
+        held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), true)
+    }
+
+    fn refused(held: &Held, differs: Value) -> Refusal {
+        first_refusal(put(held, differs))
+    }
+
+    #[test]
+    fn a_patrons_comment_stays_as_it_is() {
+        assert_eq!(
+            refused(&open(), json!({"patronComments": "No thanks"})),
+            Refusal::new("Patron comments are not allowed to change")
+                .with("existingPatronComments", "Thanks")
+        );
+    }
+
+    #[test]
+    fn what_is_closed_stays_closed() {
+        let closed = held_as(words::FILLED, copy(BOOK, "Checked out"), false);
+        assert_eq!(
+            refused(&closed, json!({"status": words::NOT_YET_FILLED})),
+            Refusal::new("The Request has already been closed")
+                .with("id", REQUEST.to_string())
+                .code("REQUEST_ALREADY_CLOSED")
+        );
+    }
+
+    #[test]
+    fn a_new_version_must_make_sense_as_a_request() {
+        let first = |differs: Value| refused(&open(), differs).message;
+        assert_eq!(first(json!({"instanceId": null})), "Cannot create a request with no instance ID");
+        assert_eq!(first(json!({"itemId": null})), "Cannot create an item level request with no item ID");
+        assert_eq!(
+            first(json!({"holdingsRecordId": null})),
+            "Cannot create a request with item ID but no holdings record ID"
+        );
+        assert_eq!(first(json!({"requestDate": "soon"})), "Cannot create a request with no requestDate");
+        assert_eq!(first(json!({"proxyUserId": READER})), "User cannot be proxy for themselves");
+        assert_eq!(first(json!({"proxyUserId": NEIGHBOR})), "proxyUserId is not valid");
+        assert_eq!(first(json!({"pickupServicePointId": OFFICE})), "Service point is not a pickup location");
+    }
+
+    #[test]
+    fn who_cancels_leaves_the_queue_and_those_behind_move_up() {
+        let change = put(&open(), json!({"status": words::CANCELLED})).expect("cancelled");
+        assert_eq!(change.moves, [(NEXT, 1)]);
+        assert!(!change.after.contains_key("position"));
+        assert!(change.items.is_empty(), "somebody else still waits for the paged book");
+    }
+
+    #[test]
+    fn a_paged_book_that_nobody_wants_any_more_is_available() {
+        let alone = held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), false);
+        let change = put(&alone, json!({"status": words::CANCELLED})).expect("cancelled");
+        assert_eq!(change.items, [(BOOK, "Available")]);
+        let on_the_shelf = held_as(words::AWAITING_PICKUP, copy(BOOK, "Awaiting pickup"), false);
+        let change = put(&on_the_shelf, json!({"status": words::CANCELLED})).expect("cancelled");
+        assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");
+    }
+
+    #[test]
+    fn an_edit_keeps_the_place_in_the_queue_whatever_the_client_says() {
+        let change =
+            put(&open(), json!({"position": 7, "requestExpirationDate": "2024-06-01"})).expect("edited");
+        assert_eq!((change.after["position"].as_i64(), change.moves.len()), (Some(1), 0));
+        assert_eq!(change.after["requestExpirationDate"], "2024-06-01T23:59:59.000Z");
+    }
+}

@@ -1,0 +1,70 @@
+//! What a request does to its item and to the loan that it recalls.
+
+use super::place::Actor;
+use super::place::facts::OpenLoan;
+use carrel_circulation::desk::ItemAtDesk;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_circulation_rules::PolicyKind;
+use carrel_loan_rules::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
+use carrel_loan_rules::request::Kind;
+use carrel_records::{Failure, metadata, time};
+use serde_json::{Map, Value};
+
+/// The status of an item whose queue has changed: paged for a page, and back on the shelf where it was paged and
+/// nobody waits for it.
+pub fn status_after(kind: Option<Kind>, status: &str, is_requested: bool) -> Option<&'static str> {
+    match status {
+        "Paged" if !is_requested => Some("Available"),
+        "Available" if kind == Some(Kind::Page) => Some("Paged"),
+        _ => None,
+    }
+}
+
+/// The loan after a recall; none where an earlier recall has changed it.
+pub fn recall(
+    loan: &OpenLoan,
+    item: &ItemAtDesk,
+    actor: &Actor,
+    settings: &CirculationSettings,
+) -> Result<Option<Map<String, Value>>, Failure> {
+    let already = loan.document.get("dueDateChangedByRecall") == Some(&Value::Bool(true));
+    let policy = match loan.borrower_group {
+        Some(group) => settings.matching(&item.rule_inputs(Some(group)), PolicyKind::Loan)?.id,
+        None => loan.id_at("loanPolicyId").unwrap_or_default(),
+    };
+    if already {
+        return Ok(None);
+    }
+    let terms = settings.loan_terms(policy)?;
+    let calendar = settings.calendar(loan.id_at("checkoutServicePointId").unwrap_or_default());
+    let lent = RecalledLoan {
+        loan_date: loan.instant_at("loanDate").unwrap_or(actor.now),
+        due_date: loan.instant_at("dueDate").unwrap_or(actor.now),
+        already_recalled: false,
+    };
+    let circumstances = Circumstances {
+        now: actor.now,
+        zone: &settings.zone,
+        calendar: &calendar,
+        patron_expires: loan.borrower_expires,
+    };
+    let Some(due) = due_date_after_recall(&terms, &lent, RecallMoment::OnLoan, &circumstances)
+        .map_err(Failure::Refused)?
+    else {
+        return Ok(None);
+    };
+    let mut after = loan.document.clone();
+    after.insert("dueDate".into(), time::format(due.at).into());
+    after.insert("dueDateChangedByRecall".into(), true.into());
+    if due.changed_by_near_expire_user {
+        after.insert("dueDateChangedByNearExpireUser".into(), true.into());
+    }
+    after.insert("action".into(), "recallrequested".into());
+    after.insert("itemStatus".into(), item.status.as_str().into());
+    after.remove("actionComment");
+    after.remove("reminders");
+    if let Some(metadata) = after.get_mut("metadata") {
+        metadata::change(metadata, actor.caller.user_id, actor.now);
+    }
+    Ok(Some(after))
+}

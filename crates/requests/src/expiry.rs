@@ -1,0 +1,210 @@
+//! Requests that nobody waits for any longer: one past its own expiration date is closed unfilled, one past the
+//! time on the hold shelf as pickup expired. Those behind move up; the item stays as it is until staff scan it,
+//! which is how the hold-shelf clearance report finds it.
+//!
+//! Routes: `POST /scheduled-request-expiration`; the job `request-expiration` does the same every two minutes.
+//! Changes requests, a queue at a time; announces `circulation.request`.
+
+use super::change::note_end_of_pickup;
+use super::hold::{WAITING, waiting};
+use carrel_circulation::desk::queue;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request::{self as words, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
+use carrel_loan_rules::request_queue::{Waiting, numbered};
+use carrel_platform::jobs::Job;
+use carrel_platform::{Answer, Bind, Event, Json, Pipeline, Router, Tenant, outbox};
+use carrel_records::{Failure, metadata};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Lets requests expire.
+pub static EXPIRY: Job = Job {
+    name: "request-expiration",
+    every: Duration::from_secs(120),
+    deadline: Duration::from_secs(600),
+    run: |run| {
+        Box::pin(async move {
+            let closed = expire(&run.tenant, Timestamp::now()).await?;
+            Ok(format!("{closed} requests closed"))
+        })
+    },
+};
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/scheduled-request-expiration", |call| async move {
+        expire(call.tenant()?, call.now).await?;
+        Ok(Answer::no_content())
+    });
+}
+
+/// The end of an open request: of its time on the hold shelf, else its own. An index of `tables.sql` is of just
+/// this text.
+const ENDS: &str = "carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup' \
+     THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)";
+
+/// Queues are looked for this many at a time.
+const PAGE: i64 = 500;
+
+/// Closes what has expired; gives the number of requests closed.
+pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
+    let mut closed = 0;
+    let mut seen = HashSet::new();
+    loop {
+        let settings = CirculationSettings::of(tenant).await?;
+        let titles = settings.title_level_requests.enabled();
+        let rows = tenant
+            .writer()
+            .await?
+            .query(
+                format!(
+                    "SELECT id, instance_id, item_id FROM request WHERE is_open AND {ENDS} < $1
+                     ORDER BY {ENDS} LIMIT $2"
+                ),
+                vec![now.into(), PAGE.into()],
+            )
+            .await?;
+        let mut places = Vec::new();
+        for row in &rows {
+            let (id, instance, item): (Uuid, Option<Uuid>, Option<Uuid>) =
+                (row.get(0), row.get(1), row.get(2));
+            let place = match queue::id_of(titles, instance, item) {
+                Some(queue) => Place::Queue(queue),
+                None => Place::Alone(id),
+            };
+            // What was there before and did not go is left for the next run rather than tried for ever.
+            if seen.insert(place) {
+                places.push(place);
+            }
+        }
+        if places.is_empty() {
+            return Ok(closed);
+        }
+        for place in places {
+            closed += expire_in(tenant, place, titles, now).await?;
+        }
+    }
+}
+
+/// Where a request waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Queue(Uuid),
+    /// In no queue: a request of a title in a library that has queues of items.
+    Alone(Uuid),
+}
+
+/// Closes the expired requests of one queue, in a transaction of its own, so that nobody waits long.
+async fn expire_in(
+    tenant: &Arc<Tenant>,
+    place: Place,
+    titles: bool,
+    now: Timestamp,
+) -> Result<usize, Failure> {
+    let (which, key) = match place {
+        Place::Queue(queue) if titles => ("r.instance_id = $1", queue),
+        Place::Queue(queue) => {
+            ("r.item_id = $1 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", queue)
+        }
+        Place::Alone(request) => ("r.id = $1", request),
+    };
+    let mut tx = tenant.begin().await?;
+    let mut pipeline = Pipeline::new();
+    if let Place::Queue(queue) = place {
+        queue::hold(&mut pipeline, queue);
+    }
+    let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![key.into()]);
+    let gone = pipeline.add(
+        format!("SELECT doc FROM request r WHERE is_open AND {which} AND {ENDS} < $2 ORDER BY r.position FOR NO KEY UPDATE"),
+        vec![key.into(), now.into()],
+    );
+    let results = tx.send(pipeline).await?;
+    let queue: Vec<Waiting> = results.rows(rows).iter().map(waiting).collect();
+    let closings: Vec<Closing> =
+        results.documents(gone).iter().filter_map(|stored| closing(stored, now)).collect();
+    if closings.is_empty() {
+        return Ok(0);
+    }
+    let stays = queue.iter().filter(|request| closings.iter().all(|closing| closing.id != request.id));
+    let moves = numbered(stays);
+
+    let mut pipeline = Pipeline::new();
+    let ids: Vec<Uuid> = closings.iter().map(|closing| closing.id).collect();
+    let texts: Vec<String> = closings.iter().map(|closing| closing.after.to_string()).collect();
+    pipeline.add(
+        "UPDATE request SET doc = closed.doc::jsonb FROM unnest($1::uuid[], $2::text[]) AS closed (id, doc)
+         WHERE request.id = closed.id",
+        vec![ids.into(), Bind::Jsons(texts.clone())],
+    );
+    for (closing, text) in closings.iter().zip(&texts) {
+        let event = Event::updated(&tenant.id, &closing.before.0, text).because("expiration");
+        let (id, event) = (closing.id.to_string(), event.to_string());
+        outbox::announce(&mut pipeline, "circulation.request", id, event, now);
+    }
+    if let Place::Queue(queue) = place {
+        queue::renumber(&mut pipeline, Some(queue), &moves);
+    }
+    tx.send_and_commit(pipeline).await?;
+    Ok(closings.len())
+}
+
+/// A request before and after its end.
+struct Closing {
+    id: Uuid,
+    before: Json,
+    after: Value,
+}
+
+fn closing(stored: &Json, now: Timestamp) -> Option<Closing> {
+    let Value::Object(before) = stored.parse() else { return None };
+    let id = words::id(&before, "id")?;
+    Some(Closing { id, before: stored.clone(), after: Value::Object(closed(&before, now)) })
+}
+
+/// The request as it is when its time is over.
+fn closed(stored: &Map<String, Value>, now: Timestamp) -> Map<String, Value> {
+    let mut after = stored.clone();
+    let on_the_shelf = words::text(stored, "status") == Some(AWAITING_PICKUP);
+    after.insert("status".into(), if on_the_shelf { PICKUP_EXPIRED } else { UNFILLED }.into());
+    after.remove("position");
+    note_end_of_pickup(stored, &mut after, now);
+    if let Some(metadata) = after.get_mut("metadata") {
+        metadata::change(metadata, None, now);
+    }
+    after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn after(status: &str) -> Map<String, Value> {
+        let stored = json!({"status": status, "position": 2, "metadata": {"createdDate": "2026-01-01"}});
+        closed(stored.as_object().expect("an object"), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn what_waits_on_the_hold_shelf_too_long_is_pickup_expired() {
+        let after = after("Open - Awaiting pickup");
+        assert_eq!(after["status"], "Closed - Pickup expired");
+        assert_eq!(after["awaitingPickupRequestClosedDate"], "1970-01-01T00:00:00.000+00:00");
+    }
+
+    #[test]
+    fn every_other_request_ends_unfilled() {
+        for status in ["Open - Not yet filled", "Open - In transit", "Open - Awaiting delivery"] {
+            let after = after(status);
+            assert_eq!(after["status"], "Closed - Unfilled", "{status}");
+            assert!(!after.contains_key("awaitingPickupRequestClosedDate"));
+        }
+    }
+
+    #[test]
+    fn a_request_that_ends_leaves_its_queue() {
+        assert!(!after("Open - Not yet filled").contains_key("position"));
+    }
+}

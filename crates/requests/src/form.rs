@@ -1,0 +1,102 @@
+//! What a request must say, whoever places or edits it: a status, a level, a way of delivery and a place for it
+//! that there are (circulation.md 6.1).
+
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request::{self as words, NOT_YET_FILLED, STATUSES, status_named};
+use carrel_records::{Failure, Refusal, time};
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// The status of a request as sent; without one it is not yet filled.
+pub fn status(document: &Map<String, Value>) -> Result<&'static str, Failure> {
+    let Some(sent) = document.get("status") else { return Ok(NOT_YET_FILLED) };
+    status_named(sent.as_str().unwrap_or_default()).ok_or_else(|| {
+        let quoted: Vec<String> = STATUSES.iter().map(|status| format!("\"{status}\"")).collect();
+        Failure::Invalid(format!("Request status must be one of the following: {}", quoted.join(", ")))
+    })
+}
+
+/// Refuses a level that is none, or that the library does not offer.
+pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) -> Result<(), Refusal> {
+    let level = document.get("requestLevel").and_then(Value::as_str);
+    let is = |name: &str| level.is_some_and(|level| level.eq_ignore_ascii_case(name));
+    if is("Item") || title_level_enabled && is("Title") {
+        return Ok(());
+    }
+    let levels = if title_level_enabled { "\"Item\", \"Title\"" } else { "\"Item\"" };
+    let refusal = Refusal::new(format!("Request level must be one of the following: {levels}"))
+        .code("REQUEST_LEVEL_IS_NOT_ALLOWED");
+    Err(match level {
+        Some(level) => refusal.with("requestLevel", level),
+        None => refusal.with_null("requestLevel"),
+    })
+}
+
+/// Refuses a way of delivery that there is not.
+pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> {
+    let preference = document.get("fulfillmentPreference").and_then(Value::as_str);
+    if matches!(preference, Some("Hold Shelf" | "Delivery")) {
+        return Ok(());
+    }
+    let refusal = Refusal::new("Fulfillment preference must be one of the following: Hold Shelf, Delivery")
+        .code("FULFILLMENT_PREFERENCE_IS_NOT_ALLOWED");
+    Err(match preference {
+        Some(preference) => refusal.with("fulfillmentPreference", preference),
+        None => refusal.with_null("fulfillmentPreference"),
+    })
+}
+
+/// Refuses a request that cannot be picked up where it says.
+pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettings) -> Result<(), Refusal> {
+    let sent = |key: &str| document.get(key).and_then(Value::as_str);
+    let Some(pickup) = sent("pickupServicePointId") else {
+        if sent("fulfillmentPreference") != Some("Hold Shelf") {
+            return Ok(());
+        }
+        let refusal = Refusal::new("Hold shelf fulfillment requests require a Pickup service point")
+            .code("HOLD_SHELF_REQUESTS_REQUIRE_PICKUP_SERVICE_POINT");
+        return Err(match sent("id") {
+            Some(id) => refusal.with("id", id),
+            None => refusal.with_null("id"),
+        });
+    };
+    match Uuid::parse_str(pickup).ok().and_then(|id| settings.service_points.get(&id)) {
+        None => Err(Refusal::new("Pickup service point does not exist").with("pickupServicePointId", pickup)),
+        Some(point) if point.pickup_location != Some(true) => {
+            Err(Refusal::new("Service point is not a pickup location")
+                .with("pickupServicePointId", pickup)
+                .code("SERVICE_POINT_IS_NOT_PICKUP_LOCATION"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Takes out what clients send back of the extended request.
+pub fn without_related(document: &mut Map<String, Value>) {
+    for key in [
+        "item",
+        "requester",
+        "proxy",
+        "loan",
+        "pickupServicePoint",
+        "deliveryAddress",
+        "requestProcessingParameters",
+    ] {
+        document.remove(key);
+    }
+    if let Some(Value::Object(print)) = document.get_mut("printDetails") {
+        print.remove("lastPrintRequester");
+    }
+}
+
+/// A request expires at the end of a day of the library.
+pub fn expiration_at_end_of_day(document: &mut Map<String, Value>, zone: &TimeZone) {
+    let Some(expires) = words::text(document, "requestExpirationDate").and_then(time::parse) else { return };
+    let last = expires.to_zoned(zone.clone()).date().at(23, 59, 59, 0).to_zoned(zone.clone());
+    if let Ok(last) = last {
+        // FOLIO quirk: this date alone is written with a Z.
+        let text = time::format(last.timestamp()).replace("+00:00", "Z");
+        document.insert("requestExpirationDate".into(), text.into());
+    }
+}

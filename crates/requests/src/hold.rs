@@ -1,0 +1,216 @@
+//! Holding a request for a change: its queue and its items are locked, then all that the change depends on is
+//! read, in one round trip.
+
+use super::place::facts::{CANDIDATES, Candidate, candidate};
+use carrel_circulation::desk::item::{TITLE, Title};
+use carrel_circulation::desk::{ItemAtDesk, Patron, queue};
+use carrel_circulation::records::loans::OPEN;
+use carrel_circulation::request_snapshot::Related;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request::{self as words, Kind, is_closed};
+use carrel_loan_rules::request_queue::Waiting;
+use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// Which request, and the records that its new version names.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub request: Uuid,
+    /// An item beside the one that the stored request names.
+    pub item: Option<Uuid>,
+    /// Who asks, for whom, for which title, as a new version says; `None` keeps to the stored request.
+    pub named: Option<Named>,
+}
+
+/// The records that a new version names.
+#[derive(Debug, Clone, Default)]
+pub struct Named {
+    pub instance: Option<Uuid>,
+    pub requester: Option<Uuid>,
+    pub proxy: Option<Uuid>,
+}
+
+/// A request that is held.
+pub struct Held {
+    pub stored: Map<String, Value>,
+    pub title: Option<Title>,
+    pub requester: Option<Patron>,
+    pub proxy: Option<Patron>,
+    pub proxy_relations: Vec<Value>,
+    /// The items that stored request and wish name, with their loans.
+    pub items: Vec<Candidate>,
+    /// The queue that the request stands in, and with item queues that of the other item.
+    pub queue: Vec<Waiting>,
+    pub other_queue: Vec<Waiting>,
+}
+
+impl Held {
+    /// The copy with the id, where stored request or wish name it.
+    pub fn item(&self, id: Option<Uuid>) -> Option<&Candidate> {
+        self.items.iter().find(|candidate| Some(candidate.item.id) == id)
+    }
+    /// The queue that the stored request stands in.
+    pub fn queue_id(&self, settings: &CirculationSettings) -> Option<Uuid> {
+        queue::id_of(
+            settings.title_level_requests.enabled(),
+            words::id(&self.stored, "instanceId"),
+            self.stored_item(),
+        )
+    }
+    /// The item that the stored request names.
+    pub fn stored_item(&self) -> Option<Uuid> {
+        words::id(&self.stored, "itemId")
+    }
+    /// What a new version keeps of the records around it.
+    pub fn around<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Related<'a> {
+        Related {
+            item,
+            title: self.title.as_ref(),
+            requester: self.requester.as_ref(),
+            proxy: self.proxy.as_ref(),
+        }
+    }
+    /// What is closed stays closed.
+    pub fn refuse_if_closed(&self, id: Uuid) -> Result<(), Refusal> {
+        if !words::text(&self.stored, "status").is_some_and(is_closed) {
+            return Ok(());
+        }
+        Err(Refusal::new("The Request has already been closed")
+            .with("id", id.to_string())
+            .code("REQUEST_ALREADY_CLOSED"))
+    }
+}
+
+/// Holds the request; `None` where there is none.
+pub async fn hold(
+    tenant: &Arc<Tenant>,
+    wanted: &Wanted,
+) -> Result<Option<(Tx, Held, Arc<CirculationSettings>)>, Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
+    loop {
+        let title_level = cached.settings.title_level_requests.enabled();
+        let mut tx = tenant.begin().await?;
+        let mut pipeline = Pipeline::new();
+        let (request, item): (Bind, Bind) = (wanted.request.into(), wanted.item.into());
+        let which = if title_level {
+            "SELECT instance_id FROM request WHERE id = $1"
+        } else {
+            "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
+        };
+        let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
+        let held = queue::hold_those(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
+        pipeline.add(
+            "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
+             ORDER BY item_id FOR NO KEY UPDATE",
+            vec![request.clone(), item.clone()],
+        );
+        if wanted.item.is_some() {
+            // A recall that is moved shortens the loan of its new item.
+            pipeline.add(
+                format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
+                vec![item.clone()],
+            );
+        }
+        let named = wanted.named.clone().unwrap_or_default();
+        let facts = pipeline.add(
+            format!(
+                "SELECT (SELECT value FROM stamp WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
+                    (SELECT jsonb_agg(p.doc) FROM proxyfor p
+                      WHERE p.user_id = requester.id AND p.proxy_user_id = proxy.id)
+                 FROM request r
+                 LEFT JOIN instance ON instance.id = CASE WHEN $2 THEN $3 ELSE r.instance_id END
+                 LEFT JOIN users requester ON requester.id = CASE WHEN $2 THEN $4 ELSE r.requester_id END
+                 LEFT JOIN users proxy ON proxy.id = CASE WHEN $2 THEN $5 ELSE (r.doc->>'proxyUserId')::uuid END
+                 WHERE r.id = $1"
+            ),
+            vec![
+                request.clone(),
+                wanted.named.is_some().into(),
+                named.instance.into(),
+                named.requester.into(),
+                named.proxy.into(),
+            ],
+        );
+        let waiting = pipeline.add(
+            if title_level {
+                format!(
+                    "{WAITING} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
+                )
+            } else {
+                format!(
+                    "{WAITING} coalesce(r.doc->>'requestLevel', 'Item') = 'Item' AND
+                     r.item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
+                     ORDER BY r.position"
+                )
+            },
+            queues(vec![request.clone(), item.clone()]),
+        );
+        let items = pipeline.add(
+            format!(
+                "{} WHERE item.id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)",
+                CANDIDATES.as_str()
+            ),
+            vec![request, item],
+        );
+        let results = tx.send(pipeline).await?;
+        let Some(row) = results.first(facts) else { return Ok(None) };
+        cached.refresh(tenant, &mut tx, row).await?;
+        if cached.settings.title_level_requests.enabled() != title_level {
+            continue;
+        }
+        let read = read(row, results.rows(waiting), results.rows(items), title_level)?;
+        let queue = queue::id_of(title_level, words::id(&read.stored, "instanceId"), read.stored_item());
+        // Somebody moved the request while its queue was waited for.
+        if queue.is_some_and(|queue| !results.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
+            continue;
+        }
+        return Ok(Some((tx, read, cached.settings)));
+    }
+}
+
+/// What a queue is made of, before the condition.
+pub const WAITING: &str = "SELECT r.id, r.position, r.item_id, r.requester_id, r.doc->>'requestType', \
+     r.doc->>'status', r.doc->>'requestLevel' FROM request r WHERE r.is_open AND";
+
+/// Reads a row of [`WAITING`].
+pub fn waiting(row: &Row) -> Waiting {
+    let text = |place: usize| row.get::<_, Option<String>>(place).unwrap_or_default();
+    Waiting {
+        id: row.get(0),
+        position: row.get::<_, Option<i32>>(1).map(Into::into),
+        item_id: row.get(2),
+        requester_id: row.get(3),
+        kind: Kind::named(&text(4)),
+        status: text(5),
+        is_title_level: text(6) == "Title",
+    }
+}
+
+fn read(row: &Row, queue: &[Row], items: &[Row], title_level: bool) -> Result<Held, Failure> {
+    let Value::Object(stored) = row.get::<_, Json>(1).parse() else {
+        return Err(Failure::internal("a stored request is an object"));
+    };
+    let title = Title::at(row, 2)?;
+    let own_item = words::id(&stored, "itemId");
+    let (queue, other_queue) = queue
+        .iter()
+        .map(waiting)
+        .partition(|request| title_level || request.item_id.is_some() && request.item_id == own_item);
+    Ok(Held {
+        requester: Patron::at(row, 3)?,
+        proxy: Patron::at(row, 4)?,
+        proxy_relations: Json::elements(row.get(5)),
+        items: items
+            .iter()
+            .filter_map(|row| candidate(row, title.as_ref()).transpose())
+            .collect::<Result<_, Failure>>()?,
+        queue,
+        other_queue,
+        title,
+        stored,
+    })
+}

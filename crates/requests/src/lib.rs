@@ -1,0 +1,79 @@
+//! Requests: what patrons ask for, and who gets an item next.
+//!
+//! `place` a request, `edit` or cancel it, move it to another item, reorder a queue, expire requests, print slips and
+//! reports. `carrel_loan_rules::request_queue` computes positions, `policy` what a patron may request,
+//! `carrel_circulation::request_snapshot` writes what a stored request keeps of related records, `view` shows it to
+//! clients. Whoever changes a queue locks it (`carrel_circulation::desk::queue`).
+
+pub mod allowed_service_points;
+mod anonymize;
+pub mod change;
+pub mod edit;
+mod effects;
+mod expiry;
+#[cfg(test)]
+mod fixtures;
+mod form;
+pub mod hold;
+pub mod instances;
+mod move_to;
+pub mod place;
+pub mod policy;
+mod print_events;
+mod queue_level;
+pub mod read;
+pub mod records;
+mod refresh;
+mod remove;
+mod reorder;
+mod reports;
+mod request_preferences;
+mod staff_slips;
+mod storage;
+pub mod view;
+
+use carrel_platform::jobs::Job;
+use carrel_platform::{Module, Router};
+
+/// What is done in the background.
+static JOBS: &[&Job] = &[&expiry::EXPIRY, &queue_level::QUEUE_LEVEL, &refresh::REFRESH];
+
+/// This module.
+pub fn module() -> Module {
+    Module {
+        name: "requests",
+        records: records::RECORD_TYPES,
+        tables: include_str!("tables.sql"),
+        steps: &[],
+        routes: |router: &mut Router| {
+            place::connect(router);
+            read::connect(router);
+            edit::connect(router);
+            remove::connect(router);
+            move_to::connect(router);
+            reorder::connect(router);
+            storage::connect(router);
+            instances::connect(router);
+            allowed_service_points::connect(router);
+            expiry::connect(router);
+            anonymize::connect(router);
+            queue_level::connect(router);
+            print_events::connect(router);
+            request_preferences::connect(router);
+            staff_slips::connect(router);
+            reports::connect(router);
+        },
+        jobs: JOBS,
+        change_listeners: refresh::CHANGE_LISTENERS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_use_case_finds_its_routes_in_the_surface() {
+        (module().routes)(&mut Router::default());
+    }
+}

@@ -1,0 +1,217 @@
+//! Which item of a title a title-level request gets: the nearest available one to page, or the one whose loan
+//! ends first to recall.
+
+use super::facts::Candidate;
+use crate::policy::RequestPolicy;
+use carrel_circulation::settings::{CirculationSettings, Location};
+use carrel_loan_rules::request::Kind;
+use carrel_records::{Failure, Refusal};
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// An item of the title with the requester's policy for it.
+pub struct Choice<'a> {
+    pub candidate: &'a Candidate,
+    pub policy: RequestPolicy,
+}
+
+/// The choices that a patron of the group has.
+pub fn choices<'a>(
+    candidates: &'a [Candidate],
+    group: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Result<Vec<Choice<'a>>, Failure> {
+    candidates
+        .iter()
+        .map(|candidate| {
+            let policy = RequestPolicy::of_item(settings, &candidate.item, group)?;
+            Ok(Choice { candidate, policy })
+        })
+        .collect()
+}
+
+/// The choices that could be fetched from the shelf now.
+pub fn pageable<'a>(choices: &'a [Choice<'a>]) -> impl Iterator<Item = &'a Candidate> {
+    choices
+        .iter()
+        .filter(|choice| choice.candidate.item.status == "Available" && choice.policy.allows(Kind::Page))
+        .map(|choice| choice.candidate)
+}
+
+/// The available item nearest to where it will be picked up.
+pub fn to_page<'a>(
+    choices: &'a [Choice<'a>],
+    instance: Option<&str>,
+    location_code: Option<&str>,
+    pickup: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Result<&'a Candidate, Refusal> {
+    const NONE: &str = "Cannot create page TLR for this instance ID - no pageable available items found";
+    let mut available: Vec<&Candidate> = pageable(choices).collect();
+    if available.is_empty() {
+        let refusal = Refusal::new(NONE);
+        return Err(match instance {
+            Some(instance) => refusal.with("instanceId", instance),
+            None => refusal.with_null("instanceId"),
+        });
+    }
+    if let Some(code) = location_code {
+        available.retain(|candidate| is_at(candidate, code, settings));
+        if available.is_empty() {
+            return Err(Refusal::new(format!("{NONE} in requested location")).with("itemLocationCode", code));
+        }
+    }
+    Ok(nearest(&available, pickup, settings).unwrap_or(available[0]))
+}
+
+/// The code names the item's location or something that it is part of.
+fn is_at(candidate: &Candidate, code: &str, settings: &CirculationSettings) -> bool {
+    let Some(location) = location(candidate, settings) else { return false };
+    let part_of =
+        |id: Option<Uuid>, named: &std::collections::HashMap<Uuid, carrel_circulation::settings::Named>| {
+            id.and_then(|id| named.get(&id)).is_some_and(|named| named.code.as_deref() == Some(code))
+        };
+    location.code.as_deref() == Some(code)
+        || part_of(location.library_id, &settings.libraries)
+        || part_of(location.campus_id, &settings.campuses)
+        || part_of(location.institution_id, &settings.institutions)
+}
+
+fn location<'a>(candidate: &Candidate, settings: &'a CirculationSettings) -> Option<&'a Location> {
+    candidate.item.record.effective_location_id.and_then(|id| settings.locations.get(&id))
+}
+
+/// In a location that the pickup service point serves, else in the library, campus or institution of one.
+fn nearest<'a>(
+    available: &[&'a Candidate],
+    pickup: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Option<&'a Candidate> {
+    let pickup = pickup?;
+    let served: Vec<(&Uuid, &Location)> =
+        settings.locations.iter().filter(|(id, _)| settings.serves(pickup, **id)).collect();
+    let parts: [fn(&Location) -> Option<Uuid>; 3] =
+        [|location| location.library_id, |location| location.campus_id, |location| location.institution_id];
+    let same_location = available.iter().find(|candidate| {
+        let here = candidate.item.record.effective_location_id;
+        served.iter().any(|(id, _)| here == Some(**id))
+    });
+    same_location.copied().or_else(|| {
+        parts.iter().find_map(|part| {
+            let near: HashSet<Uuid> = served.iter().filter_map(|(_, location)| part(location)).collect();
+            available
+                .iter()
+                .find(|candidate| {
+                    location(candidate, settings).and_then(part).is_some_and(|id| near.contains(&id))
+                })
+                .copied()
+        })
+    })
+}
+
+/// The item to recall: of the loans not recalled yet the one that ends first, else the one recalled least
+/// often, else an item without loan.
+pub fn to_recall<'a>(choices: &'a [Choice<'a>]) -> Result<&'a Candidate, Refusal> {
+    let due = |candidate: &Candidate| candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate"));
+    let fitting = || choices.iter().filter(|choice| Kind::Recall.fits(&choice.candidate.item.status));
+    let not_recalled = fitting()
+        .filter(|choice| choice.policy.allows(Kind::Recall))
+        .map(|choice| choice.candidate)
+        .filter(|candidate| candidate.loan.is_some() && candidate.recalls == 0)
+        .min_by_key(|candidate| due(candidate));
+    let least_recalled = || {
+        fitting()
+            .map(|choice| choice.candidate)
+            .filter(|candidate| candidate.loan.is_some() && candidate.recalls > 0)
+            .min_by_key(|candidate| (candidate.recalls, due(candidate)))
+    };
+    not_recalled
+        .or_else(least_recalled)
+        .or_else(|| fitting().map(|choice| choice.candidate).next())
+        .ok_or_else(|| Refusal::new("Request has no loan or recallable item").with_null("loan"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::*;
+
+    fn paged(copies: &[Candidate], code: Option<&str>, pickup: Uuid) -> Result<Uuid, String> {
+        let settings = library(true);
+        let choices = choices(copies, Some(GROUP), &settings).expect("policies");
+        to_page(&choices, Some("t"), code, Some(pickup), &settings)
+            .map(|copy| copy.item.id)
+            .map_err(|refusal| refusal.message)
+    }
+
+    fn recalled(copies: &[Candidate]) -> Result<Uuid, String> {
+        let settings = library(true);
+        let choices = choices(copies, Some(GROUP), &settings).expect("policies");
+        to_recall(&choices).map(|copy| copy.item.id).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn the_copy_nearest_to_its_pickup_is_fetched() {
+        let copies = [copy(BOOK, "Available"), at(BRANCH_STACKS, copy(OTHER_BOOK, "Available"))];
+        assert_eq!(paged(&copies, None, BRANCH_DESK), Ok(OTHER_BOOK));
+        assert_eq!(paged(&copies, None, MAIN_DESK), Ok(BOOK));
+        assert_eq!(paged(&copies[1..], None, MAIN_DESK), Ok(OTHER_BOOK), "rather far than none");
+    }
+
+    #[test]
+    fn a_copy_of_the_same_library_is_nearer_than_another() {
+        let mut settings = library(true);
+        let annex = Uuid::from_u128(50);
+        let place = Location { library_id: Some(LIBRARY), ..Location::default() };
+        settings.locations.insert(annex, place);
+        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), at(annex, copy(OTHER_BOOK, "Available"))];
+        let choices = choices(&copies, Some(GROUP), &settings).expect("policies");
+        let nearest = to_page(&choices, Some("t"), None, Some(MAIN_DESK), &settings).expect("a copy");
+        assert_eq!(nearest.item.id, OTHER_BOOK);
+    }
+
+    #[test]
+    fn a_place_that_was_asked_for_holds_for_all_its_parts() {
+        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), copy(OTHER_BOOK, "Available")];
+        for code in ["STACKS", "LIB"] {
+            assert_eq!(paged(&copies, Some(code), BRANCH_DESK), Ok(OTHER_BOOK), "{code}");
+        }
+        assert_eq!(
+            paged(&copies, Some("ATTIC"), MAIN_DESK),
+            Err("Cannot create page TLR for this instance ID - no pageable available items found in requested \
+                 location"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn what_the_policy_does_not_give_out_is_not_on_the_shelf() {
+        let copies = [for_reference(copy(BOOK, "Available")), copy(OTHER_BOOK, "Paged")];
+        assert_eq!(
+            paged(&copies, None, MAIN_DESK),
+            Err("Cannot create page TLR for this instance ID - no pageable available items found".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_loan_that_ends_first_is_recalled() {
+        assert_eq!(recalled(&[lent(BOOK, NEIGHBOR, "20"), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
+    }
+
+    #[test]
+    fn a_loan_not_yet_recalled_goes_before_one_that_was_and_that_before_one_recalled_more_often() {
+        let recalled_times = |recalls: i64, copy: Candidate| Candidate { recalls, ..copy };
+        let first = recalled_times(1, lent(BOOK, NEIGHBOR, "11"));
+        assert_eq!(recalled(&[first.clone(), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
+        assert_eq!(recalled(&[recalled_times(2, lent(OTHER_BOOK, NEIGHBOR, "10")), first]), Ok(BOOK));
+    }
+
+    #[test]
+    fn without_loans_any_copy_that_can_be_recalled_will_do() {
+        assert_eq!(recalled(&[copy(BOOK, "Available"), copy(OTHER_BOOK, "In transit")]), Ok(OTHER_BOOK));
+        assert_eq!(
+            recalled(&[copy(BOOK, "Available")]),
+            Err("Request has no loan or recallable item".to_owned())
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! Copies of a title where each has a queue of its own: a wish for whichever copy is decided from one look at the
+//! most promising ones, and from one at all of them where none of those can be had.
+//!
+//! Who wants whichever copy holds the title's row in `request_queue` first, though nobody queues there: so the next
+//! one chooses when this one's choice is made. Only the copies chosen are then locked and read whole.
+
+use super::PlaceRequest;
+use super::facts::{Facts, Way, Which, candidates, lock, read};
+use carrel_circulation::desk::queue::{self, HOLD_WANTED};
+use carrel_circulation::patron_blocks::Action;
+use carrel_circulation::records::loans::OPEN;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_platform::{Bind, Pipeline, Tenant, Tx};
+use carrel_records::Failure;
+use jiff::Timestamp;
+use std::sync::{Arc, LazyLock};
+use uuid::Uuid;
+
+/// How many copies are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    Best,
+    All,
+}
+
+impl Look {
+    fn most(self) -> i64 {
+        match self {
+            Look::Best => 3,
+            Look::All => i64::MAX,
+        }
+    }
+}
+
+/// What a look at the copies of a title has found.
+pub(super) struct Looked {
+    pub tx: Tx,
+    pub facts: Facts,
+    pub settings: Arc<CirculationSettings>,
+    /// There may be copies that were not looked at.
+    pub more: bool,
+}
+
+/// The ids of the chosen copies, in the statements after the choice: PostgreSQL keeps them until the end of the
+/// transaction, as the statements of a pipeline do not hear of each other.
+pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
+
+/// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, holds
+/// their queues and keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are
+/// available.
+static CHOOSE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH copy AS MATERIALIZED (
+         SELECT item.id, item_state.status = 'Available' AS is_here,
+             coalesce(item.effective_location_id = ANY($2), false) AS is_served,
+             item.doc->'metadata'->>'createdDate' AS made
+         FROM holdings_record JOIN item ON item.holdings_record_id = holdings_record.id
+         JOIN item_state ON item_state.item_id = item.id
+         WHERE holdings_record.instance_id = $1),
+     best AS MATERIALIZED (
+         (SELECT id, is_here FROM copy WHERE is_here ORDER BY is_served DESC, made, id LIMIT $3)
+         UNION ALL
+         (SELECT copy.id, is_here FROM copy
+          CROSS JOIN LATERAL (
+              SELECT count(*) AS requests FROM request r WHERE r.item_id = copy.id AND r.is_open) asked
+          LEFT JOIN loan ON loan.item_id = copy.id AND loan.{OPEN}
+          WHERE NOT is_here
+          ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
+         LIMIT $3),
+     wanted AS MATERIALIZED (SELECT id FROM best ORDER BY id),
+     held AS ({HOLD_WANTED})
+     SELECT count(*) FILTER (WHERE is_here),
+         set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best"
+    )
+});
+
+/// Locks patron, chosen copies with their queues, and loans, and reads all facts; `None` where the library takes
+/// requests for titles.
+pub(super) async fn gather(
+    tenant: &Arc<Tenant>,
+    order: &PlaceRequest,
+    look: Look,
+    now: Timestamp,
+) -> Result<Option<Looked>, Failure> {
+    let mut cached = CirculationSettings::cached(tenant).await?;
+    loop {
+        if cached.settings.title_level_requests.enabled() {
+            return Ok(None);
+        }
+        let way = Way {
+            title_level: false,
+            by_item: false,
+            copies: true,
+            counts: Action::Requesting.is_limited(&cached.settings),
+        };
+        let served = served_by(order.id("pickupServicePointId"), &cached.settings);
+        let requester: Bind = order.id("requesterId").into();
+        let instance: Bind = order.id("instanceId").into();
+        let mut tx = tenant.begin().await?;
+        let mut pipeline = Pipeline::new();
+        pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
+        queue::hold_those(&mut pipeline, "SELECT $1::uuid", vec![instance.clone()]);
+        let chosen =
+            pipeline.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
+        pipeline.add(lock(Which::Chosen, true), vec![]);
+        let facts = pipeline
+            .add(way.around(), vec![requester, order.id("proxyUserId").into(), instance.clone(), instance]);
+        let copies = pipeline.add(candidates(Which::Chosen), vec![]);
+        let results = tx.send(pipeline).await?;
+        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        cached.refresh(tenant, &mut tx, row).await?;
+        let settings = &cached.settings;
+        // The facts were gathered in the way that older settings ask for: then once more.
+        if Action::Requesting.is_limited(settings) != way.counts
+            || settings.title_level_requests.enabled()
+            || served_by(order.id("pickupServicePointId"), settings) != served
+        {
+            continue;
+        }
+        let facts = read(row, results.rows(copies), way.counts.then_some((&**settings, now)))?;
+        let were_here: i64 = results.first(chosen).map_or(0, |row| row.get(0));
+        let is_here = facts.candidates.iter().any(|copy| copy.item.status == "Available");
+        // Others took all that was chosen between choice and lock: another copy may be here.
+        if were_here > 0 && !is_here {
+            continue;
+        }
+        let more = facts.candidates.len() as i64 == look.most();
+        return Ok(Some(Looked { tx, facts, settings: cached.settings, more }));
+    }
+}
+
+/// The locations that a service point serves, in a fixed order.
+fn served_by(pickup: Option<Uuid>, settings: &CirculationSettings) -> Vec<Uuid> {
+    let Some(pickup) = pickup else { return Vec::new() };
+    let mut served: Vec<Uuid> =
+        settings.locations.keys().copied().filter(|location| settings.serves(pickup, *location)).collect();
+    served.sort_unstable();
+    served
+}

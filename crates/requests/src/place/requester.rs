@@ -1,0 +1,130 @@
+//! Whether this patron may ask: as himself or by proxy, with an account in order, not blocked, and not for what he
+//! has asked for already (circulation.md 6.1, 4 to 7).
+
+use super::decide::{Fault, Found, and_sent, with_sent};
+use super::facts::Facts;
+use super::{Actor, PlaceRequest};
+use carrel_circulation::check_out::is_valid_relation;
+use carrel_circulation::desk::override_blocks::PATRON_BLOCK;
+use carrel_circulation::desk::patron::AccountStatus;
+use carrel_circulation::desk::{Patron, blocks};
+use carrel_circulation::patron_blocks::Action;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_records::Refusal;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+pub(super) fn refuse_for_proxy(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
+    let Some(proxy) = order.text("proxyUserId") else { return };
+    if Some(proxy) == order.text("requesterId") {
+        found.add(
+            Fault::Other,
+            Refusal::new("User cannot be proxy for themselves")
+                .with("proxyUserId", proxy)
+                .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
+        );
+    } else if !facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
+        found.add(Fault::Other, Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
+    }
+}
+
+pub(super) fn refuse_for_requester(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
+    if let Some(refusal) = refuse_unknown_requester(facts.requester.as_ref(), &order.document) {
+        found.add(Fault::Requester, refusal);
+    }
+    if facts
+        .requester
+        .as_ref()
+        .is_some_and(|requester| requester.account_status(now) != AccountStatus::Active)
+    {
+        let refusal = with_sent("Inactive users cannot make requests", "requesterId", order);
+        found.add(Fault::Other, and_sent(refusal, "itemId", order));
+    }
+}
+
+/// A requester must exist and belong to a patron group.
+pub fn refuse_unknown_requester(
+    requester: Option<&Patron>,
+    document: &Map<String, Value>,
+) -> Option<Refusal> {
+    match requester {
+        None => {
+            let refusal = Refusal::new("A valid user and patron group are required. User is null");
+            Some(match document.get("requesterId").and_then(Value::as_str) {
+                Some(id) => refusal.with("userId", id),
+                None => refusal.with_null("userId"),
+            })
+        }
+        Some(patron) if patron.patron_group.is_none() => Some(
+            Refusal::new("A valid patron group is required. PatronGroup ID is null")
+                .with_null("PatronGroupId"),
+        ),
+        Some(_) => None,
+    }
+}
+
+pub(super) fn refuse_if_already_requested(
+    facts: &Facts,
+    order: &PlaceRequest,
+    title_level: bool,
+    settings: &CirculationSettings,
+    found: &mut Found,
+) {
+    let titles_are_asked_for = settings.title_level_requests.enabled();
+    let item = order.id("itemId");
+    // FOLIO quirk: a request on its way to be delivered does not count as open here.
+    let open = ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"];
+    let existing = facts.own.iter().filter(|own| open.contains(&own.status())).find(|own| {
+        title_level || titles_are_asked_for && own.is_title_level() || item.is_some() && own.item_id() == item
+    });
+    let Some(existing) = existing else { return };
+    let refusal = if !title_level {
+        let refusal = with_sent("This requester already has an open request for this item", "itemId", order);
+        let refusal = and_sent(and_sent(refusal, "requesterId", order), "id", order);
+        // The id of the request being placed stands under another name.
+        let parameters = refusal
+            .parameters
+            .iter()
+            .cloned()
+            .map(|(key, value)| (if key == "id" { "requestId".to_owned() } else { key }, value));
+        Refusal { parameters: parameters.collect(), ..refusal.clone() }.code("ITEM_ALREADY_REQUESTED")
+    } else {
+        let (text, code) = if existing.is_title_level() {
+            ("This requester already has an open request for this instance", "INSTANCE_ALREADY_REQUESTED")
+        } else {
+            (
+                "This requester already has an open request for one of the instance's items",
+                "ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED",
+            )
+        };
+        and_sent(with_sent(text, "requesterId", order), "instanceId", order).code(code)
+    };
+    found.add(Fault::Other, refusal);
+}
+
+pub(super) fn refuse_for_blocks(
+    facts: &Facts,
+    order: &PlaceRequest,
+    actor: &Actor,
+    settings: &CirculationSettings,
+    found: &mut Found,
+) {
+    if order.overrides.patron_block.is_some() {
+        if let Some(refusal) = PATRON_BLOCK.refuse_override(&actor.may) {
+            found.add(Fault::Other, refusal);
+        }
+        return;
+    }
+    if let Some(requester) = &facts.requester {
+        for refusal in Action::Requesting.refusals(facts.counted.as_ref(), requester, settings, &actor.may) {
+            found.add(Fault::Other, refusal);
+        }
+    }
+    let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", actor.now);
+    if !reasons.is_empty() {
+        let refusal = Refusal::new("Patron blocked from requesting")
+            .with("reason", reasons.join(";"))
+            .code("USER_IS_BLOCKED_MANUALLY");
+        found.add(Fault::Other, PATRON_BLOCK.mark(refusal, &actor.may));
+    }
+}

@@ -1,0 +1,74 @@
+//! Putting a queue into another order.
+//!
+//! Routes: `POST /circulation/requests/queue/{item|instance}/{id}/reorder`. Which of the two is allowed depends
+//! on whether titles are asked for: a library has queues of titles or of items.
+
+use super::hold::{WAITING, waiting};
+use super::read;
+use carrel_circulation::desk::queue;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request_queue::{Of, Waiting, reordered};
+use carrel_platform::{Answer, Call, Pipeline, Router};
+use carrel_records::{Failure, Refusal};
+use serde::Deserialize;
+use uuid::Uuid;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Wishes {
+    reordered_queue: Vec<ReorderRequest>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReorderRequest {
+    id: Uuid,
+    new_position: i64,
+}
+
+pub fn connect(router: &mut Router) {
+    router.on("POST", "/circulation/requests/queue/item/{id}/reorder", |call| reorder(call, Of::Item));
+    router
+        .on("POST", "/circulation/requests/queue/instance/{id}/reorder", |call| reorder(call, Of::Instance));
+}
+
+async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
+    let tenant = call.tenant()?;
+    let wishes: Wishes = call.read_json()?;
+    let wishes: Vec<(Uuid, i64)> =
+        wishes.reordered_queue.into_iter().map(|command| (command.id, command.new_position)).collect();
+    let id = call.id(0)?;
+    let (which, record, key) = match of {
+        Of::Item => {
+            ("r.item_id = $1 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", "Item", "itemId")
+        }
+        Of::Instance => ("r.instance_id = $1", "Instance", "instanceId"),
+    };
+    let mut tx = tenant.begin().await?;
+    let mut pipeline = Pipeline::new();
+    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    queue::hold(&mut pipeline, id);
+    let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![id.into()]);
+    let results = tx.send(pipeline).await?;
+    let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
+    let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
+    let titles = settings.title_level_requests.enabled();
+    if titles != (of == Of::Instance) {
+        let status = if titles { "ENABLED" } else { "DISABLED" };
+        return Err(Refusal::new(format!(
+            "Refuse to reorder request queue, TLR feature status is {status}."
+        ))
+        .with(key, id.to_string())
+        .into());
+    }
+    let queue: Vec<Waiting> = results.rows(rows).iter().map(waiting).collect();
+    if queue.is_empty() {
+        return Err(Failure::NotFound(format!("{record} record with ID \"{id}\" cannot be found")));
+    }
+    let moves = reordered(&queue, &wishes, of)?;
+    let mut pipeline = Pipeline::new();
+    queue::renumber(&mut pipeline, Some(id), &moves);
+    tx.send_and_commit(pipeline).await?;
+    // The queue is shown with all that surrounds its requests, which the change needs not know.
+    read::queue(tenant, tenant.writer().await?, of, id).await
+}

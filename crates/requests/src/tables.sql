@@ -1,0 +1,11 @@
+-- Records whose open requests keep something of them that is no longer so; counted, so that what changes while a
+-- job is at it is not forgotten.
+CREATE TABLE IF NOT EXISTS request_snapshot_due (kind text, id uuid, marks bigint NOT NULL, PRIMARY KEY (kind, id));
+-- When an open request ends by itself; the text of the expression is that of expiry.rs.
+CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
+    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)))
+    WHERE is_open AND (CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
+    THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END) IS NOT NULL;
+-- Pick and search slips; the conditions are those of reports/slips.rs.
+CREATE INDEX IF NOT EXISTS request_slips ON request ((doc->'item'->>'itemEffectiveLocationId'), (doc->>'requestType'))
+    WHERE doc->>'status' = 'Open - Not yet filled';

@@ -1,0 +1,166 @@
+//! A request as clients of circulation see it: the stored record with item, title, people, loan and pickup
+//! service point as they are now.
+
+use carrel_circulation::desk::item::Title;
+use carrel_circulation::desk::{ItemAtDesk, Patron};
+use carrel_circulation::request_snapshot::{
+    Related, identifiers, item_snapshot, pickup_service_point, put, put_list,
+};
+use carrel_circulation::settings::CirculationSettings;
+use serde_json::{Map, Value, json};
+
+/// What is shown beside the stored record.
+#[derive(Clone, Copy, Default)]
+pub struct LoanContext<'a> {
+    pub around: Related<'a>,
+    /// Status of the item where it is another one than the record at hand says.
+    pub item_status: Option<&'a str>,
+    /// Due date of the item's open loan, as stored.
+    pub due_date: Option<&'a str>,
+    /// `personal` of the user who printed the slip last.
+    pub printed_by: Option<&'a Value>,
+}
+
+/// The extended request.
+pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &CirculationSettings) -> Value {
+    let mut request = stored.clone();
+    let around = &beside.around;
+    request.remove("searchIndex");
+    if let Some(item) = around.item {
+        let status = beside.item_status.unwrap_or(&item.status);
+        request.insert("item".into(), item_summary(item, status, settings));
+    }
+    if let Some(title) = around.title {
+        let mut shown = title_summary(title);
+        if let Some(item) = around.item.filter(|item| item.is_of_another_library()) {
+            shown["title"] = item.own_title().into();
+        }
+        request.insert("instance".into(), shown);
+    }
+    if request.get("requesterId").is_none_or(Value::is_null) {
+        request.remove("requester");
+        request.remove("deliveryAddress");
+    } else if let Some(requester) = around.requester {
+        request.insert("requester".into(), person(requester, settings));
+        if let Some(address) = delivery_address(&request, requester) {
+            request.insert("deliveryAddress".into(), address);
+        }
+    }
+    match around.proxy {
+        Some(proxy) => request.insert("proxy".into(), person(proxy, settings)),
+        None => request.remove("proxy"),
+    };
+    if let Some(due) = beside.due_date {
+        request.insert("loan".into(), json!({"dueDate": due}));
+    }
+    if let Some(point) = pickup_service_point(&request, settings) {
+        let shown = json!({
+            "name": point.name, "code": point.code, "discoveryDisplayName": point.discovery_display_name,
+            "description": point.description, "shelvingLagTime": point.shelving_lag_time,
+            "pickupLocation": point.pickup_location.unwrap_or(false),
+        });
+        request.insert("pickupServicePoint".into(), shown);
+    }
+    if let (Some(by), Some(Value::Object(print))) = (beside.printed_by, request.get_mut("printDetails")) {
+        let at = |key: &str| by.get(key).cloned().unwrap_or(Value::Null);
+        let who =
+            json!({"firstName": at("firstName"), "lastName": at("lastName"), "middleName": at("middleName")});
+        print.insert("lastPrintRequester".into(), who);
+    }
+    Value::Object(request)
+}
+
+fn item_summary(item: &ItemAtDesk, status: &str, settings: &CirculationSettings) -> Value {
+    let record = &item.record;
+    let mut shown = Map::new();
+    put(&mut shown, "barcode", record.barcode.as_deref());
+    if let Some(location) = record.effective_location_id.and_then(|id| settings.locations.get(&id)) {
+        let library = location.library_id.and_then(|id| settings.libraries.get(&id));
+        let mut place = Map::new();
+        put(&mut place, "name", Some(&location.name));
+        put(&mut place, "libraryName", library.map(|library| &*library.name));
+        put(&mut place, "code", location.code.as_deref());
+        shown.insert("location".into(), place.into());
+    }
+    put(&mut shown, "enumeration", record.enumeration.as_deref());
+    put(&mut shown, "volume", record.volume.as_deref());
+    put(&mut shown, "chronology", record.chronology.as_deref());
+    put(&mut shown, "displaySummary", record.display_summary.as_deref());
+    if let Some(id) = item.loan_type() {
+        shown.insert("loanTypeId".into(), id.to_string().into());
+        put(&mut shown, "loanTypeName", settings.loan_types.get(&id).map(|named| &*named.name));
+    }
+    shown.insert("status".into(), status.into());
+    put(&mut shown, "callNumber", item.call_number());
+    if record.effective_call_number_components.is_some() {
+        let components = item.call_number_components().unwrap_or_else(|| json!({}));
+        shown.insert("callNumberComponents".into(), components);
+    }
+    put(&mut shown, "copyNumber", item.copy_number());
+    // FOLIO shows its stored snapshot here, which follows a rename or a move a moment later. Built from the current
+    // records, like the rest of the answer, so that one answer never mixes two states.
+    let place = item_snapshot(item, settings);
+    for key in [
+        "itemEffectiveLocationId",
+        "itemEffectiveLocationName",
+        "retrievalServicePointId",
+        "retrievalServicePointName",
+    ] {
+        put(&mut shown, key, place.get(key).and_then(Value::as_str));
+    }
+    Value::Object(shown)
+}
+
+fn title_summary(title: &Title) -> Value {
+    let mut shown = Map::new();
+    put(&mut shown, "title", title.title.as_deref());
+    put_list(&mut shown, "identifiers", identifiers(title));
+    let names: Vec<Value> =
+        title.contributors.iter().map(|contributor| json!({"name": contributor.name})).collect();
+    put_list(&mut shown, "contributorNames", names);
+    let publication: Vec<Value> = title
+        .publication
+        .iter()
+        .map(|publication| {
+            let mut shown = Map::new();
+            put(&mut shown, "publisher", publication.publisher.as_deref());
+            put(&mut shown, "place", publication.place.as_deref());
+            put(&mut shown, "dateOfPublication", publication.date_of_publication.as_deref());
+            put(&mut shown, "role", publication.role.as_deref());
+            Value::Object(shown)
+        })
+        .collect();
+    put_list(&mut shown, "publication", publication);
+    put_list(&mut shown, "editions", title.editions.iter().map(|edition| edition.as_str().into()).collect());
+    Value::Object(shown)
+}
+
+fn person(patron: &Patron, settings: &CirculationSettings) -> Value {
+    let mut shown = Map::new();
+    put(&mut shown, "lastName", patron.personal.last_name.as_deref());
+    put(&mut shown, "firstName", patron.personal.first_name.as_deref());
+    put(&mut shown, "middleName", patron.personal.middle_name.as_deref());
+    put(&mut shown, "barcode", patron.barcode.as_deref());
+    if let Some(id) = patron.patron_group {
+        if let Some(group) = settings.patron_groups.get(&id) {
+            let mut named = Map::new();
+            named.insert("id".into(), id.to_string().into());
+            put(&mut named, "group", Some(&group.name));
+            put(&mut named, "desc", group.description.as_deref());
+            shown.insert("patronGroup".into(), named.into());
+        }
+        shown.insert("patronGroupId".into(), id.to_string().into());
+    }
+    Value::Object(shown)
+}
+
+fn delivery_address(request: &Map<String, Value>, requester: &Patron) -> Option<Value> {
+    let kind = request.get("deliveryAddressTypeId")?.as_str()?;
+    let address = requester.personal.addresses.iter().find(|address| address["addressTypeId"] == kind)?;
+    let mut shown = Map::new();
+    for key in ["addressTypeId", "addressLine1", "addressLine2", "city", "region", "postalCode", "countryId"]
+    {
+        put(&mut shown, key, address.get(key).and_then(Value::as_str));
+    }
+    Some(shown.into())
+}
