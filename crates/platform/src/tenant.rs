@@ -2,6 +2,7 @@
 
 mod indexes;
 mod life;
+mod notifications;
 mod tables;
 
 pub use indexes::{INDEX_BUILDS, MissingIndex};
@@ -17,6 +18,7 @@ use crate::token::Keys;
 use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -36,9 +38,11 @@ pub struct Tenant {
     pub cache: Cache,
     /// What use cases keep for it.
     pub state: TenantState,
-    /// The newest settings version that this node has seen, and when it last asked.
+    /// The newest settings version that this node has seen.
     settings_version: AtomicI64,
-    asked: AtomicU64,
+    /// When it was last read, in milliseconds since `opened`; 0 where it must be read again.
+    settings_version_read: AtomicU64,
+    opened: Instant,
 }
 
 struct TenantPools {
@@ -73,6 +77,10 @@ pub struct ServerOptions {
     pub most_calls_at_once: usize,
     /// Cookies are marked `Secure`.
     pub secure_cookies: bool,
+    /// The older login gives tokens without an end, and they are accepted.
+    pub endless_tokens: bool,
+    /// Proxies whose `X-Forwarded-For` says from which address a call comes.
+    pub trusted_proxies: Vec<IpAddr>,
     /// Address of the server for tests that count.
     pub counts_round_trips: bool,
 }
@@ -87,6 +95,8 @@ impl Default for ServerOptions {
             // Many desks may share an account or an address; programs that load data send hundreds at once.
             most_calls_at_once: 1000,
             secure_cookies: false,
+            endless_tokens: false,
+            trusted_proxies: Vec::new(),
             counts_round_trips: false,
         }
     }
@@ -101,6 +111,8 @@ pub struct Node {
     pub keys: Keys,
     /// Records that a new tenant begins with: collection path and document, in order of reference.
     pub first_records: Vec<(String, Value)>,
+    /// What modules keep in memory for all tenants together.
+    pub state: TenantState,
     address: Address,
     pools: Pools,
     platform: OpenPool,
@@ -148,6 +160,7 @@ impl Node {
             options,
             keys: Keys::new(&secret),
             first_records,
+            state: TenantState::default(),
             address,
             pools,
             platform,
@@ -281,7 +294,8 @@ impl Node {
             cache: Cache::default(),
             state: TenantState::default(),
             settings_version: AtomicI64::new(0),
-            asked: AtomicU64::new(0),
+            settings_version_read: AtomicU64::new(0),
+            opened: Instant::now(),
         });
         tenants.insert(id, Arc::clone(&tenant));
         tenant
@@ -326,13 +340,20 @@ impl Tenant {
         [("deeds", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
-    /// The newest settings version known here; asked for when the last answer is older than two seconds or was declared
-    /// stale.
+    /// The newest settings version known here; read from the database when the last reading is older than two seconds
+    /// or was declared stale.
     pub async fn settings_version(&self) -> Result<i64, Failure> {
-        let now = jiff::Timestamp::now().as_millisecond() as u64;
-        if now.saturating_sub(self.asked.load(Relaxed)) < SETTINGS_VERSION_VALID_FOR.as_millis() as u64 {
+        let read = self.settings_version_read.load(Relaxed);
+        if read > 0
+            && self.milliseconds().saturating_sub(read) < SETTINGS_VERSION_VALID_FOR.as_millis() as u64
+        {
             return Ok(self.settings_version.load(Relaxed));
         }
+        self.read_settings_version().await
+    }
+
+    /// Reads the settings version from the database.
+    pub(crate) async fn read_settings_version(&self) -> Result<i64, Failure> {
         let connection = self.writer().await?;
         let rows = connection.query("SELECT value FROM stamp WHERE id = 1", vec![]).await?;
         let settings_version: i64 = rows.first().map_or(0, |row| row.get(0));
@@ -343,18 +364,25 @@ impl Tenant {
     /// A desk action has read the settings version with its facts.
     pub fn saw_settings_version(&self, settings_version: i64) {
         self.settings_version.fetch_max(settings_version, Relaxed);
-        self.asked.store(jiff::Timestamp::now().as_millisecond() as u64, Relaxed);
+        self.settings_version_read.store(self.milliseconds(), Relaxed);
+    }
+
+    /// Milliseconds of a clock that nobody sets, at least 1.
+    fn milliseconds(&self) -> u64 {
+        self.opened.elapsed().as_millis() as u64 + 1
     }
 
     /// Somebody has written slow records: the next reader asks for the settings version.
     pub fn settings_version_is_stale(&self) {
-        self.asked.store(0, Relaxed);
+        self.settings_version_read.store(0, Relaxed);
     }
 }
 
-/// Adds to a pipeline that writes slow records: the settings version moves in the same transaction.
+/// Adds to a pipeline that writes slow records: the settings version moves in the same transaction, and nodes that
+/// listen hear of it when it commits.
 pub fn move_settings_version(pipeline: &mut Pipeline) {
     pipeline.add("UPDATE stamp SET value = value + 1 WHERE id = 1", vec![]);
+    pipeline.add(notifications::NOTIFY, vec![]);
 }
 
 /// The schema and role of a tenant.

@@ -14,6 +14,9 @@ pub const ACCESS_SECONDS: i64 = 600;
 /// Life of a refresh token, in seconds.
 pub const REFRESH_SECONDS: i64 = 604_800;
 
+/// Longest token that is read, in bytes.
+const MAX_TOKEN_BYTES: usize = 8192;
+
 /// What a token says; the names are those of FOLIO's tokens.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Claims {
@@ -29,9 +32,9 @@ pub struct Claims {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,
     pub iat: i64,
-    /// The same in milliseconds: a token made right after all others were taken back is good.
+    /// The user's generation of tokens: each revocation begins a new one, and tokens of earlier ones are refused.
     #[serde(default)]
-    pub made: i64,
+    pub generation: i64,
     /// What a token without a user allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra_permissions: Vec<String>,
@@ -79,6 +82,9 @@ impl Keys {
     /// Reads a token; refuses one that is not ours or has ended.
     pub fn read(&self, token: &str, now: Timestamp) -> Result<Claims, Failure> {
         let invalid = || Failure::Unauthenticated("Invalid token".into());
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err(invalid());
+        }
         let (text, signature) = token.rsplit_once('.').ok_or_else(invalid)?;
         let body = text.strip_prefix(HEAD).and_then(|rest| rest.strip_prefix('.')).ok_or_else(invalid)?;
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| invalid())?;
@@ -107,7 +113,7 @@ mod tests {
             kind: TokenKind::Access,
             exp,
             iat: 0,
-            made: 0,
+            generation: 0,
             extra_permissions: Vec::new(),
             jti: None,
         }
@@ -120,6 +126,13 @@ mod tests {
         let at = |second| Timestamp::from_second(second).expect("in range");
         assert_eq!(keys.read(&token, at(99)).expect("read"), claims(Some(100)));
         assert!(keys.read(&token, at(100)).is_err());
+    }
+
+    #[test]
+    fn an_overlong_token_is_refused() {
+        let keys = Keys::new(b"secret");
+        let token = keys.sign(&Claims { sub: "x".repeat(MAX_TOKEN_BYTES), ..claims(None) });
+        assert!(keys.read(&token, Timestamp::UNIX_EPOCH).is_err());
     }
 
     #[test]

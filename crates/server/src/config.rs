@@ -55,6 +55,13 @@ pub struct Settings {
     /// Mark cookies Secure: for a server reached by HTTPS through a proxy. With --tls-certificate they always are.
     #[arg(long, env = "CARREL_SECURE_COOKIES")]
     pub secure_cookies: bool,
+    /// Let POST /authn/login give tokens without an end, and accept them. Without it they end after twelve hours.
+    #[arg(long, env = "CARREL_ENDLESS_TOKENS")]
+    pub endless_tokens: bool,
+    /// Address of a proxy whose X-Forwarded-For says where a call comes from; can be given several times, in the
+    /// environment with commas between them.
+    #[arg(long = "trusted-proxy", env = "CARREL_TRUSTED_PROXY", value_delimiter = ',')]
+    pub trusted_proxy: Vec<IpAddr>,
     /// Trust tenant, user and permissions in the headers, as a module behind Okapi does. Loopback only, unless
     /// --gateway-secret is given.
     #[arg(long, env = "CARREL_BEHIND_GATEWAY")]
@@ -106,6 +113,9 @@ impl Settings {
         for text in database.iter().chain(&replicas) {
             crate::database::read(text)?;
         }
+        let trusted_proxies: Vec<IpAddr> =
+            if self.trusted_proxy.is_empty() { file.trusted_proxy } else { self.trusted_proxy };
+        let trusted_proxies = trusted_proxies.iter().map(IpAddr::to_canonical).collect();
         if database.is_none() && !replicas.is_empty() {
             return Err("--replica needs --database: a private PostgreSQL has no replicas".into());
         }
@@ -171,6 +181,8 @@ impl Settings {
                 makes_tenants,
                 largest_body: largest_body * 1024 * 1024,
                 secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
+                endless_tokens: self.endless_tokens || file.endless_tokens,
+                trusted_proxies,
                 counts_round_trips: self.count_round_trips || file.count_round_trips,
                 ..Default::default()
             },
@@ -211,6 +223,10 @@ impl fmt::Display for Resolved {
         let options = &self.options;
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", options.secure_cookies)?;
+        writeln!(f, "endless tokens      {}", options.endless_tokens)?;
+        for proxy in &options.trusted_proxies {
+            writeln!(f, "trusted proxy       {proxy}")?;
+        }
         writeln!(f, "behind a gateway    {}", options.behind_gateway)?;
         write!(f, "makes tenants       {}", options.makes_tenants)
     }

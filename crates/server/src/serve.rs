@@ -103,6 +103,7 @@ pub async fn listen(
     ready(address);
     let jobs = carrel_platform::jobs::start(&open_node.node);
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
+    let listening = tokio::spawn(Node::listen_for_settings_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
             None => http::serve(app, listener, asked_to_stop()).await,
@@ -119,6 +120,7 @@ pub async fn listen(
         }
     };
     looking.abort();
+    listening.abort();
     jobs.stop().await;
     served.map_err(|error| format!("serving ended: {error}"))
 }

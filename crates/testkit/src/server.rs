@@ -89,8 +89,7 @@ impl TestServer {
 
     /// A token as a log-in to a tenant would give it.
     pub fn token_of(&self, user: Uuid, username: &str, tenant: &str) -> String {
-        let made = Timestamp::now();
-        let now = made.as_second();
+        let now = Timestamp::now().as_second();
         self.node.keys.sign(&Claims {
             sub: username.to_owned(),
             user_id: user,
@@ -98,7 +97,7 @@ impl TestServer {
             kind: TokenKind::Access,
             exp: Some(now + 600),
             iat: now,
-            made: made.as_millisecond(),
+            generation: 0,
             extra_permissions: Vec::new(),
             jti: None,
         })

@@ -76,7 +76,8 @@ impl Authentication<'_> {
         if other_tenant || other_user {
             return Err(Failure::Forbidden("Invalid token".into()));
         }
-        if claims.kind == TokenKind::Refresh {
+        let is_endless = claims.exp.is_none() && !self.app.node.options.endless_tokens;
+        if claims.kind == TokenKind::Refresh || is_endless {
             return Err(Failure::Unauthenticated("Invalid token".into()));
         }
         Ok(Some(claims))

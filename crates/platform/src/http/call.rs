@@ -8,6 +8,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -24,6 +25,8 @@ pub struct Call {
     pub headers: HeaderMap,
     pub body: Vec<u8>,
     pub request_id: String,
+    /// Where the call comes from, as far as trusted proxies say.
+    pub address: IpAddr,
     pub now: Timestamp,
 }
 

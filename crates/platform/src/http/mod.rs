@@ -4,6 +4,7 @@ mod answer;
 mod authentication;
 mod authorizer;
 mod call;
+mod client_address;
 mod concurrency_limit;
 mod figures;
 mod origin;

@@ -1,6 +1,7 @@
 //! The gateway: finds the route, lets the caller in or not, runs the handler, and counts what it cost.
 
 use crate::http::authentication::{Authentication, no_such_tenant};
+use crate::http::client_address::client_address;
 use crate::http::concurrency_limit::{Client, ConcurrencyLimit};
 use crate::http::figures::ModuleFigures;
 use crate::http::origin::{allow_origin, preflight};
@@ -167,9 +168,10 @@ async fn route(
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
+        let address = client_address(peer.ip(), &head.headers, &app.node.options.trusted_proxies);
         let client = match (&tenant, caller.user_id) {
             (Some(tenant), Some(id)) => Client::User { tenant: tenant.id.clone(), id },
-            _ => Client::Address(peer.ip()),
+            _ => Client::Address(address),
         };
         let _place = app.concurrency_limit.enter(client, app.node.options.most_calls_at_once)?;
         let body = read_body(body, app.node.options.largest_body).await?;
@@ -183,6 +185,7 @@ async fn route(
             headers: head.headers,
             body,
             request_id: request_id.clone(),
+            address,
             now: Timestamp::now(),
         };
         let lenient = call.caller.lenient;
