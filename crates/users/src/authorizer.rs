@@ -1,4 +1,4 @@
-//! The gateway's questions about callers, answered from the tenant's book of permissions.
+//! The gateway's questions about callers, answered from the tenant's catalog of permissions.
 
 use crate::permissions::PermissionCatalog;
 use carrel_platform::Tenant;
@@ -16,7 +16,7 @@ type Answered<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 
 /// Keeps the doors.
 #[derive(Default)]
 pub struct PermissionAuthorizer {
-    /// Expanded sets, each good for the book it was read from.
+    /// Expanded sets, each good for the catalog it was read from.
     expanded: Mutex<HashMap<(String, Uuid), Expanded>>,
 }
 
@@ -48,7 +48,7 @@ impl Authorizer for PermissionAuthorizer {
     fn is_revoked<'a>(&'a self, tenant: &'a Arc<Tenant>, claims: &'a Claims) -> Answered<'a, bool> {
         Box::pin(async move {
             let catalog = PermissionCatalog::of(tenant).await?;
-            Ok(catalog.ended.get(&claims.user_id).is_some_and(|before| claims.made < *before))
+            Ok(catalog.generations.get(&claims.user_id).is_some_and(|current| claims.generation < *current))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The book of permissions: the sets of a tenant and who holds what, in memory.
+//! The permissions of a tenant in memory: its sets, and who holds which.
 
 use carrel_platform::{Json, Pipeline, Tenant};
 use carrel_records::Failure;
@@ -10,14 +10,14 @@ use uuid::Uuid;
 /// A permission's name.
 pub type Name = Arc<str>;
 
-/// The sets of a tenant, and who holds what, as they were at one settings version.
+/// The sets of a tenant and the users who hold them, as they were at one settings version.
 #[derive(Default)]
 pub struct PermissionCatalog {
     sets: HashMap<Name, Set>,
-    /// By user: the id of the record of permissions, and what it names.
+    /// By user: the id of the record of their permissions, and the names in it.
     holders: HashMap<Uuid, (Uuid, Vec<Name>)>,
-    /// Tokens of these users made before the millisecond are no good.
-    pub ended: HashMap<Uuid, i64>,
+    /// By user: the generation of tokens before which all are revoked.
+    pub generations: HashMap<Uuid, i64>,
 }
 
 /// What is known of one permission.
@@ -29,7 +29,7 @@ pub struct Set {
 }
 
 impl PermissionCatalog {
-    /// The tenant's book, read anew when its settings version has moved.
+    /// The tenant's catalog, read again when its settings version has moved. Borrows a connection then: callers hold none.
     pub async fn of(tenant: &Tenant) -> Result<Arc<PermissionCatalog>, Failure> {
         let settings_version = tenant.settings_version().await?;
         if let Some((known, catalog)) = tenant.cache.get::<PermissionCatalog>()
@@ -42,34 +42,38 @@ impl PermissionCatalog {
         // The settings version is read first: what follows is at least as new.
         let version_statement = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
         let sets = pipeline.add(
-            "SELECT doc->>'permissionName', doc->'subPermissions', coalesce(doc->>'mutable' = 'true', false)
+            "SELECT doc->>'permissionName' AS name, doc->'subPermissions' AS contains,
+                    coalesce(doc->>'mutable' = 'true', false) AS mutable
              FROM permissions",
             vec![],
         );
-        let holders = pipeline
-            .add("SELECT (doc->>'userId')::uuid, id, doc->'permissions' FROM permissions_users", vec![]);
-        let ended = pipeline.add("SELECT user_id, before FROM tokens_ended", vec![]);
+        let holders = pipeline.add(
+            "SELECT user_id, id, doc->'permissions' AS names FROM permissions_users WHERE user_id IS NOT NULL",
+            vec![],
+        );
+        let generations = pipeline.add("SELECT user_id, generation FROM token_revocation", vec![]);
         let results = connection.send(pipeline).await?;
         let settings_version: i64 =
-            results.first(version_statement).map_or(settings_version, |row| row.get(0));
+            results.first(version_statement).map_or(settings_version, |row| row.get("value"));
         let catalog = Arc::new(PermissionCatalog {
             sets: results
                 .rows(sets)
                 .iter()
                 .filter_map(|row| {
-                    let name: Option<String> = row.get(0);
-                    Some((name?.into(), Set { contains: names(row.get(1)), mutable: row.get(2) }))
+                    let name: Option<String> = row.get("name");
+                    let set = Set { contains: names(row.get("contains")), mutable: row.get("mutable") };
+                    Some((name?.into(), set))
                 })
                 .collect(),
             holders: results
                 .rows(holders)
                 .iter()
-                .filter_map(|row| Some((row.get::<_, Option<Uuid>>(0)?, (row.get(1), names(row.get(2))))))
+                .map(|row| (row.get("user_id"), (row.get("id"), names(row.get("names")))))
                 .collect(),
-            ended: results
-                .rows(ended)
+            generations: results
+                .rows(generations)
                 .iter()
-                .map(|row| (row.get(0), row.get::<_, jiff::Timestamp>(1).as_millisecond()))
+                .map(|row| (row.get("user_id"), row.get("generation")))
                 .collect(),
         });
         tenant.saw_settings_version(settings_version);
@@ -133,16 +137,10 @@ impl PermissionCatalog {
     }
 }
 
+/// The names in an array. Anything else in it gives nothing.
 fn names(json: Option<Json>) -> Vec<Name> {
     match json.map(|json| json.parse()) {
-        Some(Value::Array(values)) => values
-            .iter()
-            .filter_map(|value| match value {
-                Value::String(name) => Some(name.as_str().into()),
-                Value::Object(inner) => inner.get("permissionName")?.as_str().map(Into::into),
-                _ => None,
-            })
-            .collect(),
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(Into::into).collect(),
         _ => Vec::new(),
     }
 }

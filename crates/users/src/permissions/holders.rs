@@ -1,6 +1,6 @@
 //! The permissions given to users.
 //!
-//! Routes: `/perms/users…`. Reads the book; changes `permissions_users` and moves the settings version.
+//! Routes: `/perms/users…`. Reads the catalog; changes `permissions_users` and moves the settings version.
 
 use crate::permissions::assigning::refuse_more_than_held;
 use crate::permissions::{Name, PERMISSION_USER, PermissionCatalog, full_of, page_of, texts};
@@ -44,7 +44,8 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     }
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&PERMISSION_USER, document, &call.caller, call.now)?;
-    refuse_bad_names(&call, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    let catalog = PermissionCatalog::of(tenant).await?;
+    refuse_bad_names(&call, &catalog, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| duplicate(error, &user, &ready))?;
@@ -69,11 +70,16 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let unknown = || Failure::NotFound(format!("No permissions user found with id {id}"));
+    // Read before the transaction begins, which holds the record's lock and the only connection.
+    let catalog = PermissionCatalog::of(tenant).await?;
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &PERMISSION_USER, id).await?.ok_or_else(unknown)?.parse();
+    let is_same_user = stored.get("userId") == document.get("userId");
     let held = stored.as_object().map(|stored| texts(stored, "permissions")).unwrap_or_default();
-    let added: Vec<&str> = names.iter().filter(|name| !held.contains(name)).map(String::as_str).collect();
-    refuse_bad_names(&call, id, &added).await?;
+    // A record that goes over to another user gives them all that is in it.
+    let is_added = |name: &&String| !is_same_user || !held.contains(name);
+    let added: Vec<&str> = names.iter().filter(is_added).map(String::as_str).collect();
+    refuse_bad_names(&call, &catalog, id, &added)?;
     let ready = write::prepare_replacement(&PERMISSION_USER, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
@@ -174,12 +180,16 @@ async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Resu
 }
 
 /// Refuses what the caller may not give and what is no permission.
-async fn refuse_bad_names(call: &Call, id: Uuid, added: &[&str]) -> Result<(), Failure> {
+fn refuse_bad_names(
+    call: &Call,
+    catalog: &PermissionCatalog,
+    id: Uuid,
+    added: &[&str],
+) -> Result<(), Failure> {
     if call.caller.lenient {
         return Ok(());
     }
-    let catalog = PermissionCatalog::of(call.tenant()?).await?;
-    refuse_more_than_held(&call.caller, &catalog, added)?;
+    refuse_more_than_held(&call.caller, catalog, added)?;
     let added: Vec<String> = added.iter().map(|name| (*name).to_owned()).collect();
     let missing = catalog.missing(&added);
     if missing.is_empty() {
@@ -196,15 +206,15 @@ async fn refuse_bad_names(call: &Call, id: Uuid, added: &[&str]) -> Result<(), F
 async fn stored(call: &Call) -> Result<Option<(Uuid, Map<String, Value>)>, Failure> {
     let Ok(key) = call.id(0) else { return Ok(None) };
     let condition = match call.query.get("indexField") {
-        Some("userId") => "lower(carrel.f_unaccent(doc->>'userId')) = $1::uuid::text",
+        Some("userId") => "user_id = $1",
         _ => "id = $1",
     };
     let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(format!("SELECT id, doc FROM permissions_users WHERE {condition}"), vec![Bind::Uuid(key)])
         .await?;
-    Ok(rows.first().and_then(|row| match row.get::<_, Json>(1).parse() {
-        Value::Object(document) => Some((row.get(0), document)),
+    Ok(rows.first().and_then(|row| match row.get::<_, Json>("doc").parse() {
+        Value::Object(document) => Some((row.get("id"), document)),
         _ => None,
     }))
 }

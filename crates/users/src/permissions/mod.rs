@@ -9,12 +9,13 @@ mod catalog;
 mod holders;
 mod sets;
 
+pub(crate) use assigning::refuse_if_account_has_more;
 pub use catalog::{Name, PermissionCatalog};
 pub use sets::full_of;
 
 use carrel_platform::Router;
 use carrel_platform::surface::{EVERYTHING, PERMISSIONS};
-use carrel_records::{PLAIN, RecordType, array, boolean, text, unique};
+use carrel_records::{PLAIN, RecordType, array, boolean, mentions, text, unique};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -48,9 +49,11 @@ pub static PERMISSION_USER: RecordType = RecordType {
     path: "/perms/users",
     collection: "permissionUsers",
     shape: "id:string; userId:string(uuid)*; permissions:array<string>",
-    fields: &[text("userId").indexed(), array("permissions")],
+    fields: &[array("permissions")],
     unique: &[unique(&["userId"])],
+    belongs_to: &[mentions("userId", "users")],
     shapes_decisions: true,
+    result_info: true,
     ..PLAIN
 };
 

@@ -1,12 +1,11 @@
 //! Permissions and sets of them.
 //!
-//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the book; changes `permissions`, takes deleted
+//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the catalog; changes `permissions`, takes deleted
 //! ones out of sets and from users, and moves the settings version.
 
-use crate::permissions::assigning::refuse_more_than_held;
+use crate::permissions::assigning::{refuse_more_than_held, refuse_reserved_name};
 use crate::permissions::{Name, PERMISSION, PermissionCatalog, page_of, texts};
 use carrel_platform::record_store::{read, write};
-use carrel_platform::surface::EVERYTHING;
 use carrel_platform::tenant::move_settings_version;
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal};
@@ -62,6 +61,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 async fn find(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     let found = read::find(&connection, &PERMISSION, call.id(0)?).await?;
+    drop(connection);
     let mut document = [found.ok_or_else(|| Failure::NotFound("Not found".into()))?.parse()];
     let catalog = PermissionCatalog::of(call.tenant()?).await?;
     add_derived(&catalog, &mut document);
@@ -102,8 +102,15 @@ fn subs(document: &Value) -> Vec<String> {
 /// What a client may say of a set; the rest is ours.
 fn uploaded(call: &Call) -> Result<Map<String, Value>, Failure> {
     let mut document = call.object()?;
-    for kept_by_us in ["childOf", "grantedTo", "dummy", "deprecated", "moduleName", "moduleVersion"] {
-        document.remove(kept_by_us);
+    for set_by_server in ["childOf", "grantedTo", "dummy", "deprecated", "moduleName", "moduleVersion"] {
+        document.remove(set_by_server);
+    }
+    let contained = document.get("subPermissions").filter(|contained| !contained.is_null());
+    let is_list_of_names =
+        |value: &Value| value.as_array().is_some_and(|values| values.iter().all(Value::is_string));
+    if !contained.is_none_or(is_list_of_names) {
+        let refusal = Refusal::new("subPermissions must be a list of permission names");
+        return Err(refusal.with("subPermissions", "").of_storage().into());
     }
     document.insert("mutable".into(), true.into());
     Ok(document)
@@ -131,8 +138,10 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     }
     let subs = texts(&document, "subPermissions");
     refuse_unknown_subs(&catalog, &name, &subs, "'permissionName'", &name, "")?;
-    if subs.iter().any(|sub| sub == EVERYTHING) {
-        refuse_more_than_held(&call.caller, &catalog, &[EVERYTHING])?;
+    if !call.caller.lenient {
+        refuse_reserved_name(&call.caller, &catalog, &name)?;
+        let added: Vec<&str> = subs.iter().map(String::as_str).collect();
+        refuse_more_than_held(&call.caller, &catalog, &added)?;
     }
     let mut shown = document.clone();
     add_kept(&mut document);
@@ -164,6 +173,8 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid("Invalid id value".into()));
     }
     let tenant = call.tenant()?;
+    // Read before the transaction begins, which holds the record's lock and the only connection.
+    let catalog = PermissionCatalog::of(tenant).await?;
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &PERMISSION, id)
         .await?
@@ -178,7 +189,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let name = stored["permissionName"].as_str().unwrap_or_default();
     let (had, wanted) = (subs(&stored), texts(&document, "subPermissions"));
     let added: Vec<&str> = wanted.iter().filter(|sub| !had.contains(sub)).map(String::as_str).collect();
-    let catalog = PermissionCatalog::of(tenant).await?;
     refuse_more_than_held(&call.caller, &catalog, &added)?;
     let unknown = "Unable to update derived fields: ";
     refuse_unknown_subs(&catalog, name, &wanted, "id", call.parameter(0), unknown)?;

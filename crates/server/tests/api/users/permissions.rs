@@ -1,6 +1,7 @@
 //! Permissions: sets inside sets, and who may give them.
 
 use carrel_testkit::TestServer;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -111,4 +112,26 @@ async fn a_holder_is_addressed_by_his_user_id_as_well() {
     assert_eq!(server.get(&by_id).await.expect(200)["permissions"], json!(["users.item.get"]));
     server.delete(&by_id).await.expect(204);
     server.get(&path).await.expect_status(404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_records_replaced_at_once_wait_for_no_second_connection() {
+    let server = TestServer::start().await;
+    let records: Vec<Value> = join_all((0..16).map(|_| async {
+        let given = json!({"userId": Uuid::new_v4(), "permissions": ["users.item.get"]});
+        server.post("/perms/users", &given).await.expect(201)
+    }))
+    .await;
+    let replaced = join_all(records.iter().map(|record| async {
+        let mut record = record.clone();
+        record["permissions"] = json!(["users.item.get", "users.item.put"]);
+        record.as_object_mut().expect("an object").remove("metadata");
+        let path = format!("/perms/users/{}", record["id"].as_str().expect("an id"));
+        // Each must read the permissions again.
+        server.tenant.settings_version_is_stale();
+        server.tenant.cache.clear();
+        server.put(&path, &record).await
+    }))
+    .await;
+    replaced.iter().for_each(|reply| reply.expect_status(200));
 }
