@@ -2,7 +2,7 @@
 //!
 //! Routes: `/patron-pin`, `/patron-pin/verify`. The id is the user's.
 
-use crate::login::password;
+use crate::login::password::PasswordHasher;
 use crate::records::people::PATRON_PIN;
 use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
@@ -26,7 +26,8 @@ pub fn connect(router: &mut Router) {
 
 async fn keep(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
-    let document = json!({"id": sent.id, "pin": password::hash(&sent.pin).await?});
+    let hasher = call.node.state.of::<PasswordHasher>();
+    let document = json!({"id": sent.id, "pin": hasher.hash(&sent.pin).await?});
     let mut pipeline = Pipeline::new();
     pipeline.add(
         format!(
@@ -50,16 +51,19 @@ async fn forget(call: Call) -> Result<Answer, Failure> {
 /// 200 for the right PIN; 422 without a word for any other, and for a patron who has none.
 async fn verify(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
+    let hasher = call.node.state.of::<PasswordHasher>();
+    let admission = hasher.admit()?;
     let connection = call.tenant()?.writer().await?;
-    let rows =
-        connection.query("SELECT doc->>'pin' FROM patronpin WHERE id = $1", vec![sent.id.into()]).await?;
+    let rows = connection
+        .query("SELECT doc->>'pin' AS pin FROM patronpin WHERE id = $1", vec![sent.id.into()])
+        .await?;
     drop(connection);
-    let fits = match rows.first().and_then(|row| row.get::<_, Option<String>>(0)) {
-        Some(hash) => password::fits(&sent.pin, &hash).await?,
+    let is_right = match rows.first().and_then(|row| row.get::<_, Option<String>>("pin")) {
+        Some(hash) => admission.verify(&sent.pin, &hash).await?,
         None => {
-            password::verify_dummy(&sent.pin).await?;
+            admission.verify_dummy(&sent.pin).await?;
             false
         }
     };
-    Ok(Answer::text(if fits { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }, ""))
+    Ok(Answer::text(if is_right { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY }, ""))
 }

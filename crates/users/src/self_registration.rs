@@ -5,6 +5,7 @@
 
 use crate::records::people::{STAGING_USER, USER};
 use crate::staging_users;
+use crate::user::lookup::quoted;
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Call, Json, Router};
 use carrel_records::Failure;
@@ -69,19 +70,6 @@ async fn registration_status(call: Call) -> Result<Answer, Failure> {
     })
 }
 
-/// Text as a quoted term of CQL in which no sign is a mask.
-fn quoted(text: &str) -> String {
-    let mut term = String::from("\"");
-    for letter in text.chars() {
-        if matches!(letter, '\\' | '"' | '*' | '?' | '^') {
-            term.push('\\');
-        }
-        term.push(letter);
-    }
-    term.push('"');
-    term
-}
-
 /// The user without what this interface does not know.
 fn shown(user: &Value) -> Value {
     let mut user = user.clone();
@@ -98,11 +86,6 @@ fn shown(user: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_of_mail_is_no_pattern() {
-        assert_eq!(quoted(r#"a*"b\@x.org"#), r#""a\*\"b\\@x.org""#);
-    }
 
     #[test]
     fn what_only_staff_clients_know_is_not_shown() {

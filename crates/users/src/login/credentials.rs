@@ -1,9 +1,16 @@
-//! Passwords kept, changed, and set anew by a link.
+//! Passwords: stored, changed, and set anew by a link.
 //!
 //! Routes: `/authn/credentials`, `/authn/credentials-existence`, `/authn/update`, `/authn/password/repeatable`,
-//! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history.
+//! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history; a password that is
+//! changed or deleted revokes the user's tokens. Nobody sets the password of an account with more permissions than
+//! their own.
 
-use crate::login::{Credentials, check, events, password};
+use crate::login::cookies::with_cookies;
+use crate::login::password::PasswordHasher;
+use crate::login::{Credentials, LoggedIn, attempts, check, delete_credentials, events, password, tokens};
+use crate::permissions::refuse_if_account_has_more;
+use crate::user::lookup;
+use carrel_platform::http::cookie;
 use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal, time};
 use http::StatusCode;
@@ -19,10 +26,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/authn/credentials", create);
     router.on("DELETE", "/authn/credentials", delete);
     router.on("GET", "/authn/credentials-existence", exist);
-    router.on("POST", "/authn/update", |call| async move {
-        change(&call).await?;
-        Ok(Answer::no_content())
-    });
+    router.on("POST", "/authn/update", change);
     router.on("POST", "/authn/password/repeatable", repeatable);
     router.on("POST", "/authn/password-reset-action", create_action);
     router.on("GET", "/authn/password-reset-action/{actionId}", find_action);
@@ -41,9 +45,11 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         }
         .into());
     }
+    credentials.refuse_if_too_long()?;
     let tenant = call.tenant()?;
     let user = user_of(tenant, &credentials).await?;
-    let hash = password::hash(&sent).await?;
+    refuse_if_account_has_more(&call, user).await?;
+    let hash = call.node.state.of::<PasswordHasher>().hash(&sent).await?;
     let mut pipeline = Pipeline::new();
     pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
@@ -61,19 +67,23 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
-    let user = asked_user(&call)?;
-    let mut pipeline = Pipeline::new();
-    pipeline.add("DELETE FROM auth_credentials WHERE user_id = $1 RETURNING user_id", vec![user.into()]);
-    pipeline.add("DELETE FROM auth_credentials_history WHERE user_id = $1", vec![user.into()]);
-    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
-    match results.first(0) {
-        Some(_) => Ok(Answer::no_content()),
-        None => Err(Failure::NotFound(format!("No credentials for userId {user} found"))),
+    let user = requested_user(&call)?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let found =
+        tx.query("SELECT 1 FROM auth_credentials WHERE user_id = $1 FOR UPDATE", vec![user.into()]).await?;
+    if found.is_empty() {
+        return Err(Failure::NotFound(format!("No credentials for userId {user} found")));
     }
+    let mut pipeline = Pipeline::new();
+    delete_credentials(&mut pipeline, vec![user], call.now);
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
+    Ok(Answer::no_content())
 }
 
 async fn exist(call: Call) -> Result<Answer, Failure> {
-    let user = asked_user(&call)?;
+    let user = requested_user(&call)?;
     Ok(Answer::json(&json!({"credentialsExist": has_password(call.tenant()?, user).await?})))
 }
 
@@ -84,8 +94,9 @@ pub(crate) async fn has_password(tenant: &Tenant, user: Uuid) -> Result<bool, Fa
     Ok(!rows.is_empty())
 }
 
-/// One changes one's own password by giving the old one.
-pub(crate) async fn change(call: &Call) -> Result<(), Failure> {
+/// Users change their own password by giving the old one. All their sessions end; a browser that sent the change
+/// gets a new one with the answer.
+pub(crate) async fn change(call: Call) -> Result<Answer, Failure> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Change {
@@ -103,15 +114,36 @@ pub(crate) async fn change(call: &Call) -> Result<(), Failure> {
     let Some(new) = new else {
         return Err(Failure::Invalid("You must provide a new password that isn't empty".into()));
     };
+    password::refuse_if_too_long(&new)?;
     let old = Credentials { username: change.username, user_id: change.user_id, password: change.password };
-    let who = check(tenant, &old, call.now).await.map_err(|failure| match failure {
+    let (user, attempt) = check(&call, &old).await.map_err(|failure| match failure {
         Failure::Refused(_) => Failure::Unauthenticated("Invalid credentials".into()),
         other => other,
     })?;
+    let hash = call.node.state.of::<PasswordHasher>().hash(&new).await?;
+    let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
-    replace(&mut pipeline, who.user_id, password::hash(&new).await?, call.now);
-    tenant.begin().await?.send_and_commit(pipeline).await?;
-    events::note(tenant, events::PASSWORD_CHANGE, who.user_id, call.now).await
+    attempt.count_success(&mut pipeline, call.now);
+    replace(&mut pipeline, user.user_id, hash, call.now);
+    let revoked = tokens::revoke_all(&mut pipeline, vec![user.user_id], call.now);
+    let results = tx.send(pipeline).await?;
+    let generation: i64 = results.first(revoked).map_or(0, |row| row.get("generation"));
+    let user = LoggedIn { generation, ..user };
+    let is_own_browser =
+        call.caller.user_id == Some(user.user_id) && cookie(&call.headers, "folioAccessToken").is_some();
+    let pair = is_own_browser.then(|| tokens::pair(&call.node.keys, &tenant.id, &user, call.now));
+    let mut pipeline = Pipeline::new();
+    if let Some(pair) = &pair {
+        tokens::store(&mut pipeline, user.user_id, pair);
+    }
+    tx.send_and_commit(pipeline).await?;
+    tenant.settings_version_is_stale();
+    events::note(tenant, events::PASSWORD_CHANGE, user.user_id, call.now).await?;
+    let answer = Answer::no_content();
+    Ok(match &pair {
+        Some(pair) => with_cookies(answer, pair, &call),
+        None => answer,
+    })
 }
 
 /// Adds the statements that put a new hash in the place of an old one, which goes to the history.
@@ -142,6 +174,8 @@ async fn repeatable(call: Call) -> Result<Answer, Failure> {
         user_id: Uuid,
     }
     let asked: Asked = call.read_json()?;
+    let hasher = call.node.state.of::<PasswordHasher>();
+    let admission = hasher.admit()?;
     let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(
@@ -152,14 +186,14 @@ async fn repeatable(call: Call) -> Result<Answer, Failure> {
         .await?;
     drop(connection);
     for row in rows {
-        if password::fits(&asked.password, row.get(0)).await? {
+        if admission.verify(&asked.password, row.get("hash")).await? {
             return Ok(Answer::json(&json!({"result": "invalid"})));
         }
     }
     Ok(Answer::json(&json!({"result": "valid"})))
 }
 
-/// Leave to set a password without the old one.
+/// Permission to set a password without the old one, by whoever names its id.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetAction {
@@ -170,12 +204,13 @@ pub(crate) struct ResetAction {
 
 async fn create_action(call: Call) -> Result<Answer, Failure> {
     let action: ResetAction = call.read_json()?;
-    let exists = keep_action(call.tenant()?, &action).await?;
+    refuse_if_account_has_more(&call, action.user_id).await?;
+    let exists = store_action(call.tenant()?, &action).await?;
     Ok(Answer::created(&json!({"passwordExists": exists})))
 }
 
-/// Keeps the leave; tells whether the user has a password already.
-pub(crate) async fn keep_action(tenant: &Tenant, action: &ResetAction) -> Result<bool, Failure> {
+/// Stores the action; true where the user has a password already.
+pub(crate) async fn store_action(tenant: &Tenant, action: &ResetAction) -> Result<bool, Failure> {
     let ends = time::parse(&action.expiration_time)
         .ok_or_else(|| Failure::Invalid("expirationTime must be a date and time".into()))?;
     let mut pipeline = Pipeline::new();
@@ -205,7 +240,7 @@ pub(crate) async fn action_of(tenant: &Tenant, id: Uuid) -> Result<Option<(Uuid,
     let rows = connection
         .query("SELECT user_id, ends FROM auth_password_action WHERE id = $1", vec![id.into()])
         .await?;
-    Ok(rows.first().map(|row| (row.get(0), row.get(1))))
+    Ok(rows.first().map(|row| (row.get("user_id"), row.get("ends"))))
 }
 
 async fn reset(call: Call) -> Result<Answer, Failure> {
@@ -216,34 +251,36 @@ async fn reset(call: Call) -> Result<Answer, Failure> {
         new_password: String,
     }
     let reset: Reset = call.read_json()?;
-    let tenant = call.tenant()?;
-    let is_new = set_by_action(tenant, reset.password_reset_action_id, &reset.new_password, call.now).await?;
+    let is_new = set_by_action(&call, reset.password_reset_action_id, &reset.new_password).await?;
     Ok(Answer::created(&json!({"isNewPassword": is_new})))
 }
 
-/// Uses the leave up and sets the password; tells whether it is the user's first.
-pub(crate) async fn set_by_action(
-    tenant: &Tenant,
-    action: Uuid,
-    new: &str,
-    now: Timestamp,
-) -> Result<bool, Failure> {
+/// Redeems the action, sets the password and ends the user's sessions; true where it is the user's first password.
+pub(crate) async fn set_by_action(call: &Call, action: Uuid, new: &str) -> Result<bool, Failure> {
     if new.is_empty() {
         return Err(Failure::Invalid("You must provide a new password that isn't empty".into()));
     }
-    let hash = password::hash(new).await?;
+    let tenant = call.tenant()?;
+    let hash = call.node.state.of::<PasswordHasher>().hash(new).await?;
     let mut tx = tenant.begin().await?;
-    let used = tx
-        .query("DELETE FROM auth_password_action WHERE id = $1 RETURNING user_id", vec![action.into()])
+    let redeemed = tx
+        .query(
+            "DELETE FROM auth_password_action WHERE id = $1 AND ends > $2 RETURNING user_id",
+            vec![action.into(), call.now.into()],
+        )
         .await?;
-    let user: Uuid = used.first().map(|row| row.get(0)).ok_or_else(|| Failure::Invalid(no_action(action)))?;
-    let had = tx.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
+    let user: Uuid =
+        redeemed.first().map(|row| row.get("user_id")).ok_or_else(|| Failure::Invalid(no_action(action)))?;
+    let known = tx.query("SELECT 1 FROM auth_credentials WHERE user_id = $1", vec![user.into()]).await?;
     let mut pipeline = Pipeline::new();
-    replace(&mut pipeline, user, hash, now);
+    replace(&mut pipeline, user, hash, call.now);
+    attempts::reset(&mut pipeline, user);
+    tokens::revoke_all(&mut pipeline, vec![user], call.now);
     tx.send_and_commit(pipeline).await?;
-    let is_new = had.is_empty();
+    tenant.settings_version_is_stale();
+    let is_new = known.is_empty();
     let event = if is_new { events::PASSWORD_CREATE } else { events::PASSWORD_RESET };
-    events::note(tenant, event, user, now).await?;
+    events::note(tenant, event, user, call.now).await?;
     Ok(is_new)
 }
 
@@ -251,7 +288,7 @@ fn no_action(id: Uuid) -> String {
     format!("Password action with ID: `{id}` was not found in the db")
 }
 
-fn asked_user(call: &Call) -> Result<Uuid, Failure> {
+fn requested_user(call: &Call) -> Result<Uuid, Failure> {
     let text = call.query.get("userId").unwrap_or_default();
     Uuid::parse_str(text).map_err(|_| Failure::Invalid(format!("userId '{text}' is not a UUID")))
 }
@@ -260,15 +297,9 @@ async fn user_of(tenant: &Tenant, credentials: &Credentials) -> Result<Uuid, Fai
     if let Some(id) = credentials.user_id {
         return Ok(id);
     }
-    let name = credentials.username.clone().unwrap_or_default();
+    let name = credentials.username.as_deref().unwrap_or_default();
     let connection = tenant.writer().await?;
-    let rows = connection
-        .query(
-            "SELECT id FROM users WHERE lower(carrel.f_unaccent(doc->>'username')) = lower(carrel.f_unaccent($1))",
-            vec![name.as_str().into()],
-        )
-        .await?;
-    rows.first()
-        .map(|row| row.get(0))
+    lookup::id_of_username(&connection, name)
+        .await?
         .ok_or_else(|| Failure::Invalid(format!("Error looking up user: No user found by username {name}")))
 }

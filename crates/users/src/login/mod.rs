@@ -1,10 +1,12 @@
-//! Logging in: password for tokens, tokens renewed and taken back.
+//! Logging in: a password for tokens, tokens renewed and revoked.
 //!
 //! Routes: `/authn/login`, `/authn/login-with-expiry`, `/authn/refresh`, `/authn/logout`, `/authn/logout-all`,
 //! `/authn/loginAttempts/{id}`, `/token/invalidate`, `/token/invalidate-all`; credentials and events have their
-//! own files. Reads users by name; writes credentials (`auth_credentials`), failed tries (`auth_attempts`) and
-//! refresh tokens (`refresh_token`).
+//! own files. Reads users by name; changes credentials (`auth_credentials`), counts of attempts (`login_attempt`),
+//! refresh tokens (`refresh_token`) and generations of tokens (`token_revocation`).
 
+mod attempts;
+mod cleanup;
 mod cookies;
 pub mod credentials;
 pub mod events;
@@ -12,24 +14,28 @@ pub mod password;
 mod route;
 pub mod tokens;
 
+pub use cleanup::CLEANUP;
+
+use crate::extensions::Extensions;
+use crate::login::attempts::Attempt;
+use crate::login::password::{MAX_PASSWORD_BYTES, PasswordHasher};
 use crate::login::tokens::Pair;
-use carrel_platform::{Pipeline, Router, Tenant, Tx};
+use crate::user::lookup;
+use carrel_platform::{Call, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use uuid::Uuid;
 
-/// After so many failures in a row the account is closed to logins for a while.
-const TRIES: i32 = 5;
-/// How long it stays closed.
-const CLOSED_FOR: SignedDuration = SignedDuration::from_mins(10);
+/// Longest user name that can log in, in bytes.
+pub const MAX_USERNAME_BYTES: usize = 1024;
 
-pub fn connect(router: &mut Router) {
-    route::connect(router);
+pub fn connect(router: &mut Router, extensions: &'static Extensions) {
+    route::connect(router, extensions);
     credentials::connect(router);
     events::connect(router);
 }
 
-/// What somebody sends to log in.
+/// What a client sends to log in.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Credentials {
@@ -38,64 +44,69 @@ pub struct Credentials {
     pub password: Option<String>,
 }
 
-/// Who has logged in.
+impl Credentials {
+    /// Refuses fields beyond their bounds: the routes that read them are open to everybody.
+    fn refuse_if_too_long(&self) -> Result<(), Failure> {
+        let too_long = |text: &Option<String>, bytes| text.as_ref().is_some_and(|text| text.len() > bytes);
+        if too_long(&self.username, MAX_USERNAME_BYTES) {
+            return Err(Failure::Invalid(format!("A username has at most {MAX_USERNAME_BYTES} bytes")));
+        }
+        if too_long(&self.password, MAX_PASSWORD_BYTES) {
+            return Err(Failure::Invalid(format!("A password has at most {MAX_PASSWORD_BYTES} bytes")));
+        }
+        Ok(())
+    }
+}
+
+/// A user whose password was verified.
 pub struct LoggedIn {
     pub user_id: Uuid,
     pub username: String,
+    /// Generation of the tokens that the user gets; see [`tokens`].
+    pub generation: i64,
 }
 
-/// What is known of one who wants to log in.
-struct Known {
-    who: LoggedIn,
+/// An account with a password.
+struct Account {
+    user: LoggedIn,
     active: bool,
     hash: String,
-    failed: i32,
-    last_failed: Option<Timestamp>,
 }
 
-/// Why somebody does not get in; all of them are reported in the same words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Obstacle {
-    WrongPassword,
-    /// Too many failures in a row, not long ago.
-    Closed,
-    Inactive,
-}
-
-/// Checks name and password. The answer to an unknown name takes as long and says the same as that to a wrong
-/// password, to a closed account and to one that is not active.
-pub async fn check(tenant: &Tenant, credentials: &Credentials, now: Timestamp) -> Result<LoggedIn, Failure> {
+/// Verifies name and password. An unknown name, a wrong password, an account that is closed to the caller's address
+/// and one that is not active are answered in the same words and the same time.
+pub(crate) async fn check(call: &Call, credentials: &Credentials) -> Result<(LoggedIn, Attempt), Failure> {
+    credentials.refuse_if_too_long()?;
     if credentials.username.is_none() && credentials.user_id.is_none() {
         return Err(Failure::Invalid("You must provide a username or userId".into()));
     }
     let Some(password) = &credentials.password else {
         return Err(Failure::Invalid("You must provide a password".into()));
     };
-    let Some(known) = find(tenant, credentials).await? else {
-        password::verify_dummy(password).await?;
+    let hasher = call.node.state.of::<PasswordHasher>();
+    // The queue's bound also bounds the database's work for those who wait.
+    let admission = hasher.admit()?;
+    let tenant = call.tenant()?;
+    let account = find(tenant, credentials).await?;
+    let account_id = match (&account, credentials.user_id, &credentials.username) {
+        (Some(account), ..) => account.user.user_id,
+        (None, Some(user), _) => user,
+        (None, None, name) => {
+            attempts::account_of_unknown_name(&lookup::folded(name.as_deref().unwrap_or_default()))
+        }
+    };
+    let attempt = attempts::count(tenant, account_id, call.address, call.now).await?.ok_or_else(refused)?;
+    let Some(account) = account else {
+        admission.verify_dummy(password).await?;
         return Err(refused());
     };
-    let fits = password::fits(password, &known.hash).await?;
-    match obstacle(&known, fits, now) {
-        None => Ok(known.who),
-        Some(Obstacle::WrongPassword) => {
-            count_failure(tenant.begin().await?, known.who.user_id, now).await?;
-            events::note(tenant, events::FAILED_LOGIN, known.who.user_id, now).await?;
-            Err(refused())
-        }
-        Some(Obstacle::Closed | Obstacle::Inactive) => Err(refused()),
+    let is_verified = admission.verify(password, &account.hash).await?;
+    drop(admission);
+    if !is_verified {
+        events::note(tenant, events::FAILED_LOGIN, account_id, call.now).await?;
+        return Err(refused());
     }
-}
-
-fn obstacle(known: &Known, fits: bool, now: Timestamp) -> Option<Obstacle> {
-    let lately = known.last_failed.is_some_and(|last| now < last + CLOSED_FOR);
-    if known.failed >= TRIES && lately {
-        return Some(Obstacle::Closed);
-    }
-    if !fits {
-        return Some(Obstacle::WrongPassword);
-    }
-    (!known.active).then_some(Obstacle::Inactive)
+    if account.active { Ok((account.user, attempt)) } else { Err(refused()) }
 }
 
 fn refused() -> Failure {
@@ -105,96 +116,54 @@ fn refused() -> Failure {
         .into()
 }
 
-async fn find(tenant: &Tenant, credentials: &Credentials) -> Result<Option<Known>, Failure> {
+async fn find(tenant: &Tenant, credentials: &Credentials) -> Result<Option<Account>, Failure> {
     let connection = tenant.writer().await?;
+    let user = match (credentials.user_id, &credentials.username) {
+        (Some(user), _) => Some(user),
+        (None, Some(name)) => lookup::id_of_username(&connection, name).await?,
+        (None, None) => None,
+    };
+    let Some(user_id) = user else { return Ok(None) };
     let rows = connection
         .query(
-            "SELECT u.id, u.doc->>'username', coalesce((u.doc->>'active')::boolean, false), c.hash,
-                    coalesce(a.failed, 0), a.last_failed
+            "SELECT u.doc->>'username' AS username, coalesce((u.doc->>'active')::boolean, false) AS active, c.hash,
+                    coalesce(r.generation, 0) AS generation
              FROM users u
              JOIN auth_credentials c ON c.user_id = u.id
-             LEFT JOIN auth_attempts a ON a.user_id = u.id
-             WHERE CASE WHEN $2::uuid IS NOT NULL THEN u.id = $2
-                   ELSE lower(carrel.f_unaccent(u.doc->>'username')) = lower(carrel.f_unaccent($1)) END",
-            vec![credentials.username.clone().into(), credentials.user_id.into()],
+             LEFT JOIN token_revocation r ON r.user_id = u.id
+             WHERE u.id = $1",
+            vec![user_id.into()],
         )
         .await?;
     Ok(rows.first().map(|row| {
-        let user_id: Uuid = row.get(0);
-        let username: Option<String> = row.get(1);
-        Known {
-            who: LoggedIn { user_id, username: username.unwrap_or_else(|| user_id.to_string()) },
-            active: row.get(2),
-            hash: row.get(3),
-            failed: row.get(4),
-            last_failed: row.get(5),
-        }
+        let username: Option<String> = row.get("username");
+        let username = username.unwrap_or_else(|| user_id.to_string());
+        let user = LoggedIn { user_id, username, generation: row.get("generation") };
+        Account { user, active: row.get("active"), hash: row.get("hash") }
     }))
 }
 
-/// Tokens for one who has logged in; the refresh token is remembered so that it can be taken back, and earlier
-/// failures are forgotten.
-pub async fn tokens_for(
-    tenant: &Tenant,
-    keys: &carrel_platform::token::Keys,
-    who: &LoggedIn,
-    now: Timestamp,
-) -> Result<Pair, Failure> {
-    let pair = tokens::pair(keys, &tenant.id, who, now);
+/// Tokens for a user who has logged in. The refresh token is stored, and earlier failures no longer count.
+pub(crate) async fn tokens_for(call: &Call, user: &LoggedIn, attempt: &Attempt) -> Result<Pair, Failure> {
+    let tenant = call.tenant()?;
+    let pair = tokens::pair(&call.node.keys, &tenant.id, user, call.now);
     let mut pipeline = Pipeline::new();
-    tokens::remember(&mut pipeline, who.user_id, &pair, now);
-    pipeline.add(
-        "UPDATE auth_attempts SET failed = 0 WHERE user_id = $1 AND failed > 0",
-        vec![who.user_id.into()],
-    );
+    tokens::store(&mut pipeline, user.user_id, &pair);
+    attempt.count_success(&mut pipeline, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(pair)
 }
 
-async fn count_failure(tx: Tx, user: Uuid, now: Timestamp) -> Result<(), Failure> {
-    let mut pipeline = Pipeline::new();
-    pipeline.add(
-        "INSERT INTO auth_attempts (user_id, failed, last_failed) VALUES ($1, 1, $2)
-         ON CONFLICT (user_id) DO UPDATE SET failed = CASE WHEN auth_attempts.failed >= $3 THEN 1
-             ELSE auth_attempts.failed + 1 END, last_failed = $2",
-        vec![user.into(), now.into(), TRIES.into()],
-    );
-    tx.send_and_commit(pipeline).await?;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
-
-    fn known() -> Known {
-        Known {
-            who: LoggedIn { user_id: Uuid::nil(), username: "amelia".into() },
-            active: true,
-            hash: String::new(),
-            failed: 0,
-            last_failed: None,
-        }
+/// Adds the statements that delete what the users log in with, and revoke their tokens.
+pub(crate) fn delete_credentials(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) {
+    for sql in [
+        "DELETE FROM auth_credentials WHERE user_id = ANY($1)",
+        "DELETE FROM auth_credentials_history WHERE user_id = ANY($1)",
+        "DELETE FROM auth_password_action WHERE user_id = ANY($1)",
+        "DELETE FROM patronpin WHERE id = ANY($1)",
+    ] {
+        pipeline.add(sql, vec![users.clone().into()]);
     }
-
-    #[test]
-    fn the_right_password_opens_an_active_account() {
-        assert_eq!(obstacle(&known(), true, NOW), None);
-        assert_eq!(obstacle(&known(), false, NOW), Some(Obstacle::WrongPassword));
-        assert_eq!(obstacle(&Known { active: false, ..known() }, true, NOW), Some(Obstacle::Inactive));
-    }
-
-    #[test]
-    fn five_failures_close_an_account_for_ten_minutes_even_to_the_right_password() {
-        let failed = |failed, minutes| Known {
-            failed,
-            last_failed: Some(NOW - SignedDuration::from_mins(minutes)),
-            ..known()
-        };
-        assert_eq!(obstacle(&failed(4, 1), true, NOW), None);
-        assert_eq!(obstacle(&failed(5, 9), true, NOW), Some(Obstacle::Closed));
-        assert_eq!(obstacle(&failed(5, 10), true, NOW), None);
-    }
+    attempts::delete(pipeline, users.clone());
+    tokens::revoke_all(pipeline, users, now);
 }

@@ -1,60 +1,189 @@
-//! Passwords: argon2id, computed by few threads at a time so that a storm of logins leaves the desk its share
-//! of the machine.
+//! Password hashes: argon2id, computed by a few threads of low priority behind a queue of bounded length.
+//!
+//! A hash takes 19 MiB and tens of milliseconds of one processor on purpose. Without a bound, people who log in all
+//! at once (or a stranger who guesses) would take the processors from the desks.
 
-use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use carrel_records::Failure;
-use std::sync::{Arc, LazyLock};
-use tokio::sync::Semaphore;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// At most this many hashes are computed at once.
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(1)));
+/// Longest password that is accepted or compared, in bytes.
+pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// A hash of nothing in particular, for names that are not known.
-static NOBODY: LazyLock<String> =
-    LazyLock::new(|| hash_now("nobody knows this password").expect("hashing works"));
+/// Hashes that may wait for each thread; one more is answered with 429.
+const QUEUE_PER_THREAD: usize = 32;
 
-fn hasher() -> Argon2<'static> {
-    // OWASP's first recommendation for argon2id: 19 MiB, two passes.
+/// Niceness of the hashing threads: request threads run at 0 and take precedence.
+const NICENESS: i32 = 10;
+
+/// A hash of no account's password, for accounts that do not exist.
+static DUMMY_HASH: LazyLock<String> =
+    LazyLock::new(|| hash_blocking("the password of no account").expect("the parameters are valid"));
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The node's hashing threads and their queue.
+pub struct PasswordHasher {
+    queue: SyncSender<Job>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for PasswordHasher {
+    fn default() -> PasswordHasher {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        PasswordHasher::new((processors / 2).max(1), QUEUE_PER_THREAD)
+    }
+}
+
+impl PasswordHasher {
+    /// Starts `threads` threads; at most `queue_per_thread` hashes wait for each of them.
+    fn new(threads: usize, queue_per_thread: usize) -> PasswordHasher {
+        let places = threads * (queue_per_thread + 1);
+        let (queue, jobs) = sync_channel(places);
+        let jobs = Arc::new(Mutex::new(jobs));
+        for number in 0..threads {
+            let jobs = Arc::clone(&jobs);
+            std::thread::Builder::new()
+                .name(format!("password-{number}"))
+                .spawn(move || run_jobs(&jobs))
+                .expect("the system has room for a thread");
+        }
+        PasswordHasher { queue, places: Arc::new(Semaphore::new(places)) }
+    }
+
+    /// Takes a place in the queue, or refuses at once when all are taken. To be called before anything is read
+    /// from the database for the caller.
+    pub fn admit(&self) -> Result<Admission<'_>, Failure> {
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => Ok(Admission { hasher: self, _place: place }),
+            Err(_) => {
+                Err(Failure::TooMany("Too many logins at the moment. Try again in a few seconds.".into()))
+            }
+        }
+    }
+
+    /// Hashes a password for storage.
+    pub async fn hash(&self, password: &str) -> Result<String, Failure> {
+        self.admit()?.hash(password).await
+    }
+}
+
+/// A place in the queue; it is free again when this is dropped.
+pub struct Admission<'a> {
+    hasher: &'a PasswordHasher,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Admission<'_> {
+    /// Hashes a password for storage.
+    pub async fn hash(&self, password: &str) -> Result<String, Failure> {
+        refuse_if_too_long(password)?;
+        let password = password.to_owned();
+        self.run(move || hash_blocking(&password)).await?
+    }
+
+    /// Whether the hash is that of the password.
+    pub async fn verify(&self, password: &str, hash: &str) -> Result<bool, Failure> {
+        refuse_if_too_long(password)?;
+        let (password, hash) = (password.to_owned(), hash.to_owned());
+        self.run(move || {
+            PasswordHash::new(&hash)
+                .is_ok_and(|hash| argon2().verify_password(password.as_bytes(), &hash).is_ok())
+        })
+        .await
+    }
+
+    /// Takes as long as [`Admission::verify`], for an account that does not exist.
+    pub async fn verify_dummy(&self, password: &str) -> Result<(), Failure> {
+        refuse_if_too_long(password)?;
+        let password = password.to_owned();
+        self.run(move || {
+            let hash = PasswordHash::new(&DUMMY_HASH).expect("a hash that was made here can be read");
+            let _ = argon2().verify_password(password.as_bytes(), &hash);
+        })
+        .await
+    }
+
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+        let (sender, result) = oneshot::channel();
+        let job = Box::new(move || {
+            // The client has gone: its result is of no use.
+            if !sender.is_closed() {
+                let _ = sender.send(work());
+            }
+        });
+        // The queue is as long as there are places, so it has use case for whoever has one.
+        self.hasher.queue.try_send(job).map_err(|_| Failure::internal("the queue of passwords is full"))?;
+        result.await.map_err(|_| Failure::internal("a password was not hashed"))
+    }
+}
+
+/// Refuses a password that is longer than any that is stored.
+pub fn refuse_if_too_long(password: &str) -> Result<(), Failure> {
+    match password.len() > MAX_PASSWORD_BYTES {
+        true => Err(Failure::Invalid(format!("A password has at most {MAX_PASSWORD_BYTES} bytes"))),
+        false => Ok(()),
+    }
+}
+
+/// Hashes a password on the calling thread: for commands, never for a request.
+pub fn hash_blocking(password: &str) -> Result<String, Failure> {
+    refuse_if_too_long(password)?;
+    let failed =
+        |error: argon2::password_hash::Error| Failure::internal(format!("hashing a password: {error}"));
+    let salt = SaltString::encode_b64(uuid::Uuid::new_v4().as_bytes()).map_err(failed)?;
+    Ok(argon2().hash_password(password.as_bytes(), &salt).map_err(failed)?.to_string())
+}
+
+/// The first of the parameter sets that OWASP recommends for argon2id: 19 MiB, two passes, one lane.
+fn argon2() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are within argon2's bounds");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }
 
-/// Hashes a password for keeping.
-pub async fn hash(password: &str) -> Result<String, Failure> {
-    let password = password.to_owned();
-    in_turn(move || hash_now(&password)).await?
+fn run_jobs(jobs: &Mutex<Receiver<Job>>) {
+    // On Linux the niceness belongs to the thread; elsewhere the call may not be allowed, which changes nothing.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICENESS);
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        // The hasher was dropped.
+        let Ok(job) = job else { return };
+        // Whoever waits learns of a panic by the lost sender; the thread goes on with the next job.
+        let _ = catch_unwind(AssertUnwindSafe(job));
+    }
 }
 
-/// Whether the password is the one that was hashed.
-pub async fn fits(password: &str, hash: &str) -> Result<bool, Failure> {
-    let (password, hash) = (password.to_owned(), hash.to_owned());
-    in_turn(move || {
-        PasswordHash::new(&hash)
-            .is_ok_and(|hash| hasher().verify_password(password.as_bytes(), &hash).is_ok())
-    })
-    .await
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Takes as long as a check, for a name that is not known.
-pub async fn verify_dummy(password: &str) -> Result<(), Failure> {
-    let hash = NOBODY.clone();
-    fits(password, &hash).await.map(|_| ())
-}
+    #[tokio::test]
+    async fn a_hash_verifies_its_own_password_and_no_other() {
+        let hasher = PasswordHasher::new(1, 1);
+        let hash = hasher.hash("right").await.expect("hashed");
+        let admission = hasher.admit().expect("a place");
+        assert!(admission.verify("right", &hash).await.expect("verified"));
+        assert!(!admission.verify("wrong", &hash).await.expect("verified"));
+    }
 
-fn hash_now(password: &str) -> Result<String, Failure> {
-    let failed =
-        |error: argon2::password_hash::Error| Failure::internal(format!("hashing a password: {error}"));
-    let salt: [u8; 16] = *uuid::Uuid::new_v4().as_bytes();
-    let salt = SaltString::encode_b64(&salt).map_err(failed)?;
-    Ok(hasher().hash_password(password.as_bytes(), &salt).map_err(failed)?.to_string())
-}
+    #[tokio::test]
+    async fn a_full_queue_refuses_at_once_and_a_released_place_admits_again() {
+        let hasher = PasswordHasher::new(1, 1);
+        let places: Vec<_> = (0..2).map(|_| hasher.admit().expect("a place")).collect();
+        assert!(matches!(hasher.admit(), Err(Failure::TooMany(_))));
+        drop(places);
+        hasher.admit().expect("a place");
+    }
 
-async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    let _turn =
-        TURNS.acquire().await.map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
-    tokio::task::spawn_blocking(work).await.map_err(|error| Failure::Internal {
-        context: "hashing a password".into(),
-        cause: Some(error.into()),
-    })
+    #[tokio::test]
+    async fn an_overlong_password_is_refused_before_it_is_hashed() {
+        let hasher = PasswordHasher::new(1, 1);
+        let password = "x".repeat(MAX_PASSWORD_BYTES + 1);
+        assert!(matches!(hasher.hash(&password).await, Err(Failure::Invalid(_))));
+    }
 }

@@ -1,8 +1,10 @@
-//! Paths and shapes of logging in, renewing and logging out.
+//! Routes of logging in, renewing tokens and logging out.
 
+use crate::extensions::Extensions;
 use crate::login::cookies::{with_cookies, without_cookies};
 use crate::login::tokens::{self, Pair};
-use crate::login::{Credentials, LoggedIn, check, events, tokens_for};
+use crate::login::{Credentials, LoggedIn, attempts, check, events, tokens_for};
+use crate::users_bl::composite_of;
 use carrel_platform::http::{cookie, token_of};
 use carrel_platform::token::{Claims, TokenKind};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -11,11 +13,16 @@ use http::{HeaderName, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub fn connect(router: &mut Router) {
-    for (path, composite) in [("/authn/login", false), ("/bl-users/login", true)] {
+/// Whether the answer to a login shows the user with all that belongs to them.
+type Composite = Option<&'static Extensions>;
+
+pub fn connect(router: &mut Router, extensions: &'static Extensions) {
+    for (path, composite) in [("/authn/login", None), ("/bl-users/login", Some(extensions))] {
         router.on("POST", path, move |call| login(call, composite));
     }
-    for (path, composite) in [("/authn/login-with-expiry", false), ("/bl-users/login-with-expiry", true)] {
+    for (path, composite) in
+        [("/authn/login-with-expiry", None), ("/bl-users/login-with-expiry", Some(extensions))]
+    {
         router.on("POST", path, move |call| login_with_expiry(call, composite));
     }
     router.on("POST", "/authn/refresh", refresh);
@@ -32,24 +39,24 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The older login: a token without end, in header and body; the cookies come with it.
-async fn login(call: Call, composite: bool) -> Result<Answer, Failure> {
-    let (who, pair) = log_in(&call).await?;
-    let token = tokens::legacy(&call.node.keys, &call.tenant()?.id, &who, call.now);
-    let body = if composite {
-        crate::users_bl::composite_of(&call, who.user_id).await?
-    } else {
-        json!({"okapiToken": token, "refreshToken": pair.refresh})
+/// The older login: a token in header and body; the cookies come with it.
+async fn login(call: Call, composite: Composite) -> Result<Answer, Failure> {
+    let (user, pair) = log_in(&call).await?;
+    let endless = call.node.options.endless_tokens;
+    let token = tokens::legacy(&call.node.keys, &call.tenant()?.id, &user, endless, call.now);
+    let body = match composite {
+        Some(extensions) => composite_of(&call, user.user_id, extensions).await?,
+        None => json!({"okapiToken": token, "refreshToken": pair.refresh}),
     };
     let answer = Answer::created(&body).header(HeaderName::from_static("x-okapi-token"), &token);
     Ok(with_cookies(answer, &pair, &call))
 }
 
-async fn login_with_expiry(call: Call, composite: bool) -> Result<Answer, Failure> {
-    let (who, pair) = log_in(&call).await?;
+async fn login_with_expiry(call: Call, composite: Composite) -> Result<Answer, Failure> {
+    let (user, pair) = log_in(&call).await?;
     let mut body = expirations(&pair);
-    if composite {
-        let mut whole = crate::users_bl::composite_of(&call, who.user_id).await?;
+    if let Some(extensions) = composite {
+        let mut whole = composite_of(&call, user.user_id, extensions).await?;
         whole["tokenExpiration"] = body;
         whole["tenant"] = call.tenant()?.id.as_str().into();
         body = whole;
@@ -58,11 +65,10 @@ async fn login_with_expiry(call: Call, composite: bool) -> Result<Answer, Failur
 }
 
 async fn log_in(call: &Call) -> Result<(LoggedIn, Pair), Failure> {
-    let tenant = call.tenant()?;
-    let who = check(tenant, &call.read_json::<Credentials>()?, call.now).await?;
-    let pair = tokens_for(tenant, &call.node.keys, &who, call.now).await?;
-    events::note(tenant, events::SUCCESSFUL_LOGIN, who.user_id, call.now).await?;
-    Ok((who, pair))
+    let (user, attempt) = check(call, &call.read_json::<Credentials>()?).await?;
+    let pair = tokens_for(call, &user, &attempt).await?;
+    events::note(call.tenant()?, events::SUCCESSFUL_LOGIN, user.user_id, call.now).await?;
+    Ok((user, pair))
 }
 
 /// A refresh token for a new pair; it is good once. One that comes again may have been stolen, so every refresh
@@ -83,29 +89,31 @@ async fn refresh(call: Call) -> Result<Answer, Failure> {
     };
     let claims = refresh_claims(&call, &token).ok_or_else(refused)?;
     let tenant = call.node.find_tenant(&claims.tenant).await?.ok_or_else(refused)?;
-    let id = claims.jti.ok_or_else(refused)?;
-    if !tokens::redeem(tenant.begin().await?, id).await? {
-        tokens::forget_all(tenant.begin().await?, claims.user_id).await?;
+    let mut tx = tenant.begin().await?;
+    let Some(generation) = tokens::redeem(&mut tx, &claims).await? else {
+        tokens::forget_refresh_tokens(tx, claims.user_id).await?;
         return Err(refused());
-    }
-    let who = LoggedIn { user_id: claims.user_id, username: claims.sub };
-    let pair = tokens::pair(&call.node.keys, &tenant.id, &who, call.now);
+    };
+    let user = LoggedIn { user_id: claims.user_id, username: claims.sub, generation };
+    let pair = tokens::pair(&call.node.keys, &tenant.id, &user, call.now);
     let mut pipeline = Pipeline::new();
-    tokens::remember(&mut pipeline, who.user_id, &pair, call.now);
-    tenant.begin().await?.send_and_commit(pipeline).await?;
+    tokens::store(&mut pipeline, user.user_id, &pair);
+    tx.send_and_commit(pipeline).await?;
     Ok(with_cookies(Answer::created(&expirations(&pair)), &pair, &call))
 }
 
-/// Takes back the refresh token of this session; without one, those of all sessions of the user.
+/// Revokes the refresh token of this session; without one, those of all sessions of the user.
 async fn logout(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let sent = cookie(&call.headers, "folioRefreshToken").and_then(|token| refresh_claims(&call, &token));
-    match (sent.and_then(|claims| claims.jti), call.caller.user_id) {
-        (Some(id), _) => {
-            tokens::redeem(tenant.begin().await?, id).await?;
+    match (sent, call.caller.user_id) {
+        (Some(claims), _) => {
+            let mut tx = tenant.begin().await?;
+            tokens::redeem(&mut tx, &claims).await?;
+            tx.commit().await?;
         }
         (None, Some(user)) if call.headers.get(http::header::COOKIE).is_none() => {
-            tokens::forget_all(tenant.begin().await?, user).await?;
+            tokens::forget_refresh_tokens(tenant.begin().await?, user).await?;
         }
         (None, _) => {}
     }
@@ -114,21 +122,21 @@ async fn logout(call: Call) -> Result<Answer, Failure> {
 
 async fn invalidate(call: Call) -> Result<Answer, Failure> {
     let token = refresh_token(&call).ok_or_else(|| Failure::Invalid("refreshToken is missing".into()))?;
-    let claims = refresh_claims(&call, &token).filter(|claims| Some(claims.user_id) == call.caller.user_id);
-    let id = claims
-        .and_then(|claims| claims.jti)
+    let claims = refresh_claims(&call, &token)
+        .filter(|claims| Some(claims.user_id) == call.caller.user_id)
         .ok_or_else(|| Failure::Unauthenticated("Invalid token".into()))?;
-    tokens::redeem(call.tenant()?.begin().await?, id).await?;
+    let mut tx = call.tenant()?.begin().await?;
+    tokens::redeem(&mut tx, &claims).await?;
+    tx.commit().await?;
     Ok(Answer::no_content())
 }
 
-/// Ends all sessions of the caller.
+/// Ends all sessions of the caller, this one included.
 async fn end_all(call: Call) -> Result<Call, Failure> {
     let user = call.caller.user_id.ok_or_else(|| Failure::Unauthenticated("Invalid token".into()))?;
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    // This very token ends with the others.
-    tokens::end_all(&mut pipeline, vec![user], call.now);
+    tokens::revoke_all(&mut pipeline, vec![user], call.now);
     tenant.begin().await?.send_and_commit(pipeline).await?;
     tenant.settings_version_is_stale();
     Ok(call)
@@ -136,16 +144,11 @@ async fn end_all(call: Call) -> Result<Call, Failure> {
 
 async fn login_attempts(call: Call) -> Result<Answer, Failure> {
     let user = call.id(0)?;
-    let connection = call.tenant()?.reader().await?;
-    let rows = connection
-        .query("SELECT failed, last_failed FROM auth_attempts WHERE user_id = $1", vec![user.into()])
-        .await?;
-    let row = rows
-        .first()
+    let (failures, last) = attempts::failures_of(call.tenant()?, user)
+        .await?
         .ok_or_else(|| Failure::NotFound(format!("No user login attempts found for id {user}")))?;
-    let (failed, last): (i32, Timestamp) = (row.get(0), row.get(1));
     Ok(Answer::json(&json!({
-        "id": user, "userId": user, "attemptCount": failed, "lastAttempt": time::format(last)
+        "id": user, "userId": user, "attemptCount": failures, "lastAttempt": time::format(last)
     })))
 }
 

@@ -12,17 +12,25 @@ CREATE TABLE IF NOT EXISTS auth_credentials_history (
     replaced timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS auth_credentials_history_user_id ON auth_credentials_history (user_id, replaced);
-CREATE TABLE IF NOT EXISTS auth_attempts (
-    user_id uuid PRIMARY KEY,
-    failed integer NOT NULL,
-    last_failed timestamptz NOT NULL
+-- Attempts to log in, by account and address. The address '' counts an account over all addresses, the nil account
+-- an address over all accounts. An unknown name has an account id that is made from the name.
+CREATE TABLE IF NOT EXISTS login_attempt (
+    account_id uuid NOT NULL,
+    address text NOT NULL,
+    -- Attempts without success since window_start, each counted before its password was checked.
+    attempts integer NOT NULL,
+    window_start timestamptz NOT NULL,
+    last_attempt timestamptz NOT NULL,
+    last_success timestamptz,
+    PRIMARY KEY (account_id, address)
 );
--- Leave to set a password without the old one, good once.
+-- Permissions to set a password without the old one, each good once.
 CREATE TABLE IF NOT EXISTS auth_password_action (
     id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
     ends timestamptz NOT NULL
 );
+CREATE INDEX IF NOT EXISTS auth_password_action_user_id ON auth_password_action (user_id);
 CREATE TABLE IF NOT EXISTS refresh_token (
     id uuid PRIMARY KEY,
     user_id uuid NOT NULL,
@@ -30,8 +38,9 @@ CREATE TABLE IF NOT EXISTS refresh_token (
 );
 CREATE INDEX IF NOT EXISTS refresh_token_user_id ON refresh_token (user_id);
 CREATE INDEX IF NOT EXISTS refresh_token_ends ON refresh_token (ends);
--- Tokens of a user that were made before this moment are no good.
-CREATE TABLE IF NOT EXISTS tokens_ended (
+-- The generation of a user's tokens: those of an earlier one are refused. Users without a row have generation 0.
+CREATE TABLE IF NOT EXISTS token_revocation (
     user_id uuid PRIMARY KEY,
-    before timestamptz NOT NULL
+    generation bigint NOT NULL,
+    revoked timestamptz NOT NULL
 );

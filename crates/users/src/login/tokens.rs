@@ -1,4 +1,7 @@
-//! Pairs of tokens, and the memory of refresh tokens: each is good for one use.
+//! Access and refresh tokens: issued, redeemed, revoked.
+//!
+//! A refresh token is good for one use. Tokens are revoked by the user's generation, a number in `token_revocation`
+//! that every token carries: one of an earlier generation is refused, whatever the clocks of the nodes say.
 
 use crate::login::LoggedIn;
 use carrel_platform::token::{ACCESS_SECONDS, Claims, Keys, REFRESH_SECONDS, TokenKind};
@@ -7,7 +10,10 @@ use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-/// An access token and the refresh token that can be given for the next one.
+/// Life of the token of the older login, in seconds: a working day, as its clients do not renew it.
+const LEGACY_SECONDS: i64 = 12 * 3600;
+
+/// An access token and the refresh token that buys the next pair.
 pub struct Pair {
     pub access: String,
     pub access_ends: Timestamp,
@@ -21,39 +27,35 @@ pub fn pair(keys: &Keys, tenant: &str, who: &LoggedIn, now: Timestamp) -> Pair {
     let access_ends = now + SignedDuration::from_secs(ACCESS_SECONDS);
     let refresh_ends = now + SignedDuration::from_secs(REFRESH_SECONDS);
     let refresh_id = Uuid::new_v4();
-    let claims = |kind, ends: Timestamp, id| Claims {
-        sub: who.username.clone(),
-        user_id: who.user_id,
-        tenant: tenant.to_owned(),
-        kind,
-        exp: Some(ends.as_second()),
-        iat: now.as_second(),
-        made: now.as_millisecond(),
-        extra_permissions: Vec::new(),
-        jti: id,
-    };
+    let access = claims(tenant, who, TokenKind::Access, Some(access_ends), now);
+    let refresh = claims(tenant, who, TokenKind::Refresh, Some(refresh_ends), now);
     Pair {
-        access: keys.sign(&claims(TokenKind::Access, access_ends, None)),
+        access: keys.sign(&access),
         access_ends,
-        refresh: keys.sign(&claims(TokenKind::Refresh, refresh_ends, Some(refresh_id))),
+        refresh: keys.sign(&Claims { jti: Some(refresh_id), ..refresh }),
         refresh_ends,
         refresh_id,
     }
 }
 
-/// The token of the older login, which has no end.
-pub fn legacy(keys: &Keys, tenant: &str, who: &LoggedIn, now: Timestamp) -> String {
-    keys.sign(&Claims {
+/// The token of the older login; `endless` as the server's options say.
+pub fn legacy(keys: &Keys, tenant: &str, who: &LoggedIn, endless: bool, now: Timestamp) -> String {
+    let ends = (!endless).then(|| now + SignedDuration::from_secs(LEGACY_SECONDS));
+    keys.sign(&claims(tenant, who, TokenKind::LegacyAccess, ends, now))
+}
+
+fn claims(tenant: &str, who: &LoggedIn, kind: TokenKind, ends: Option<Timestamp>, now: Timestamp) -> Claims {
+    Claims {
         sub: who.username.clone(),
         user_id: who.user_id,
         tenant: tenant.to_owned(),
-        kind: TokenKind::LegacyAccess,
-        exp: None,
+        kind,
+        exp: ends.map(Timestamp::as_second),
         iat: now.as_second(),
-        made: now.as_millisecond(),
+        generation: who.generation,
         extra_permissions: Vec::new(),
         jti: None,
-    })
+    }
 }
 
 /// A token without a user, good for the permissions named until it ends.
@@ -72,44 +74,55 @@ pub fn for_one_purpose(
         kind: TokenKind::DummyExpiring,
         exp: Some(ends.as_second()),
         iat: now.as_second(),
-        made: now.as_millisecond(),
+        generation: 0,
         extra_permissions: permissions.iter().map(|name| (*name).to_owned()).collect(),
         jti: None,
     })
 }
 
-/// Keeps the refresh token's id until it is used or ends.
-pub fn remember(pipeline: &mut Pipeline, user: Uuid, pair: &Pair, now: Timestamp) {
-    pipeline.add("DELETE FROM refresh_token WHERE ends < $1", vec![now.into()]);
+/// Adds the statement that makes the pair's refresh token redeemable.
+pub fn store(pipeline: &mut Pipeline, user: Uuid, pair: &Pair) {
     pipeline.add(
         "INSERT INTO refresh_token (id, user_id, ends) VALUES ($1, $2, $3)",
         vec![pair.refresh_id.into(), user.into(), pair.refresh_ends.into()],
     );
 }
 
-/// Takes the refresh token out of memory; false where it was used or taken back before.
-pub async fn redeem(mut tx: Tx, id: Uuid) -> Result<bool, Failure> {
-    let used = tx.query("DELETE FROM refresh_token WHERE id = $1 RETURNING id", vec![id.into()]).await?;
-    tx.commit().await?;
-    Ok(!used.is_empty())
+/// Takes the refresh token out of store and gives the user's generation; `None` where it was redeemed or revoked
+/// before, or is of an earlier generation.
+pub async fn redeem(tx: &mut Tx, token: &Claims) -> Result<Option<i64>, Failure> {
+    let mut pipeline = Pipeline::new();
+    let redeemed = pipeline.add(
+        "DELETE FROM refresh_token WHERE id = $1 AND user_id = $2 RETURNING id",
+        vec![token.jti.into(), token.user_id.into()],
+    );
+    let generation = pipeline
+        .add("SELECT generation FROM token_revocation WHERE user_id = $1", vec![token.user_id.into()]);
+    let results = tx.send(pipeline).await?;
+    let generation: i64 = results.first(generation).map_or(0, |row| row.get("generation"));
+    Ok((results.first(redeemed).is_some() && token.generation >= generation).then_some(generation))
 }
 
 /// Forgets every refresh token of the user; access tokens run out by themselves.
-pub async fn forget_all(tx: Tx, user: Uuid) -> Result<(), Failure> {
+pub async fn forget_refresh_tokens(tx: Tx, user: Uuid) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM refresh_token WHERE user_id = $1", vec![user.into()]);
     tx.send_and_commit(pipeline).await?;
     Ok(())
 }
 
-/// Adds what ends every token of the users that was made before now, access tokens too. The settings version moves, as the
-/// authorizer reads it from memory: declare it stale afterwards.
-pub fn end_all(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) {
+/// Adds the statements that revoke every token of the users, access tokens too, and gives the number of the one
+/// that returns each user's new `generation`. Nodes keep generations in memory by the tenant's settings version,
+/// which is moved.
+pub fn revoke_all(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) -> usize {
     pipeline.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
-    pipeline.add(
-        "INSERT INTO tokens_ended (user_id, before) SELECT gone, $2 FROM unnest($1::uuid[]) gone
-         ON CONFLICT (user_id) DO UPDATE SET before = excluded.before",
+    let generations = pipeline.add(
+        "INSERT INTO token_revocation AS known (user_id, generation, revoked)
+         SELECT DISTINCT given, 1, $2::timestamptz FROM unnest($1::uuid[]) given
+         ON CONFLICT (user_id) DO UPDATE SET generation = known.generation + 1, revoked = excluded.revoked
+         RETURNING user_id, generation",
         vec![users.into(), now.into()],
     );
     carrel_platform::tenant::move_settings_version(pipeline);
+    generations
 }

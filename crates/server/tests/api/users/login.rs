@@ -4,27 +4,27 @@ use carrel_testkit::{ADMIN, Client, PASSWORD, Reply, TENANT, TestServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-fn stranger(server: &TestServer) -> Client {
+pub(super) fn stranger(server: &TestServer) -> Client {
     server.stranger().with_header("x-okapi-tenant", TENANT)
 }
 
-async fn log_in(server: &TestServer, path: &str, name: &str, password: &str) -> Reply {
+pub(super) async fn log_in(server: &TestServer, path: &str, name: &str, password: &str) -> Reply {
     stranger(server).post(path, &json!({"username": name, "password": password})).await
 }
 
-fn cookies(reply: &Reply) -> Vec<String> {
+pub(super) fn cookies(reply: &Reply) -> Vec<String> {
     let lines = reply.headers.get_all("set-cookie").iter();
     lines.map(|line| line.to_str().expect("a cookie is text").to_owned()).collect()
 }
 
 /// The cookie as a browser sends it back.
-fn sent(reply: &Reply, name: &str) -> String {
+pub(super) fn sent(reply: &Reply, name: &str) -> String {
     let lines = cookies(reply);
     let line = lines.iter().find(|line| line.starts_with(name)).expect("the cookie was set");
     line.split(';').next().expect("a cookie has a value").to_owned()
 }
 
-async fn user_with_password(server: &TestServer, name: &str, password: &str) -> Uuid {
+pub(super) async fn user_with_password(server: &TestServer, name: &str, password: &str) -> Uuid {
     let id = Uuid::new_v4();
     let user = json!({"id": id, "username": name, "active": true, "personal": {"lastName": name}});
     server.post("/users", &user).await.expect(201);

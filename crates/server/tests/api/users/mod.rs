@@ -3,10 +3,13 @@
 mod added_fields;
 mod behind_a_gateway;
 mod doors;
+mod escalation;
 mod gateway;
 mod lenient;
 mod login;
+mod login_limits;
 mod notes;
 mod people;
 mod permissions;
+mod sessions;
 mod settings;
