@@ -19,6 +19,7 @@ pub mod request_snapshot;
 pub mod rules;
 pub mod settings;
 pub mod use_at_location;
+pub mod user_dependents;
 
 use carrel_platform::{Module, Router};
 

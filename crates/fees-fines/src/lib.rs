@@ -3,6 +3,7 @@
 pub mod policies;
 pub mod records;
 mod storage_answers;
+pub mod user_dependents;
 
 use carrel_platform::{Module, Router};
 

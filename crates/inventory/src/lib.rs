@@ -29,6 +29,7 @@ mod source_record;
 mod store;
 mod tags;
 mod title_links;
+pub mod user_service_points;
 mod views;
 
 use carrel_platform::jobs::Job;

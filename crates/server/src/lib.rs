@@ -2,7 +2,6 @@
 //! SQL of the library stands here.
 
 mod admin;
-pub mod administrator;
 mod background;
 pub mod config;
 mod database;
@@ -18,3 +17,5 @@ pub mod serve;
 mod tenant_metrics;
 mod tenant_transfer;
 pub mod tenants;
+
+pub use carrel_users::administrator;

@@ -2,6 +2,7 @@
 
 use carrel_platform::record_store::routes;
 use carrel_platform::{Module, Router};
+use carrel_users::extensions::Extensions;
 
 /// Every module of the program, those referred to before those that refer.
 pub fn modules() -> Vec<Module> {
@@ -17,6 +18,15 @@ pub fn modules() -> Vec<Module> {
     ]
 }
 
+/// What modules contribute to the use cases of users.
+static USER_EXTENSIONS: Extensions = Extensions {
+    dependents: &[
+        &carrel_circulation::user_dependents::DEPENDENTS,
+        &carrel_fees_fines::user_dependents::DEPENDENTS,
+    ],
+    service_points_of_user: carrel_inventory::user_service_points::add,
+};
+
 /// All routes with their handlers: use cases first, then plain records.
 pub fn router() -> Router {
     let mut router = Router::default();
@@ -29,6 +39,7 @@ pub fn router() -> Router {
     for module in &modules {
         (module.routes)(&mut router);
     }
+    carrel_users::connect_extended(&mut router, &USER_EXTENSIONS);
     for module in &modules {
         routes::connect(&mut router, module.records);
     }

@@ -1,9 +1,11 @@
 //! Users: accounts and their groups, logging in, permissions, and the settings of a tenant.
 
 pub mod address_types;
+pub mod administrator;
 pub mod authorizer;
 pub mod custom_fields;
 pub mod departments;
+pub mod extensions;
 pub mod login;
 pub mod notes;
 pub mod patron_pin;
@@ -18,11 +20,20 @@ pub mod user;
 pub mod user_tenants;
 pub mod users_bl;
 
+use crate::extensions::Extensions;
+use carrel_platform::jobs::Job;
+use carrel_platform::record_store::upgrade::Step;
 use carrel_platform::{Module, Router};
 use serde_json::Value;
 
 /// Tables and indexes beyond those of the declared records.
 const TABLES: &str = concat!(include_str!("login/tables.sql"), include_str!("tables.sql"));
+
+/// Tokens were revoked by time before they had generations.
+const STEPS: &[Step] =
+    &[Step { name: "2026-11-22 tokens have generations", sql: include_str!("login/generations.sql") }];
+
+static JOBS: &[&Job] = &[&login::CLEANUP];
 
 /// This module.
 pub fn module() -> Module {
@@ -30,9 +41,8 @@ pub fn module() -> Module {
         name: "users",
         records: records::RECORD_TYPES,
         tables: TABLES,
-        steps: &[],
+        steps: STEPS,
         routes: |router: &mut Router| {
-            login::connect(router);
             permissions::connect(router);
             user::connect(router);
             custom_fields::connect(router);
@@ -45,12 +55,18 @@ pub fn module() -> Module {
             self_registration::connect(router);
             portraits::connect(router);
             notes::connect(router);
-            users_bl::connect(router);
             settings::connect(router);
         },
-        jobs: &[],
+        jobs: JOBS,
         change_listeners: &[],
     }
+}
+
+/// Connects the routes that need what other modules contribute.
+pub fn connect_extended(router: &mut Router, extensions: &'static Extensions) {
+    login::connect(router, extensions);
+    user::deletion::connect(router, extensions);
+    users_bl::connect(router, extensions);
 }
 
 /// What a new tenant has of this module: collection paths and documents.
@@ -66,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_room_finds_its_routes_in_the_surface() {
+    fn every_handler_finds_its_route_in_the_surface() {
         (module().routes)(&mut Router::default());
     }
 }

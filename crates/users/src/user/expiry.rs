@@ -56,7 +56,7 @@ pub async fn end_expired(
             write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, now);
             ids.push(id);
         }
-        tokens::end_all(&mut pipeline, ids, now);
+        tokens::revoke_all(&mut pipeline, ids, now);
         tx.send_and_commit(pipeline).await?;
         tenant.settings_version_is_stale();
         ended += rows.len();

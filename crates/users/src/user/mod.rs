@@ -5,14 +5,16 @@
 //! Announces `users.users`.
 
 mod decide;
+pub mod deletion;
 mod expiry;
+pub mod lookup;
 
 use crate::login::tokens;
 use crate::records::people::USER;
 use crate::user::decide::{Doing, Facts};
 use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, Ready};
-use carrel_platform::record_store::{read, routes};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
@@ -23,8 +25,6 @@ pub use expiry::end_expired;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/users", create);
     router.on("PUT", "/users/{id}", replace);
-    router.on("DELETE", "/users/{id}", delete);
-    router.on("DELETE", "/users", delete_many);
     expiry::connect(router);
 }
 
@@ -85,40 +85,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, call.now);
     let ends = stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
     if ends {
-        tokens::end_all(&mut pipeline, vec![id], call.now);
+        tokens::revoke_all(&mut pipeline, vec![id], call.now);
     }
     tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Replacing))?;
     if ends {
         tenant.settings_version_is_stale();
     }
-    Ok(Answer::no_content())
-}
-
-/// With the user go the blocks that staff have put on him; loans and requests keep the bare id.
-async fn delete(call: Call) -> Result<Answer, Failure> {
-    let id = call.id(0)?;
-    let tenant = call.tenant()?;
-    let mut tx = tenant.begin().await?;
-    let rows = tx.query("DELETE FROM users WHERE id = $1 RETURNING doc", vec![id.into()]).await?;
-    let stored: Json = rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound(id.to_string()))?;
-    let mut pipeline = Pipeline::new();
-    pipeline.add("DELETE FROM manualblocks WHERE user_id = $1", vec![id.into()]);
-    write::announce_delete(&mut pipeline, &tenant.id, &USER, id, &stored, call.now);
-    tokens::end_all(&mut pipeline, vec![id], call.now);
-    tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
-    Ok(Answer::no_content())
-}
-
-async fn delete_many(call: Call) -> Result<Answer, Failure> {
-    let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
-    let Some(text) = text else {
-        return Err(Failure::Invalid("Expected CQL but query parameter is empty".into()));
-    };
-    let query = read::parse(text)?;
-    let tenant = call.tenant()?;
-    let tx = tenant.begin().await?;
-    write::delete_matching(tx, &tenant.id, &USER, Some(&query), &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 

@@ -6,8 +6,10 @@
 mod open_transactions;
 mod password_reset;
 
+use crate::extensions::Extensions;
 use crate::permissions::{PermissionCatalog, full_of};
 use crate::records::people::USER;
+use crate::user::lookup;
 use carrel_platform::record_store::read;
 use carrel_platform::surface::EVERYTHING;
 use carrel_platform::{Answer, Call, Json, Pipeline, Router};
@@ -16,35 +18,29 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-pub fn connect(router: &mut Router) {
+pub fn connect(router: &mut Router, extensions: &'static Extensions) {
     router.on("GET", "/bl-users", list);
-    router.on("GET", "/bl-users/_self", |call| async move {
+    router.on("GET", "/bl-users/_self", move |call| async move {
         let user = call.caller.user_id.ok_or_else(|| Failure::Unauthenticated("Invalid token".into()))?;
-        Ok(Answer::json(&composite_of(&call, user).await?))
+        Ok(Answer::json(&composite_of(&call, user, extensions).await?))
     });
-    router.on("GET", "/bl-users/by-id/{id}", |call| async move {
+    router.on("GET", "/bl-users/by-id/{id}", move |call| async move {
         let id = call.id(0)?;
-        Ok(Answer::json(&composite_of(&call, id).await?))
+        Ok(Answer::json(&composite_of(&call, id, extensions).await?))
     });
-    router.on("GET", "/bl-users/by-username/{id}", |call| async move {
+    router.on("GET", "/bl-users/by-username/{id}", move |call| async move {
         let id = id_of_username(&call, call.parameter(0)).await?;
-        Ok(Answer::json(&composite_of(&call, id).await?))
+        Ok(Answer::json(&composite_of(&call, id, extensions).await?))
     });
-    open_transactions::connect(router);
+    open_transactions::connect(router, extensions);
     password_reset::connect(router);
 }
 
 /// The id of the user with the name.
 async fn id_of_username(call: &Call, name: &str) -> Result<Uuid, Failure> {
     let connection = call.tenant()?.writer().await?;
-    let rows = connection
-        .query(
-            "SELECT id FROM users WHERE lower(carrel.f_unaccent(doc->>'username')) = lower(carrel.f_unaccent($1))",
-            vec![name.into()],
-        )
-        .await?;
-    let unknown = || Failure::NotFound(format!("Users with username '{name}' not found"));
-    rows.first().map(|row| row.get(0)).ok_or_else(unknown)
+    let found = lookup::id_of_username(&connection, name).await?;
+    found.ok_or_else(|| Failure::NotFound(format!("Users with username '{name}' not found")))
 }
 
 /// What is shown beside the user.
@@ -72,57 +68,49 @@ impl Included {
 }
 
 /// The composite of one user. With `expandPermissions` the permissions stand in full, those in sets too.
-pub async fn composite_of(call: &Call, user: Uuid) -> Result<Value, Failure> {
+pub async fn composite_of(call: &Call, user: Uuid, extensions: &Extensions) -> Result<Value, Failure> {
     let included = Included::read(call);
     let tenant = call.tenant()?;
-    let connection = tenant.writer().await?;
     let mut pipeline = Pipeline::new();
-    let who = pipeline.add(
-        "SELECT u.doc, g.doc FROM users u LEFT JOIN groups g ON g.id = u.patron_group WHERE u.id = $1",
+    let user_and_group = pipeline.add(
+        "SELECT u.doc AS user, g.doc AS patron_group
+         FROM users u LEFT JOIN groups g ON g.id = u.patron_group WHERE u.id = $1",
         vec![user.into()],
     );
     let held = pipeline.add(
-        "SELECT doc->'permissions' FROM permissions_users
-         WHERE lower(carrel.f_unaccent(doc->>'userId')) = $1::uuid::text",
+        "SELECT jsonb_build_object('id', id, 'userId', user_id, 'permissions', coalesce(doc->'permissions', '[]'))
+         FROM permissions_users WHERE user_id = $1",
         vec![user.into()],
     );
     let proxies = pipeline.add("SELECT doc FROM proxyfor WHERE user_id = $1 ORDER BY id", vec![user.into()]);
-    let desks = pipeline.add("SELECT doc FROM service_point_user WHERE user_id = $1", vec![user.into()]);
+    let service_points =
+        included.service_points.then(|| (extensions.service_points_of_user)(&mut pipeline, user));
+    let connection = tenant.writer().await?;
     let results = connection.send(pipeline).await?;
-    let row =
-        results.first(who).ok_or_else(|| Failure::NotFound(format!("User with id '{user}' not found")))?;
-    let mut whole = json!({"user": row.get::<_, Json>(0).parse()});
-    if let Some(group) = row.get::<_, Option<Json>>(1).filter(|_| included.groups) {
+    drop(connection);
+    let row = results
+        .first(user_and_group)
+        .ok_or_else(|| Failure::NotFound(format!("User with id '{user}' not found")))?;
+    let mut whole = json!({"user": row.get::<_, Json>("user").parse()});
+    if let Some(group) = row.get::<_, Option<Json>>("patron_group").filter(|_| included.groups) {
         whole["patronGroup"] = group.parse();
     }
-    let held = results.document(held).map_or_else(|| json!([]), |json| json.parse());
-    let proxies: Vec<Value> = results.documents(proxies).iter().map(Json::parse).collect();
-    let desks = results.document(desks).filter(|_| included.service_points);
     if included.permissions {
-        let expand = call.query.get("expandPermissions") == Some("true");
-        let names = if expand { expanded(call, user).await?.into() } else { held };
-        whole["permissions"] = json!({"permissions": names});
+        let mut held = results.document(held).map_or_else(|| json!({"permissions": []}), |json| json.parse());
+        if call.query.get("expandPermissions") == Some("true") {
+            held["permissions"] = expanded(call, user).await?.into();
+        }
+        whole["permissions"] = held;
     }
-    if included.proxies && !proxies.is_empty() {
-        whole["proxiesFor"] = proxies.into();
+    if included.proxies {
+        let proxies: Vec<Value> = results.documents(proxies).iter().map(Json::parse).collect();
+        if !proxies.is_empty() {
+            whole["proxiesFor"] = proxies.into();
+        }
     }
-    if let Some(desks) = desks {
-        let mut desks = desks.parse();
-        let ids: Vec<String> = desks["servicePointsIds"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .chain(desks.get("defaultServicePointId"))
-            .filter_map(|id| id.as_str().map(str::to_owned))
-            .collect();
-        let rows = connection
-            .query(
-                "SELECT doc FROM service_point WHERE id = ANY($1::text[]::uuid[]) ORDER BY doc->>'name', id",
-                vec![ids.into()],
-            )
-            .await?;
-        desks["servicePoints"] = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
-        whole["servicePointsUser"] = desks;
+    let service_points = service_points.and_then(|statement| results.first(statement));
+    if let Some(row) = service_points {
+        whole["servicePointsUser"] = row.get::<_, Json>("document").parse();
     }
     Ok(whole)
 }
@@ -148,16 +136,14 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let page = read::list(&connection, &USER, &call.node.records, &asked).await?;
     let users: Vec<Value> = page.documents.iter().map(Json::parse).collect();
     let ids: Vec<Uuid> = users.iter().filter_map(|user| Uuid::parse_str(user["id"].as_str()?).ok()).collect();
-    let texts: Vec<String> = ids.iter().map(Uuid::to_string).collect();
     let mut pipeline = Pipeline::new();
     let groups = pipeline.add(
         "SELECT u.id, g.doc FROM users u JOIN groups g ON g.id = u.patron_group WHERE u.id = ANY($1)",
         vec![ids.clone().into()],
     );
     let held = pipeline.add(
-        "SELECT (doc->>'userId')::uuid, doc->'permissions' FROM permissions_users
-         WHERE lower(carrel.f_unaccent(doc->>'userId')) = ANY($1)",
-        vec![texts.into()],
+        "SELECT user_id, doc->'permissions' FROM permissions_users WHERE user_id = ANY($1)",
+        vec![ids.clone().into()],
     );
     let proxies = pipeline
         .add("SELECT user_id, doc FROM proxyfor WHERE user_id = ANY($1) ORDER BY id", vec![ids.into()]);

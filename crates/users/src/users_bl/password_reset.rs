@@ -6,6 +6,7 @@
 
 use crate::login::credentials::{self, ResetAction};
 use crate::login::tokens;
+use crate::permissions::refuse_if_account_has_more;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal, time};
 use jiff::SignedDuration;
@@ -19,10 +20,7 @@ const PERMISSIONS: [&str; 2] =
     ["users-bl.password-reset-link.validate", "users-bl.password-reset-link.reset"];
 
 pub fn connect(router: &mut Router) {
-    router.on("POST", "/bl-users/settings/myprofile/password", |call| async move {
-        credentials::change(&call).await?;
-        Ok(Answer::no_content())
-    });
+    router.on("POST", "/bl-users/settings/myprofile/password", credentials::change);
     router.on("POST", "/bl-users/password-reset/link", link);
     router.on("POST", "/bl-users/password-reset/validate", |call| async move {
         leave(&call).await?;
@@ -42,23 +40,25 @@ async fn link(call: Call) -> Result<Answer, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
         .query(
-            "SELECT coalesce(doc->>'username', ''), (SELECT doc->>'baseUrl' FROM baseurl LIMIT 1)
+            "SELECT coalesce(doc->>'username', '') AS username,
+                    (SELECT doc->>'baseUrl' FROM baseurl LIMIT 1) AS base_url
              FROM users WHERE id = $1",
             vec![asked.user_id.into()],
         )
         .await?;
     drop(connection);
     let (username, base): (String, Option<String>) =
-        rows.first().map(|row| (row.get(0), row.get(1))).ok_or_else(|| {
+        rows.first().map(|row| (row.get("username"), row.get("base_url"))).ok_or_else(|| {
             Refusal::new(format!("User with id '{}' not found", asked.user_id)).code("user.not-found")
         })?;
     if username.trim().is_empty() {
         let words = "User without username cannot reset password";
         return Err(Refusal::new(words).code("user.absent-username").into());
     }
+    refuse_if_account_has_more(&call, asked.user_id).await?;
     let (id, ends) = (Uuid::new_v4(), call.now + GOOD_FOR);
     let action = ResetAction { id, user_id: asked.user_id, expiration_time: time::format(ends) };
-    credentials::keep_action(tenant, &action).await?;
+    credentials::store_action(tenant, &action).await?;
     let keys = &call.node.keys;
     let token =
         tokens::for_one_purpose(keys, &tenant.id, format!("{SUBJECT}{id}"), &PERMISSIONS, ends, call.now);
@@ -75,7 +75,7 @@ async fn reset(call: Call) -> Result<Answer, Failure> {
     }
     let sent: Sent = call.read_json()?;
     let action = leave(&call).await?;
-    credentials::set_by_action(call.tenant()?, action, &sent.new_password, call.now).await?;
+    credentials::set_by_action(&call, action, &sent.new_password).await?;
     Ok(Answer::no_content())
 }
 

@@ -1,0 +1,32 @@
+//! Loans and requests that keep a user from being deleted, and what goes with a deleted user.
+
+use carrel_platform::Pipeline;
+use carrel_users::extensions::{OpenTransactionCount, OpenTransactionKind, UserDependents};
+use uuid::Uuid;
+
+/// What circulation stores about users.
+pub static DEPENDENTS: UserDependents = UserDependents {
+    open: &[
+        OpenTransactionCount {
+            kind: OpenTransactionKind::Loans,
+            count: |pipeline, user, _| {
+                let sql = "SELECT count(*) AS open FROM loan WHERE user_id = $1 AND is_open";
+                pipeline.add(sql, vec![user.into()])
+            },
+        },
+        OpenTransactionCount {
+            kind: OpenTransactionKind::Requests,
+            count: |pipeline, user, _| {
+                let sql = "SELECT count(*) AS open FROM request
+                           WHERE requester_id = $1 AND doc->>'status' LIKE 'Open%'";
+                pipeline.add(sql, vec![user.into()])
+            },
+        },
+    ],
+    delete,
+};
+
+fn delete(pipeline: &mut Pipeline, users: &[Uuid]) {
+    let sql = "DELETE FROM user_request_preference WHERE user_id = ANY($1)";
+    pipeline.add(sql, vec![users.to_vec().into()]);
+}

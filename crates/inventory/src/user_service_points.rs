@@ -1,0 +1,16 @@
+//! The service points of a user, as a user is shown with them.
+
+use carrel_platform::Pipeline;
+use uuid::Uuid;
+
+/// Adds a statement that gives the user's service points in a column `document`: their record, in full and by name.
+pub fn add(pipeline: &mut Pipeline, user: Uuid) -> usize {
+    pipeline.add(
+        "SELECT own.doc || jsonb_build_object('servicePoints', coalesce(
+             (SELECT jsonb_agg(point.doc ORDER BY point.doc->>'name', point.id) FROM service_point point
+              WHERE own.doc->'servicePointsIds' ? point.id::text
+                 OR own.doc->>'defaultServicePointId' = point.id::text), '[]')) AS document
+         FROM service_point_user own WHERE own.user_id = $1 LIMIT 1",
+        vec![user.into()],
+    )
+}
