@@ -152,11 +152,23 @@ impl ExecutedPlan {
 
     /// Pages of 8 KiB that the statement looked at, in memory or on disk.
     pub fn buffers(&self) -> u64 {
-        ["Shared Hit Blocks", "Shared Read Blocks"].iter().filter_map(|key| self.plan[key].as_u64()).sum()
+        self.total("Shared Hit Blocks") + self.total("Shared Read Blocks")
     }
 
     /// Bytes that the statement's own changes added to the write-ahead log.
     pub fn wal_bytes(&self) -> u64 {
-        self.plan["WAL Bytes"].as_u64().unwrap_or(0)
+        self.total("WAL Bytes")
+    }
+
+    /// A figure of the whole statement. Changes in a WITH clause that nothing refers to are made after the rest, so that
+    /// the figures of the rest do not contain theirs.
+    fn total(&self, key: &str) -> u64 {
+        let of = |part: &Value| part[key].as_u64().unwrap_or(0);
+        let parts = self.plan["Plans"].as_array().into_iter().flatten();
+        let is_apart = |part: &&Value| {
+            part["Node Type"] == "ModifyTable"
+                && part["Subplan Name"].as_str().is_some_and(|name| name.starts_with("CTE "))
+        };
+        of(&self.plan) + parts.filter(is_apart).map(of).sum::<u64>()
     }
 }

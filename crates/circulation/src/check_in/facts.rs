@@ -22,6 +22,16 @@ pub struct Facts {
     pub loan: Option<Map<String, Value>>,
     pub patron: Option<Patron>,
     pub queue: Vec<QueuedRequest>,
+    /// The last loan of a lost item that nobody has on loan.
+    pub last_loan: Option<LastLoan>,
+}
+
+/// What a check-in of a lost item needs of its last loan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastLoan {
+    pub id: Uuid,
+    /// The item was declared lost or aged to lost during the loan.
+    pub was_lost: bool,
 }
 
 /// Locks the item, reads all facts, and sees to a settings that is at least as new as they are.
@@ -51,7 +61,7 @@ pub async fn gather(
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
-        let mut has_queue: bool = row.get(HAS_QUEUE);
+        let mut has_queue: bool = row.get("has_queue");
         let mut facts = read(row)?;
         if let Some(item) = facts.item.as_ref().filter(|item| title_level && item.is_of_another_library()) {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
@@ -94,12 +104,12 @@ pub async fn gather_free(
     }
     let mut items = HashSet::new();
     for row in results.rows(facts) {
-        let number: i64 = row.get(NUMBER);
+        let number: i64 = row.get("number");
         let facts = read(row)?;
         let has_item = facts.item.as_ref().is_none_or(|item| {
             held.contains(&number) && items.insert(item.id) && !(title_level && item.is_of_another_library())
         });
-        let queue = facts.item.as_ref().filter(|_| row.get(HAS_QUEUE));
+        let queue = facts.item.as_ref().filter(|_| row.get("has_queue"));
         all[number as usize - 1] = match queue {
             Some(item) => Err(queue::of_item(title_level, item, &[])),
             None if has_item => Ok(facts),
@@ -121,20 +131,21 @@ fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
     &WAYS[usize::from(several) << 2 | usize::from(title_level) << 1 | usize::from(queue)]
 }
 
-/// Columns of the statement: whether a queue waits for the item, and the scan's number among several.
-const HAS_QUEUE: usize = 3;
-const NUMBER: usize = 5;
-
 /// The open loan is a lateral subquery with a limit: as a plain join it may become one that reads every open loan.
 fn statement(several: bool, title_level: bool, queue: bool) -> String {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, patron.doc, {has_queue}, {queue}, given.number,
-             {columns}
+        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc AS loan, patron.doc AS patron,
+             {has_queue} AS has_queue, {queue} AS queue, given.number,
+             last_loan.id AS last_loan_id, last_loan.was_lost AS last_loan_was_lost, {columns}
          FROM {given}
          LEFT JOIN ({tables}) ON {item}
          LEFT JOIN LATERAL (SELECT loan.doc, loan.user_id FROM loan
              WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) loan ON true
-         LEFT JOIN users patron ON patron.id = loan.user_id",
+         LEFT JOIN users patron ON patron.id = loan.user_id
+         LEFT JOIN LATERAL (SELECT last.id, coalesce(last.doc->>'declaredLostDate',
+                 last.doc->'agedToLostDelayedBilling'->>'agedToLostDate') IS NOT NULL AS was_lost
+             FROM loan last WHERE last.item_id = item.id AND item_state.status IN {LOST}
+             ORDER BY last.doc->>'loanDate' DESC LIMIT 1) last_loan ON true",
         has_queue = queue::exists_sql(title_level),
         queue = if queue { queue::sql(title_level) } else { "NULL::jsonb" },
         columns = item::COLUMNS,
@@ -147,15 +158,20 @@ fn statement(several: bool, title_level: bool, queue: bool) -> String {
     )
 }
 
+/// Statuses of items that are lost, as SQL.
+const LOST: &str = "('Declared lost', 'Aged to lost', 'Lost and paid')";
+
 fn read(row: &Row) -> Result<Facts, Failure> {
-    let loan = match row.get::<_, Option<Json>>(1).map(|json| json.parse()) {
+    let loan = match row.get::<_, Option<Json>>("loan").map(|json| json.parse()) {
         Some(Value::Object(loan)) => Some(loan),
         _ => None,
     };
+    let last_loan: Option<Uuid> = row.get("last_loan_id");
     Ok(Facts {
         loan,
-        patron: Patron::at(row, 2)?,
-        queue: queue::read(row.get(4))?,
-        item: ItemAtDesk::read(row, NUMBER + 1)?,
+        patron: Patron::at(row, "patron")?,
+        queue: queue::read(row.get("queue"))?,
+        item: ItemAtDesk::of(row)?,
+        last_loan: last_loan.map(|id| LastLoan { id, was_lost: row.get("last_loan_was_lost") }),
     })
 }

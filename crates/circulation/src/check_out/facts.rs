@@ -81,7 +81,7 @@ pub async fn gather(
         if Way::of(&cached.settings, way.proxy, way.queue) != way {
             continue;
         }
-        let mut has_queue: bool = row.get(HAS_QUEUE);
+        let mut has_queue: bool = row.get("has_queue");
         let mut facts = read(row, way, &cached.settings, actor.now)?;
         if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
         {
@@ -130,7 +130,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
     }
     let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
     for row in results.rows(facts) {
-        let number: i64 = row.get(NUMBER);
+        let number: i64 = row.get("number");
         let place = number as usize - 1;
         let facts = read(row, way, &cached.settings, scans[place].actor.now)?;
         let has_patron = facts
@@ -142,7 +142,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
                 && items.insert(item.id)
                 && !(way.title_level && item.is_of_another_library())
         });
-        let queue = facts.item.as_ref().filter(|_| row.get(HAS_QUEUE));
+        let queue = facts.item.as_ref().filter(|_| row.get("has_queue"));
         all[place] = match queue {
             Some(item) => Err(queue::of_item(way.title_level, item, &[])),
             None if has_patron && has_item => {
@@ -201,10 +201,13 @@ fn statement(way: Way, several: bool) -> String {
         |asked: bool, sql: &str, else_: &'static str| if asked { sql.to_owned() } else { else_.to_owned() };
     let nothing = "NULL::jsonb";
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc, {proxy}, {relations},
-            (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id),
-            (SELECT true FROM loan WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) IS NOT NULL,
-            {has_queue}, {queue}, {open_loans}, {locked}, {counted_loans}, {counted_fees}, given.number, {columns}
+        "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc AS patron, {proxy} AS proxy,
+            {relations} AS proxy_relations,
+            (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id) AS manual_blocks,
+            (SELECT true FROM loan WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) IS NOT NULL
+                AS item_has_open_loan,
+            {has_queue} AS has_queue, {queue} AS queue, {open_loans} AS open_loans, {locked} AS locked_elsewhere,
+            {counted_loans} AS counted_loans, {counted_fees} AS counted_fees, given.number, {columns}
          FROM {given}
          LEFT JOIN users patron ON {patron}
          {join_proxy}
@@ -252,28 +255,24 @@ fn statement(way: Way, several: bool) -> String {
     )
 }
 
-/// Columns of the statement: whether a queue waits for the item, and the scan's number among several.
-const HAS_QUEUE: usize = 6;
-const NUMBER: usize = 12;
-
 fn read(row: &Row, way: Way, settings: &CirculationSettings, now: Timestamp) -> Result<Facts, Failure> {
-    let counted = || patron_blocks::read(row.get(10), row.get(11), settings, now);
+    let counted = || patron_blocks::read(row.get("counted_loans"), row.get("counted_fees"), settings, now);
     Ok(Facts {
-        patron: Patron::at(row, 1)?,
-        proxy: Patron::at(row, 2)?,
-        proxy_relations: Json::elements(row.get(3)),
-        manual_blocks: Json::elements(row.get(4)),
-        item_has_open_loan: row.get(5),
-        queue: queue::read(row.get(7))?,
-        open_loans: Json::elements(row.get(8))
+        patron: Patron::at(row, "patron")?,
+        proxy: Patron::at(row, "proxy")?,
+        proxy_relations: Json::elements(row.get("proxy_relations")),
+        manual_blocks: Json::elements(row.get("manual_blocks")),
+        item_has_open_loan: row.get("item_has_open_loan"),
+        queue: queue::read(row.get("queue"))?,
+        open_loans: Json::elements(row.get("open_loans"))
             .iter()
             .map(|pair| {
                 let id = |place: usize| pair[place].as_str().and_then(|id| Uuid::parse_str(id).ok());
                 (id(0), id(1))
             })
             .collect(),
-        locked_elsewhere: row.get(9),
-        item: ItemAtDesk::read(row, NUMBER + 1)?,
+        locked_elsewhere: row.get("locked_elsewhere"),
+        item: ItemAtDesk::of(row)?,
         counted: way.counts.then(counted),
     })
 }

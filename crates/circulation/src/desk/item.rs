@@ -13,8 +13,17 @@ use uuid::Uuid;
 
 macro_rules! state_of {
     () => {
-        "item.id, item.doc, item_state.status, item_state.in_transit_destination, item_state.version, \
-        item_state.last_check_in, holdings_record.id, holdings_record.instance_id"
+        "item.id AS item_id, item.doc AS item_doc, item_state.status AS item_status, \
+        item_state.in_transit_destination AS item_destination, item_state.version AS item_version, \
+        item_state.last_check_in AS item_last_check_in, holdings_record.id AS item_holdings_id, \
+        holdings_record.instance_id AS item_instance_id"
+    };
+}
+
+macro_rules! rest_of {
+    () => {
+        ", item_state.status_date AS item_status_date, \
+        holdings_record.doc->>'copyNumber' AS item_holdings_copy_number"
     };
 }
 
@@ -22,11 +31,9 @@ macro_rules! state_of {
 /// of it costs PostgreSQL more than sending it: a long record is unpacked anew for each field.
 pub const TITLE: &str = "instance.doc";
 /// Columns that [`ItemAtDesk::read`] takes from a row.
-pub const COLUMNS: &str =
-    concat!(state_of!(), ", instance.doc, item_state.status_date, holdings_record.doc->>'copyNumber'");
+pub const COLUMNS: &str = concat!(state_of!(), ", instance.doc AS item_title", rest_of!());
 /// The same without the title, for the many items of one.
-pub const COLUMNS_WITHOUT_TITLE: &str =
-    concat!(state_of!(), ", NULL::jsonb, item_state.status_date, holdings_record.doc->>'copyNumber'");
+pub const COLUMNS_WITHOUT_TITLE: &str = concat!(state_of!(), ", NULL::jsonb AS item_title", rest_of!());
 /// Number of those columns.
 pub const WIDTH: usize = 11;
 
@@ -167,7 +174,14 @@ where
 }
 
 impl ItemAtDesk {
-    /// Reads the columns from `first` on; `None` where the row has no item.
+    /// Reads [`COLUMNS`] by their names; `None` where the row has no item.
+    pub fn of(row: &Row) -> Result<Option<ItemAtDesk>, Failure> {
+        let first = row.columns().iter().position(|column| column.name() == "item_id");
+        let first = first.ok_or_else(|| Failure::internal("the statement selects an item's columns"))?;
+        ItemAtDesk::read(row, first)
+    }
+
+    /// Reads [`COLUMNS`] from the column `first` on; `None` where the row has no item.
     pub fn read(row: &Row, first: usize) -> Result<Option<ItemAtDesk>, Failure> {
         let Some(id) = row.get::<_, Option<Uuid>>(first) else { return Ok(None) };
         let broken = |what: &str, error: serde_json::Error| Failure::Internal {

@@ -6,8 +6,10 @@ use carrel_users::records::people::USER;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::sync::LazyLock;
 use tokio_postgres::Row;
+use tokio_postgres::row::RowIndex;
 use uuid::Uuid;
 
 /// Condition that a user has the barcode that an expression tells, such as `$1::text`, in the words of the index on it.
@@ -67,9 +69,9 @@ impl Patron {
         self.kind.as_deref() == Some("dcb")
     }
 
-    /// The user of a column, where it holds one.
-    pub fn at(row: &Row, place: usize) -> Result<Option<Patron>, Failure> {
-        row.get::<_, Option<Json>>(place).map(|json| Patron::read(&json)).transpose()
+    /// The user of a column, given by name or index, where it holds one.
+    pub fn at(row: &Row, column: impl RowIndex + Display) -> Result<Option<Patron>, Failure> {
+        row.get::<_, Option<Json>>(column).map(|json| Patron::read(&json)).transpose()
     }
 
     pub fn read(document: &Json) -> Result<Patron, Failure> {

@@ -2,10 +2,11 @@
 
 use super::{Actor, By, RenewalRequest, renew};
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::slip;
 use crate::loans::view::without;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Call, Router};
-use carrel_records::Failure;
+use carrel_records::{Failure, time};
 use serde_json::Value;
 
 pub fn connect(router: &mut Router) {
@@ -24,5 +25,9 @@ async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
         &["checkoutServicePoint", "patronGroupAtCheckout"],
     );
     shown["lostItemPolicy"]["name"] = Value::Null;
+    // FOLIO quirk: the date that was just calculated is written with `Z`, all others with their offset.
+    if let Some(due) = shown["dueDate"].as_str().and_then(time::parse) {
+        shown["dueDate"] = slip::instant(due).into();
+    }
     Ok(Answer::json_bytes(pretty(&shown)).location(format!("/circulation/loans/{}", loan.id)))
 }

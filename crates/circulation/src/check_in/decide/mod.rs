@@ -46,8 +46,9 @@ pub fn decide(
     record_id: Uuid,
 ) -> Result<CheckIn, Failure> {
     let item = known(facts.item.as_ref(), command)?;
-    if let Some(refusal) =
-        refuse_intellectual_item(item, settings).or_else(|| refuse_open_claim(item, command))
+    if let Some(refusal) = refuse_intellectual_item(item, settings)
+        .or_else(|| refuse_open_claim(item, command))
+        .or_else(|| refuse_lost_item_without_loss(&facts, item))
     {
         return Err(refusal.into());
     }
@@ -121,6 +122,25 @@ fn refuse_open_claim(item: &ItemAtDesk, command: &CheckInRequest) -> Option<Refu
     })
 }
 
+/// A lost item that nobody has on loan was lost by its last patron, to whom what they paid may be refunded.
+fn refuse_lost_item_without_loss(facts: &Facts, item: &ItemAtDesk) -> Option<Refusal> {
+    let is_lost = matches!(item.status.as_str(), "Declared lost" | "Aged to lost" | "Lost and paid");
+    if !is_lost || facts.loan.is_some() {
+        return None;
+    }
+    match &facts.last_loan {
+        None => Some(
+            Refusal::new("Item is lost however there is no aged to lost nor declared lost loan found")
+                .with("itemId", item.id.to_string()),
+        ),
+        Some(last) if !last.was_lost => Some(
+            Refusal::new("Last loan for lost item is neither aged to lost nor declared lost")
+                .with("loanId", last.id.to_string()),
+        ),
+        Some(_) => None,
+    }
+}
+
 fn record(
     item: &ItemAtDesk,
     queue_size: usize,
@@ -164,6 +184,23 @@ mod tests {
             refused(Facts { queue, ..facts("Checked out") }),
             "refused: Failed to check in item due to the highest priority request missing a pickup service point"
         );
+    }
+
+    #[test]
+    fn a_lost_item_without_a_loan_that_lost_it_is_refused() {
+        use super::super::facts::LastLoan;
+        let with = |last_loan| Facts { last_loan, ..facts("Lost and paid") };
+        let last = |was_lost| Some(LastLoan { id: READER, was_lost });
+        assert_eq!(
+            refused(with(None)),
+            "refused: Item is lost however there is no aged to lost nor declared lost loan found"
+        );
+        assert_eq!(
+            refused(with(last(false))),
+            "refused: Last loan for lost item is neither aged to lost nor declared lost"
+        );
+        assert_eq!(done(with(last(true)), MAIN_DESK).item.status, "Available");
+        assert!(decided(lent("Declared lost", json!({})), &at(MAIN_DESK)).is_ok());
     }
 
     #[test]

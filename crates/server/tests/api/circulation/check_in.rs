@@ -123,6 +123,38 @@ async fn two_desks_that_scan_one_item_close_its_loan_once() {
     assert_eq!(server.admin().get(&path).await.expect(200)["totalRecords"], 2);
 }
 
+#[tokio::test]
+async fn a_lost_and_paid_item_that_its_last_loan_did_not_lose_is_refused() {
+    let server = LendingServer::open().await;
+    let (item, patron) = (server.item().await, server.patron().await);
+    let loan = server.check_out(&item, &patron).await.expect(201);
+    server.check_in(&item, server.main_desk).await.expect(200);
+    let with_status = async |status: &str| {
+        let mut record = server.look_at(&item).await;
+        record["status"] = json!({"name": status});
+        let path = format!("/item-storage/items/{}", item.id);
+        server.admin().put(&path, &record).await.expect(204);
+    };
+    with_status("Lost and paid").await;
+
+    let refused = server.check_in(&item, server.main_desk).await;
+
+    let message = "Last loan for lost item is neither aged to lost nor declared lost";
+    assert_eq!(refused.refusals(), [message]);
+    assert_eq!(
+        refused.expect(422)["errors"][0]["parameters"],
+        json!([{"key": "loanId", "value": loan["id"]}])
+    );
+    assert_eq!(server.status_of(&item).await, "Lost and paid");
+
+    let path = format!("/loan-storage/loans/{}", loan["id"].as_str().unwrap_or_default());
+    let mut stored = server.admin().get(&path).await.expect(200);
+    stored["declaredLostDate"] = "2026-01-01T10:00:00.000+00:00".into();
+    server.admin().put(&path, &stored).await.expect(204);
+    server.check_in(&item, server.main_desk).await.expect(200);
+    assert_eq!(server.status_of(&item).await, "Available");
+}
+
 /// Stores a hold of the book; gives its id.
 async fn request(
     server: &LendingServer,

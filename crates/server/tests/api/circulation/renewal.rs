@@ -20,6 +20,7 @@ async fn a_patron_keeps_a_item_for_longer_in_two_round_trips() {
     assert_eq!(renewed["id"], loan["id"]);
     assert_eq!((&renewed["action"], &renewed["renewalCount"]), (&json!("renewed"), &json!(1)));
     assert!(renewed["dueDate"].as_str() > loan["dueDate"].as_str());
+    assert!(renewed["dueDate"].as_str().is_some_and(|due| due.ends_with('Z')), "{}", renewed["dueDate"]);
     assert_eq!(answer.header("x-carrel-round-trips"), Some("2"), "facts and changes");
     let by_id = json!({"itemId": test_item.id, "userId": patron.id});
     let again = server.admin().post("/circulation/renew-by-id", &by_id).await.expect(200);
