@@ -43,7 +43,8 @@ pub struct Settings {
     /// A streaming replica for reading; can be given several times, in the environment with semicolons between them.
     #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ';')]
     pub replica: Vec<String>,
-    /// Database connections in use at once, of all tenants together.
+    /// Database connections that are open at once, of all tenants together. Usually 64, or two fifths of what the
+    /// PostgreSQL server gives, whichever is less: so two nodes fit on one server.
     #[arg(long, env = "CARREL_CONNECTIONS")]
     pub connections: Option<usize>,
     /// Database connections of one tenant.
@@ -91,7 +92,8 @@ pub struct Resolved {
     pub about_data: Option<String>,
     pub database: Option<String>,
     pub replicas: Vec<String>,
-    pub connections: usize,
+    /// `None` leaves it to what the database server gives.
+    pub connections: Option<usize>,
     pub tenant_connections: usize,
     pub options: carrel_platform::tenant::ServerOptions,
 }
@@ -126,12 +128,15 @@ impl Settings {
             return Err("--make-tenants and --gateway-secret belong to --behind-gateway".into());
         }
         let ip = self.listen.or(file.listen).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let connections = self.connections.or(file.connections).unwrap_or(64);
+        let connections = self.connections.or(file.connections);
         let tenant_connections = self.tenant_connections.or(file.tenant_connections).unwrap_or(10);
-        if connections == 0 || tenant_connections == 0 {
+        if connections == Some(0) || tenant_connections == 0 {
             return Err("at least one database connection is needed".into());
         }
-        if database.is_none() && connections > MOST_OF_PRIVATE {
+        if let Some(connections) = connections
+            && database.is_none()
+            && connections > MOST_OF_PRIVATE
+        {
             return Err(format!(
                 "{connections} connections are more than the private PostgreSQL gives: at most {MOST_OF_PRIVATE}"
             ));
@@ -215,11 +220,11 @@ impl fmt::Display for Resolved {
         for replica in &self.replicas {
             writeln!(f, "replica             {}", without_password(replica))?;
         }
-        writeln!(
-            f,
-            "connections         {} in all, {} per tenant",
-            self.connections, self.tenant_connections
-        )?;
+        let connections = match self.connections {
+            Some(number) => number.to_string(),
+            None => "as the database allows".to_owned(),
+        };
+        writeln!(f, "connections         {connections} in all, {} per tenant", self.tenant_connections)?;
         let options = &self.options;
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", options.secure_cookies)?;

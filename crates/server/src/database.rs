@@ -9,8 +9,14 @@ use tokio_postgres::Client;
 /// A database that starts together with this program needs a moment.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Waits until the database answers, and says what is in the way where it never does or lacks something.
-pub async fn wait_for(server: &Server) -> Result<(), String> {
+/// The number of connections that a node opens at most where the operator names none.
+pub const LARGEST_BUDGET: usize = 64;
+/// Fewer do not suffice for one desk with its background work.
+const SMALLEST_BUDGET: usize = 4;
+
+/// Waits until the database answers, and says what is in the way where it never does or lacks something. Gives the
+/// number of connections that a node may open, so that two nodes and some other programs fit.
+pub async fn wait_for(server: &Server) -> Result<usize, String> {
     let mut server = server.clone();
     server.config.connect_timeout(Duration::from_secs(5));
     let (started, mut reported) = (Instant::now(), false);
@@ -41,13 +47,16 @@ pub fn read(text: &str) -> Result<Server, String> {
     Server::read(text).map_err(|words| format!("the database address '{}': {words}", without_password(text)))
 }
 
-async fn examine(client: &Client) -> Result<(), String> {
+async fn examine(client: &Client) -> Result<usize, String> {
     let row = client
         .query_one(
             "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), current_user::text,
                  current_database()::text, has_database_privilege(current_database(), 'CREATE'),
                  (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user),
-                 current_setting('server_encoding')",
+                 current_setting('server_encoding'),
+                 current_setting('max_connections')::integer
+                     - current_setting('superuser_reserved_connections')::integer
+                     - coalesce(current_setting('reserved_connections', true), '0')::integer",
             &[],
         )
         .await
@@ -56,6 +65,7 @@ async fn examine(client: &Client) -> Result<(), String> {
     let (user, database): (String, String) = (row.get(2), row.get(3));
     let (may_create, may_create_roles): (bool, bool) = (row.get(4), row.get(5));
     let encoding: String = row.get(6);
+    let given: i32 = row.get(7);
     if version < 150_000 {
         return Err(format!("the database is PostgreSQL {}: 15 or newer is needed", version / 10_000));
     }
@@ -75,7 +85,12 @@ async fn examine(client: &Client) -> Result<(), String> {
             "user '{user}' may not create roles, and every tenant has its own: ALTER ROLE \"{user}\" CREATEROLE"
         ));
     }
-    Ok(())
+    Ok(budget(given))
+}
+
+/// A node's share of the connections that a server gives to ordinary roles.
+fn budget(given: i32) -> usize {
+    (usize::try_from(given).unwrap_or(0) * 2 / 5).clamp(SMALLEST_BUDGET, LARGEST_BUDGET)
 }
 
 /// Not there yet, or still starting; a wrong password stays wrong, and so does a wrong certificate.
@@ -121,6 +136,14 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_nodes_fit_on_one_server() {
+        let table = [(97, 38), (297, 64), (1_000, 64), (20, 8), (0, 4)];
+        for (given, expected) in table {
+            assert_eq!(budget(given), expected, "{given}");
+        }
+    }
 
     #[test]
     fn an_address_that_cannot_be_used_is_refused_without_its_password() {

@@ -23,11 +23,11 @@ pub struct OpenNode {
 
 /// Opens the database, private or named, and the library in it.
 pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
-    let (primary, postgres) = match &settings.database {
+    let (primary, postgres, budget) = match &settings.database {
         Some(text) => {
             let primary = database::read(text)?;
-            database::wait_for(&primary).await?;
-            (primary, None)
+            let budget = database::wait_for(&primary).await?;
+            (primary, None, budget)
         }
         None => {
             if let Some(sentence) = &settings.about_data {
@@ -37,7 +37,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
             let postgres = tokio::task::spawn_blocking(move || EmbeddedPostgres::start(&data, Purpose::Node))
                 .await
                 .map_err(|error| error.to_string())??;
-            (postgres.config("postgres").into(), Some(postgres))
+            (postgres.config("postgres").into(), Some(postgres), database::LARGEST_BUDGET)
         }
     };
     let address = Address {
@@ -47,7 +47,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     };
     let node = Node::open(
         address,
-        settings.connections,
+        settings.connections.unwrap_or(budget),
         modules::modules(),
         settings.options.clone(),
         crate::first_records::all(),
@@ -103,7 +103,6 @@ pub async fn listen(
     ready(address);
     let jobs = carrel_platform::jobs::start(&open_node.node);
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
-    let listening = tokio::spawn(Node::listen_for_settings_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
             None => http::serve(app, listener, asked_to_stop()).await,
@@ -120,7 +119,6 @@ pub async fn listen(
         }
     };
     looking.abort();
-    listening.abort();
     jobs.stop().await;
     served.map_err(|error| format!("serving ended: {error}"))
 }

@@ -35,6 +35,8 @@ impl OwnPostgres {
                 "-D",
             ])
             .arg(&server.data));
+        // The tests' disk has nothing to lose.
+        server.write("postgresql.conf", "fsync = off\nshared_buffers = 64MB\nmax_connections = 120");
         server.write("postgresql.conf", settings);
         server.up()
     }
@@ -89,8 +91,6 @@ impl OwnPostgres {
         let mut command = program("postgres").expect("PostgreSQL's programs are there");
         command.arg("-D").arg(&self.data).arg("-k").arg(&self.sockets);
         command.args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
-        // The tests' disk has nothing to lose.
-        command.args(["-c", "fsync=off", "-c", "shared_buffers=64MB", "-c", "max_connections=120"]);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log can be shared")).stderr(log);
         self.process = Some(command.spawn().expect("postgres can be started"));
         let started = Instant::now();
@@ -108,11 +108,35 @@ impl OwnPostgres {
 
     /// Ends the server at once, as a power cut would.
     pub fn kill(&mut self) {
+        self.thaw();
         let Some(mut process) = self.process.take() else { return };
         // The first process alone would leave its backends to finish.
         let reported = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
         assert!(reported.is_ok_and(|status| status.success()), "kill can be run");
         let _ = process.wait();
+    }
+
+    /// Stops all processes of the server where they are, as a machine that hangs would.
+    pub fn freeze(&self) {
+        // The first process first, so that it starts no others.
+        self.signal_all("STOP");
+    }
+
+    /// Lets them go on.
+    pub fn thaw(&self) {
+        self.signal_all("CONT");
+    }
+
+    fn signal_all(&self, signal: &str) {
+        let Some(process) = &self.process else { return };
+        let first = process.id().to_string();
+        let listed =
+            Command::new("ps").args(["-o", "pid=", "--ppid", &first]).output().expect("ps can be run");
+        let children = String::from_utf8_lossy(&listed.stdout).into_owned();
+        for pid in std::iter::once(first.as_str()).chain(children.split_whitespace()) {
+            // A backend may have ended meanwhile.
+            let _ = Command::new("kill").args([&format!("-{signal}"), pid]).status();
+        }
     }
 
     /// How to reach a database by the socket, as text.

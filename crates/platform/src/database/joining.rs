@@ -127,10 +127,8 @@ pub(super) struct Touch {
 
 impl Touch {
     pub fn of(sql: &str) -> Touch {
-        let mut words = sql.split(|letter: char| letter.is_whitespace() || letter == '(');
-        let verb = words.next().unwrap_or_default();
-        let table = words.find(|word| !matches!(*word, "INTO" | "FROM" | ""));
-        Touch { table: table.unwrap_or_default().to_owned(), inserts: verb == "INSERT" }
+        let table = changed_tables(sql).next().unwrap_or_default();
+        Touch { table: table.to_owned(), inserts: sql.trim_start().starts_with("INSERT") }
     }
 
     /// Of two changes of one row in one statement only one would happen, so a table is changed once in each;
@@ -138,6 +136,40 @@ impl Touch {
     fn is_apart_from(&self, other: &Touch) -> bool {
         other.table != self.table || other.inserts && self.inserts
     }
+}
+
+/// The tables that a statement changes; of a statement that begins with WITH those of all its parts.
+pub(super) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
+    let mut words = sql
+        .split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | ',' | ';'))
+        .filter(|word| !word.is_empty())
+        .peekable();
+    let first = *words.peek().unwrap_or(&"");
+    let parts = match first {
+        "INSERT" | "UPDATE" | "DELETE" => 1,
+        "WITH" => usize::MAX,
+        _ => 0,
+    };
+    let mut before = "";
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            // "FOR UPDATE", "DO UPDATE", "ON DELETE" change nothing else than what was named before.
+            let changes = match word {
+                "INSERT" => true,
+                "UPDATE" => !matches!(before, "FOR" | "KEY" | "DO" | "ON"),
+                "DELETE" => before != "ON",
+                _ => false,
+            };
+            before = word;
+            if changes {
+                words.next_if(|word| matches!(*word, "INTO" | "FROM"));
+                words.next_if(|word| *word == "ONLY");
+                return words.next();
+            }
+        }
+    })
+    .take(parts)
 }
 
 /// Appends a statement with its parameters numbered from `by` on.
@@ -167,6 +199,24 @@ mod tests {
             .zip(numbers)
             .map(|(step, number)| (number, step.sql.into_owned(), step.binds.len()))
             .collect()
+    }
+
+    #[test]
+    fn a_statement_names_the_tables_that_it_changes() {
+        let changed = |sql| super::changed_tables(sql).collect::<Vec<_>>();
+        for (sql, tables) in [
+            ("SELECT doc FROM loan WHERE id = $1 FOR NO KEY UPDATE", &[][..]),
+            ("INSERT INTO loan(id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET doc = $2", &["loan"]),
+            ("UPDATE loan SET doc = $1", &["loan"]),
+            ("DELETE FROM loan gone WHERE id IN (SELECT id FROM item FOR UPDATE) RETURNING id", &["loan"]),
+            (
+                "WITH gone AS (DELETE FROM a WHERE b RETURNING c), more AS (INSERT INTO d SELECT c FROM gone)
+                 UPDATE e SET f = 1",
+                &["a", "d", "e"],
+            ),
+        ] {
+            assert_eq!(changed(sql), tables, "{sql}");
+        }
     }
 
     #[test]

@@ -9,8 +9,8 @@ mod tls;
 
 pub use bind::{Bind, Json};
 pub use joining::RowChange;
-pub use pipeline::{DatabaseError, Pipeline, Results, Tx};
-pub use pool::{Address, Connection, OpenPool, Pools, Work};
+pub use pipeline::{Cause, DatabaseError, Pipeline, Results, Tx};
+pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Work};
 pub use server::Server;
 pub use tls::{Tls, certificates_in, key_in};
 
@@ -42,17 +42,22 @@ pub(crate) fn took_too_long() -> Failure {
     Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into())
 }
 
+/// The server, or the role, has as many connections as it may have.
+pub(crate) fn is_shortage(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| code.code() == "53300")
+}
+
 pub(crate) fn unreachable_now() -> Failure {
     Failure::Unavailable("The database cannot be reached at the moment. Try again.".into())
 }
 
 /// One line in five seconds: every call of every desk meets the same outage.
-fn tell_of_outage(error: &tokio_postgres::Error, doing: &str) {
+fn tell_of_outage(error: &dyn std::error::Error, doing: &str) {
     static REPORTED: Mutex<Option<Instant>> = Mutex::new(None);
     let mut reported = REPORTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if reported.is_none_or(|reported| reported.elapsed() > Duration::from_secs(5)) {
         *reported = Some(Instant::now());
-        let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        let cause = error.source().map(ToString::to_string).unwrap_or_default();
         tracing::warn!(error = %error, cause, "the database cannot be reached while {doing}");
     }
 }

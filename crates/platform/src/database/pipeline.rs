@@ -1,10 +1,11 @@
 //! Statements that travel together: one round trip is one round trip, however many statements it carries.
 
-use crate::database::joining::{RowChange, Step, Touch, joined};
-use crate::database::{Bind, Connection, Json, failure};
+use crate::database::joining::{RowChange, Step, Touch, changed_tables, joined};
+use crate::database::pool::{NoAnswer, WatchedTables};
+use crate::database::{Bind, Connection, Json, failure, tell_of_outage, unreachable_now};
 use crate::meter;
 use carrel_records::Failure;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use std::borrow::Cow;
 use std::time::Instant;
 use tokio_postgres::Row;
@@ -33,7 +34,46 @@ pub struct DatabaseError {
     /// Constraint that refused the change, where one did.
     pub constraint: Option<String>,
     /// The server's detail, for the log.
-    pub error: tokio_postgres::Error,
+    pub error: Cause,
+}
+
+/// What made a statement fail.
+#[derive(Debug)]
+pub enum Cause {
+    /// What the driver reports: the server's refusal, or a connection that broke.
+    Driver(tokio_postgres::Error),
+    /// The server did not answer in time.
+    NoAnswer(NoAnswer),
+}
+
+impl Cause {
+    /// What the server said, where it said something.
+    pub fn as_db_error(&self) -> Option<&tokio_postgres::error::DbError> {
+        match self {
+            Cause::Driver(error) => error.as_db_error(),
+            Cause::NoAnswer(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cause::Driver(error) => error.fmt(f),
+            Cause::NoAnswer(NoAnswer { after }) => {
+                write!(f, "the server did not answer within {} seconds", after.as_secs())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Cause::Driver(error) => std::error::Error::source(error),
+            Cause::NoAnswer(_) => None,
+        }
+    }
 }
 
 impl DatabaseError {
@@ -69,7 +109,13 @@ impl From<DatabaseError> for Failure {
                 "Others changed the same records at the same time. Try again.".into(),
             );
         }
-        failure(error.error, "running a statement")
+        match error.error {
+            Cause::Driver(error) => failure(error, "running a statement"),
+            Cause::NoAnswer(_) => {
+                tell_of_outage(&error.error, "running a statement");
+                unreachable_now()
+            }
+        }
     }
 }
 
@@ -109,6 +155,11 @@ impl Pipeline {
         self.steps.len() - 1
     }
 
+    /// Whether one of the statements changes one of the tables.
+    fn changes_any(&self, watched: &WatchedTables) -> bool {
+        self.steps.iter().any(|step| changed_tables(&step.sql).any(|table| watched.tables.contains(table)))
+    }
+
     #[cfg(test)]
     pub(super) fn into_steps(self) -> Vec<Step> {
         self.steps
@@ -142,6 +193,10 @@ impl Results {
 impl Connection {
     /// Sends the statements in one round trip, outside a transaction of ours.
     pub async fn send(&self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
+        debug_assert!(
+            self.watched.as_deref().is_none_or(|watched| !pipeline.changes_any(watched)),
+            "a table that nodes cache is changed outside of a transaction"
+        );
         send(self, None, pipeline, None).await
     }
 
@@ -158,7 +213,7 @@ impl Connection {
 
     /// A transaction that begins with its first round trip.
     pub fn begin(self) -> Tx {
-        Tx { connection: Some(self), state: State::NotBegun }
+        Tx { connection: Some(self), state: State::NotBegun, changes_watched: false }
     }
 }
 
@@ -167,6 +222,8 @@ impl Connection {
 pub struct Tx {
     connection: Option<Connection>,
     state: State,
+    /// It has changed a table that nodes cache.
+    changes_watched: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,14 +238,26 @@ impl Tx {
     pub async fn send(&mut self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
         let before = (self.state == State::NotBegun).then_some("BEGIN");
         self.state = State::Open;
+        if let Some(watched) = &self.connection().watched {
+            self.changes_watched |= pipeline.changes_any(watched);
+        }
         send(self.connection(), before, pipeline, None).await
     }
 
     /// Sends the statements and the COMMIT in one round trip.
-    pub async fn send_and_commit(mut self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
+    pub async fn send_and_commit(mut self, mut pipeline: Pipeline) -> Result<Results, DatabaseError> {
         let before = (self.state == State::NotBegun).then_some("BEGIN");
         self.state = State::Open;
+        let watched = self.connection().watched.clone();
+        let watched = watched.filter(|watched| self.changes_watched || pipeline.changes_any(watched));
+        for sql in watched.iter().flat_map(|watched| &watched.before_commit) {
+            pipeline.add(*sql, vec![]);
+        }
         let results = send(self.connection(), before, pipeline, Some("COMMIT")).await;
+        if let Some(watched) = watched {
+            // Also where nobody knows whether it was committed.
+            (watched.committed)();
+        }
         // Where a statement failed, the server has answered COMMIT with a rollback; where it could not even be
         // prepared, COMMIT was not sent. Then dropping rolls back, once too often at worst.
         if results.is_ok() {
@@ -212,7 +281,9 @@ impl Tx {
         self.send_and_commit(Pipeline::new()).await.map(|_| ())
     }
 
-    fn connection(&self) -> &Connection {
+    /// The transaction's own connection, to read with what a task that holds a connection must not borrow another
+    /// one for.
+    pub fn connection(&self) -> &Connection {
         self.connection.as_ref().expect("the connection is taken only when the transaction is dropped")
     }
 }
@@ -220,11 +291,14 @@ impl Tx {
 impl Drop for Tx {
     fn drop(&mut self) {
         if self.state == State::Open
-            && let Some(connection) = self.connection.take()
+            && let Some(mut connection) = self.connection.take()
+            // Closed in the middle of something, it takes the transaction with it.
+            && !connection.is_broken()
         {
+            connection.hand_over();
             // Nobody waits for a rollback; the connection goes back to its pool when it is done.
             tokio::spawn(async move {
-                let _ = connection.client.batch_execute("ROLLBACK").await;
+                let _ = connection.bounded(connection.client().batch_execute("ROLLBACK")).await;
             });
         }
     }
@@ -236,15 +310,17 @@ async fn send(
     pipeline: Pipeline,
     after: Option<&'static str>,
 ) -> Result<Results, DatabaseError> {
-    let client = &connection.client;
+    let client = connection.client();
     let started = Instant::now();
     let pipeline_length = pipeline.steps.len();
     let (steps, numbers) = joined(pipeline.steps);
+    let no_answer =
+        |none| DatabaseError { step: 0, state: None, constraint: None, error: Cause::NoAnswer(none) };
     // Statements are prepared once a connection: not counted as pipelines, as they do not recur.
-    let mut statements = Vec::with_capacity(steps.len());
-    for (step, number) in steps.iter().zip(&numbers) {
-        statements.push(client.prepare_cached(&step.sql).await.map_err(|error| reported(*number, error))?);
-    }
+    let prepared = try_join_all(steps.iter().zip(&numbers).map(|(step, number)| async move {
+        connection.prepare(&step.sql).await.map_err(|error| reported(*number, error))
+    }));
+    let statements = connection.bounded(prepared).await.map_err(no_answer)??;
     let control = |sql: Option<&'static str>| async move {
         match sql {
             Some(sql) => client.batch_execute(sql).await,
@@ -260,7 +336,7 @@ async fn send(
     let (begun, answers, ended) = {
         let begin = control(before);
         let end = control(after);
-        futures_util::future::join3(begin, queries, end).await
+        connection.bounded(futures_util::future::join3(begin, queries, end)).await.map_err(no_answer)?
     };
     meter::flew(started.elapsed());
     begun.map_err(|error| reported(0, error))?;
@@ -283,5 +359,5 @@ fn reported(step: usize, error: tokio_postgres::Error) -> DatabaseError {
         Some(db) => (Some(db.code().code().to_owned()), db.constraint().map(str::to_owned)),
         None => (None, None),
     };
-    DatabaseError { step, state, constraint, error }
+    DatabaseError { step, state, constraint, error: Cause::Driver(error) }
 }

@@ -1,13 +1,22 @@
-//! Where a tenant's data lives, and its few connections, born with role and search path.
+//! Pools of connections: one per role and kind of work, all of one server under one budget.
+//!
+//! The budget bounds the connections that are open, idle ones among them. A pool that needs one more than the budget
+//! has takes the connection that has been idle longest in any pool; where none is idle, callers wait in order of
+//! arrival. So any number of tenants works with any budget, and a server's `max_connections` is never exceeded by
+//! tenants that nobody uses.
+//!
+//! A task that holds a connection must not ask for another: a few such tasks would wait for each other until their
+//! time-outs. Builds with debug assertions panic where one does.
 
-use crate::database::{LONGEST_QUERY, Server, failure, unreachable_now};
+use crate::database::{LONGEST_QUERY, Server, failure, is_shortage, unreachable_now};
 use carrel_records::Failure;
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
-};
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Statement};
 
 /// Where a PostgreSQL server is and how many connections it gets from this node.
 #[derive(Debug, Clone)]
@@ -18,50 +27,182 @@ pub struct Address {
     pub per_tenant: usize,
 }
 
-/// Nobody waits longer than this for a connection.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// The longest wait for a connection.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest time until a new connection is ready, its log-in included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection that was idle for this long is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often idle connections are looked through in that time.
+const SWEEPS: u32 = 6;
+/// Under pressure a pool keeps its connection for its own callers until a caller of another pool has waited this
+/// long: opening a connection costs more than most work on it.
+const KEEP_FOR_OWN: Duration = Duration::from_millis(50);
+/// Time for an answer to a query without work, where the server did not answer before.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// A server at its own limit of connections is asked again after this time.
+const RETRY_SHORTAGE: Duration = Duration::from_millis(100);
+/// Statements that one connection keeps prepared, at most.
+const MAX_PREPARED: usize = 1_000;
+
+/// Callers and the server agree on when a statement of ours has taken too long.
+pub(crate) const LONGEST_CHANGE: Duration = Duration::from_secs(20);
+/// The client side waits this much longer than the server, whose answer says more.
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
 fn busy() -> Failure {
     Failure::Unavailable("All connections to the database are busy. Try again in a moment.".into())
 }
 
+fn closing() -> Failure {
+    Failure::Unavailable("The tenant is being closed.".into())
+}
+
 /// What a pool's connections are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Statements of ours that come again and again.
+    /// Statements of ours that come again and again; each takes 20 seconds at most.
     Deeds,
-    /// What clients ask in CQL.
+    /// What clients ask in CQL; each query takes 60 seconds at most.
     Queries,
+    /// Tables of the platform and upgrades of tenants, without a limit on the server's side.
+    Upkeep,
 }
 
-/// All pools of this node stand under one limit of connections in use.
-#[derive(Debug, Clone)]
+impl Work {
+    fn statement_timeout(self) -> Option<Duration> {
+        match self {
+            Work::Deeds => Some(LONGEST_CHANGE),
+            Work::Queries => Some(LONGEST_QUERY),
+            Work::Upkeep => None,
+        }
+    }
+}
+
+/// Tables whose rows are cached by every node, and what a transaction that changes one of them adds.
+pub struct WatchedTables {
+    pub tables: std::collections::HashSet<&'static str>,
+    /// Statements that are sent right before the COMMIT.
+    pub before_commit: Vec<&'static str>,
+    /// Called after the COMMIT.
+    pub committed: Box<dyn Fn() + Send + Sync>,
+}
+
+/// The pools of one server, under one budget of open connections.
+#[derive(Clone)]
 pub struct Pools {
-    limit: Arc<Semaphore>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: Server,
+    budget: usize,
+    state: Mutex<State>,
+    /// A pipeline was not answered in time, and nothing was answered since.
+    silent: AtomicBool,
+    /// When the server last answered a probe; held while one is under way.
+    probed: tokio::sync::Mutex<Option<(Instant, bool)>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections open or being opened.
+    open: usize,
+    pools: BTreeMap<u64, PoolState>,
+    next_pool: u64,
+    next_ticket: u64,
+    /// Connections lent, by the task that borrowed them.
+    borrowers: HashMap<tokio::task::Id, usize>,
+}
+
+struct PoolState {
+    size: usize,
+    /// Connections lent or being opened.
+    in_use: usize,
+    /// The one that was used last stands last.
+    idle: VecDeque<Idle>,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Idle {
+    client: PooledClient,
+    since: Instant,
+}
+
+struct Waiting {
+    ticket: u64,
+    since: Instant,
+    turn: oneshot::Sender<Slot>,
+}
+
+/// A connection and the statements that it has prepared.
+struct PooledClient {
+    client: Client,
+    /// Drives the connection; it ends by itself when the client is dropped.
+    driver: JoinHandle<()>,
+    statements: Mutex<HashMap<String, Statement>>,
+}
+
+/// The right to use one connection of a pool: one that is open, or one that may be opened.
+struct Slot {
+    shared: Arc<Shared>,
+    pool: u64,
+    client: Option<PooledClient>,
 }
 
 impl Pools {
-    pub fn new(limit: usize) -> Pools {
-        Pools { limit: Arc::new(Semaphore::new(limit)) }
+    /// Pools of a server with at most `budget` connections open in all.
+    pub fn new(server: Server, budget: usize) -> Pools {
+        Pools::with_idle_timeout(server, budget, IDLE_TIMEOUT)
+    }
+
+    /// The same with another time after which a connection that nobody uses is closed.
+    pub fn with_idle_timeout(server: Server, budget: usize, idle_timeout: Duration) -> Pools {
+        let shared = Arc::new(Shared {
+            server,
+            budget: budget.max(1),
+            state: Mutex::default(),
+            silent: AtomicBool::new(false),
+            probed: tokio::sync::Mutex::new(None),
+        });
+        let swept = Arc::downgrade(&shared);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(idle_timeout / SWEEPS).await;
+                let Some(shared) = swept.upgrade() else { return };
+                shared.close_idle(idle_timeout);
+            }
+        });
+        Pools { shared }
+    }
+
+    pub fn server(&self) -> &Server {
+        &self.shared.server
     }
 
     /// A pool for one role and schema; `None` keeps the role that connects.
-    pub fn open(&self, server: &Server, schema: Option<&str>, size: usize, work: Work) -> OpenPool {
-        let mut config = server.config.clone();
+    pub fn open(
+        &self,
+        schema: Option<&str>,
+        size: usize,
+        work: Work,
+        watched: Option<Arc<WatchedTables>>,
+    ) -> OpenPool {
+        let mut config = self.shared.server.config.clone();
         // Waiting longer than this for a row means that something is stuck; the desk hears of it.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
         options.push_str(match work {
             // Planning a scan's facts takes forty times as long as running them, and their plan is the same
             // whatever the barcode: planned once a connection. Tables that are empty today will not be, so
             // indexes are used from the first day.
-            Work::Deeds => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
+            Work::Deeds | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
             // A client's query is planned for its own values: a plan for any value would not know how rare
             // a status is, and would bulk job the whole table by id.
             Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
-        if work == Work::Queries {
-            // What finds nothing for so long keeps others from their lists.
-            options.push_str(&format!(" -c statement_timeout={}", LONGEST_QUERY.as_millis()));
+        if let Some(longest) = work.statement_timeout() {
+            // What takes so long keeps others from their work.
+            options.push_str(&format!(" -c statement_timeout={}", longest.as_millis()));
         }
         options.push_str(" -c jit=off -c timezone=UTC");
         // A statement whose node has died holds its locks no longer than this.
@@ -70,7 +211,7 @@ impl Pools {
             options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
         }
         config.options(&options);
-        config.connect_timeout(Duration::from_secs(5));
+        config.connect_timeout(CONNECT_TIMEOUT);
         // A server whose machine is gone says nothing; without this it would be waited for during two hours.
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
@@ -78,77 +219,403 @@ impl Pools {
         config.application_name(
             schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
         );
-        let manager = Manager::from_config(
-            config,
-            server.tls.clone(),
-            ManagerConfig { recycling_method: RecyclingMethod::Fast },
-        );
-        let pool = Pool::builder(manager)
-            .max_size(size)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(LONGEST_WAIT))
-            .create_timeout(Some(Duration::from_secs(5)))
-            .build()
-            .expect("a pool with a runtime and a size can be built");
-        OpenPool { pool, limit: Arc::clone(&self.limit) }
+        let server = self.shared.server.with_config(config);
+        let id = {
+            let mut state = self.shared.lock();
+            let id = state.next_pool;
+            state.next_pool += 1;
+            let pool =
+                PoolState { size: size.max(1), in_use: 0, idle: VecDeque::new(), waiting: VecDeque::new() };
+            state.pools.insert(id, pool);
+            id
+        };
+        let timeout = work.statement_timeout().unwrap_or(LONGEST_QUERY) + TIMEOUT_MARGIN;
+        let entry = Entry { id, server, timeout, watched, shared: Arc::clone(&self.shared) };
+        OpenPool { entry: Arc::new(entry) }
     }
 }
 
-/// The connections of one role to one server.
-#[derive(Debug, Clone)]
+/// The connections of one role to one server; they are closed with the last copy of this value.
+#[derive(Clone)]
 pub struct OpenPool {
-    pool: Pool,
-    limit: Arc<Semaphore>,
+    entry: Arc<Entry>,
+}
+
+struct Entry {
+    id: u64,
+    server: Server,
+    timeout: Duration,
+    watched: Option<Arc<WatchedTables>>,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.shared.close_pool(self.id);
+    }
 }
 
 impl OpenPool {
-    /// Borrows a connection, waiting for one for ten seconds at most.
+    /// Borrows a connection, waiting for one at most 10 seconds.
+    ///
+    /// # Panics
+    /// With debug assertions, where the task holds a connection to the same server already.
     pub async fn get(&self) -> Result<Connection, Failure> {
-        let permit = tokio::time::timeout(LONGEST_WAIT, Arc::clone(&self.limit).acquire_owned())
-            .await
-            .map_err(|_| busy())?
-            .map_err(|_| Failure::Unavailable("The server is shutting down.".into()))?;
-        // A connection that died while idle is replaced here, one that dies in use by whoever comes next.
-        let client = self.pool.get().await.map_err(|error| match error {
-            PoolError::Backend(cause) => failure(cause, "opening a connection to the database"),
-            PoolError::Timeout(TimeoutType::Wait) => busy(),
-            PoolError::Timeout(_) => unreachable_now(),
-            // The tenant was dropped while somebody asked for it.
-            PoolError::Closed => Failure::Unavailable("The tenant is being closed.".into()),
-            other => Failure::Internal {
-                context: "borrowing a database connection".into(),
-                cause: Some(other.into()),
-            },
-        })?;
-        Ok(Connection { client, _permit: permit })
+        let borrower = self.entry.shared.refuse_second();
+        let acquired = tokio::time::timeout(ACQUIRE_TIMEOUT, self.acquire()).await.map_err(|_| busy())??;
+        self.entry.shared.note_borrowed(borrower);
+        Ok(Connection {
+            slot: acquired,
+            borrower,
+            is_broken: AtomicBool::new(false),
+            timeout: self.entry.timeout,
+            watched: self.entry.watched.clone(),
+        })
     }
 
+    async fn acquire(&self) -> Result<Slot, Failure> {
+        let shared = &self.entry.shared;
+        let mut slot = self.turn().await?;
+        if let Some(client) = &slot.client {
+            if client.client.is_closed() {
+                // It died while it was idle; the slot may open another one.
+                slot.client = None;
+            } else if shared.silent.load(Relaxed) {
+                match tokio::time::timeout(PING_TIMEOUT, client.client.simple_query("")).await {
+                    Ok(Ok(_)) => shared.silent.store(false, Relaxed),
+                    Ok(Err(_)) => slot.client = None,
+                    Err(_) => {
+                        slot.abandon();
+                        return Err(unreachable_now());
+                    }
+                }
+            }
+        }
+        while slot.client.is_none() {
+            let timeout = if shared.silent.load(Relaxed) { PING_TIMEOUT } else { CONNECT_TIMEOUT };
+            match tokio::time::timeout(timeout, self.entry.server.connect()).await {
+                Ok(Ok((client, connection))) => {
+                    shared.silent.store(false, Relaxed);
+                    let driver = tokio::spawn(async move {
+                        // Its end is seen by those who use it.
+                        let _ = connection.await;
+                    });
+                    slot.client = Some(PooledClient { client, driver, statements: Mutex::default() });
+                }
+                // Other programs have taken what the server gives; one of them ends soon, or the wait does.
+                Ok(Err(error)) if is_shortage(&error) => tokio::time::sleep(RETRY_SHORTAGE).await,
+                Ok(Err(error)) => return Err(failure(error, "opening a connection to the database")),
+                Err(_) => {
+                    shared.silent.store(true, Relaxed);
+                    return Err(unreachable_now());
+                }
+            }
+        }
+        Ok(slot)
+    }
+
+    /// A slot at once where there is one, else in order of arrival.
+    async fn turn(&self) -> Result<Slot, Failure> {
+        let shared = &self.entry.shared;
+        let receiver = {
+            let mut state = shared.lock();
+            let pool = state.pools.get(&self.entry.id).ok_or_else(closing)?;
+            if pool.waiting.is_empty()
+                && let Some(client) = state.take(self.entry.id, shared.budget)
+            {
+                return Ok(shared.slot(self.entry.id, client));
+            }
+            let (turn, receiver) = oneshot::channel();
+            let ticket = state.next_ticket;
+            state.next_ticket += 1;
+            let pool = state.pools.get_mut(&self.entry.id).ok_or_else(closing)?;
+            pool.waiting.push_back(Waiting { ticket, since: Instant::now(), turn });
+            receiver
+        };
+        receiver.await.map_err(|_| closing())
+    }
+
+    /// Closes what is idle, and what is in use as soon as it is given back; refuses whoever asks from now on.
     pub fn close(&self) {
-        self.pool.close();
+        self.entry.shared.close_pool(self.entry.id);
     }
 
     /// (open, idle, waiting)
     pub fn use_now(&self) -> (usize, usize, usize) {
-        let status = self.pool.status();
-        (status.size, status.available, status.waiting)
+        let state = self.entry.shared.lock();
+        state
+            .pools
+            .get(&self.entry.id)
+            .map_or((0, 0, 0), |pool| (pool.in_use + pool.idle.len(), pool.idle.len(), pool.waiting.len()))
+    }
+}
+
+impl State {
+    /// Takes the right to one more connection of the pool, with the connection where one is idle; `None` where the
+    /// pool or the budget has no more.
+    fn take(&mut self, id: u64, budget: usize) -> Option<Option<PooledClient>> {
+        let pool = self.pools.get_mut(&id)?;
+        if pool.in_use >= pool.size {
+            return None;
+        }
+        if let Some(idle) = pool.idle.pop_back() {
+            pool.in_use += 1;
+            return Some(Some(idle.client));
+        }
+        if self.open >= budget {
+            let oldest = self.pools.values_mut().filter(|pool| !pool.idle.is_empty());
+            let oldest = oldest.min_by_key(|pool| pool.idle.front().map(|idle| idle.since))?;
+            // Dropped, it takes its leave of the server by itself.
+            oldest.idle.pop_front();
+            self.open -= 1;
+        }
+        self.open += 1;
+        self.pools.get_mut(&id)?.in_use += 1;
+        Some(None)
+    }
+
+    /// The pool whose first caller is served next: the one who came first, unless serving them takes a connection
+    /// away from a pool that has callers itself.
+    fn next_served(&self, budget: usize) -> Option<u64> {
+        let eligible = || {
+            self.pools.iter().filter_map(|(id, pool)| {
+                let first = pool.waiting.front().filter(|_| pool.in_use < pool.size)?;
+                Some((*id, pool, first))
+            })
+        };
+        let (id, pool, first) = eligible().min_by_key(|(.., first)| first.ticket)?;
+        let takes_away = pool.idle.is_empty() && self.open >= budget;
+        if takes_away && first.since.elapsed() < KEEP_FOR_OWN {
+            let own = eligible().filter(|(_, pool, _)| !pool.idle.is_empty());
+            if let Some((id, ..)) = own.min_by_key(|(.., first)| first.ticket) {
+                return Some(id);
+            }
+        }
+        Some(id)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder of this lock panics")
+    }
+
+    fn slot(self: &Arc<Self>, pool: u64, client: Option<PooledClient>) -> Slot {
+        Slot { shared: Arc::clone(self), pool, client }
+    }
+
+    /// Hands out what is free to those who wait.
+    fn serve(self: &Arc<Self>) {
+        loop {
+            let (turn, slot) = {
+                let mut state = self.lock();
+                let Some(id) = state.next_served(self.budget) else { return };
+                let Some(client) = state.take(id, self.budget) else { return };
+                let waiting = state.pools.get_mut(&id).and_then(|pool| pool.waiting.pop_front());
+                let slot = self.slot(id, client);
+                match waiting {
+                    Some(waiting) => (waiting.turn, slot),
+                    None => return,
+                }
+            };
+            // Whoever has gone away meanwhile gives it back by dropping it.
+            let _ = turn.send(slot);
+        }
+    }
+
+    fn close_idle(&self, longer_than: Duration) {
+        let mut state = self.lock();
+        let mut closed = 0;
+        for pool in state.pools.values_mut() {
+            while pool.idle.front().is_some_and(|idle| idle.since.elapsed() >= longer_than) {
+                pool.idle.pop_front();
+                closed += 1;
+            }
+        }
+        state.open -= closed;
+    }
+
+    fn close_pool(self: &Arc<Self>, id: u64) {
+        {
+            let mut state = self.lock();
+            let Some(pool) = state.pools.remove(&id) else { return };
+            state.open -= pool.idle.len();
+        }
+        self.serve();
+    }
+
+    /// Panics where the task holds a connection of this server: see the head of this file.
+    fn refuse_second(&self) -> Option<tokio::task::Id> {
+        if !cfg!(debug_assertions) {
+            return None;
+        }
+        let task = tokio::task::try_id()?;
+        let holds = self.lock().borrowers.contains_key(&task);
+        assert!(!holds, "a task that holds a database connection asks for a second one");
+        Some(task)
+    }
+
+    fn note_borrowed(&self, borrower: Option<tokio::task::Id>) {
+        if let Some(task) = borrower {
+            *self.lock().borrowers.entry(task).or_insert(0) += 1;
+        }
+    }
+
+    fn note_returned(&self, borrower: Option<tokio::task::Id>) {
+        if let Some(task) = borrower {
+            let mut state = self.lock();
+            if let Some(count) = state.borrowers.get_mut(&task) {
+                *count -= 1;
+                if *count == 0 {
+                    state.borrowers.remove(&task);
+                }
+            }
+        }
+    }
+
+    /// Whether the server accepts a connection and its log-in, asked at most once in [`CONNECT_TIMEOUT`].
+    async fn answers(&self) -> bool {
+        let mut probed = self.probed.lock().await;
+        if let Some((at, answered)) = *probed
+            && at.elapsed() < CONNECT_TIMEOUT
+        {
+            return answered;
+        }
+        // A refusal is an answer as well.
+        let answered = tokio::time::timeout(CONNECT_TIMEOUT, self.server.connect()).await.is_ok();
+        *probed = Some((Instant::now(), answered));
+        answered
+    }
+}
+
+impl Slot {
+    /// Closes the connection at once, whatever is under way on it.
+    fn abandon(&mut self) {
+        if let Some(client) = self.client.take() {
+            client.driver.abort();
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let client = self.client.take().filter(|client| !client.client.is_closed());
+        {
+            let mut guard = self.shared.lock();
+            let state = &mut *guard;
+            match (state.pools.get_mut(&self.pool), client) {
+                (Some(pool), Some(client)) => {
+                    pool.in_use -= 1;
+                    pool.idle.push_back(Idle { client, since: Instant::now() });
+                }
+                (Some(pool), None) => {
+                    pool.in_use -= 1;
+                    state.open -= 1;
+                }
+                // The pool was closed meanwhile.
+                (None, _) => state.open -= 1,
+            }
+        }
+        self.shared.serve();
     }
 }
 
 /// A borrowed connection.
-#[derive(Debug)]
 pub struct Connection {
-    pub(crate) client: Object,
-    _permit: OwnedSemaphorePermit,
+    slot: Slot,
+    borrower: Option<tokio::task::Id>,
+    /// Set while a pipeline is under way: a connection that is dropped then is closed, as nobody will read the rest.
+    is_broken: AtomicBool,
+    timeout: Duration,
+    pub(super) watched: Option<Arc<WatchedTables>>,
 }
 
 impl Connection {
     /// Closes the connection instead of giving it back: it is in the middle of something.
     pub fn discard(self) {
-        drop(Object::take(self.client));
+        self.is_broken.store(true, Relaxed);
     }
 
     /// The driver's client, for COPY and streams.
-    pub fn client(&self) -> &tokio_postgres::Client {
-        &self.client
+    pub fn client(&self) -> &Client {
+        &self.pooled().client
     }
+
+    /// The statement, prepared on this connection when it is first asked for.
+    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        let statements = &self.pooled().statements;
+        if let Some(known) = statements.lock().expect("no holder of this lock panics").get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.client().prepare(sql).await?;
+        let mut statements = statements.lock().expect("no holder of this lock panics");
+        // Clients' queries come in any number of forms.
+        if statements.len() >= MAX_PREPARED {
+            statements.clear();
+        }
+        statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Another task uses the connection from now on, and gives it back.
+    pub(crate) fn hand_over(&mut self) {
+        self.slot.shared.note_returned(self.borrower.take());
+    }
+
+    /// Waits for the answer to what was sent, at most as long as the pool's kind of work may take, and at most 10
+    /// seconds where the whole server does not answer. Without an answer the connection is of no more use.
+    pub(crate) async fn bounded<T>(&self, work: impl Future<Output = T>) -> Result<T, NoAnswer> {
+        self.is_broken.store(true, Relaxed);
+        let started = Instant::now();
+        let mut work = std::pin::pin!(work);
+        loop {
+            let wait = CONNECT_TIMEOUT.min(self.timeout.saturating_sub(started.elapsed()));
+            match tokio::time::timeout(wait, &mut work).await {
+                Ok(done) => {
+                    self.is_broken.store(false, Relaxed);
+                    return Ok(done);
+                }
+                Err(_) if started.elapsed() >= self.timeout => break,
+                Err(_) => {
+                    // Answers may come in while the probe waits for its own.
+                    let answers = tokio::select! {
+                        done = &mut work => {
+                            self.is_broken.store(false, Relaxed);
+                            return Ok(done);
+                        }
+                        answers = self.slot.shared.answers() => answers,
+                    };
+                    if !answers {
+                        break;
+                    }
+                }
+            }
+        }
+        self.slot.shared.silent.store(true, Relaxed);
+        Err(NoAnswer { after: started.elapsed() })
+    }
+
+    /// Whether an earlier pipeline was not answered.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken.load(Relaxed)
+    }
+
+    fn pooled(&self) -> &PooledClient {
+        self.slot.client.as_ref().expect("a borrowed connection is open until it is dropped")
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.slot.shared.note_returned(self.borrower.take());
+        if self.is_broken() {
+            self.slot.abandon();
+        }
+    }
+}
+
+/// The server did not answer in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoAnswer {
+    pub after: Duration,
 }

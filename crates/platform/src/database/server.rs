@@ -85,6 +85,11 @@ impl Server {
         .collect()
     }
 
+    /// The same server with other settings for its connections.
+    pub(super) fn with_config(&self, config: Config) -> Server {
+        Server { config, ..self.clone() }
+    }
+
     /// One connection outside of the pools.
     pub async fn connect(
         &self,

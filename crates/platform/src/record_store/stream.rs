@@ -1,6 +1,6 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Connection, Json, LONGEST_QUERY, failure, took_too_long};
+use crate::database::{Connection, Json, LONGEST_QUERY, failure, took_too_long, unreachable_now};
 use crate::http::{Answer, Call, Rest, pretty};
 use crate::record_store::read::{self, Asked, Bound, Count, Page};
 use bytes::Bytes;
@@ -145,18 +145,20 @@ struct Frame {
 
 /// Sends each row as it is read.
 async fn pour(
-    connection: Connection,
+    mut connection: Connection,
     (sql, binds): Bound,
     show: Show,
     frame: Frame,
 ) -> Result<Answer, Failure> {
     let reported = |error| failure(error, "reading a long list");
     // A list may take as long as its client reads on: the time for a query is what its first row may take.
-    connection.client.batch_execute("SET statement_timeout = 0").await.map_err(reported)?;
-    let statement = connection.client.prepare_cached(&sql).await.map_err(reported)?;
-    let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-    let rows = connection.client().query_raw(&statement, binds).await.map_err(reported)?;
-    let mut rows = Box::pin(rows);
+    let begun = connection.bounded(async {
+        connection.client().batch_execute("SET statement_timeout = 0").await?;
+        let statement = connection.prepare(&sql).await?;
+        let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+        connection.client().query_raw(&statement, binds).await
+    });
+    let mut rows = Box::pin(begun.await.map_err(|_| unreachable_now())?.map_err(reported)?);
     let Ok(first) = tokio::time::timeout(LONGEST_QUERY, rows.next()).await else {
         // The database notices within two seconds that nobody waits for it any more.
         connection.discard();
@@ -167,6 +169,7 @@ async fn pour(
         return Err(reported(error));
     }
     let (sender, receiver) = mpsc::channel(2);
+    connection.hand_over();
     tokio::spawn(async move {
         let mut next = first;
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
@@ -196,9 +199,18 @@ async fn pour(
                 connection.discard();
                 return;
             }
-            next = rows.next().await;
+            next = match tokio::time::timeout(LONGEST_QUERY, rows.next()).await {
+                Ok(next) => next,
+                Err(_) => {
+                    tracing::warn!("a long list broke off after {sent} rows: the database sends no more");
+                    let _ = sender.send(Err(std::io::Error::other("the list broke off"))).await;
+                    connection.discard();
+                    return;
+                }
+            };
         }
-        if connection.client.batch_execute("RESET statement_timeout").await.is_err() {
+        let reset = connection.bounded(connection.client().batch_execute("RESET statement_timeout")).await;
+        if !matches!(reset, Ok(Ok(()))) {
             connection.discard();
         }
         chunk.extend_from_slice((frame.closing)(sent).as_bytes());

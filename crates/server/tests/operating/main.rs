@@ -2,7 +2,9 @@
 //! replicas; stops it in every way; carries tenants to another place.
 
 mod database_tls;
+mod frozen_database;
 mod https;
+mod many_tenants;
 mod program;
 mod replicas;
 mod sample_library;
