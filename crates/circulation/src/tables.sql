@@ -30,3 +30,6 @@ CREATE INDEX IF NOT EXISTS request_of_proxy ON request ((doc->>'proxyUserId'))
 CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
+-- Anonymization finds the events of a loan or a request by them.
+CREATE INDEX IF NOT EXISTS outbox_of_loan ON outbox (key) WHERE topic = 'circulation.loan';
+CREATE INDEX IF NOT EXISTS outbox_of_request ON outbox (key) WHERE topic = 'circulation.request';

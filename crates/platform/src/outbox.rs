@@ -1,7 +1,29 @@
-//! What happened, written in the transaction in which it happened.
+//! What happened, written in the transaction in which it happened, and kept for a week.
 
 use crate::database::{Bind, Pipeline, RowChange};
-use jiff::Timestamp;
+use crate::jobs::Job;
+use crate::tenant::Tenant;
+use carrel_records::Failure;
+use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+/// Events are kept for this long; whoever follows them must not be late by more.
+pub const RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Events that one statement deletes, at most.
+const BATCH: i64 = 5_000;
+
+/// The job that deletes events older than [`RETENTION`].
+pub static PRUNING: Job = Job {
+    name: "outbox-retention",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(1800),
+    run: |run| {
+        Box::pin(async move {
+            let deleted = prune(&run.tenant, Timestamp::now() - RETENTION).await?;
+            Ok(format!("{deleted} events deleted"))
+        })
+    },
+};
 
 /// Adds an event, as JSON text, to the pipeline that makes it true.
 ///
@@ -9,6 +31,29 @@ use jiff::Timestamp;
 /// record keep their order.
 pub fn announce(pipeline: &mut Pipeline, topic: &'static str, key: String, payload: String, now: Timestamp) {
     pipeline.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
+}
+
+/// Deletes the events before an instant, the oldest first, in batches; gives their number.
+pub async fn prune(tenant: &Tenant, before: Timestamp) -> Result<u64, Failure> {
+    let mut deleted = 0;
+    loop {
+        let connection = tenant.writer().await?;
+        // Numbers follow the time but for transactions that overlap, so only the oldest are looked at.
+        let rows = connection
+            .query(
+                "WITH gone AS (DELETE FROM outbox WHERE created < $1 AND id <= (
+                     SELECT max(id) FROM (SELECT id, created FROM outbox ORDER BY id LIMIT $2::bigint) oldest
+                     WHERE created < $1) RETURNING id)
+                 SELECT count(*) AS deleted FROM gone",
+                vec![before.into(), BATCH.into()],
+            )
+            .await?;
+        let number: i64 = rows.first().map_or(0, |row| row.get("deleted"));
+        deleted += number.unsigned_abs();
+        if number == 0 {
+            return Ok(deleted);
+        }
+    }
 }
 
 static EVENT: RowChange = RowChange {

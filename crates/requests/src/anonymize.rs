@@ -49,12 +49,22 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
         let text = Value::Object(after).to_string();
         let mut pipeline = Pipeline::new();
         pipeline.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
-        let event = Event::updated(&tenant.id, &stored.0, &text).because("anonymization");
+        // What was announced before names the patron, and so would the request as it was.
+        for statement in ERASURE {
+            pipeline.add(*statement, vec![id.into()]);
+        }
+        let event = Event::updated(&tenant.id, &text, &text).because("anonymization");
         outbox::announce(&mut pipeline, "circulation.request", id.to_string(), event.to_string(), call.now);
         tx.send_and_commit(pipeline).await?;
     }
     Ok(Answer::json_bytes(carrel_platform::http::pretty(&json!({"requestId": sent, "anonymized": true}))))
 }
+
+/// Forgets what was written because of the request.
+const ERASURE: &[&str] = &[
+    "DELETE FROM outbox WHERE topic = 'circulation.request' AND key = $1::uuid::text",
+    "DELETE FROM scheduled_notice WHERE request_id = $1",
+];
 
 /// The request without those who asked; `None` where it names nobody.
 fn without_people(stored: &Map<String, Value>) -> Option<Map<String, Value>> {

@@ -3,7 +3,8 @@
 //! Routes: `POST /loan-anonymization/by-user/{userId}` (the desk's wish, for loans without fees/fines),
 //! `POST /circulation/scheduled-anonymize-processing` (the job, by the setting `loan_history`), and storage's
 //! `POST /anonymize-storage-loans` and `/loan-storage/loans/anonymize/{userId}`, which ask nothing. Reads closed
-//! loans with their accounts; takes the borrower out of loan and history.
+//! loans with their accounts; takes borrower and proxy out of loan and history, and deletes desk sessions, scheduled
+//! notices and events of the loan.
 
 mod decide;
 mod route;

@@ -7,6 +7,7 @@ use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use uuid::Uuid;
 
 /// Loans that one run of the job looks at.
@@ -115,24 +116,49 @@ async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec
         .collect())
 }
 
-/// Takes the borrower out of these loans, those that are closed, and out of their history.
+/// Takes the borrower out of these loans, those that are closed, and out of all that was written because of them:
+/// history, sessions of the desk, notices, events.
 async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
     if loans.is_empty() {
         return Ok(());
     }
     let mut pipeline = Pipeline::new();
-    // History first, as it is found by loans that still name somebody.
-    pipeline.add(
-        "UPDATE audit_loan SET doc = doc #- '{loan,userId}' WHERE loan_id IN
-             (SELECT id FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL
-                 AND doc->'status'->>'name' = 'Closed')",
-        vec![loans.clone().into()],
-    );
-    pipeline.add(
-        "UPDATE loan SET doc = doc - 'userId' WHERE id = ANY($1) AND user_id IS NOT NULL
-             AND doc->'status'->>'name' = 'Closed'",
-        vec![loans.into()],
-    );
+    for statement in ERASURE.iter() {
+        pipeline.add(statement.as_str(), vec![loans.clone().into()]);
+    }
     tx.send_and_commit(pipeline).await?;
     Ok(())
 }
+
+/// The loan itself last, as everything else is found by loans that still name somebody.
+static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
+    const THESE: &str =
+        "FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL AND doc->'status'->>'name' = 'Closed'";
+    // Borrowers who renew or return by themselves have also signed the loan.
+    let without_people = |document: &str| {
+        let signature = |key: &str| {
+            format!(
+                "CASE WHEN {document}->'metadata'->'{key}' = {document}->'userId' THEN '{{metadata,{key}}}'::text[]
+                     ELSE '{{}}'::text[] END"
+            )
+        };
+        format!(
+            "(({document} - 'userId' - 'proxyUserId') #- {}) #- {}",
+            signature("createdByUserId"),
+            signature("updatedByUserId")
+        )
+    };
+    vec![
+        format!(
+            "UPDATE audit_loan SET doc = jsonb_set(doc, '{{loan}}', {}) WHERE loan_id IN (SELECT id {THESE})",
+            without_people("(doc->'loan')")
+        ),
+        format!(
+            "DELETE FROM patron_action_session WHERE patron_id IN (SELECT user_id {THESE})
+                 AND doc->>'loanId' IN (SELECT id::text {THESE})"
+        ),
+        format!("DELETE FROM scheduled_notice WHERE loan_id IN (SELECT id {THESE})"),
+        format!("DELETE FROM outbox WHERE topic = 'circulation.loan' AND key IN (SELECT id::text {THESE})"),
+        format!("UPDATE loan SET doc = {} WHERE id IN (SELECT id {THESE})", without_people("doc")),
+    ]
+});

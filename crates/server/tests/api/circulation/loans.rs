@@ -42,8 +42,8 @@ async fn a_page_of_loans_is_read_in_one_round_trip_with_item_borrower_and_debts(
     assert_eq!(first["checkoutServicePoint"]["name"], "Main desk");
     assert_eq!(first["feesAndFines"]["amountRemainingToPay"], 3.3);
     assert_eq!(page["loans"][1]["feesAndFines"]["amountRemainingToPay"], 0.0);
-    // One for the settings version of the settings, one for the page.
-    assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
+    // One for the page, and one for the settings version where it was not asked for in the last two seconds.
+    assert!(matches!(answer.header("x-carrel-round-trips"), Some("1" | "2")));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Circulation.
 
+mod anonymization;
 mod batches;
 mod check_in;
 mod check_out;
