@@ -17,6 +17,7 @@ pub fn module() -> Module {
         name: "calendar",
         records: records::RECORD_TYPES,
         tables: "",
+        cached_tables: &[],
         steps: &[],
         routes: |router: &mut Router| route::connect(router),
         jobs: &[],

@@ -34,7 +34,6 @@ pub static CALENDAR: RecordType = RecordType {
         exceptions[].openings[].endTime:string(time)*
     ",
     fields: &[text("name").indexed(), array("assignments").words()],
-    shapes_decisions: true,
     ..PLAIN
 };
 

@@ -83,7 +83,6 @@ pub async fn save(
         }
     };
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Ok(ready))
 }
 
@@ -98,10 +97,7 @@ pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), Unfit>, Fa
     if !missing.is_empty() {
         return Ok(Err(Unfit::not_found(&ids, &missing)));
     }
-    let mut pipeline = Pipeline::new();
-    carrel_platform::tenant::move_settings_version(&mut pipeline);
-    tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
+    tx.commit().await?;
     Ok(Ok(()))
 }
 

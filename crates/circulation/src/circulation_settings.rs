@@ -112,7 +112,6 @@ async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> 
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::reported(&CIRCULATION_SETTING, error, &ready.document))?;
-    tenant.settings_version_is_stale();
     Ok(ready)
 }
 

@@ -29,6 +29,7 @@ pub fn module() -> Module {
         name: "circulation",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
+        cached_tables: settings::TABLES,
         steps: &[],
         routes: |router: &mut Router| {
             check_in::connect(router);

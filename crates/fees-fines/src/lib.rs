@@ -13,6 +13,7 @@ pub fn module() -> Module {
         name: "fees-fines",
         records: records::RECORD_TYPES,
         tables: "",
+        cached_tables: &[],
         steps: &[],
         routes: |router: &mut Router| {
             policies::connect(router);

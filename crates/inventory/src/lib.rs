@@ -41,6 +41,7 @@ pub fn module() -> Module {
         name: "inventory",
         records: records::RECORD_TYPES,
         tables: TABLES,
+        cached_tables: &[],
         steps: &[],
         routes,
         jobs: JOBS,

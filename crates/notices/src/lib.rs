@@ -11,6 +11,7 @@ pub fn module() -> Module {
         name: "notices",
         records: records::RECORD_TYPES,
         tables: "",
+        cached_tables: &[],
         steps: &[],
         routes: |router: &mut Router| templates::routes(router),
         jobs: &[],

@@ -28,6 +28,7 @@ pub fn module() -> Module {
         name: "patron",
         records: &[],
         tables: include_str!("tables.sql"),
+        cached_tables: &[],
         steps: &[],
         routes: |router: &mut Router| {
             account::connect(router);

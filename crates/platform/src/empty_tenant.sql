@@ -1,5 +1,6 @@
 -- Empties the tables that may hold rows. Most of a tenant's tables are never written, and a table without pages
 -- is told by its size alone; asking each of them for a row would cost more than the deletions.
+SET statement_timeout = 0;
 DO $$
 DECLARE
     name text;
@@ -27,3 +28,4 @@ BEGIN
     END LOOP;
     UPDATE stamp SET value = value + 1 WHERE id = 1;
 END $$;
+RESET statement_timeout;

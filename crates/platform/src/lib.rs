@@ -13,6 +13,7 @@ pub mod module;
 pub mod outbox;
 pub mod record_store;
 pub mod replicas;
+pub mod settings_version;
 pub mod stand_in;
 pub mod surface;
 pub mod tenant;

@@ -12,6 +12,9 @@ pub struct Module {
     pub records: &'static [&'static RecordType],
     /// SQL run in a new tenant's schema after the declared tables exist; may be run again.
     pub tables: &'static str,
+    /// Tables from which it caches values for a tenant. A transaction that changes one of them moves the tenant's
+    /// settings version, whoever runs it.
+    pub cached_tables: &'static [&'static str],
     /// Changes to what stood before, in the order in which they came; new tenants have them behind them.
     pub steps: &'static [Step],
     /// Connects handlers to routes of the surface.

@@ -3,7 +3,7 @@
 
 use crate::http::{Answer, Call};
 use crate::record_store::write::uuid_time;
-use crate::tenant::{Tenant, move_settings_version};
+use crate::tenant::Tenant;
 use crate::{Bind, Json, Pipeline};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
@@ -40,10 +40,8 @@ async fn keep_document(
         "INSERT INTO stand_in (kind, id, doc) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET doc = $3",
         vec![kind.into(), id.into(), Bind::Json(Value::Object(document.clone()).to_string())],
     );
-    move_settings_version(&mut pipeline);
     let tenant = call.tenant()?;
     tenant.begin().await?.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::created(&document))
 }
 
@@ -59,9 +57,7 @@ pub async fn kept(tenant: &Tenant, kind: &'static str) -> Result<Vec<Value>, Fai
 pub async fn forget(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM stand_in WHERE kind = $1", vec![kind.into()]);
-    move_settings_version(&mut pipeline);
     let tenant = call.tenant()?;
     tenant.begin().await?.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }

@@ -8,18 +8,20 @@ mod tables;
 pub use indexes::{INDEX_BUILDS, MissingIndex};
 
 use crate::cache::Cache;
-use crate::database::{Address, Bind, Connection, OpenPool, Pipeline, Pools, Tx, Work, failure};
+use crate::database::{Address, Bind, Connection, OpenPool, Pools, Tx, WatchedTables, Work, failure};
 use crate::jobs::Job;
 use crate::module::Module;
+use crate::outbox;
 use crate::record_store::{change_listeners, upgrade};
 use crate::replicas::{ReplicaState, Replicas};
+use crate::settings_version::SettingsVersion;
 use crate::tenant_state::TenantState;
 use crate::token::Keys;
 use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
@@ -38,11 +40,7 @@ pub struct Tenant {
     pub cache: Cache,
     /// What use cases keep for it.
     pub state: TenantState,
-    /// The newest settings version that this node has seen.
-    settings_version: AtomicI64,
-    /// When it was last read, in milliseconds since `opened`; 0 where it must be read again.
-    settings_version_read: AtomicU64,
-    opened: Instant,
+    version: Arc<SettingsVersion>,
 }
 
 struct TenantPools {
@@ -113,9 +111,13 @@ pub struct Node {
     pub first_records: Vec<(String, Value)>,
     /// What modules keep in memory for all tenants together.
     pub state: TenantState,
-    address: Address,
+    per_tenant: usize,
     pools: Pools,
+    /// Of each replica, in the order of the configuration.
+    replicas: Vec<Pools>,
     platform: OpenPool,
+    /// Tables from which values are cached.
+    cached_tables: HashSet<&'static str>,
     tenants: RwLock<HashMap<String, Arc<Tenant>>>,
     making: tokio::sync::Mutex<()>,
     started: Instant,
@@ -134,11 +136,11 @@ pub struct Entry {
     pub release: String,
 }
 
+/// Tells every node that cached tables of the tenant at hand have changed.
+const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schema()::text)";
+
 /// This program's release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
-
-/// The settings version is asked for again after this time, should a notification have been missed.
-const SETTINGS_VERSION_VALID_FOR: Duration = Duration::from_secs(2);
 
 impl Node {
     /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
@@ -149,11 +151,14 @@ impl Node {
         options: ServerOptions,
         first_records: Vec<(String, Value)>,
     ) -> Result<Arc<Node>, Failure> {
-        let pools = Pools::new(connections);
-        let platform = pools.open(&address.primary, None, 4, Work::Deeds);
+        let pools = Pools::new(address.primary, connections);
+        let replicas = address.replicas.into_iter().map(|server| Pools::new(server, connections)).collect();
+        let platform = pools.open(None, 4, Work::Upkeep, None);
         let secret = set_up_platform(&platform.get().await?).await?;
         change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
-        let records = modules.iter().flat_map(|module| module.records.iter().copied()).collect();
+        let records: Vec<&'static RecordType> =
+            modules.iter().flat_map(|module| module.records.iter().copied()).collect();
+        let cached_tables = modules.iter().flat_map(|module| module.cached_tables.iter().copied()).collect();
         let node = Arc::new(Node {
             modules,
             records,
@@ -161,20 +166,27 @@ impl Node {
             keys: Keys::new(&secret),
             first_records,
             state: TenantState::default(),
-            address,
+            per_tenant: address.per_tenant,
             pools,
+            replicas,
             platform,
+            cached_tables,
             tenants: RwLock::default(),
             making: tokio::sync::Mutex::new(()),
             started: Instant::now(),
         });
         node.read_tenants().await?;
+        tokio::spawn(notifications::listen(Arc::downgrade(&node), node.pools.server().clone()));
         Ok(node)
     }
 
     /// What is done in the background, by the modules and for the tables' own sake.
     pub fn jobs(&self) -> Vec<&'static Job> {
-        self.modules.iter().flat_map(|module| module.jobs.iter().copied()).chain([&INDEX_BUILDS]).collect()
+        self.modules
+            .iter()
+            .flat_map(|module| module.jobs.iter().copied())
+            .chain([&INDEX_BUILDS, &outbox::PRUNING])
+            .collect()
     }
 
     pub fn uptime(&self) -> Duration {
@@ -276,14 +288,14 @@ impl Node {
             return Arc::clone(known);
         }
         let schema = schema_of(&id);
-        let open = |server, work| self.pools.open(server, Some(&schema), self.address.per_tenant, work);
+        let version = Arc::new(SettingsVersion::default());
+        let size = self.per_tenant;
+        let queries = |pools: &Pools| pools.open(Some(&schema), size, Work::Queries, None);
         let tenant = Arc::new(Tenant {
             pools: TenantPools {
-                writer: open(&self.address.primary, Work::Deeds),
-                reader: open(&self.address.primary, Work::Queries),
-                replicas: Replicas::new(
-                    self.address.replicas.iter().map(|server| open(server, Work::Queries)).collect(),
-                ),
+                writer: self.pools.open(Some(&schema), size, Work::Deeds, Some(self.watched(&version))),
+                reader: queries(&self.pools),
+                replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
                 reads: AtomicU64::new(0),
             },
             id: id.clone(),
@@ -293,12 +305,26 @@ impl Node {
             lenient,
             cache: Cache::default(),
             state: TenantState::default(),
-            settings_version: AtomicI64::new(0),
-            settings_version_read: AtomicU64::new(0),
-            opened: Instant::now(),
+            version,
         });
         tenants.insert(id, Arc::clone(&tenant));
         tenant
+    }
+
+    /// What every transaction that changes a cached table of a tenant does beside it: it moves the tenant's settings
+    /// version and notifies all nodes.
+    fn watched(&self, version: &Arc<SettingsVersion>) -> Arc<WatchedTables> {
+        let version = Arc::clone(version);
+        Arc::new(WatchedTables {
+            tables: self.cached_tables.clone(),
+            before_commit: vec!["UPDATE stamp SET value = value + 1 WHERE id = 1", ANNOUNCE_CHANGE],
+            committed: Box::new(move || version.has_changed()),
+        })
+    }
+
+    /// Tables from which values are cached; every change of one moves the tenant's settings version.
+    pub fn cached_tables(&self) -> &HashSet<&'static str> {
+        &self.cached_tables
     }
 }
 
@@ -340,49 +366,28 @@ impl Tenant {
         [("deeds", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
-    /// The newest settings version known here; read from the database when the last reading is older than two seconds
-    /// or was declared stale.
+    /// The tenant's settings version, at most two seconds old, and newer than every change that this node has made
+    /// or heard of.
     pub async fn settings_version(&self) -> Result<i64, Failure> {
-        let read = self.settings_version_read.load(Relaxed);
-        if read > 0
-            && self.milliseconds().saturating_sub(read) < SETTINGS_VERSION_VALID_FOR.as_millis() as u64
-        {
-            return Ok(self.settings_version.load(Relaxed));
-        }
-        self.read_settings_version().await
-    }
-
-    /// Reads the settings version from the database.
-    pub(crate) async fn read_settings_version(&self) -> Result<i64, Failure> {
+        let question = match self.version.current() {
+            Ok(version) => return Ok(version),
+            Err(question) => question,
+        };
         let connection = self.writer().await?;
         let rows = connection.query("SELECT value FROM stamp WHERE id = 1", vec![]).await?;
-        let settings_version: i64 = rows.first().map_or(0, |row| row.get(0));
-        self.saw_settings_version(settings_version);
-        Ok(settings_version)
+        let version: i64 = rows.first().map_or(0, |row| row.get("value"));
+        Ok(self.version.answered(question, version))
     }
 
     /// A desk action has read the settings version with its facts.
     pub fn saw_settings_version(&self, settings_version: i64) {
-        self.settings_version.fetch_max(settings_version, Relaxed);
-        self.settings_version_read.store(self.milliseconds(), Relaxed);
+        self.version.saw(settings_version);
     }
 
-    /// Milliseconds of a clock that nobody sets, at least 1.
-    fn milliseconds(&self) -> u64 {
-        self.opened.elapsed().as_millis() as u64 + 1
-    }
-
-    /// Somebody has written slow records: the next reader asks for the settings version.
+    /// Somebody has changed a cached table: the next reader asks for the settings version.
     pub fn settings_version_is_stale(&self) {
-        self.settings_version_read.store(0, Relaxed);
+        self.version.has_changed();
     }
-}
-
-/// Adds to a pipeline that writes slow records: the settings version moves in the same transaction, and nodes that
-/// listen hear of it when it commits.
-pub fn move_settings_version(pipeline: &mut Pipeline) {
-    pipeline.add("UPDATE stamp SET value = value + 1 WHERE id = 1", vec![]);
-    pipeline.add(notifications::NOTIFY, vec![]);
 }
 
 /// The schema and role of a tenant.

@@ -36,8 +36,6 @@ pub struct RecordType {
     pub taken: Option<fn(&str) -> Refusal>,
     /// Topic of the events, without tenant, such as `inventory.item`; `None` announces nothing.
     pub events: Option<&'static str>,
-    /// Desk decisions are made from this record, so a write moves the tenant's settings version.
-    pub shapes_decisions: bool,
     /// Reading is composed from more than the table's `doc`.
     pub composed: Option<Composed>,
     /// `resultInfo` accompanies `totalRecords` in a collection's answer.
@@ -65,7 +63,6 @@ pub const PLAIN: RecordType = RecordType {
     optimistic_locking: false,
     taken: None,
     events: None,
-    shapes_decisions: false,
     composed: None,
     result_info: false,
     put: Put::ReplacesOnly,

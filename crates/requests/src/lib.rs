@@ -44,6 +44,7 @@ pub fn module() -> Module {
         name: "requests",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
+        cached_tables: &[],
         steps: &[],
         routes: |router: &mut Router| {
             place::connect(router);

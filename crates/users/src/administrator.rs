@@ -39,10 +39,7 @@ pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<
     );
     write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &given, now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
-        Ok(_) => {
-            tenant.settings_version_is_stale();
-            Ok(Appointed::Now)
-        }
+        Ok(_) => Ok(Appointed::Now),
         // Of all that is written only the name can be another's.
         Err(error) if error.is_unique_violation() => Ok(Appointed::NameTaken),
         Err(error) => Err(error.into()),

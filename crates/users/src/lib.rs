@@ -41,6 +41,7 @@ pub fn module() -> Module {
         name: "users",
         records: records::RECORD_TYPES,
         tables: TABLES,
+        cached_tables: &["permissions", "permissions_users", "token_revocation", "config_data"],
         steps: STEPS,
         routes: |router: &mut Router| {
             permissions::connect(router);

@@ -40,7 +40,6 @@ pub async fn forget(tenant: &Tenant, point: Uuid, now: Timestamp) -> Result<usiz
     }
     if changed > 0 {
         tx.send_and_commit(pipeline).await?;
-        tenant.settings_version_is_stale();
     }
     Ok(changed)
 }

@@ -71,7 +71,6 @@ pub static PATRON_NOTICE_POLICY: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    shapes_decisions: true,
     ..PLAIN
 };
 

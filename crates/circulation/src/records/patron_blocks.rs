@@ -19,7 +19,6 @@ pub static PATRON_BLOCK_CONDITION: RecordType = RecordType {
         message:string
     ",
     closed: false,
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -38,7 +37,6 @@ pub static PATRON_BLOCK_LIMIT: RecordType = RecordType {
     ",
     closed: false,
     belongs_to: &[to("conditionId", "patron_block_conditions"), mentions("patronGroupId", "groups")],
-    shapes_decisions: true,
     ..PLAIN
 };
 

@@ -87,7 +87,6 @@ pub static LOAN_POLICY: RecordType = RecordType {
         to("loansPolicy.fixedDueDateScheduleId", "fixed_due_date_schedule"),
         to("renewalsPolicy.alternateFixedDueDateScheduleId", "fixed_due_date_schedule"),
     ],
-    shapes_decisions: true,
     put: Put::CreatesToo,
     ..PLAIN
 };
@@ -110,7 +109,6 @@ pub static FIXED_DUE_DATE_SCHEDULE: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    shapes_decisions: true,
     put: Put::CreatesToo,
     ..PLAIN
 };
@@ -134,7 +132,6 @@ pub static REQUEST_POLICY: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    shapes_decisions: true,
     put: Put::CreatesToo,
     ..PLAIN
 };
@@ -150,7 +147,6 @@ pub static CIRCULATION_RULES: RecordType = RecordType {
         rulesAsText:string*
     ",
     events: Some("circulation.rules"),
-    shapes_decisions: true,
     routes: Routes::Single,
     ..PLAIN
 };
@@ -170,6 +166,5 @@ pub static CIRCULATION_SETTING: RecordType = RecordType {
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("circulation.circulation-settings"),
-    shapes_decisions: true,
     ..PLAIN
 };

@@ -89,7 +89,6 @@ async fn replace(call: &Call, mut document: Document) -> Result<Answer, Failure>
         }
     }
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -104,7 +103,6 @@ fn store_first(pipeline: &mut Pipeline, ready: &Ready) {
         "INSERT INTO circulation_rules (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = EXCLUDED.doc",
         vec![ready.id.into(), Bind::Json(Value::Object(ready.document.clone()).to_string())],
     );
-    carrel_platform::tenant::move_settings_version(pipeline);
 }
 
 /// The policies that rules may name.

@@ -15,12 +15,53 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// The tables that the settings are read from. A change of any of them moves the settings version.
+pub const TABLES: &[&str] = &[
+    "circulation_rules",
+    "loan_policy",
+    "fixed_due_date_schedule",
+    "request_policy",
+    "patron_notice_policy",
+    "overdue_fine_policy",
+    "lost_item_fee_policy",
+    "location",
+    "locinstitution",
+    "loccampus",
+    "loclibrary",
+    "service_point",
+    "material_type",
+    "loan_type",
+    "groups",
+    "departments",
+    "addresstype",
+    "cancellation_reason",
+    "patron_block_conditions",
+    "patron_block_limits",
+    "calendars",
+    "circulation_settings",
+    "settings",
+    "locale",
+    "config_data",
+    "stand_in",
+];
+
 /// The settings as it stands, with the settings version it is good for; read within a transaction where there is one.
 pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, CirculationSettings), Failure> {
     let mut pipeline = Pipeline::new();
     // Read first: every table read after it is at least as new.
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
-    let mut table = |name: &str| pipeline.add(format!("SELECT doc, id FROM {name}"), vec![]);
+    let mut select = |table: &str, condition: &str| {
+        debug_assert!(TABLES.contains(&table), "{table} is cached and does not move the settings version");
+        pipeline.add(format!("SELECT doc, id FROM {table} WHERE {condition}"), vec![])
+    };
+    let settings =
+        select("settings", "doc->>'scope' IN ('mod-circulation', 'circulation') AND doc->>'userId' IS NULL");
+    let older = select(
+        "config_data",
+        "doc->>'module' IN ('ORG', 'SETTINGS', 'CHECKOUT', 'LOAN_HISTORY', 'NOTIFICATION_SCHEDULER')
+           AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL",
+    );
+    let mut table = |name: &str| select(name, "true");
     let rules = table("circulation_rules");
     let loan_policies = table("loan_policy");
     let schedules = table("fixed_due_date_schedule");
@@ -43,16 +84,7 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
     let block_limits = table("patron_block_limits");
     let calendars = table("calendars");
     let circulation_settings = table("circulation_settings");
-    let settings = pipeline.add(
-        "SELECT doc FROM settings WHERE doc->>'scope' IN ('mod-circulation', 'circulation') AND doc->>'userId' IS NULL",
-        vec![],
-    );
-    let locale = pipeline.add("SELECT doc FROM locale", vec![]);
-    let older = pipeline.add(
-        "SELECT doc FROM config_data WHERE doc->>'module' IN ('ORG', 'SETTINGS', 'CHECKOUT', 'LOAN_HISTORY', 'NOTIFICATION_SCHEDULER')
-           AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL",
-        vec![],
-    );
+    let locale = table("locale");
     let given = tenant
         .lenient
         .then(|| pipeline.add("SELECT doc FROM stand_in WHERE kind = $1", vec![GIVEN_BLOCKS.into()]));

@@ -10,6 +10,7 @@ mod load;
 mod names;
 
 pub use features::{CheckOutLock, Features, TitleLevelRequests};
+pub use load::TABLES;
 pub use names::{Location, Named, ServicePoint};
 
 use crate::patron_blocks::Block;

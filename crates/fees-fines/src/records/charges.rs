@@ -20,7 +20,6 @@ pub static FEEFINE: RecordType = RecordType {
     ",
     unique: &[unique(&["feeFineType", "ownerId"])],
     belongs_to: &[to("ownerId", "owners")],
-    shapes_decisions: true,
     result_info: true,
     ..PLAIN
 };
@@ -42,7 +41,6 @@ pub static OWNER: RecordType = RecordType {
         defaultActionNoticeId:string(uuid)
         id:string(uuid)
     ",
-    shapes_decisions: true,
     ..PLAIN
 };
 

@@ -40,7 +40,6 @@ pub static OVERDUE_FINE_POLICY: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -87,6 +86,5 @@ pub static LOST_ITEM_FEE_POLICY: RecordType = RecordType {
     ",
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
-    shapes_decisions: true,
     ..PLAIN
 };

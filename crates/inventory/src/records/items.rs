@@ -180,7 +180,6 @@ pub static LOAN_TYPE: RecordType = RecordType {
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("inventory.loan-type"),
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -199,7 +198,6 @@ pub static MATERIAL_TYPE: RecordType = RecordType {
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("inventory.material-type"),
-    shapes_decisions: true,
     ..PLAIN
 };
 

@@ -18,7 +18,6 @@ pub static LOCATION_INSTITUTION: RecordType = RecordType {
     fields: &[text("name").indexed()],
     unique: &[unique(&["name"])],
     events: Some("inventory.institution"),
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -40,7 +39,6 @@ pub static LOCATION_CAMPUS: RecordType = RecordType {
     unique: &[unique(&["name"])],
     belongs_to: &[to("institutionId", "locinstitution")],
     events: Some("inventory.campus"),
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -62,7 +60,6 @@ pub static LOCATION_LIBRARY: RecordType = RecordType {
     unique: &[unique(&["name"])],
     belongs_to: &[to("campusId", "loccampus")],
     events: Some("inventory.library"),
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -103,7 +100,6 @@ pub static LOCATION: RecordType = RecordType {
         mentions("primaryServicePoint", "service_point"),
     ],
     events: Some("inventory.location"),
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -141,7 +137,6 @@ pub static SERVICE_POINT: RecordType = RecordType {
     // FOLIO quirk: also where the code is taken.
     taken: Some(|name| Refusal::new("Service Point Exists").with("name", name).of_storage()),
     events: Some("inventory.service-point"),
-    shapes_decisions: true,
     ..PLAIN
 };
 

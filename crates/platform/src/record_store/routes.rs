@@ -61,9 +61,6 @@ pub async fn create(record: &'static RecordType, call: Call) -> Result<Answer, F
     let tenant = call.tenant()?;
     let ready =
         write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
-    }
     Ok(created(record, &ready))
 }
 
@@ -88,9 +85,6 @@ pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, 
         document.insert("id".into(), id.to_string().into());
         write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
     }
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
-    }
     Ok(Answer::no_content())
 }
 
@@ -102,9 +96,6 @@ pub async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, F
         write::delete(tenant.begin().await?, &tenant.id, record, id, &call.node.records, call.now).await?;
     if !found {
         return Err(Failure::NotFound("Not found".into()));
-    }
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }
@@ -129,9 +120,6 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
         call.now,
     )
     .await?;
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
-    }
     Ok(Answer::no_content().status(StatusCode::NO_CONTENT))
 }
 
@@ -162,9 +150,6 @@ pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<A
             document.insert("id".into(), id.to_string().into());
             write::create(tx, &tenant.id, record, document, &call.caller, call.now).await?;
         }
-    }
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
     }
     Ok(Answer::no_content())
 }

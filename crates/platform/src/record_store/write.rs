@@ -6,7 +6,6 @@ use crate::event::Event;
 use crate::http::Caller;
 use crate::outbox;
 use crate::record_store::{change_listeners, read, shape_of};
-use crate::tenant::move_settings_version;
 use carrel_records::shape::Strictness;
 use carrel_records::{Failure, RecordType, Refusal, metadata};
 use jiff::Timestamp;
@@ -122,9 +121,6 @@ pub fn insert(
         let event = Event::created(tenant, &text);
         outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
     }
-    if record.shapes_decisions {
-        move_settings_version(pipeline);
-    }
 }
 
 /// Adds the statement that stores a document, and nothing else.
@@ -158,9 +154,6 @@ pub fn update(
     if let Some(topic) = record.events {
         let event = Event::updated(tenant, stored, &text);
         outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
-    }
-    if record.shapes_decisions {
-        move_settings_version(pipeline);
     }
 }
 
@@ -258,9 +251,6 @@ pub fn announce_delete(
         outbox::announce(pipeline, topic, id.to_string(), event.to_string(), now);
     }
     change_listeners::tell_deleted(pipeline, record.table, tenant, vec![id]);
-    if record.shapes_decisions {
-        move_settings_version(pipeline);
-    }
 }
 
 /// Deletes what a query finds, or everything; gives the number.
@@ -292,9 +282,6 @@ pub async fn delete_matching(
         }
     }
     change_listeners::tell_deleted(&mut pipeline, table, tenant, rows.iter().map(|row| row.get(0)).collect());
-    if record.shapes_decisions {
-        move_settings_version(&mut pipeline);
-    }
     tx.send_and_commit(pipeline).await.map_err(|error| still_used(record, Uuid::nil(), all, error))?;
     Ok(rows.len())
 }

@@ -260,7 +260,7 @@ impl Node {
 
     async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
         let schema = schema_of(id);
-        let pool = self.pools.open(&self.address.primary, Some(&schema), 1, Work::Deeds);
+        let pool = self.pools.open(Some(&schema), 1, Work::Deeds, None);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
         let mut pipeline = Pipeline::new();

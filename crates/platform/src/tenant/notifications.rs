@@ -1,69 +1,81 @@
-//! Hints between nodes: a tenant's settings version has moved.
+//! Notifications between nodes: a node that changes what others cache says so, and they ask the database before they
+//! decide anything by it.
 //!
-//! A hint only makes a node read the version at once instead of within two seconds. It may be lost: the version in
-//! the database is what counts.
+//! A notification is only a hint. While the connection is lost nothing is heard; what was missed is found by the next
+//! question for the version, at most two seconds later (`settings_version.rs`).
 
 use super::{Node, schema_of};
-use crate::database::failure;
-use carrel_records::Failure;
-use futures_util::FutureExt;
+use crate::database::Server;
 use std::future::poll_fn;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio_postgres::AsyncMessage;
 
-/// Sent as a statement of its own; the payload is the tenant's schema.
-pub(super) const NOTIFY: &str = "SELECT pg_notify('carrel_settings', current_schema()::text)";
-const LISTEN: &str = "LISTEN carrel_settings";
+/// The channel on which transactions name the schema whose cached tables they have changed.
+const CHANNEL: &str = "carrel_settings";
+/// Between two attempts to connect.
+const RETRY: Duration = Duration::from_secs(1);
+/// The connection is asked whether it is alive this often, and has as long to answer.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Time before a broken connection is opened again.
-const RECONNECT_AFTER: Duration = Duration::from_secs(1);
-
-impl Node {
-    /// Listens for hints on a connection of its own until the node is dropped. Ends never by itself while the node
-    /// is there: a broken connection is opened again.
-    pub async fn listen_for_settings_changes(node: Weak<Node>) {
-        while node.strong_count() > 0 {
-            if let Err(failure) = listen(&node).await {
-                tracing::debug!(%failure, "listening for changed settings");
-            }
-            tokio::time::sleep(RECONNECT_AFTER).await;
-        }
-    }
-}
-
-/// Listens until the connection breaks or the node is dropped.
-async fn listen(node: &Weak<Node>) -> Result<(), Failure> {
-    let Some(server) = node.upgrade().map(|node| node.address.primary.clone()) else { return Ok(()) };
-    let failed = |error| failure(error, "listening for changed settings");
-    let (client, mut connection) = server.connect().await.map_err(failed)?;
-    let mut listening = Box::pin(client.batch_execute(LISTEN)).fuse();
+/// Listens for as long as the node is there.
+pub(super) async fn listen(node_id: Weak<Node>, mut server: Server) {
+    server.config.application_name("carrel notifications").connect_timeout(HEARTBEAT);
     loop {
-        tokio::select! {
-            listens = &mut listening => {
-                listens.map_err(failed)?;
-                // What was sent before this moment is lost.
-                let Some(node) = node.upgrade() else { return Ok(()) };
-                node.tenants().iter().for_each(|tenant| tenant.settings_version_is_stale());
-            }
-            message = poll_fn(|context| connection.poll_message(context)) => match message {
-                None => return Ok(()),
-                Some(Err(error)) => return Err(failed(error)),
-                Some(Ok(AsyncMessage::Notification(hint))) => {
-                    let Some(node) = node.upgrade() else { return Ok(()) };
-                    read_version(&node, hint.payload());
+        let heard = |schema: Option<&str>| {
+            let Some(node_id) = node_id.upgrade() else { return false };
+            for tenant in node_id.tenants() {
+                if schema.is_none_or(|schema| schema == schema_of(&tenant.id)) {
+                    tenant.version.has_changed();
                 }
-                Some(Ok(_)) => {}
-            },
+            }
+            true
+        };
+        let lost = follow(&server, &heard).await;
+        if !heard(None) {
+            return;
         }
+        tracing::debug!("notifications are not heard for the moment: {lost}");
+        tokio::time::sleep(RETRY).await;
     }
 }
 
-fn read_version(node: &Arc<Node>, schema: &str) {
-    let Some(tenant) = node.tenants().into_iter().find(|tenant| schema_of(&tenant.id) == schema) else {
-        return;
+/// Passes on the name of each schema heard of; ends with the connection, and says why it ended.
+async fn follow(server: &Server, heard: &impl Fn(Option<&str>) -> bool) -> String {
+    let (client, mut connection) = match tokio::time::timeout(HEARTBEAT, server.connect()).await {
+        Ok(Ok(connected)) => connected,
+        Ok(Err(error)) => return error.to_string(),
+        Err(_) => return "the server does not answer".to_owned(),
     };
-    tenant.settings_version_is_stale();
-    // Read here and now: an action under way may report an older version after this moment and keep it for fresh.
-    tokio::spawn(async move { tenant.read_settings_version().await });
+    let (sender, mut names) = mpsc::unbounded_channel();
+    let driver = tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && sender.send(notification.payload().to_owned()).is_err()
+            {
+                return;
+            }
+        }
+    });
+    let ended = async {
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(|error| error.to_string())?;
+        // What was announced before may have been missed.
+        let mut goes_on = heard(None);
+        while goes_on {
+            goes_on = match tokio::time::timeout(HEARTBEAT, names.recv()).await {
+                Ok(Some(name)) => heard(Some(&name)),
+                Ok(None) => return Err("the connection ended".to_owned()),
+                Err(_) => match tokio::time::timeout(HEARTBEAT, client.simple_query("")).await {
+                    Ok(Ok(_)) => heard(Some("")),
+                    Ok(Err(error)) => return Err(error.to_string()),
+                    Err(_) => return Err("the server does not answer".to_owned()),
+                },
+            };
+        }
+        Ok::<_, String>(())
+    };
+    let ended = ended.await.err().unwrap_or_default();
+    driver.abort();
+    ended
 }

@@ -78,7 +78,6 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     delete_credentials(&mut pipeline, vec![user], call.now);
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -137,7 +136,6 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Failure> {
         tokens::store(&mut pipeline, user.user_id, pair);
     }
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     events::note(tenant, events::PASSWORD_CHANGE, user.user_id, call.now).await?;
     let answer = Answer::no_content();
     Ok(match &pair {
@@ -277,7 +275,6 @@ pub(crate) async fn set_by_action(call: &Call, action: Uuid, new: &str) -> Resul
     attempts::reset(&mut pipeline, user);
     tokens::revoke_all(&mut pipeline, vec![user], call.now);
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     let is_new = known.is_empty();
     let event = if is_new { events::PASSWORD_CREATE } else { events::PASSWORD_RESET };
     events::note(tenant, event, user, call.now).await?;

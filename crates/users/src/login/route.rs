@@ -138,7 +138,6 @@ async fn end_all(call: Call) -> Result<Call, Failure> {
     let mut pipeline = Pipeline::new();
     tokens::revoke_all(&mut pipeline, vec![user], call.now);
     tenant.begin().await?.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(call)
 }
 

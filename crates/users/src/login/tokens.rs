@@ -116,13 +116,11 @@ pub async fn forget_refresh_tokens(tx: Tx, user: Uuid) -> Result<(), Failure> {
 /// which is moved.
 pub fn revoke_all(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) -> usize {
     pipeline.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
-    let generations = pipeline.add(
+    pipeline.add(
         "INSERT INTO token_revocation AS known (user_id, generation, revoked)
          SELECT DISTINCT given, 1, $2::timestamptz FROM unnest($1::uuid[]) given
          ON CONFLICT (user_id) DO UPDATE SET generation = known.generation + 1, revoked = excluded.revoked
          RETURNING user_id, generation",
         vec![users.into(), now.into()],
-    );
-    carrel_platform::tenant::move_settings_version(pipeline);
-    generations
+    )
 }

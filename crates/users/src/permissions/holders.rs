@@ -7,7 +7,6 @@ use crate::permissions::{Name, PERMISSION_USER, PermissionCatalog, full_of, page
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::{read, routes, write};
 use carrel_platform::surface::EVERYTHING;
-use carrel_platform::tenant::move_settings_version;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
@@ -49,7 +48,6 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| duplicate(error, &user, &ready))?;
-    tenant.settings_version_is_stale();
     Ok(routes::created(&PERMISSION_USER, &ready))
 }
 
@@ -85,7 +83,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
     let user = ready.document.get("userId").and_then(Value::as_str).unwrap_or_default();
     tx.send_and_commit(pipeline).await.map_err(|error| duplicate(error, user, &ready))?;
-    tenant.settings_version_is_stale();
     // FOLIO quirk: mod-permissions answers 200 with the record without its metadata, not 204.
     let mut shown = ready.document.clone();
     shown.remove("metadata");
@@ -100,7 +97,6 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if !write::delete(tx, &tenant.id, &PERMISSION_USER, id, all, call.now).await? {
         return Err(Failure::NotFound(format!("No permissions user found with id {id}")));
     }
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -173,9 +169,7 @@ async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Resu
         ),
         vec![id.into(), name.into()],
     );
-    move_settings_version(&mut pipeline);
     tenant.begin().await?.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(())
 }
 

@@ -37,7 +37,6 @@ pub static PERMISSION: RecordType = RecordType {
         array("subPermissions"),
     ],
     unique: &[unique(&["permissionName"]).exact()],
-    shapes_decisions: true,
     ..PLAIN
 };
 
@@ -52,7 +51,6 @@ pub static PERMISSION_USER: RecordType = RecordType {
     fields: &[array("permissions")],
     unique: &[unique(&["userId"])],
     belongs_to: &[mentions("userId", "users")],
-    shapes_decisions: true,
     result_info: true,
     ..PLAIN
 };

@@ -6,7 +6,6 @@
 use crate::permissions::assigning::{refuse_more_than_held, refuse_reserved_name};
 use crate::permissions::{Name, PERMISSION, PermissionCatalog, page_of, texts};
 use carrel_platform::record_store::{read, write};
-use carrel_platform::tenant::move_settings_version;
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
@@ -155,7 +154,6 @@ async fn create(call: Call) -> Result<Answer, Failure> {
             false => write::reported(&PERMISSION, error, &ready.document),
         }
     })?;
-    tenant.settings_version_is_stale();
     shown.insert("metadata".into(), ready.document["metadata"].clone());
     Ok(Answer::created(&shown))
 }
@@ -200,7 +198,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::reported(&PERMISSION, error, &ready.document))?;
-    tenant.settings_version_is_stale();
     Ok(Answer::json(&shown))
 }
 
@@ -238,7 +235,6 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     remove(&mut pipeline, vec![name]);
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -254,7 +250,6 @@ async fn purge(call: Call) -> Result<Answer, Failure> {
         let mut pipeline = Pipeline::new();
         remove(&mut pipeline, names.clone());
         tx.send_and_commit(pipeline).await?;
-        tenant.settings_version_is_stale();
     }
     Ok(Answer::json(&json!({"totalRecords": names.len(), "permissionNames": names})))
 }
@@ -271,5 +266,4 @@ fn remove(pipeline: &mut Pipeline, names: Vec<String>) {
         );
     }
     pipeline.add("DELETE FROM permissions WHERE doc->>'permissionName' = ANY($1)", vec![names.into()]);
-    move_settings_version(pipeline);
 }

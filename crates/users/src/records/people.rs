@@ -111,7 +111,6 @@ pub static USERGROUP: RecordType = RecordType {
     fields: &[text("group").indexed()],
     unique: &[unique(&["group"])],
     events: Some("users.userGroup"),
-    shapes_decisions: true,
     ..PLAIN
 };
 

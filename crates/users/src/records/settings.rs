@@ -91,7 +91,6 @@ pub static CONFIG: RecordType = RecordType {
         text("userId").indexed(),
     ],
     unique: &[unique(&["module", "configName", "code", "userId"]).absent_too()],
-    shapes_decisions: true,
     result_info: true,
     ..PLAIN
 };
@@ -137,7 +136,6 @@ pub static SETTINGS_ENTRY: RecordType = RecordType {
     unique: &[unique(&["scope", "key", "userId"]).exact().absent_too()],
     belongs_to: &[mentions("userId", "users")],
     metadata: false,
-    shapes_decisions: true,
     result_info: true,
     ..PLAIN
 };
@@ -173,7 +171,6 @@ pub static LOCALE: RecordType = RecordType {
         numberingSystem:string
     ",
     metadata: false,
-    shapes_decisions: true,
     routes: Routes::Single,
     ..PLAIN
 };

@@ -28,7 +28,6 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         Err(error) if is_taken(&error) => return Ok(taken(&ready.document)),
         Err(error) => return Err(write::reported(&CONFIG, error, &ready.document)),
     }
-    tenant.settings_version_is_stale();
     Ok(routes::created(&CONFIG, &ready))
 }
 
@@ -46,7 +45,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &CONFIG, &ready, &stored, call.now);
     audit(&mut pipeline, Deed::Updated, id, &Value::Object(ready.document.clone()), call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&CONFIG, error, &ready.document))?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -62,7 +60,6 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     write::announce_delete(&mut pipeline, &tenant.id, &CONFIG, id, &stored, call.now);
     audit(&mut pipeline, Deed::Deleted, id, &stored.parse(), call.now);
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 

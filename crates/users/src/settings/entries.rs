@@ -93,7 +93,6 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         .send_and_commit(pipeline)
         .await
         .map_err(|error| if error.is_unique_violation() { forbidden() } else { Failure::from(error) })?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 
@@ -129,7 +128,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| if error.is_unique_violation() { not_found() } else { Failure::from(error) })?;
-    tenant.settings_version_is_stale();
     Ok(Answer::no_content())
 }
 

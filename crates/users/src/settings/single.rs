@@ -41,12 +41,6 @@ pub async fn store(
         ),
         vec![id.into(), Bind::Json(Value::Object(ready.document).to_string())],
     );
-    if record.shapes_decisions {
-        carrel_platform::tenant::move_settings_version(&mut pipeline);
-    }
     tx.send_and_commit(pipeline).await?;
-    if record.shapes_decisions {
-        tenant.settings_version_is_stale();
-    }
     Ok(())
 }

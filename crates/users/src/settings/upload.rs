@@ -50,7 +50,6 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
         tx.send(pipeline).await?;
     }
     tx.commit().await?;
-    tenant.settings_version_is_stale();
     Ok(Answer::json(&json!({"inserted": inserted, "updated": updated})))
 }
 

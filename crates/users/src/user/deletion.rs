@@ -64,6 +64,5 @@ pub(crate) async fn delete_in(
     pipeline.add("DELETE FROM permissions_users WHERE user_id = ANY($1)", vec![ids.clone().into()]);
     login::delete_credentials(&mut pipeline, ids, call.now);
     tx.send_and_commit(pipeline).await?;
-    tenant.settings_version_is_stale();
     Ok(rows.len())
 }

@@ -58,7 +58,6 @@ pub async fn end_expired(
         }
         tokens::revoke_all(&mut pipeline, ids, now);
         tx.send_and_commit(pipeline).await?;
-        tenant.settings_version_is_stale();
         ended += rows.len();
     }
 }

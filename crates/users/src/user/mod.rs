@@ -88,9 +88,6 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         tokens::revoke_all(&mut pipeline, vec![id], call.now);
     }
     tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Replacing))?;
-    if ends {
-        tenant.settings_version_is_stale();
-    }
     Ok(Answer::no_content())
 }
 

@@ -33,6 +33,7 @@ async fn opened(server: &TestServer, records: &'static [&'static RecordType]) ->
         name: "shelves",
         records,
         tables: "",
+        cached_tables: &[],
         steps: &[],
         routes: |_| {},
         jobs: &[],

@@ -1,5 +1,6 @@
 //! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
 
+mod connections;
 mod fuzzed_queries;
 mod habits;
 mod health;

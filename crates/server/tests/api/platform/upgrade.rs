@@ -60,6 +60,7 @@ fn module(
         name: "shelves",
         records,
         tables,
+        cached_tables: &[],
         steps,
         routes: |_| {},
         jobs: &[],

@@ -1,0 +1,90 @@
+//! The version of a tenant's slow records, as far as this node knows it.
+//!
+//! Every transaction that changes a cached table moves the version and notifies all nodes. A node that hears of it
+//! asks for the version again before it uses what it has cached; should a notification get lost, it asks anyway
+//! when its last answer is two seconds old.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// An answer is used for this long.
+const GOOD_FOR: Duration = Duration::from_secs(2);
+
+/// What a node knows of a tenant's version.
+#[derive(Debug, Default)]
+pub struct SettingsVersion {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    newest: i64,
+    asked: Option<Instant>,
+    /// How often the version was declared out of date.
+    changes: u64,
+}
+
+/// A question to the database for the version; only an answer to a question put after the last change counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Question {
+    at: Instant,
+    changes: u64,
+}
+
+impl SettingsVersion {
+    /// The newest version, where it was asked for just now; else what begins a question for it.
+    pub fn current(&self) -> Result<i64, Question> {
+        let known = self.known.lock().expect("no holder of this lock panics");
+        match known.asked {
+            Some(at) if at.elapsed() < GOOD_FOR => Ok(known.newest),
+            _ => Err(Question { at: Instant::now(), changes: known.changes }),
+        }
+    }
+
+    /// The database has answered; gives the newest version known.
+    pub fn answered(&self, question: Question, version: i64) -> i64 {
+        let mut known = self.known.lock().expect("no holder of this lock panics");
+        known.newest = known.newest.max(version);
+        if known.changes == question.changes {
+            known.asked = Some(question.at);
+        }
+        known.newest
+    }
+
+    /// A version was read together with other facts.
+    pub fn saw(&self, version: i64) {
+        let mut known = self.known.lock().expect("no holder of this lock panics");
+        known.newest = known.newest.max(version);
+    }
+
+    /// Somebody has changed a cached table: the next reader asks for the version.
+    pub fn has_changed(&self) {
+        let mut known = self.known.lock().expect("no holder of this lock panics");
+        known.asked = None;
+        known.changes += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_only_if_nothing_changed_after_the_question() {
+        let version = SettingsVersion::default();
+        let question = version.current().expect_err("nothing is known yet");
+        version.has_changed();
+        assert_eq!(version.answered(question, 7), 7);
+        let question = version.current().expect_err("the answer may be older than the change");
+        assert_eq!(version.answered(question, 8), 8);
+        assert_eq!(version.current().ok(), Some(8));
+    }
+
+    #[test]
+    fn an_older_version_does_not_replace_a_newer_one() {
+        let version = SettingsVersion::default();
+        version.saw(9);
+        let question = version.current().expect_err("it was not asked for");
+        assert_eq!(version.answered(question, 8), 9);
+    }
+}
