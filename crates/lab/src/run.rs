@@ -1,10 +1,11 @@
 //! A run: the operations of a workload beside the floor, in the same minute.
 //!
-//! Each level goes floor, operations, floor, first saturated, then at a common arrival rate (see `timing`).
+//! Each level goes floor, operations, first saturated, then at a common arrival rate (see `timing`).
 
 use crate::error::Result;
-use crate::floor::{Floor, FloorKind};
+use crate::floor::Floor;
 use crate::player::Tempo;
+use crate::processor_time::Processes;
 use crate::report::{About, DataSize, Description, RunLevel, RunReport};
 use crate::samples::Samples;
 use crate::timing::Timing;
@@ -15,6 +16,10 @@ use std::path::PathBuf;
 pub struct RunOptions {
     /// The server's database, for the floor; without it there are no ratios.
     pub database: Option<String>,
+    /// PostgreSQL's program `pgbench`, which plays the floor.
+    pub pgbench: Option<PathBuf>,
+    /// Process id of the server, for its processor time; `None` where it runs elsewhere.
+    pub server: Option<u32>,
     /// Levels, lengths, rate.
     pub timing: Timing,
     /// Where to write the figures as JSON.
@@ -29,8 +34,6 @@ pub struct RunOptions {
 pub trait Workload {
     /// Names an operation.
     type Operation: Copy;
-    /// The desk action that the floor stands for.
-    const FLOOR: FloorKind;
     /// What the report says besides figures.
     const DESCRIPTION: &'static Description;
 
@@ -58,13 +61,15 @@ pub async fn run<W: Workload>(mut workload: W, address: String, options: RunOpti
     let timing = options.timing;
     let before = workload.data_size().await?;
     eprintln!("{before}");
-    let mut floor = match &options.database {
-        Some(database) => {
+    let mut floor = match options.database.as_ref().zip(options.pgbench.as_ref()) {
+        Some((database, pgbench)) => {
             let (items, users) = (before.items.max(1), before.users.max(1));
-            Some(Floor::open(database, W::FLOOR, items, users, timing.most_users()).await?)
+            Some(Floor::open(database, pgbench, items, users).await?)
         }
         None => None,
     };
+    let known = Processes { server: options.server, postmaster: None };
+    let processes = floor.as_ref().map_or(known, |floor| floor.processes(known));
     workload.warm_up(timing.most_users()).await?;
     let names: Vec<_> = workload.operations().into_iter().map(|(name, _)| name).collect();
     let mut levels: Vec<RunLevel> =
@@ -73,11 +78,12 @@ pub async fn run<W: Workload>(mut workload: W, address: String, options: RunOpti
         for level in &mut levels {
             eprintln!("measuring {} users", level.users);
             workload.begin_level().await?;
-            measure(&mut workload, floor.as_mut(), level, Tempo::Saturated(timing.saturated)).await?;
+            let tempo = Tempo::Saturated(timing.saturated);
+            measure(&mut workload, floor.as_mut(), level, tempo, &processes).await?;
             let rate = timing.rate(&level.capacities());
             level.rates.push(rate);
-            measure(&mut workload, floor.as_mut(), level, Tempo::Paced { rate, length: timing.paced })
-                .await?;
+            let tempo = Tempo::Paced { rate, length: timing.paced };
+            measure(&mut workload, floor.as_mut(), level, tempo, &processes).await?;
         }
     }
     let after = workload.data_size().await?;
@@ -100,23 +106,27 @@ pub async fn run<W: Workload>(mut workload: W, address: String, options: RunOpti
     })
 }
 
-/// One phase of every side. The floor comes first and last, half of it each time, so that a machine that slows
-/// down or speeds up meanwhile does so to all.
+/// One phase of every side: the floor first, then each operation with its cost.
 async fn measure<W: Workload>(
     workload: &mut W,
-    mut floor: Option<&mut Floor>,
+    floor: Option<&mut Floor>,
     level: &mut RunLevel,
     tempo: Tempo,
+    processes: &Processes,
 ) -> Result<()> {
-    let half = tempo.lasting(tempo.length() / 2);
+    let mut floor = floor;
     if let (Some(floor), Some(measured)) = (&mut floor, &mut level.floor) {
-        measured.add(half, floor.play(level.users, half).await?);
+        measured.add(tempo, floor.play(level.users, tempo).await?);
     }
     for ((_, operation), (_, measured)) in workload.operations().into_iter().zip(&mut level.operations) {
-        measured.add(tempo, workload.play(operation, level.users, tempo).await?);
-    }
-    if let (Some(floor), Some(measured)) = (&mut floor, &mut level.floor) {
-        measured.add(half, floor.play(level.users, half).await?);
+        let wal = async || match &floor {
+            Some(floor) => floor.wal_position().await,
+            None => Ok(0),
+        };
+        let (before, written) = (processes.read(), wal().await?);
+        let mut samples = workload.play(operation, level.users, tempo).await?;
+        samples.cost(processes.read().since(&before), wal().await?.saturating_sub(written));
+        measured.add(tempo, samples);
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What a phase of a run measured: every answer's time in a histogram, how many failed and why, how long the
 //! phase took. Percentiles are over raw samples, never averages of percentiles.
 
+use crate::processor_time::ProcessorTime;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct Samples {
     elapsed: Duration,
     failures: u64,
     failure_texts: Vec<String>,
+    processor_time: ProcessorTime,
+    wal_bytes: u64,
 }
 
 impl Default for Samples {
@@ -30,6 +33,8 @@ impl Default for Samples {
             elapsed: Duration::ZERO,
             failures: 0,
             failure_texts: Vec::new(),
+            processor_time: ProcessorTime::default(),
+            wal_bytes: 0,
         }
     }
 }
@@ -59,12 +64,39 @@ impl Samples {
         self.answers.add(&other.answers).expect("both histograms have the same bounds");
         self.waits.add(&other.waits).expect("both histograms have the same bounds");
         self.elapsed += other.elapsed;
+        self.processor_time.add(&other.processor_time);
+        self.wal_bytes += other.wal_bytes;
         self.failures += other.failures;
         for text in other.failure_texts {
             if self.failure_texts.len() < FAILURES_SHOWN && !self.failure_texts.contains(&text) {
                 self.failure_texts.push(text);
             }
         }
+    }
+
+    /// Adds what a phase cost all processes, and the bytes of write-ahead log that it wrote.
+    pub fn cost(&mut self, processor_time: ProcessorTime, wal_bytes: u64) {
+        self.processor_time.add(&processor_time);
+        self.wal_bytes += wal_bytes;
+    }
+
+    /// Processor time of a success, in microseconds: of the generator, the server and the database. Failures are paid
+    /// for by the successes.
+    pub fn cpu_us(&self) -> [f64; 3] {
+        let time = &self.processor_time;
+        [time.generator, time.server, time.database]
+            .map(|part| part.as_secs_f64() * 1e6 / self.count().max(1) as f64)
+    }
+
+    /// Processor time of a success in all processes, in microseconds; nothing where it was not measured.
+    pub fn total_cpu_us(&self) -> Option<f64> {
+        let total = self.processor_time.total();
+        (!total.is_zero() && self.count() > 0).then(|| total.as_secs_f64() * 1e6 / self.count() as f64)
+    }
+
+    /// Bytes of write-ahead log of a success; what autovacuum and checkpoints wrote meanwhile is among them.
+    pub fn wal_bytes_each(&self) -> f64 {
+        self.wal_bytes as f64 / self.count().max(1) as f64
     }
 
     /// Successes.

@@ -237,6 +237,8 @@ fn load_options(address: &str) -> LoadOptions {
 fn short_run() -> RunOptions {
     RunOptions {
         database: None,
+        pgbench: None,
+        server: None,
         timing: Timing {
             levels: vec![1, 3],
             saturated: Duration::from_millis(50),
@@ -274,6 +276,7 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
         credentials: credentials(),
         files: StockFiles::default(),
         most_items: 250,
+        open_loans: 0,
         most_users: 100,
         run: short_run(),
     })

@@ -2,10 +2,10 @@
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
 use carrel_lab::{
-    CicoOptions, Credentials, FloorKind, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions,
-    StockFiles, Timing,
+    CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions, StockFiles,
+    Timing,
 };
-use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
+use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -17,9 +17,6 @@ pub enum LabCommand {
     Floor {
         #[command(flatten)]
         bench: Bench,
-        /// Measure the floor of a hold instead.
-        #[arg(long)]
-        hold: bool,
     },
     /// Play a workload and print its figures beside the floor's.
     Run {
@@ -79,6 +76,12 @@ pub struct Bench {
     /// Users in the data set.
     #[arg(long, default_value_t = 20_000)]
     patrons: u64,
+    /// Items that are on loan before check-outs and check-ins are measured; they stay so.
+    #[arg(long, default_value_t = 20_000)]
+    open_loans: usize,
+    /// Process id of a server given by --address, for its processor time.
+    #[arg(long)]
+    server_pid: Option<u32>,
     /// Within a minute or so.
     #[arg(long)]
     quick: bool,
@@ -104,12 +107,11 @@ impl Bench {
 /// Does what the command says.
 pub async fn run(command: LabCommand) -> Result<(), String> {
     match command {
-        LabCommand::Floor { bench, hold } => {
+        LabCommand::Floor { bench } => {
             let (database, _postgres) = database_of(&bench)?;
-            let kind = if hold { FloorKind::Hold } else { FloorKind::CheckOut };
             carrel_lab::floor(FloorOptions {
                 database,
-                kind,
+                pgbench: pgbench()?,
                 items: bench.items,
                 users: bench.patrons,
                 timing: bench.timing(),
@@ -166,7 +168,8 @@ async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result
         files: StockFiles::default(),
         most_items: 20_000,
         most_users: 5_000,
-        run: run_options(bench, server, bench.timing(), report),
+        open_loans: bench.open_loans,
+        run: run_options(bench, server, bench.timing(), report)?,
     })
     .await
     .map_err(|error| error.to_string())?;
@@ -180,7 +183,7 @@ async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Resul
         address: server.address.clone(),
         credentials: bench.credentials(),
         library: loaded.library(),
-        run: run_options(bench, server, bench.timing().for_holds(), report),
+        run: run_options(bench, server, bench.timing().for_holds(), report)?,
     })
     .await
     .map_err(|error| error.to_string())?;
@@ -188,14 +191,27 @@ async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Resul
     Ok(())
 }
 
-fn run_options(bench: &Bench, server: &Server, timing: Timing, report: Option<PathBuf>) -> RunOptions {
-    RunOptions {
-        database: bench.database.clone().or_else(|| server.database.clone()),
+fn run_options(
+    bench: &Bench,
+    server: &Server,
+    timing: Timing,
+    report: Option<PathBuf>,
+) -> Result<RunOptions, String> {
+    let database = bench.database.clone().or_else(|| server.database.clone());
+    Ok(RunOptions {
+        pgbench: database.is_some().then(pgbench).transpose()?,
+        database,
+        server: bench.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
         timing,
         json: bench.json.clone(),
         report,
         commit: version(),
-    }
+    })
+}
+
+/// PostgreSQL's load generator, which plays the floor.
+fn pgbench() -> Result<PathBuf, String> {
+    Ok(own_program("pgbench")?.get_program().into())
 }
 
 async fn load(bench: &Bench, address: &str) -> Result<(), String> {

@@ -9,8 +9,7 @@ mod scan;
 mod stock;
 
 use crate::client::{Address, Connection, Credentials, Session};
-use crate::error::Result;
-use crate::floor::FloorKind;
+use crate::error::{LabError, Result};
 use crate::player::{Tempo, on_own_thread, play};
 use crate::report::{DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
@@ -34,6 +33,8 @@ pub struct CicoOptions {
     pub most_items: usize,
     /// At most so many users take part.
     pub most_users: usize,
+    /// So many loans are open before anything is measured, as far as the items suffice: a library lends all the time.
+    pub open_loans: usize,
     /// What every run is asked for.
     pub run: RunOptions,
 }
@@ -60,8 +61,9 @@ const DESCRIPTION: Description = Description {
 - Arrivals follow a schedule and do not wait for slow answers. When all desks are busy they queue, and a time \
 counts from the scheduled arrival to the last byte of the answer. Failed calls are counted and have no time.
 - Check-ins take the items that the check-outs before them lent, at a service point of their location.
-- The floor: begin, read patron and item by barcode; insert a loan, update the item's status, commit. Two \
-pipelines of prepared statements, tables with as many rows as the data set, keys and barcode indexes only.
+- The floor is pgbench with a fixed script of prepared statements: begin, read patron and item by barcode, insert a \
+loan, update the item's status, commit. Its tables have as many rows as the data set, keys and barcode indexes only.
+- Processor time is that of all processes: generator, server, database.
 ",
     bar_tps: Some(0.3),
     against: None,
@@ -83,7 +85,6 @@ struct Scans {
 
 impl Workload for Scans {
     type Operation = Scan;
-    const FLOOR: FloorKind = FloorKind::CheckOut;
     const DESCRIPTION: &'static Description = &DESCRIPTION;
 
     fn operations(&self) -> Vec<(&'static str, Scan)> {
@@ -129,10 +130,16 @@ impl Scans {
         let address = Address::parse(&options.address)?;
         let mut clerk = Connection::new(address.clone());
         let session = Session::login(&mut clerk, options.credentials.clone()).await?;
-        let stock =
-            Stock::find(&mut clerk, &session, &options.files, options.most_items, options.most_users).await?;
+        let open = "/loan-storage/loans?query=status.name==%22Open%22&limit=0";
+        let open = session.get(&mut clerk, open).await?["totalRecords"].as_u64().unwrap_or(0) as usize;
+        let missing = options.open_loans.saturating_sub(open);
+        let most_items = options.most_items.saturating_add(missing);
+        let mut stock =
+            Stock::find(&mut clerk, &session, &options.files, most_items, options.most_users).await?;
+        // A small data set lends a part only, so that enough is left to play with.
+        let lent = stock.items.split_off(stock.items.len() - missing.min(stock.items.len() / 4));
         let desks = options.run.timing.most_users();
-        Ok(Scans {
+        let mut scans = Scans {
             clerk,
             session,
             connections: (0..desks).map(|_| Connection::new(address.clone())).collect(),
@@ -141,7 +148,25 @@ impl Scans {
             service_point: stock.service_point,
             shelf: stock.items,
             lent: Vec::new(),
-        })
+        };
+        scans.lend(lent).await?;
+        Ok(scans)
+    }
+
+    /// Checks items out that stay on loan.
+    async fn lend(&mut self, items: Vec<String>) -> Result<()> {
+        if items.is_empty() {
+            return Ok(());
+        }
+        eprintln!("lending {} items that stay on loan", items.len());
+        let most = items.len() as u64;
+        let desks = self.lay_out(Scan::CheckOut, self.connections.len(), items);
+        let (desks, samples) = play(desks, Tempo::Saturated(Duration::MAX), most).await?;
+        self.connections.extend(desks.into_iter().map(|desk| desk.connection));
+        match samples.failure_texts().first() {
+            Some(text) => Err(LabError::new(format!("lending before the run: {text}"))),
+            None => self.session.renew(&mut self.clerk).await,
+        }
     }
 
     /// Desks with a common pile.

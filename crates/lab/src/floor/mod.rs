@@ -1,36 +1,29 @@
-//! The floor: the yardstick of every bar on speed. It is the least SQL that does a scan's work durably, through
-//! the driver that the server uses, on the database that the server uses, in the same minute. What a scan takes
-//! beyond it is what the program adds.
+//! The floor: the yardstick of every bar on speed. It is the least SQL that does a scan's work durably, played by
+//! PostgreSQL's own `pgbench` on the database that the server uses, in the same minute. What a scan takes beyond it is
+//! what the program adds.
 
-mod desk;
+mod pgbench;
 mod tables;
 
 use crate::error::{Context, LabError, Result};
-use crate::player::{Tempo, on_own_thread, play};
+use crate::player::{Tempo, on_own_thread};
+use crate::processor_time::{Processes, ProcessorTime};
 use crate::report::{self, FloorReport, Measured};
 use crate::samples::Samples;
 use crate::timing::Timing;
-use desk::FloorDesk;
+use pgbench::Pgbench;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use tables::Tables;
 use tokio_postgres::Config;
-
-/// Which desk action the floor stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FloorKind {
-    /// Check-out and check-in: patron, item; a loan; the item's status.
-    CheckOut,
-    /// A hold: patron, item, queue; a request; the item's status.
-    Hold,
-}
 
 /// What `carrel lab floor` is asked to do.
 #[derive(Debug, Clone)]
 pub struct FloorOptions {
     /// A connection string or URL as PostgreSQL's own tools take it; the role may create a schema.
     pub database: String,
-    /// Which desk action.
-    pub kind: FloorKind,
+    /// PostgreSQL's program `pgbench`.
+    pub pgbench: PathBuf,
     /// Rows in the item table.
     pub items: u64,
     /// Rows in the user table.
@@ -53,9 +46,7 @@ pub async fn floor(options: FloorOptions) -> Result<FloorReport> {
 
 async fn measure(options: FloorOptions) -> Result<FloorReport> {
     let timing = &options.timing;
-    let mut floor =
-        Floor::open(&options.database, options.kind, options.items, options.users, timing.most_users())
-            .await?;
+    let mut floor = Floor::open(&options.database, &options.pgbench, options.items, options.users).await?;
     floor.play(timing.most_users(), Tempo::Saturated(timing.saturated / 2)).await?;
     let mut levels: Vec<_> = timing.levels.iter().map(|&users| (users, 0.0, Measured::default())).collect();
     for _ in 0..timing.rounds {
@@ -71,7 +62,6 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
     floor.close().await?;
     Ok(FloorReport {
         about: report::About::here(options.commit).with_database(server),
-        kind: options.kind,
         items: options.items,
         users: options.users,
         levels,
@@ -79,31 +69,24 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
     })
 }
 
-/// An open floor: tables and as many desks as the largest level needs.
+/// An open floor: its tables, and the program that works on them.
 pub(crate) struct Floor {
     tables: Tables,
-    desks: Vec<FloorDesk>,
+    pgbench: Pgbench,
+    /// What it costs to connect, by number of desks: not part of what is measured.
+    connecting: HashMap<usize, ProcessorTime>,
 }
 
 impl Floor {
-    /// Makes the tables and opens the desks.
-    pub async fn open(
-        database: &str,
-        kind: FloorKind,
-        items: u64,
-        users: u64,
-        desks: usize,
-    ) -> Result<Floor> {
+    /// Makes the tables.
+    pub async fn open(database: &str, pgbench: &std::path::Path, items: u64, users: u64) -> Result<Floor> {
         if items == 0 || users == 0 {
             return Err(LabError::new("the floor needs at least one item and one user"));
         }
         let config: Config = database.parse().context("reading the floor's database address")?;
         let tables = Tables::create(&config, items, users).await?;
-        let mut floor = Floor { tables, desks: Vec::new() };
-        for number in 0..desks as u64 {
-            floor.desks.push(FloorDesk::open(&config, kind, items, users, number).await?);
-        }
-        Ok(floor)
+        let pgbench = Pgbench { program: pgbench.to_owned(), database: database.to_owned(), items, users };
+        Ok(Floor { tables, pgbench, connecting: HashMap::new() })
     }
 
     /// Version and durability settings of the database.
@@ -111,19 +94,33 @@ impl Floor {
         &self.tables.server
     }
 
-    /// Plays a phase with `users` desks.
-    pub async fn play(&mut self, users: usize, tempo: Tempo) -> Result<Samples> {
-        let desks = self.desks.drain(..users.min(self.desks.len())).collect();
-        let (desks, samples) = play(desks, tempo, u64::MAX).await?;
-        self.desks.extend(desks);
+    /// The processes whose time is measured: the database's, beside those that are known already.
+    pub fn processes(&self, known: Processes) -> Processes {
+        known.with_backend(self.tables.backend)
+    }
+
+    /// Bytes of write-ahead log since the database was made.
+    pub async fn wal_position(&self) -> Result<u64> {
+        self.tables.wal_position().await
+    }
+
+    /// Plays a phase with `desks` connections. The processor time that connecting takes is left out.
+    pub async fn play(&mut self, desks: usize, tempo: Tempo) -> Result<Samples> {
+        let processes = self.processes(Processes::default());
+        if !self.connecting.contains_key(&desks) {
+            let before = processes.read();
+            self.pgbench.connect_only(desks)?;
+            self.connecting.insert(desks, processes.read().since(&before));
+        }
+        let (before, wal) = (processes.read(), self.wal_position().await?);
+        let mut samples = self.pgbench.play(desks, tempo)?;
+        let used = processes.read().since(&before).less(&self.connecting[&desks]);
+        samples.cost(used, self.wal_position().await?.saturating_sub(wal));
         Ok(samples)
     }
 
-    /// Closes the desks and drops the tables.
+    /// Drops the tables.
     pub async fn close(self) -> Result<()> {
-        // The desks' connections hold no lock between actions; close them first all the same, so that the
-        // drop waits for nobody.
-        drop(self.desks);
         self.tables.drop().await
     }
 }

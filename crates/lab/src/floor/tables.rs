@@ -20,6 +20,8 @@ pub async fn connect(config: &Config) -> Result<Client> {
 /// The scratch schema, filled, and the connection that keeps other labs out of it.
 pub struct Tables {
     keeper: Client,
+    /// Process id of the connection's backend.
+    pub backend: i32,
     /// The server's version and the settings on which durability depends, for the report.
     pub server: String,
 }
@@ -44,12 +46,20 @@ impl Tables {
             .query_one(
                 "select format('PostgreSQL %s, fsync %s, synchronous_commit %s, shared_buffers %s',
                     current_setting('server_version'), current_setting('fsync'),
-                    current_setting('synchronous_commit'), current_setting('shared_buffers'))",
+                    current_setting('synchronous_commit'), current_setting('shared_buffers')), pg_backend_pid()",
                 &[],
             )
             .await
             .context("asking for the server's settings")?;
-        Ok(Tables { keeper, server: row.get(0) })
+        Ok(Tables { keeper, server: row.get(0), backend: row.get(1) })
+    }
+
+    /// Bytes of write-ahead log since the database was made.
+    pub async fn wal_position(&self) -> Result<u64> {
+        let sql = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
+        let row =
+            self.keeper.query_one(sql, &[]).await.context("asking for the write-ahead log's position")?;
+        Ok(row.get::<_, i64>(0).unsigned_abs())
     }
 
     /// Drops the schema.
@@ -73,8 +83,6 @@ fn definition(items: u64, users: u64) -> String {
             with (fillfactor = 70);
         create table loan (id uuid primary key, patron_id uuid not null, item_id uuid not null,
             loan_date timestamptz not null);
-        create table request (id uuid primary key, item_id uuid not null, patron_id uuid not null,
-            position int not null);
         insert into patron (id, barcode, name)
             select gen_random_uuid(), 'user-' || lpad(n::text, greatest(6, length(n::text)), '0'), 'Reader'
             from generate_series(1, {users}) n;
@@ -85,7 +93,6 @@ fn definition(items: u64, users: u64) -> String {
         alter table item add primary key (id);
         create unique index on patron (barcode);
         create unique index on item (barcode);
-        create index on request (item_id);
-        analyze patron; analyze item; analyze loan; analyze request;"
+        analyze patron; analyze item; analyze loan;"
     )
 }

@@ -12,7 +12,6 @@ mod queues;
 use crate::client::{Address, Connection, Credentials, Session};
 use crate::data::{self, Library, Wanted};
 use crate::error::{LabError, Result};
-use crate::floor::FloorKind;
 use crate::load::{exists, load_wanted};
 use crate::player::{Desk, Tempo, on_own_thread, play};
 use crate::report::{Against, DataSize, Description, RunReport};
@@ -72,9 +71,9 @@ counts from the scheduled arrival to the last byte of the answer. Failed calls a
 wait, 80 for titles with 1 to 50 copies (half of them available, half requested once each), 18 for a copy with a \
 queue of 100, 2 for one with a queue of 1,000. Queues grow by what a phase places.
 - Nobody asks for a title twice in a phase; what a phase placed is cancelled after it, unmeasured.
-- The floor: begin, read patron, item and queue by barcode; insert a request, update the item's status, commit. \
-Two pipelines of prepared statements, tables with as many rows as the data set, keys, barcode indexes and \
-one on the request's item.
+- The floor is pgbench with a fixed script of prepared statements: begin, read patron and item by barcode, insert a \
+loan, update the item's status, commit. Its tables have as many rows as the data set, keys and barcode indexes only.
+- Processor time is that of all processes: generator, server, database.
 ",
     bar_tps: None,
     against: Some(Against {
@@ -101,7 +100,6 @@ struct Holds {
 
 impl Workload for Holds {
     type Operation = Way;
-    const FLOOR: FloorKind = FloorKind::Hold;
     const DESCRIPTION: &'static Description = &DESCRIPTION;
 
     fn operations(&self) -> Vec<(&'static str, Way)> {

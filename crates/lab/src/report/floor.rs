@@ -2,7 +2,6 @@
 
 use super::{About, Measured, write};
 use crate::error::Result;
-use crate::floor::FloorKind;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,8 +11,6 @@ use std::path::PathBuf;
 pub struct FloorReport {
     /// Program, machine, database.
     pub about: About,
-    /// Which desk action the floor stood for.
-    pub kind: FloorKind,
     /// Rows in the item table.
     pub items: u64,
     /// Rows in the user table.
@@ -28,8 +25,7 @@ impl FloorReport {
     /// A table for the terminal.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "{}, {} items, {} users\n{}\n{:>6}{:>10}{:>10}{:>10}{:>10}\n",
-            self.name(),
+            "floor of a scan, {} items, {} users\n{}\n{:>6}{:>10}{:>10}{:>10}{:>10}\n",
             self.items,
             self.users,
             self.about.database.as_deref().unwrap_or(""),
@@ -54,7 +50,6 @@ impl FloorReport {
             self.levels.iter().map(|(users, _, measured)| (users.to_string(), measured.figures())).collect();
         json!({
             "floor": levels,
-            "kind": self.name(),
             "commit": self.about.commit,
             "machine": self.about.machine,
             "database": self.about.database,
@@ -68,13 +63,6 @@ impl FloorReport {
         match &self.json {
             Some(path) => write(path, &format!("{:#}\n", self.json())),
             None => Ok(()),
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self.kind {
-            FloorKind::CheckOut => "floor of a scan",
-            FloorKind::Hold => "floor of a hold",
         }
     }
 }

@@ -141,7 +141,7 @@ fn runs(report: &RunReport) -> String {
     let names = report.levels.first().map(|level| &level.operations).into_iter().flatten();
     let order: String = names.map(|(name, _)| name.replace('_', "-") + ", ").collect();
     format!(
-        "## Test runs\n\n- Users: {:?}; rounds: {}.\n- Each round and level: floor, {order}floor; \
+        "## Test runs\n\n- Users: {:?}; rounds: {}.\n- Each round and level: floor, {order}\
         first saturated ({:.1} s each side), then paced ({:.1} s each side).\n- Arrival rate: {pace}; evenly spaced, the \
         same for all sides.\n",
         timing.levels,

@@ -30,13 +30,15 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The three figures that are compared: median and 95th percentile at the common rate, throughput when
-    /// saturated.
+    /// The figures that are compared: median and 95th percentile at the common rate, throughput when saturated,
+    /// processor time and write-ahead log of one operation.
     pub fn figures(&self) -> Value {
         json!({
             "p50_ms": rounded(self.paced.percentile_ms(50.0), 3),
             "p95_ms": rounded(self.paced.percentile_ms(95.0), 3),
             "tps": rounded(self.saturated.per_second(), 1),
+            "cpu_us": { "saturated": cpu_us(&self.saturated), "paced": cpu_us(&self.paced) },
+            "wal_bytes": rounded(self.saturated.wal_bytes_each(), 0),
         })
     }
 
@@ -62,6 +64,13 @@ impl Measured {
             self.saturated.per_second()
         )
     }
+}
+
+/// Processor time of one operation in microseconds, by process.
+fn cpu_us(samples: &Samples) -> Value {
+    let [generator, server, database] = samples.cpu_us().map(|part| rounded(part, 1));
+    let total = samples.total_cpu_us().map(|total| rounded(total, 1));
+    json!({ "generator": generator, "server": server, "database": database, "total": total })
 }
 
 fn rounded(value: f64, digits: i32) -> f64 {

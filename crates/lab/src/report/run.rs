@@ -56,6 +56,16 @@ impl RunLevel {
         ratio(operation.saturated.per_second(), self.floor.as_ref()?.saturated.per_second())
     }
 
+    /// The floor's processor time as a share of the operation's, when saturated.
+    pub fn cpu_ratio(&self, operation: &Measured) -> Option<f64> {
+        ratio(self.floor.as_ref()?.saturated.total_cpu_us()?, operation.saturated.total_cpu_us()?)
+    }
+
+    /// The same at the common arrival rate.
+    pub fn cpu_ratio_paced(&self, operation: &Measured) -> Option<f64> {
+        ratio(self.floor.as_ref()?.paced.total_cpu_us()?, operation.paced.total_cpu_us()?)
+    }
+
     /// The 95th percentile of one operation as a multiple of another's.
     pub fn ratio_between(&self, operation: &str, other: &str) -> Option<f64> {
         let p95 = |name| Some(self.operation(name)?.paced.percentile_ms(95.0));
@@ -96,22 +106,26 @@ pub struct RunReport {
 impl RunReport {
     /// A table for the terminal.
     pub fn table(&self) -> String {
-        let heads = ["p50 ms", "p95 ms", "max tps", "p95 ratio", "tps ratio", "failed"];
+        let heads =
+            ["p50 ms", "p95 ms", "max tps", "cpu us", "p95 ratio", "tps ratio", "cpu ratio", "failed"];
         let mut text = format!("{:>6} {:>9}  {:<15}", "users", "rate /s", "");
         heads.iter().for_each(|head| text.push_str(&format!("{head:>10}")));
         text.push('\n');
         for level in &self.levels {
             let (users, rate) = (level.users, level.rate());
             if let Some(floor) = &level.floor {
-                let _ = writeln!(text, "{users:>6} {rate:>9.0}  {:<15}{}", "floor", floor.cells());
+                let cpu = floor.saturated.total_cpu_us().map_or("-".into(), |cpu| format!("{cpu:.0}"));
+                let _ = writeln!(text, "{users:>6} {rate:>9.0}  {:<15}{}{cpu:>10}", "floor", floor.cells());
             }
             for (name, measured) in &level.operations {
                 let name = name.replace('_', "-");
                 let times = level.ratio_p95(measured).map_or("-".into(), |ratio| format!("{ratio:.2}"));
                 let share = level.ratio_tps(measured).map_or("-".into(), |ratio| format!("{ratio:.2}"));
+                let cpu = measured.saturated.total_cpu_us().map_or("-".into(), |cpu| format!("{cpu:.0}"));
+                let cpu_ratio = level.cpu_ratio(measured).map_or("-".into(), |ratio| format!("{ratio:.2}"));
                 let _ = writeln!(
                     text,
-                    "{users:>6} {rate:>9.0}  {name:<15}{}{times:>10}{share:>10}{:>10}",
+                    "{users:>6} {rate:>9.0}  {name:<15}{}{cpu:>10}{times:>10}{share:>10}{cpu_ratio:>10}{:>10}",
                     measured.cells(),
                     measured.failures()
                 );
@@ -168,8 +182,8 @@ impl RunReport {
         })
     }
 
-    /// The figures as JSON: `floor`, each operation, `ratio_p95`, `ratio_tps`, each by number of users, and what
-    /// they depend on.
+    /// The figures as JSON: `floor`, each operation, `ratio_p95`, `ratio_tps`, `cpu_ratio`, each by number of users,
+    /// and what they depend on.
     pub fn json(&self) -> Value {
         let by_users = |figure: &dyn Fn(&RunLevel) -> Option<Value>| -> Value {
             let levels =
@@ -193,6 +207,8 @@ impl RunReport {
             "floor": by_users(&|level| Some(level.floor.as_ref()?.figures())),
             "ratio_p95": ratio(RunLevel::ratio_p95),
             "ratio_tps": ratio(RunLevel::ratio_tps),
+            "cpu_ratio": ratio(RunLevel::cpu_ratio),
+            "cpu_ratio_paced": ratio(RunLevel::cpu_ratio_paced),
             "arrivals_per_second": by_users(&|level| Some(json!(rounded(level.rate(), 1)))),
             "failures": by_operation(&|_, measured| Some(json!(measured.failures()))),
             "notes": self.notes,
@@ -239,6 +255,7 @@ pub fn spoken(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::processor_time::ProcessorTime;
     use crate::report::Against;
     use crate::samples::Samples;
     use std::time::Duration;
@@ -247,6 +264,9 @@ mod tests {
         let mut paced = Samples::default();
         (0..20).for_each(|_| paced.succeeded(Duration::from_millis(ms), Duration::ZERO));
         let mut saturated = Samples::default();
+        let each =
+            ProcessorTime { server: Duration::from_micros(ms * 100 * per_second), ..Default::default() };
+        saturated.cost(each, 0);
         (0..per_second).for_each(|_| saturated.succeeded(Duration::from_millis(ms), Duration::ZERO));
         saturated.lasted(Duration::from_secs(1));
         Measured { paced, saturated }
@@ -288,6 +308,8 @@ mod tests {
         assert_eq!(json["check_out"]["8"]["p95_ms"].as_f64().unwrap().round(), 4.0);
         assert_eq!(json["ratio_p95"]["check_out"]["8"].as_f64().unwrap().round(), 2.0);
         assert_eq!(json["ratio_tps"]["check_in"]["8"], 0.25);
+        assert_eq!(json["check_out"]["8"]["cpu_us"]["saturated"]["server"], 400.0);
+        assert_eq!(json["cpu_ratio"]["check_out"]["8"], 0.5);
         assert_eq!(json["commit"], "abc");
         assert_eq!(json["arrivals_per_second"]["8"], 100.0);
     }

@@ -1,0 +1,136 @@
+//! Processor time of the three sides of a measurement: the generator (this program and what it started), the server,
+//! and the database with all its processes. Read from `/proc`, whose clock ticks a hundred times a second: phases of
+//! a second and more give useful figures.
+
+use std::fs;
+use std::time::Duration;
+
+/// Linux counts processor time for user programs in ticks of this length, whatever its own clock does.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The processes that are measured beside this one; `None` where the process is unknown or on another machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Processes {
+    /// The server under test.
+    pub server: Option<u32>,
+    /// PostgreSQL's first process, the parent of all others.
+    pub postmaster: Option<u32>,
+}
+
+/// Processor time of each side, user and system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    pub generator: Duration,
+    pub server: Duration,
+    pub database: Duration,
+}
+
+impl ProcessorTime {
+    pub fn total(&self) -> Duration {
+        self.generator + self.server + self.database
+    }
+
+    /// What was used since an earlier reading.
+    pub fn since(&self, earlier: &ProcessorTime) -> ProcessorTime {
+        self.less(earlier)
+    }
+
+    /// This time without another one, and not below zero.
+    pub fn less(&self, other: &ProcessorTime) -> ProcessorTime {
+        ProcessorTime {
+            generator: self.generator.saturating_sub(other.generator),
+            server: self.server.saturating_sub(other.server),
+            database: self.database.saturating_sub(other.database),
+        }
+    }
+
+    pub fn add(&mut self, other: &ProcessorTime) {
+        self.generator += other.generator;
+        self.server += other.server;
+        self.database += other.database;
+    }
+}
+
+impl Processes {
+    /// The processes behind a connection of PostgreSQL, known by its backend's id, if it runs on this machine.
+    pub fn with_backend(self, backend: i32) -> Processes {
+        let parent = u32::try_from(backend).ok().and_then(Stat::of).map(|stat| stat.parent);
+        let is_postgres = |id: &u32| {
+            fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "postgres")
+        };
+        Processes { postmaster: parent.filter(is_postgres), ..self }
+    }
+
+    /// Processor time until now.
+    pub fn read(&self) -> ProcessorTime {
+        let of = |id: u32| Stat::of(id).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
+        let database = self.postmaster.map_or(Duration::ZERO, |postmaster| {
+            // What a process used that has ended since is among its parent's.
+            of(postmaster) + children_of(postmaster).map(|stat| stat.own).sum::<Duration>()
+        });
+        ProcessorTime {
+            generator: of(std::process::id()),
+            server: self.server.and_then(Stat::of).map_or(Duration::ZERO, |stat| stat.own),
+            database,
+        }
+    }
+}
+
+/// A process as `/proc/<id>/stat` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    own: Duration,
+    ended_children: Duration,
+}
+
+impl Stat {
+    fn of(id: u32) -> Option<Stat> {
+        Stat::parse(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Stat> {
+        // The name in brackets may contain blanks and brackets; fields are counted behind the last one.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let ticks = |field: usize| -> Option<Duration> {
+            Some(TICK * u32::try_from(fields.get(field)?.parse::<u64>().ok()?).ok()?)
+        };
+        Some(Stat {
+            parent: fields.get(1)?.parse().ok()?,
+            own: ticks(11)? + ticks(12)?,
+            ended_children: ticks(13)? + ticks(14)?,
+        })
+    }
+}
+
+fn children_of(parent: u32) -> impl Iterator<Item = Stat> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(Stat::of)
+        .filter(move |stat| stat.parent == parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let text = "12 (a) b (c)) S 7 12 12 0 -1 4194560 1 2 3 4 250 50 30 20 20 0 1 0 9 0";
+        let stat = Stat::parse(text).expect("a process");
+        assert_eq!(stat.parent, 7);
+        assert_eq!((stat.own, stat.ended_children), (Duration::from_secs(3), Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn this_process_uses_processor_time() {
+        let processes = Processes::default();
+        let before = processes.read();
+        let mut sum = 0_u64;
+        while processes.read().since(&before).generator < TICK * 2 {
+            sum = (0..100_000_u64).fold(sum, u64::wrapping_add);
+        }
+        assert_eq!(processes.read().since(&before).database, Duration::ZERO);
+    }
+}
