@@ -1,6 +1,10 @@
-//! Patron notices and templates.
+//! Patron notices: templates and their rendering, e-mail and its delivery, messages to users of the system.
 
+pub mod delivery;
+pub mod email;
+mod notifications;
 pub mod records;
+pub mod rendering;
 mod templates;
 
 use carrel_platform::{Module, Router};
@@ -10,11 +14,17 @@ pub fn module() -> Module {
     Module {
         name: "notices",
         records: records::RECORD_TYPES,
-        tables: "",
+        tables: include_str!("tables.sql"),
         cached_tables: &[],
         steps: &[],
-        routes: |router: &mut Router| templates::routes(router),
-        jobs: &[],
+        routes: |router: &mut Router| {
+            templates::routes(router);
+            rendering::connect(router);
+            email::connect(router);
+            delivery::connect(router);
+            notifications::connect(router);
+        },
+        jobs: &[&email::DELIVERY, &email::RETENTION],
         change_listeners: &[],
     }
 }
