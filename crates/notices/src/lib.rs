@@ -7,7 +7,10 @@ pub mod records;
 pub mod rendering;
 mod templates;
 
+use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
+
+static JOBS: &[&Job] = &[&email::DELIVERY, &email::RETENTION];
 
 /// This module.
 pub fn module() -> Module {
@@ -24,7 +27,7 @@ pub fn module() -> Module {
             delivery::connect(router);
             notifications::connect(router);
         },
-        jobs: &[&email::DELIVERY, &email::RETENTION],
+        jobs: JOBS,
         change_listeners: &[],
     }
 }

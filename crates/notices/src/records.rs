@@ -1,10 +1,10 @@
 //! Texts of notices, how mail is sent, and what is reported on which occasion.
 
-use carrel_records::{PLAIN, RecordType, text, unique};
+use carrel_records::{PLAIN, RecordType, boolean, date, number, text, unique};
 
 /// Every record type of this module.
 pub static RECORD_TYPES: &[&RecordType] =
-    &[&TEMPLATE, &SMTP_CONFIGURATION, &EMAIL_SETTING, &EVENT_CONFIGURATION];
+    &[&TEMPLATE, &SMTP_CONFIGURATION, &EMAIL_SETTING, &EVENT_CONFIGURATION, &EMAIL, &NOTIFICATION];
 
 /// A text of notices in its languages and formats.
 pub static TEMPLATE: RecordType = RecordType {
@@ -101,6 +101,69 @@ pub static EVENT_CONFIGURATION: RecordType = RecordType {
     fields: &[text("name")],
     unique: &[unique(&["name"]).keep_accents()],
     metadata: false,
+    ..PLAIN
+};
+
+/// An e-mail that was sent or is to be sent, with what became of it.
+pub static EMAIL: RecordType = RecordType {
+    name: "emailEntity",
+    module: "mod-email",
+    table: "email_statistics",
+    path: "/email",
+    collection: "emailEntity",
+    shape: "
+        id:string(uuid)
+        notificationId:string*
+        from:string
+        to:string*
+        bcc:string
+        header:string*
+        outputFormat:string
+        body:string*
+        attachments:array<object>
+        attachments[].contentType:string*
+        attachments[].name:string*
+        attachments[].description:string
+        attachments[].data:string*
+        attachments[].disposition:string
+        attachments[].contentId:string
+        status:string(enum=NEW|DELIVERED|FAILURE)
+        shouldRetry:boolean
+        attemptCount:integer
+        message:string
+        date:string(date-time)
+    ",
+    fields: &[
+        text("notificationId"),
+        text("status"),
+        text("to"),
+        boolean("shouldRetry"),
+        number("attemptCount"),
+        date("date").indexed(),
+        date("metadata.createdDate").indexed(),
+    ],
+    ..PLAIN
+};
+
+/// A message to a user of the system.
+pub static NOTIFICATION: RecordType = RecordType {
+    name: "notification",
+    module: "mod-notify",
+    table: "notify_data",
+    path: "/notify",
+    collection: "notifications",
+    shape: "
+        id:string(uuid)
+        recipientId:string
+        senderId:string
+        text:string*
+        link:string
+        eventConfigName:string
+        lang:string
+        context:object(open)
+        seen:boolean
+    ",
+    fields: &[text("recipientId").indexed(), boolean("seen"), text("text"), text("link")],
     ..PLAIN
 };
 

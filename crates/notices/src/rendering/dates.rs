@@ -28,7 +28,7 @@ impl DateStyle {
     /// A language tag (`en-US`) and an IANA time zone; unknown ones are replaced by `en-US` and UTC.
     pub fn new(language_tag: &str, zone: &str) -> DateStyle {
         DateStyle {
-            locale: language_tag.parse().unwrap_or_else(|_| icu_locale_core::locale!("en-US")),
+            locale: language_tag.parse().unwrap_or(icu_locale_core::locale!("en-US")),
             zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
         }
     }

@@ -1,3 +1,6 @@
 //! Notices and their templates.
 
+mod delivery;
+mod notifications;
+mod rendering;
 mod templates;

@@ -1,0 +1,111 @@
+//! Notifications: short messages to users of the system, which they find when they look, or which an event
+//! configuration turns into messages that are sent.
+//!
+//! Routes: `POST /notify`, `POST /notify/_username/{username}`, `PUT /notify/{id}`, `GET` and `DELETE
+//! /notify/user/_self` (mod-notify); the others come from the declaration. Changes `notify_data`.
+
+use crate::delivery::{self, Delivery};
+use crate::records::NOTIFICATION;
+use carrel_platform::record_store::write::{self, uuid_time};
+use carrel_platform::record_store::{read, routes, stream};
+use carrel_platform::{Answer, Call, Router};
+use carrel_records::{Failure, Refusal};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Days for which notifications that were seen are stored; older ones go with the next one that is seen.
+const KEEP_SEEN_DAYS: i64 = 365;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/notify/user/_self", |call| async move {
+        let own = format!("recipientId=={}", caller(&call)?);
+        let query = match call.query.get("query").filter(|query| !query.trim().is_empty()) {
+            Some(query) => format!("{own} and ({query})"),
+            None => own,
+        };
+        let mut asked = read::Asked::read(&call.query)?;
+        asked.query = Some(read::parse(&query)?);
+        stream::plain(&call, &NOTIFICATION, &asked).await
+    });
+    router.on("DELETE", "/notify/user/_self", |call| async move {
+        let sql = "DELETE FROM notify_data WHERE doc->>'recipientId' = $1 AND doc->>'seen' = 'true'
+                   AND ($2::text IS NULL OR doc->'metadata'->>'updatedDate' < $2) RETURNING id";
+        let older_than = call.query.get("olderthan").map(str::to_owned);
+        let binds = vec![caller(&call)?.to_string().into(), older_than.into()];
+        match call.tenant()?.writer().await?.query(sql, binds).await?.len() {
+            0 => Err(Failure::NotFound("Deleted count was 0, expected 1".into())),
+            _ => Ok(Answer::no_content()),
+        }
+    });
+    router.on("POST", "/notify", |call| async move {
+        let document = call.object()?;
+        create(&call, document).await
+    });
+    router.on("POST", "/notify/_username/{uid}", |call| async move {
+        let name = call.parameter(0).to_owned();
+        let sql = "SELECT id FROM users WHERE lower(doc->>'username') = lower($1)";
+        let rows = call.tenant()?.reader().await?.query(sql, vec![name.as_str().into()]).await?;
+        let recipient: Uuid = rows
+            .first()
+            .map(|row| row.get("id"))
+            .ok_or_else(|| Failure::Invalid(format!("User lookup failed. Can not find user {name}")))?;
+        let mut document = call.object()?;
+        document.insert("recipientId".into(), recipient.to_string().into());
+        create(&call, document).await
+    });
+    router.on("PUT", "/notify/{id}", |call| async move {
+        let document = call.object()?;
+        if let Some(id) = document.get("id").and_then(Value::as_str).filter(|id| *id != call.parameter(0)) {
+            return Err(Refusal::new("Can not change the id").with("id", id).into());
+        }
+        refuse_without_recipient(&document)?;
+        let (tenant, now) = (call.tenant()?.clone(), call.now);
+        let answer = routes::replace(&NOTIFICATION, call).await?;
+        let before = now - std::time::Duration::from_secs(86_400 * KEEP_SEEN_DAYS as u64);
+        let sql = "DELETE FROM notify_data WHERE doc->>'seen' = 'true'
+                   AND carrel.instant(doc->'metadata'->>'updatedDate') < $1";
+        tenant.writer().await?.query(sql, vec![before.into()]).await?;
+        Ok(answer)
+    });
+}
+
+async fn create(call: &Call, mut document: Map<String, Value>) -> Result<Answer, Failure> {
+    refuse_without_recipient(&document)?;
+    document.entry("seen").or_insert(false.into());
+    let event = text(&document, "eventConfigName").map(str::to_owned);
+    let tenant = call.tenant()?;
+    let tx = tenant.begin().await?;
+    let ready =
+        write::create(tx, &tenant.id, &NOTIFICATION, document.clone(), &call.caller, call.now).await?;
+    if let Some(event) = event {
+        let mut connection = Some(tenant.writer().await?);
+        let lang = text(&document, "lang").unwrap_or("en");
+        let context = document.get("context").cloned().unwrap_or_default();
+        let mut messages = Vec::new();
+        if let Some(connection) = &connection {
+            for (request, channel) in delivery::event_templates(connection, &event, lang, &context).await? {
+                messages.push(delivery::message(&request, &channel, connection).await?);
+            }
+        }
+        let recipient_user_id = text(&document, "recipientId").unwrap_or_default().to_owned();
+        let notification_id = Uuid::new_v7(uuid_time(call.now)).to_string();
+        delivery::send(call, &mut connection, &Delivery { notification_id, recipient_user_id, messages })
+            .await?;
+    }
+    Ok(routes::created(&NOTIFICATION, &ready))
+}
+
+fn refuse_without_recipient(document: &Map<String, Value>) -> Result<(), Failure> {
+    match text(document, "recipientId") {
+        Some(_) => Ok(()),
+        None => Err(Refusal::new("Required").with("recipientId", "").into()),
+    }
+}
+
+fn text<'a>(document: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    document.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn caller(call: &Call) -> Result<Uuid, Failure> {
+    call.caller.user_id.ok_or_else(|| Failure::Invalid("No UserId".into()))
+}

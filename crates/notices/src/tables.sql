@@ -1,0 +1,8 @@
+-- E-mails that are still to be sent. A row exists until its e-mail is delivered or given up, and whoever sends it
+-- first moves `next_attempt` into the future and sets `leased`, so that no other node takes it meanwhile.
+CREATE TABLE IF NOT EXISTS email_delivery (
+    id uuid PRIMARY KEY REFERENCES email_statistics (id) ON DELETE CASCADE,
+    next_attempt timestamptz NOT NULL,
+    leased boolean NOT NULL
+);
+CREATE INDEX IF NOT EXISTS email_delivery_next_attempt_idx ON email_delivery (next_attempt);
