@@ -1,8 +1,6 @@
-//! Loans and requests that keep a user from being deleted, and what goes with a deleted user.
+//! Loans and requests that keep a user from being deleted.
 
-use carrel_platform::Pipeline;
 use carrel_users::extensions::{OpenTransactionCount, OpenTransactionKind, UserDependents};
-use uuid::Uuid;
 
 /// What circulation stores about users.
 pub static DEPENDENTS: UserDependents = UserDependents {
@@ -23,10 +21,5 @@ pub static DEPENDENTS: UserDependents = UserDependents {
             },
         },
     ],
-    delete,
+    delete: |_, _| {},
 };
-
-fn delete(pipeline: &mut Pipeline, users: &[Uuid]) {
-    let sql = "DELETE FROM user_request_preference WHERE user_id = ANY($1)";
-    pipeline.add(sql, vec![users.to_vec().into()]);
-}

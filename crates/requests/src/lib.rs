@@ -30,6 +30,7 @@ mod reports;
 mod request_preferences;
 mod staff_slips;
 mod storage;
+pub mod user_dependents;
 pub mod view;
 
 use carrel_platform::jobs::Job;

@@ -23,6 +23,7 @@ static USER_EXTENSIONS: Extensions = Extensions {
     dependents: &[
         &carrel_circulation::user_dependents::DEPENDENTS,
         &carrel_fees_fines::user_dependents::DEPENDENTS,
+        &carrel_requests::user_dependents::DEPENDENTS,
     ],
     service_points_of_user: carrel_inventory::user_service_points::add,
 };
