@@ -35,6 +35,15 @@ pub static PERMISSION: RecordType = RecordType {
         boolean("mutable"),
         boolean("visible"),
         array("subPermissions"),
+        // Computed on reading, so that a query looks at what the answer shows.
+        array("childOf").sql(
+            "(SELECT coalesce(jsonb_agg(parent.doc->>'permissionName'), '[]') FROM permissions parent \
+              WHERE parent.doc->'subPermissions' ? (permissions.doc->>'permissionName'))",
+        ),
+        array("grantedTo").sql(
+            "(SELECT coalesce(jsonb_agg(holder.id), '[]') FROM permissions_users holder \
+              WHERE holder.doc->'permissions' ? (permissions.doc->>'permissionName'))",
+        ),
     ],
     unique: &[unique(&["permissionName"]).exact()],
     ..PLAIN

@@ -135,3 +135,21 @@ async fn many_records_replaced_at_once_wait_for_no_second_connection() {
     .await;
     replaced.iter().for_each(|reply| reply.expect_status(200));
 }
+
+#[tokio::test]
+async fn roots_and_grants_are_found_by_query() {
+    let server = TestServer::start().await;
+    set(&server, "a.inner", &[]).await;
+    set(&server, "a.outer", &["a.inner"]).await;
+    server.staff_with(&["a.outer"]).await;
+    let found = async |query: &str| {
+        let path = format!("/perms/permissions?query=mutable==true and {query} sortby permissionName");
+        let found = server.get(&path).await.expect(200)["permissions"].clone();
+        let names =
+            found.as_array().expect("an array").iter().filter_map(|one| one["permissionName"].as_str());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found("childOf==[]").await, ["a.outer"]);
+    assert_eq!(found("grantedTo==[]").await, ["a.inner"]);
+    assert_eq!(found("childOf=a.outer").await, ["a.inner"]);
+}
