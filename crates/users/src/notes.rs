@@ -11,24 +11,59 @@ use carrel_platform::{Answer, Bind, Call, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 use http::StatusCode;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// A tenant has at most so many types.
 const TYPES: i64 = 25;
 
 pub fn connect(router: &mut Router) {
-    router.on("GET", "/notes", |call| list(&NOTE, call));
-    router.on("POST", "/notes", create);
-    router.on("GET", "/notes/{id}", |call| find(&NOTE, "Note", call));
-    router.on("PUT", "/notes/{id}", replace);
-    router.on("DELETE", "/notes/{id}", |call| delete(&NOTE, "Note", call));
-    router.on("GET", "/note-types", |call| list(&NOTE_TYPE, call));
-    router.on("POST", "/note-types", create_type);
-    router.on("GET", "/note-types/{typeId}", |call| find(&NOTE_TYPE, "Note type", call));
-    router.on("PUT", "/note-types/{id}", replace_type);
-    router.on("DELETE", "/note-types/{id}", |call| delete(&NOTE_TYPE, "Note type", call));
-    router.on("GET", "/note-links/domain/{domain}/type/{type}/id/{id}", linked);
-    router.on("PUT", "/note-links/type/{type}/id/{id}", link);
+    on(router, "GET", "/notes", |call| list(&NOTE, call));
+    on(router, "POST", "/notes", create);
+    on(router, "GET", "/notes/{id}", |call| find(&NOTE, "Note", call));
+    on(router, "PUT", "/notes/{id}", replace);
+    on(router, "DELETE", "/notes/{id}", |call| delete(&NOTE, "Note", call));
+    on(router, "GET", "/note-types", |call| list(&NOTE_TYPE, call));
+    on(router, "POST", "/note-types", create_type);
+    on(router, "GET", "/note-types/{typeId}", |call| find(&NOTE_TYPE, "Note type", call));
+    on(router, "PUT", "/note-types/{id}", replace_type);
+    on(router, "DELETE", "/note-types/{id}", |call| delete(&NOTE_TYPE, "Note type", call));
+    on(router, "GET", "/note-links/domain/{domain}/type/{type}/id/{id}", linked);
+    on(router, "PUT", "/note-links/type/{type}/id/{id}", link);
+}
+
+/// Connects a handler with the statuses of mod-notes: 415 for a body that is not sent as JSON, 422 for everything
+/// else that cannot be understood.
+fn on<F, W>(router: &mut Router, method: &str, path: &str, handler: F)
+where
+    F: Fn(Call) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    let handler = Arc::new(handler);
+    router.on(method, path, move |call: Call| {
+        let handler = Arc::clone(&handler);
+        async move {
+            if !call.body.is_empty() && !is_json(call.header("content-type")) {
+                let reason = "The body must be sent as application/json";
+                return Ok(Answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+            }
+            handler(call).await.map_err(|failure| match failure {
+                Failure::Invalid(reason) => refusal(reason),
+                Failure::Refused(refusals) => {
+                    Failure::Refused(refusals.into_iter().map(validation).collect())
+                }
+                other => other,
+            })
+        }
+    });
+}
+
+/// Whether the content type is JSON; a client that names none is taken to send it.
+fn is_json(content_type: Option<&str>) -> bool {
+    content_type.is_none_or(|content_type| {
+        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+    })
 }
 
 /// The type that a new tenant has.
@@ -40,7 +75,7 @@ pub fn first_records() -> Vec<(String, Value)> {
 /// FOLIO quirk: the default limit of notes is a thousand.
 async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
-    asked.limit = call.query.number("limit", 1000, 0, i64::from(i32::MAX))?;
+    asked.limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX))?;
     let connection = call.tenant()?.reader().await?;
     let page = read::list(&connection, record, &call.node.records, &asked).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))
@@ -60,7 +95,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     document.remove("type");
     document.entry("links").or_insert(json!([]));
     let tenant = call.tenant()?;
-    let ready = write::prepare_new(&NOTE, document, &call.caller, call.now).map_err(in_words_of_notes)?;
+    let ready = write::prepare_new(&NOTE, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &NOTE, &ready, call.now);
     tenant
@@ -87,8 +122,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         write::delete(tx, &tenant.id, &NOTE, id, &call.node.records, call.now).await?;
         return Ok(Answer::no_content());
     }
-    let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)
-        .map_err(in_words_of_notes)?;
+    let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &NOTE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
@@ -115,8 +149,7 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
     document.remove("usage");
     let tenant = call.tenant()?;
-    let ready =
-        write::prepare_new(&NOTE_TYPE, document, &call.caller, call.now).map_err(in_words_of_notes)?;
+    let ready = write::prepare_new(&NOTE_TYPE, document, &call.caller, call.now)?;
     let mut tx = tenant.begin().await?;
     if !call.caller.lenient {
         let rows = tx.query("SELECT count(*) FROM note_type", vec![]).await?;
@@ -144,8 +177,7 @@ async fn replace_type(call: Call) -> Result<Answer, Failure> {
         return Ok(unknown("Note type", id));
     };
     let stored = stored.parse();
-    let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)
-        .map_err(in_words_of_notes)?;
+    let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
@@ -184,7 +216,7 @@ async fn linked(call: Call) -> Result<Answer, Failure> {
     };
     let falls = call.query.get("order").map_or(falls, |order| order.eq_ignore_ascii_case("desc"));
     let order = if falls { "DESC" } else { "ASC" };
-    let limit = call.query.number("limit", 1000, 0, i64::from(i32::MAX))?.min(1000);
+    let limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX))?.min(1000);
     let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
     let from = read::from_sql(&NOTE);
     let place = binds.len();
@@ -253,15 +285,14 @@ async fn reread(connection: &Connection, record: &RecordType, id: Uuid) -> Resul
 }
 
 fn refusal(words: String) -> Failure {
-    Refusal::new(words).kind("-1").code("VALIDATION_ERROR").into()
+    validation(Refusal::new(words)).into()
 }
 
-fn in_words_of_notes(failure: Failure) -> Failure {
-    match failure {
-        Failure::Refused(refusals) => Failure::Refused(
-            refusals.into_iter().map(|refusal| refusal.kind("-1").code("VALIDATION_ERROR")).collect(),
-        ),
-        other => other,
+/// The form of mod-notes, where no other is given.
+fn validation(refusal: Refusal) -> Refusal {
+    match refusal.code {
+        Some(_) => refusal,
+        None => refusal.kind("-1").code("VALIDATION_ERROR"),
     }
 }
 

@@ -11,11 +11,17 @@ use base64::engine::general_purpose::STANDARD;
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::Failure;
+use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const KEY: &str = "PROFILE_PICTURE_CONFIG";
+/// Key of the setting of mod-users that says whether and how pictures are stored.
+pub(crate) const KEY: &str = "PROFILE_PICTURE_CONFIG";
+pub(crate) const OTHER_KEY: &str = "Cannot update the Encryption key";
+pub(crate) const TOO_LARGE_A_LIMIT: &str = "Max file size should not exceed more than 10 megabytes";
 const MEGABYTE: usize = 1024 * 1024;
+/// No setting allows a larger picture, in bytes.
+const MAX_PICTURE_BYTES: usize = 10 * MEGABYTE;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/users/profile-picture", create);
@@ -40,54 +46,76 @@ async fn settings(tenant: &Tenant) -> Result<Value, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
         .query(
-            "SELECT doc->'value', 1 AS rank FROM user_settings WHERE lower(carrel.f_unaccent(doc->>'key')) = lower($1)
+            "SELECT doc->'value' AS settings, 1 AS rank FROM user_settings WHERE lower(carrel.f_unaccent(doc->>'key')) = lower($1)
              UNION ALL SELECT doc, 2 FROM configuration WHERE doc->>'configName' = $1 ORDER BY rank LIMIT 1",
             vec![KEY.into()],
         )
         .await?;
-    Ok(rows.first().map_or(Value::Null, |row| row.get::<_, Json>(0).parse()))
+    Ok(rows.first().map_or(Value::Null, |row| row.get::<_, Json>("settings").parse()))
 }
 
-async fn refuse_if_off(call: &Call) -> Result<Value, Failure> {
-    let tenant = call.tenant()?;
-    let settings = settings(tenant).await?;
-    if settings["enabled"] != true {
-        let words = format!("Profile picture feature is not enabled for tenant {}", tenant.id);
-        return Err(Failure::Invalid(words));
-    }
-    Ok(settings)
+/// FOLIO quirk: what a picture must be is answered with 500 and the reason.
+type Refused<T> = Result<T, Answer>;
+
+fn refused(reason: impl Into<String>) -> Answer {
+    Answer::text(StatusCode::INTERNAL_SERVER_ERROR, reason)
 }
 
-/// The picture sent, if it is one and not too large.
-fn picture(call: &Call, settings: &Value) -> Result<String, Failure> {
-    let most = settings["maxFileSize"].as_f64().unwrap_or(10.0).min(10.0) * MEGABYTE as f64;
-    if call.body.is_empty() || call.body.len() as f64 > most {
-        return Err(Failure::Invalid(
-            "Requested file size should be within allowed size updated in profile_picture configuration"
-                .into(),
-        ));
+fn refuse_if_off(tenant: &Tenant, settings: &Value) -> Refused<()> {
+    if settings["enabled"] == true {
+        return Ok(());
     }
-    let known = call.body.starts_with(b"\x89PNG\r\n\x1a\n") || call.body.starts_with(b"\xff\xd8\xff");
-    if !known {
-        return Err(Failure::Invalid("Requested image should be of supported type-[PNG,JPG,JPEG]".into()));
+    Err(refused(format!("Profile picture feature is not enabled for tenant {}", tenant.id)))
+}
+
+/// The picture sent, if it is one and not too large for any setting.
+fn picture(call: &Call) -> Refused<String> {
+    if call.body.is_empty() || call.body.len() > MAX_PICTURE_BYTES {
+        return Err(too_large());
+    }
+    let is_known = call.body.starts_with(b"\x89PNG\r\n\x1a\n") || call.body.starts_with(b"\xff\xd8\xff");
+    if !is_known {
+        return Err(refused("Requested image should be of supported type-[PNG,JPG,JPEG]"));
     }
     Ok(STANDARD.encode(&call.body))
 }
 
+fn refuse_if_larger_than_set(call: &Call, settings: &Value) -> Refused<()> {
+    let most = settings["maxFileSize"].as_f64().unwrap_or(f64::MAX) * MEGABYTE as f64;
+    if call.body.len() as f64 > most { Err(too_large()) } else { Ok(()) }
+}
+
+fn too_large() -> Answer {
+    refused("Requested file size should be within allowed size updated in profile_picture configuration")
+}
+
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let settings = refuse_if_off(&call).await?;
+    let tenant = call.tenant()?;
+    let settings = settings(tenant).await?;
+    let checked = picture(&call).and_then(|picture| {
+        refuse_if_off(tenant, &settings)?;
+        refuse_if_larger_than_set(&call, &settings)?;
+        Ok(picture)
+    });
+    let picture = match checked {
+        Ok(picture) => picture,
+        Err(answer) => return Ok(answer),
+    };
     let id = Uuid::new_v4();
-    let document = json!({"id": id, "profile_picture_blob": picture(&call, &settings)?});
+    let document = json!({"id": id, "profile_picture_blob": picture});
     let mut pipeline = Pipeline::new();
     write::insert_text(&mut pipeline, &PROFILE_PICTURE, id, document.to_string());
-    call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    tenant.begin().await?.send_and_commit(pipeline).await?;
     Ok(Answer::created(&json!({"id": id})))
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
-    refuse_if_off(&call).await?;
+    let tenant = call.tenant()?;
+    if let Err(answer) = refuse_if_off(tenant, &settings(tenant).await?) {
+        return Ok(answer);
+    }
     let id = call.id(0)?;
-    let connection = call.tenant()?.reader().await?;
+    let connection = tenant.reader().await?;
     match read::find(&connection, &PROFILE_PICTURE, id).await? {
         Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
         None => Err(Failure::NotFound(format!("No profile picture found for id {id}"))),
@@ -95,15 +123,25 @@ async fn find(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    let settings = refuse_if_off(&call).await?;
     let id = call.id(0)?;
-    let document = json!({"id": id, "profile_picture_blob": picture(&call, &settings)?});
+    let tenant = call.tenant()?;
+    let settings = settings(tenant).await?;
+    let checked = picture(&call).and_then(|picture| {
+        refuse_if_off(tenant, &settings)?;
+        refuse_if_larger_than_set(&call, &settings)?;
+        Ok(picture)
+    });
+    let picture = match checked {
+        Ok(picture) => picture,
+        Err(answer) => return Ok(answer),
+    };
+    let document = json!({"id": id, "profile_picture_blob": picture});
     let mut pipeline = Pipeline::new();
     pipeline.add(
         "UPDATE profile_picture SET doc = $2 WHERE id = $1 RETURNING id",
         vec![id.into(), Bind::Json(document.to_string())],
     );
-    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    let results = tenant.begin().await?.send_and_commit(pipeline).await?;
     match results.first(0) {
         Some(_) => Ok(Answer::json(&json!({"id": id}))),
         None => Err(Failure::NotFound("Existing profile picture is not found".into())),
@@ -111,17 +149,20 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
-    refuse_if_off(&call).await?;
+    let tenant = call.tenant()?;
+    if let Err(answer) = refuse_if_off(tenant, &settings(tenant).await?) {
+        return Ok(answer);
+    }
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM profile_picture WHERE id = $1 RETURNING id", vec![call.id(0)?.into()]);
-    let results = call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
+    let results = tenant.begin().await?.send_and_commit(pipeline).await?;
     match results.first(0) {
         Some(_) => Ok(Answer::no_content()),
         None => Err(Failure::NotFound("Profile picture not found".into())),
     }
 }
 
-/// Portraits that no user shows go.
+/// Deletes the pictures that no user shows.
 async fn clean_up(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add(
@@ -137,10 +178,13 @@ async fn clean_up(call: Call) -> Result<Answer, Failure> {
 async fn configuration(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     let rows = connection
-        .query("SELECT doc - 'metadata' FROM configuration WHERE doc->>'configName' = $1", vec![KEY.into()])
+        .query(
+            "SELECT doc - 'metadata' AS doc FROM configuration WHERE doc->>'configName' = $1",
+            vec![KEY.into()],
+        )
         .await?;
     match rows.first() {
-        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>(0).0.into_bytes())),
+        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>("doc").0.into_bytes())),
         None => Err(Failure::NotFound("No configuration exist".into())),
     }
 }
@@ -155,10 +199,10 @@ async fn configure(call: Call) -> Result<Answer, Failure> {
         .ok_or_else(|| Failure::NotFound("Not found".into()))?
         .parse();
     if document.get("encryptionKey").is_none_or(|key| *key != stored["encryptionKey"]) {
-        return Err(Failure::Invalid("Cannot update the Encryption key".into()));
+        return Err(Failure::Invalid(OTHER_KEY.into()));
     }
     if document.get("maxFileSize").and_then(Value::as_f64).is_some_and(|size| size > 10.0) {
-        return Err(Failure::Invalid("Max file size should not exceed more than 10 megabytes".into()));
+        return Ok(refused(TOO_LARGE_A_LIMIT));
     }
     let record = &PROFILE_PICTURE_CONFIGURATION;
     let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;

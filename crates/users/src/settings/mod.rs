@@ -1,7 +1,7 @@
 //! Settings of the tenant: entries by scope and key, the older configuration, addresses, locale, base address.
 //!
 //! Routes: `/settings/entries…`, `/settings/upload`, `/configurations/entries…` and `/configurations/audit`,
-//! `/tenant-addresses…`, `/locale`, `/base-url`. Who may read and write an entry depends on its scope and its
+//! `/tenant-addresses…`, `/locale`, `/base-url`, `/user/settings/{id}`. Who may read and write an entry depends on its scope and its
 //! owner (`access`). Changes of settings, configuration and locale move the settings version.
 
 mod access;
@@ -12,6 +12,7 @@ mod locale;
 mod single;
 mod tenant_addresses;
 mod upload;
+mod user_settings;
 
 use carrel_platform::Router;
 
@@ -22,4 +23,5 @@ pub fn connect(router: &mut Router) {
     tenant_addresses::connect(router);
     locale::connect(router);
     base_url::connect(router);
+    user_settings::connect(router);
 }

@@ -31,3 +31,16 @@ async fn a_type_in_use_stays() {
     server.post("/notes", &note).await.expect(201);
     server.delete(&format!("/note-types/{id}")).await.expect(422);
 }
+
+#[tokio::test]
+async fn what_notes_cannot_understand_is_422_and_another_content_type_415() {
+    let server = TestServer::start().await;
+    for path in ["/notes?limit=0", "/notes?limit=-1", "/note-types?limit=x", "/notes?query=(", "/notes/no-id"]
+    {
+        let refused = server.get(path).await.expect(422);
+        assert_eq!(refused["errors"][0]["code"], "VALIDATION_ERROR", "{path}");
+    }
+    server.admin.call("POST", "/notes", Some("{".into())).await.expect_status(422);
+    let plain = server.admin.with_header("content-type", "text/plain");
+    plain.post("/note-types", &json!({"name": "x"})).await.expect_status(415);
+}

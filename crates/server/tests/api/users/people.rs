@@ -149,3 +149,38 @@ async fn who_never_expires_may_be_written_with_the_last_day_of_9999() {
         assert_eq!(page["totalRecords"], found, "{query}");
     }
 }
+
+#[tokio::test]
+async fn a_profile_picture_is_stored_where_the_setting_allows_it() {
+    let server = TestServer::start().await;
+    let bytes = server.admin.with_header("content-type", "application/octet-stream");
+    let picture = || Some(b"\x89PNG\r\n\x1a\npicture".to_vec().into());
+    let off = bytes.call("POST", "/users/profile-picture", picture()).await;
+    assert_eq!(
+        (off.status, off.text().as_str()),
+        (500, "Profile picture feature is not enabled for tenant diku")
+    );
+    let text = bytes.call("POST", "/users/profile-picture", Some("GIF89a".into())).await;
+    assert_eq!(
+        (text.status, text.text().as_str()),
+        (500, "Requested image should be of supported type-[PNG,JPG,JPEG]")
+    );
+    let value =
+        json!({"enabled": true, "enabledObjectStorage": false, "encryptionKey": "k", "maxFileSize": 1});
+    let setting = json!({"scope": "mod-users", "key": "PROFILE_PICTURE_CONFIG", "value": value});
+    let mut setting = server.post("/user/settings", &setting).await.expect(201);
+    let made = bytes.call("POST", "/users/profile-picture", picture()).await.expect(201);
+    let path = format!("/users/profile-picture/{}", made["id"].as_str().expect("an id"));
+    bytes.get(&path).await.expect(200);
+    let large = [b"\xff\xd8\xff".as_slice(), &vec![0; 1024 * 1024]].concat();
+    bytes.call("PUT", &path, Some(large.into())).await.expect_status(500);
+    bytes.delete(&path).await.expect(204);
+    let setting_path = format!("/user/settings/{}", setting["id"].as_str().expect("an id"));
+    setting["value"]["maxFileSize"] = json!(14);
+    server.put(&setting_path, &setting).await.expect_status(500);
+    setting["value"]["encryptionKey"] = json!("another");
+    let other_key = server.put(&setting_path, &setting).await;
+    assert_eq!((other_key.status, other_key.text().as_str()), (400, "Cannot update the Encryption key"));
+    let unknown = format!("/user/settings/{}", Uuid::new_v4());
+    assert_eq!(server.put(&unknown, &setting).await.expect(404)["code"], "not_found_error");
+}

@@ -1,0 +1,67 @@
+//! Settings of mod-users.
+//!
+//! Routes: `/user/settings/{id}`. The setting of profile pictures keeps its key; the other routes are plain.
+
+use crate::portraits;
+use crate::records::settings::USER_SETTING;
+use carrel_platform::record_store::write;
+use carrel_platform::{Answer, Call, Pipeline, Router};
+use carrel_records::Failure;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// Largest limit of a picture, in megabytes.
+const MAX_FILE_SIZE: f64 = 10.0;
+
+pub(super) fn connect(router: &mut Router) {
+    router.on("PUT", "/user/settings/{id}", replace);
+}
+
+async fn replace(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(0)?;
+    let document = call.object()?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(stored) = write::lock(&mut tx, &USER_SETTING, id).await? else {
+        return Ok(error(
+            StatusCode::NOT_FOUND,
+            format!("Setting entity not found by id: {id}"),
+            "not_found_error",
+            call.parameter(0),
+        ));
+    };
+    let stored = stored.parse();
+    if let Some(named) =
+        document.get("id").and_then(Value::as_str).filter(|named| *named != call.parameter(0))
+    {
+        return Ok(error(
+            StatusCode::BAD_REQUEST,
+            format!("ID of Setting for update not equal to id from path param: {named}"),
+            "id_mismatch_error",
+            named,
+        ));
+    }
+    if document.get("key").is_some_and(|key| key == portraits::KEY) {
+        let key = |setting: &Value| setting["encryptionKey"].as_str().map(str::to_owned);
+        let value = document.get("value").unwrap_or(&Value::Null);
+        if key(value).is_none() || key(value) != key(&stored["value"]) {
+            return Err(Failure::Invalid(portraits::OTHER_KEY.into()));
+        }
+        if value["maxFileSize"].as_f64().is_some_and(|size| size > MAX_FILE_SIZE) {
+            // FOLIO quirk: 500, though the client can put it right.
+            return Ok(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, portraits::TOO_LARGE_A_LIMIT));
+        }
+    }
+    let record = &USER_SETTING;
+    let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, &tenant.id, record, &ready, &stored, call.now);
+    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(record, error, &ready.document))?;
+    Ok(Answer::no_content())
+}
+
+/// FOLIO quirk: one error stands alone, not in a list.
+fn error(status: StatusCode, message: String, code: &str, id: &str) -> Answer {
+    let parameters = [json!({"key": "id", "value": id})];
+    Answer::json(&json!({"message": message, "code": code, "parameters": parameters})).status(status)
+}
