@@ -12,6 +12,8 @@ CREATE TABLE IF NOT EXISTS platform.tenant (
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS lenient boolean NOT NULL DEFAULT false;
 -- The newest release that has brought the schema up to date: an older one leaves it alone.
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS release text NOT NULL DEFAULT '';
+-- Until when the tenant takes calls without a token, so that its first administrator can be made.
+ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS open_until timestamptz;
 CREATE TABLE IF NOT EXISTS platform.signing_key (
     id integer PRIMARY KEY CHECK (id = 1),
     secret text NOT NULL

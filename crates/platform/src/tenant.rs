@@ -1,5 +1,6 @@
 //! A tenant is a schema and a role; the library is all tenants that this node serves.
 
+mod bootstrap;
 mod indexes;
 mod life;
 mod notifications;
@@ -77,6 +78,8 @@ pub struct ServerOptions {
     pub secure_cookies: bool,
     /// The older login gives tokens without an end, and they are accepted.
     pub endless_tokens: bool,
+    /// An operator may open a tenant in which nobody can log in to calls without a token.
+    pub allows_bootstrap: bool,
     /// Proxies whose `X-Forwarded-For` says from which address a call comes.
     pub trusted_proxies: Vec<IpAddr>,
     /// Address of the server for tests that count.
@@ -94,6 +97,7 @@ impl Default for ServerOptions {
             most_calls_at_once: 1000,
             secure_cookies: false,
             endless_tokens: false,
+            allows_bootstrap: false,
             trusted_proxies: Vec::new(),
             counts_round_trips: false,
         }

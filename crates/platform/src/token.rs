@@ -101,6 +101,20 @@ impl Keys {
     }
 }
 
+/// What keeps a text from being a token at all, whoever signed it.
+pub fn malformed(token: &str) -> Option<String> {
+    let mut parts = token.split('.');
+    let (Some(_), Some(payload), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
+        return Some("Missing . separator for token".into());
+    };
+    let Ok(payload) = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')) else {
+        return Some("The payload is not base64".into());
+    };
+    serde_json::from_slice::<serde_json::Map<_, serde_json::Value>>(&payload)
+        .err()
+        .map(|error| format!("The payload is not a JSON object: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +140,18 @@ mod tests {
         let at = |second| Timestamp::from_second(second).expect("in range");
         assert_eq!(keys.read(&token, at(99)).expect("read"), claims(Some(100)));
         assert!(keys.read(&token, at(100)).is_err());
+    }
+
+    #[test]
+    fn a_malformed_token_is_reported_with_its_fault() {
+        assert_eq!(malformed("a.b").as_deref(), Some("Missing . separator for token"));
+        assert_eq!(malformed("a.!.c").as_deref(), Some("The payload is not base64"));
+        assert!(
+            malformed("a.ewo=.c")
+                .is_some_and(|reason| reason.starts_with("The payload is not a JSON object"))
+        );
+        assert_eq!(malformed("a.eyB9Cg==.c"), None);
+        assert_eq!(malformed(&Keys::new(b"secret").sign(&claims(None))), None);
     }
 
     #[test]

@@ -59,6 +59,10 @@ pub struct Settings {
     /// Let POST /authn/login give tokens without an end, and accept them. Without it they end after twelve hours.
     #[arg(long, env = "CARREL_ENDLESS_TOKENS")]
     pub endless_tokens: bool,
+    /// Let an operator disable mod-authtoken for a tenant in which nobody can log in, so that its first administrator is
+    /// made by the API: for fifteen minutes calls to that tenant need no token. Not for production.
+    #[arg(long, env = "CARREL_ALLOW_BOOTSTRAP")]
+    pub allow_bootstrap: bool,
     /// Address of a proxy whose X-Forwarded-For says where a call comes from; can be given several times, in the
     /// environment with commas between them.
     #[arg(long = "trusted-proxy", env = "CARREL_TRUSTED_PROXY", value_delimiter = ',')]
@@ -187,6 +191,7 @@ impl Settings {
                 largest_body: largest_body * 1024 * 1024,
                 secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
                 endless_tokens: self.endless_tokens || file.endless_tokens,
+                allows_bootstrap: self.allow_bootstrap || file.allow_bootstrap,
                 trusted_proxies,
                 counts_round_trips: self.count_round_trips || file.count_round_trips,
                 ..Default::default()
@@ -229,6 +234,7 @@ impl fmt::Display for Resolved {
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", options.secure_cookies)?;
         writeln!(f, "endless tokens      {}", options.endless_tokens)?;
+        writeln!(f, "allows bootstrap    {}", options.allows_bootstrap)?;
         for proxy in &options.trusted_proxies {
             writeln!(f, "trusted proxy       {proxy}")?;
         }

@@ -1,15 +1,20 @@
 //! Enabling and disabling modules of a tenant, as Okapi is asked to: every tenant has all modules here, so that
-//! enabling one changes nothing and disabling one is refused.
+//! enabling one changes nothing and disabling one is refused. The one exception is mod-authtoken, which is disabled for
+//! a short time so that a tenant gets its first administrator by the API; the server must allow it.
 //!
 //! Routes: POST and DELETE of `/_/proxy/tenants/{tenantId}/modules`, `…/install`, `…/upgrade`; `/_/env` is read.
-//! Reads the surface; changes nothing.
+//! Reads the surface and whether anybody can log in to the tenant; changes until when the tenant is open.
 
+use crate::administrator;
 use crate::gateway;
 use carrel_platform::surface::{MODULES, module_id};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Value, json};
+
+/// The module that checks tokens.
+const TOKEN_MODULE: &str = "mod-authtoken";
 
 const TENANT: &str = "/_/proxy/tenants/{tenantId}";
 
@@ -52,10 +57,14 @@ fn read(call: &Call) -> Result<Value, Failure> {
 }
 
 async fn enable(call: Call) -> Result<Answer, Failure> {
-    gateway::named(&call).await?;
+    let tenant = gateway::named(&call).await?;
     let body = read(&call)?;
     let id = id_of(&body)?;
     let known = known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?;
+    if known == module_id(TOKEN_MODULE) && call.node.close_after_bootstrap(&tenant.id).await? {
+        let location = format!("/_/proxy/tenants/{}/modules/{known}", tenant.id);
+        return Ok(Answer::created(&json!({"id": known})).location(location));
+    }
     Err(Failure::Invalid(format!("Module {known} already provided")))
 }
 
@@ -74,9 +83,17 @@ async fn exchange(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn disable(call: Call) -> Result<Answer, Failure> {
-    gateway::named(&call).await?;
+    let tenant = gateway::named(&call).await?;
     let id = call.parameter(1);
-    Err(never_disabled(&known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?))
+    let known = known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?;
+    let may_open = known == module_id(TOKEN_MODULE)
+        && call.node.options.allows_bootstrap
+        && !administrator::has_staff(&tenant).await?;
+    if !may_open {
+        return Err(never_disabled(&known));
+    }
+    call.node.open_for_bootstrap(&tenant.id).await?;
+    Ok(Answer::no_content())
 }
 
 async fn disable_all(call: Call) -> Result<Answer, Failure> {

@@ -2,6 +2,7 @@
 
 mod added_fields;
 mod behind_a_gateway;
+mod bootstrap;
 mod doors;
 mod escalation;
 mod gateway;
