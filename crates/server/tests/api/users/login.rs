@@ -70,8 +70,28 @@ async fn a_token_is_taken_as_header_bearer_or_cookie() {
     stranger.with_header("x-okapi-token", token).get("/users?limit=0").await.expect(200);
     stranger.with_header("cookie", &cookie).get("/users?limit=0").await.expect(200);
     stranger.with_header("authorization", &format!("Bearer {token}")).get("/users?limit=0").await.expect(200);
-    let no_good = stranger.with_header("x-okapi-token", "x").get("/users?limit=0").await;
-    assert_eq!((no_good.status, no_good.text()), (401, "Invalid token".to_owned()));
+    let unsigned = stranger.with_header("x-okapi-token", "a.eyB9Cg==.c").get("/users?limit=0").await;
+    assert_eq!((unsigned.status, unsigned.text()), (401, "Invalid token".to_owned()));
+}
+
+#[tokio::test]
+async fn a_malformed_token_is_400_where_it_must_name_the_tenant() {
+    let server = TestServer::start().await;
+    let malformed = server.stranger().with_header("x-okapi-token", "x");
+    let reply = malformed.get("/users?limit=0").await;
+    assert_eq!((reply.status, reply.text().as_str()), (400, "Invalid Token: Missing . separator for token"));
+    malformed.with_header("x-okapi-tenant", TENANT).get("/users?limit=0").await.expect_status(401);
+    let two = server.admin.with_header("authorization", "Bearer a.b.c").get("/users?limit=0").await;
+    assert_eq!((two.status, two.text().as_str()), (400, "X-Okapi-Token is not equal to Authorization token"));
+}
+
+#[tokio::test]
+async fn the_composite_of_a_login_has_the_id_of_the_record_of_permissions() {
+    let server = TestServer::start().await;
+    let composite = log_in(&server, "/bl-users/login", ADMIN, PASSWORD).await.expect(201);
+    let records = server.get(&format!("/perms/users?query=userId=={}", server.admin_id)).await.expect(200);
+    assert_eq!(composite["permissions"]["id"], records["permissionUsers"][0]["id"]);
+    assert_eq!(records["resultInfo"]["totalRecords"], 1);
 }
 
 #[tokio::test]
