@@ -3,16 +3,13 @@
 
 pub mod batcher;
 pub mod cache;
-pub mod database;
-pub mod embedded_postgres;
 pub mod event;
 pub mod http;
 pub mod jobs;
-pub mod meter;
 pub mod module;
+pub mod node;
 pub mod outbox;
 pub mod record_store;
-pub mod replicas;
 pub mod settings_version;
 pub mod stand_in;
 pub mod surface;
@@ -20,8 +17,11 @@ pub mod tenant;
 pub mod tenant_state;
 pub mod token;
 
+pub use carrel_postgres as database;
+pub use carrel_postgres::meter;
 pub use database::{Bind, Connection, Json, Pipeline, RowChange, Tx};
 pub use event::Event;
 pub use http::{Answer, Call, Handler, Router};
 pub use module::Module;
-pub use tenant::{Node, Tenant};
+pub use node::{Node, ServerOptions};
+pub use tenant::Tenant;

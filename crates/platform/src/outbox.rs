@@ -1,29 +1,14 @@
 //! What happened, written in the transaction in which it happened, and kept for a week.
 
 use crate::database::{Bind, Pipeline, RowChange};
-use crate::jobs::Job;
 use crate::tenant::Tenant;
 use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
-use std::time::Duration;
 
 /// Events are kept for this long; whoever follows them must not be late by more.
 pub const RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Events that one statement deletes, at most.
 const BATCH: i64 = 5_000;
-
-/// The job that deletes events older than [`RETENTION`].
-pub static PRUNING: Job = Job {
-    name: "outbox-retention",
-    every: Duration::from_secs(3600),
-    deadline: Duration::from_secs(1800),
-    run: |run| {
-        Box::pin(async move {
-            let deleted = prune(&run.tenant, Timestamp::now() - RETENTION).await?;
-            Ok(format!("{deleted} events deleted"))
-        })
-    },
-};
 
 /// Adds an event, as JSON text, to the pipeline that makes it true.
 ///

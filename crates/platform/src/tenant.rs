@@ -1,30 +1,18 @@
-//! A tenant is a schema and a role; the library is all tenants that this node serves.
+//! A tenant on this node: its connections, and what is kept in memory for it.
 
-mod bootstrap;
 mod indexes;
-mod life;
-mod notifications;
-mod tables;
 
-pub use indexes::{INDEX_BUILDS, MissingIndex};
+pub use indexes::MissingIndex;
+pub(crate) use indexes::large_tables;
 
 use crate::cache::Cache;
-use crate::database::{Address, Bind, Connection, OpenPool, Pools, Tx, WatchedTables, Work, failure};
-use crate::jobs::Job;
-use crate::module::Module;
-use crate::outbox;
-use crate::record_store::{change_listeners, upgrade};
-use crate::replicas::{ReplicaState, Replicas};
+use crate::database::replicas::{ReplicaState, Replicas};
+use crate::database::{Connection, OpenPool, Tx};
 use crate::settings_version::SettingsVersion;
 use crate::tenant_state::TenantState;
-use crate::token::Keys;
 use carrel_records::{Failure, RecordType};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
 
 /// One tenant on this node.
 pub struct Tenant {
@@ -33,302 +21,36 @@ pub struct Tenant {
     pub description: String,
     /// Name of its schema and of its role.
     pub schema: String,
-    /// It takes records with properties missing, unknown, or referring to nothing, as the stand-ins of public
-    /// test suites do. Values that must be unique stay so.
+    /// It accepts records with properties missing, unknown, or referring to nothing, for public test suites. Unique
+    /// values stay unique.
     pub lenient: bool,
-    pools: TenantPools,
-    /// Values computed from its slow records.
+    pub(crate) pools: TenantPools,
+    /// Values computed from its settings.
     pub cache: Cache,
-    /// What use cases keep for it.
+    /// What modules keep in memory for it.
     pub state: TenantState,
-    version: Arc<SettingsVersion>,
+    pub(crate) version: Arc<SettingsVersion>,
+    /// Connections with the role of the node, for upkeep of the tenant's tables.
+    pub(crate) platform: OpenPool,
+    /// Every declared record type.
+    pub(crate) records: Arc<[&'static RecordType]>,
 }
 
-struct TenantPools {
-    writer: OpenPool,
+/// Its pools.
+pub(crate) struct TenantPools {
+    pub writer: OpenPool,
     /// The primary, for clients' queries.
-    reader: OpenPool,
-    replicas: Replicas,
+    pub reader: OpenPool,
+    pub replicas: Replicas,
     /// Reads that the primary has answered.
-    reads: AtomicU64,
+    pub reads: AtomicU64,
 }
 
 impl TenantPools {
-    fn close(&self) {
+    pub fn close(&self) {
         self.writer.close();
         self.reader.close();
         self.replicas.close();
-    }
-}
-
-/// How the server behaves, from its configuration.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// Behind a gateway: tenant, user and permissions are taken from the headers.
-    pub behind_gateway: bool,
-    /// A secret that the gateway must send in `X-Carrel-Gateway`; without one only loopback may call.
-    pub gateway_secret: Option<String>,
-    /// Behind a gateway: an unknown tenant is made on first use.
-    pub makes_tenants: bool,
-    /// Largest body that is read, in bytes.
-    pub largest_body: usize,
-    /// Calls of one client that may be under way at once.
-    pub most_calls_at_once: usize,
-    /// Cookies are marked `Secure`.
-    pub secure_cookies: bool,
-    /// The older login gives tokens without an end, and they are accepted.
-    pub endless_tokens: bool,
-    /// An operator may open a tenant in which nobody can log in to calls without a token.
-    pub allows_bootstrap: bool,
-    /// Proxies whose `X-Forwarded-For` says from which address a call comes.
-    pub trusted_proxies: Vec<IpAddr>,
-    /// Address of the server for tests that count.
-    pub counts_round_trips: bool,
-}
-
-impl Default for ServerOptions {
-    fn default() -> ServerOptions {
-        ServerOptions {
-            behind_gateway: false,
-            gateway_secret: None,
-            makes_tenants: false,
-            largest_body: 64 * 1024 * 1024,
-            // Many desks may share an account or an address; programs that load data send hundreds at once.
-            most_calls_at_once: 1000,
-            secure_cookies: false,
-            endless_tokens: false,
-            allows_bootstrap: false,
-            trusted_proxies: Vec::new(),
-            counts_round_trips: false,
-        }
-    }
-}
-
-/// All that this node serves.
-pub struct Node {
-    pub modules: Vec<Module>,
-    /// Every declared record type.
-    pub records: Vec<&'static RecordType>,
-    pub options: ServerOptions,
-    pub keys: Keys,
-    /// Records that a new tenant begins with: collection path and document, in order of reference.
-    pub first_records: Vec<(String, Value)>,
-    /// What modules keep in memory for all tenants together.
-    pub state: TenantState,
-    per_tenant: usize,
-    pools: Pools,
-    /// Of each replica, in the order of the configuration.
-    replicas: Vec<Pools>,
-    platform: OpenPool,
-    /// Tables from which values are cached.
-    cached_tables: HashSet<&'static str>,
-    tenants: RwLock<HashMap<String, Arc<Tenant>>>,
-    making: tokio::sync::Mutex<()>,
-    started: Instant,
-}
-
-/// A line of the table of tenants.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Entry {
-    pub id: String,
-    pub name: String,
-    pub description: String,
-    pub lenient: bool,
-    /// Fingerprint of the declarations that its schema was last brought up to.
-    pub declarations: String,
-    /// The release that did so.
-    pub release: String,
-}
-
-/// Tells every node that cached tables of the tenant at hand have changed.
-const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schema()::text)";
-
-/// This program's release.
-const RELEASE: &str = env!("CARGO_PKG_VERSION");
-
-impl Node {
-    /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
-    pub async fn open(
-        address: Address,
-        connections: usize,
-        modules: Vec<Module>,
-        options: ServerOptions,
-        first_records: Vec<(String, Value)>,
-    ) -> Result<Arc<Node>, Failure> {
-        let pools = Pools::new(address.primary, connections);
-        let replicas = address.replicas.into_iter().map(|server| Pools::new(server, connections)).collect();
-        let platform = pools.open(None, 4, Work::Upkeep, None);
-        let secret = set_up_platform(&platform.get().await?).await?;
-        change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
-        let records: Vec<&'static RecordType> =
-            modules.iter().flat_map(|module| module.records.iter().copied()).collect();
-        let cached_tables = modules.iter().flat_map(|module| module.cached_tables.iter().copied()).collect();
-        let node = Arc::new(Node {
-            modules,
-            records,
-            options,
-            keys: Keys::new(&secret),
-            first_records,
-            state: TenantState::default(),
-            per_tenant: address.per_tenant,
-            pools,
-            replicas,
-            platform,
-            cached_tables,
-            tenants: RwLock::default(),
-            making: tokio::sync::Mutex::new(()),
-            started: Instant::now(),
-        });
-        node.read_tenants().await?;
-        tokio::spawn(notifications::listen(Arc::downgrade(&node), node.pools.server().clone()));
-        Ok(node)
-    }
-
-    /// What is done in the background, by the modules and for the tables' own sake.
-    pub fn jobs(&self) -> Vec<&'static Job> {
-        self.modules
-            .iter()
-            .flat_map(|module| module.jobs.iter().copied())
-            .chain([&INDEX_BUILDS, &outbox::PRUNING])
-            .collect()
-    }
-
-    pub fn uptime(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// A connection to the platform's own tables, with the role that connects.
-    pub async fn platform(&self) -> Result<Connection, Failure> {
-        self.platform.get().await
-    }
-
-    pub fn tenant(&self, id: &str) -> Option<Arc<Tenant>> {
-        self.tenants.read().expect("no holder of this lock panics").get(id).cloned()
-    }
-
-    pub fn tenants(&self) -> Vec<Arc<Tenant>> {
-        let mut all: Vec<_> =
-            self.tenants.read().expect("no holder of this lock panics").values().cloned().collect();
-        all.sort_by(|a, b| a.id.cmp(&b.id));
-        all
-    }
-
-    /// The tenant, also when another node made it since.
-    pub async fn find_tenant(self: &Arc<Self>, id: &str) -> Result<Option<Arc<Tenant>>, Failure> {
-        if let Some(tenant) = self.tenant(id) {
-            return Ok(Some(tenant));
-        }
-        if !is_tenant_id(id) {
-            return Ok(None);
-        }
-        self.read_tenants().await?;
-        Ok(self.tenant(id))
-    }
-
-    /// Lets go of tenants that another node has dropped, and takes in what it has made or renamed.
-    pub async fn look_for_changes(&self) -> Result<(), Failure> {
-        let _one_at_a_time = self.making.lock().await;
-        let connection = self.platform.get().await?;
-        let rows = connection.query("SELECT id FROM platform.tenant", vec![]).await?;
-        drop(connection);
-        let there: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
-        self.tenants.write().expect("no holder of this lock panics").retain(|id, tenant| {
-            if !there.contains(id) {
-                tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
-                tenant.pools.close();
-            }
-            there.contains(id)
-        });
-        self.read_tenants().await
-    }
-
-    /// Whether a tenant that this node knows, or knew a moment ago, was dropped by another one.
-    pub async fn has_lost(&self, id: &str) -> bool {
-        if self.tenant(id).is_none() {
-            return true;
-        }
-        let Ok(connection) = self.platform.get().await else { return false };
-        let asked = connection.query("SELECT 1 FROM platform.tenant WHERE id = $1", vec![id.into()]).await;
-        let gone = asked.is_ok_and(|rows| rows.is_empty());
-        if gone && let Some(tenant) = self.tenants.write().expect("no holder of this lock panics").remove(id)
-        {
-            tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
-            tenant.pools.close();
-        }
-        gone
-    }
-
-    async fn read_tenants(&self) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
-        let rows = connection
-            .query(
-                "SELECT id, name, description, declarations, lenient, release FROM platform.tenant ORDER BY id",
-                vec![],
-            )
-            .await?;
-        let current = self.declarations();
-        for row in rows {
-            let (id, name, description, declared): (String, String, String, String) =
-                (row.get(0), row.get(1), row.get(2), row.get(3));
-            let lenient = row.get(4);
-            let release: String = row.get(5);
-            if upgrade::is_newer(&release, RELEASE) {
-                tracing::debug!(tenant = id, "tenant {id} was brought up to date by release {release}");
-            } else if declared != current {
-                self.bring_up_to_date(&id, lenient).await?;
-            }
-            self.keep_tenant(id, name, description, lenient);
-        }
-        Ok(())
-    }
-
-    fn keep_tenant(&self, id: String, name: String, description: String, lenient: bool) -> Arc<Tenant> {
-        let mut tenants = self.tenants.write().expect("no holder of this lock panics");
-        if let Some(known) = tenants.get(&id)
-            && known.name == name
-            && known.description == description
-            && known.lenient == lenient
-        {
-            return Arc::clone(known);
-        }
-        let schema = schema_of(&id);
-        let version = Arc::new(SettingsVersion::default());
-        let size = self.per_tenant;
-        let queries = |pools: &Pools| pools.open(Some(&schema), size, Work::Queries, None);
-        let tenant = Arc::new(Tenant {
-            pools: TenantPools {
-                writer: self.pools.open(Some(&schema), size, Work::Deeds, Some(self.watched(&version))),
-                reader: queries(&self.pools),
-                replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
-                reads: AtomicU64::new(0),
-            },
-            id: id.clone(),
-            name,
-            description,
-            schema,
-            lenient,
-            cache: Cache::default(),
-            state: TenantState::default(),
-            version,
-        });
-        tenants.insert(id, Arc::clone(&tenant));
-        tenant
-    }
-
-    /// What every transaction that changes a cached table of a tenant does beside it: it moves the tenant's settings
-    /// version and notifies all nodes.
-    fn watched(&self, version: &Arc<SettingsVersion>) -> Arc<WatchedTables> {
-        let version = Arc::clone(version);
-        Arc::new(WatchedTables {
-            tables: self.cached_tables.clone(),
-            before_commit: vec!["UPDATE stamp SET value = value + 1 WHERE id = 1", ANNOUNCE_CHANGE],
-            committed: Box::new(move || version.has_changed()),
-        })
-    }
-
-    /// Tables from which values are cached; every change of one moves the tenant's settings version.
-    pub fn cached_tables(&self) -> &HashSet<&'static str> {
-        &self.cached_tables
     }
 }
 
@@ -344,7 +66,7 @@ impl Tenant {
     }
 
     /// A connection for plain reading: a replica that has replayed every commit acknowledged so far, by
-    /// whichever node, else the primary. So everybody reads his own writes.
+    /// whichever node, else the primary. So users read their own writes.
     pub async fn reader(&self) -> Result<Connection, Failure> {
         match self.pools.replicas.caught_up(&self.pools.reader).await {
             Some(connection) => Ok(connection),
@@ -365,9 +87,9 @@ impl Tenant {
         self.pools.reads.load(Relaxed)
     }
 
-    /// (open, idle, waiting) connections to the primary, for deeds and for clients' queries.
+    /// Connections to the primary that are open and idle, and callers who wait, for writes and for clients' queries.
     pub fn pool_use(&self) -> [(&'static str, (usize, usize, usize)); 2] {
-        [("deeds", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
+        [("writes", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
     /// The tenant's settings version, at most two seconds old, and newer than every change that this node has made
@@ -404,29 +126,4 @@ pub fn is_tenant_id(id: &str) -> bool {
     id.len() <= 48
         && id.starts_with(|c: char| c.is_ascii_lowercase())
         && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-async fn set_up_platform(connection: &Connection) -> Result<Vec<u8>, Failure> {
-    // Several nodes may start at once on an empty database.
-    let script = format!(
-        "BEGIN; SELECT pg_advisory_xact_lock(7217316);\n{}\n{}\nCOMMIT;",
-        include_str!("platform.sql"),
-        carrel_cql::sql::HELPERS_DDL
-    );
-    if let Err(error) = connection.client().batch_execute(&script).await {
-        let _ = connection.client().batch_execute("ROLLBACK").await;
-        return Err(failure(error, "setting up the platform's tables"));
-    }
-    let secret: [u8; 32] = rand::random();
-    let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-    let rows = connection
-        .query(
-            "WITH made AS (INSERT INTO platform.signing_key (id, secret) VALUES (1, $1)
-                 ON CONFLICT (id) DO NOTHING RETURNING secret)
-             SELECT secret FROM made UNION ALL SELECT secret FROM platform.signing_key WHERE id = 1 LIMIT 1",
-            vec![Bind::Text(hex)],
-        )
-        .await?;
-    let secret: String = rows.first().map(|row| row.get(0)).unwrap_or_default();
-    Ok(secret.into_bytes())
 }

@@ -27,8 +27,17 @@ CREATE TABLE IF NOT EXISTS stand_in (
     doc jsonb NOT NULL,
     PRIMARY KEY (kind, id)
 );
--- What was made from declarations, by which definition, and which steps of upgrades this tenant has behind it.
-CREATE TABLE IF NOT EXISTS made (
+-- The parts of the schema that declarations have made, by which definition, and the upgrade steps that were taken.
+-- Under the former name `made`, older programs that still run see and change the same rows, until `carrel tenant
+-- upgrade` drops the view.
+DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('made') AND relkind = 'r') THEN
+        ALTER TABLE made RENAME TO schema_part;
+        CREATE VIEW made AS SELECT kind, on_table, name, definition FROM schema_part;
+        COMMENT ON VIEW made IS 'former name';
+    END IF;
+END $$;
+CREATE TABLE IF NOT EXISTS schema_part (
     kind text NOT NULL,
     on_table text NOT NULL,
     name text NOT NULL,

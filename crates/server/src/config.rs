@@ -1,6 +1,6 @@
 //! Configuration: flags first, then the environment, then one TOML file, then what is usual.
 
-use carrel_platform::embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
+use carrel_embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
 use clap::Args;
 use serde::Deserialize;
@@ -99,7 +99,7 @@ pub struct Resolved {
     /// `None` leaves it to what the database server gives.
     pub connections: Option<usize>,
     pub tenant_connections: usize,
-    pub options: carrel_platform::tenant::ServerOptions,
+    pub options: carrel_platform::ServerOptions,
 }
 
 impl Settings {
@@ -184,7 +184,7 @@ impl Settings {
             connections,
             tenant_connections,
             database,
-            options: carrel_platform::tenant::ServerOptions {
+            options: carrel_platform::ServerOptions {
                 behind_gateway,
                 gateway_secret,
                 makes_tenants,

@@ -42,6 +42,21 @@ pub async fn wait_for(server: &Server) -> Result<usize, String> {
     examine(&client).await
 }
 
+/// Makes the counts of `pg_stat_statements` readable on a private PostgreSQL, where the library is installed. Without it
+/// the program does all else.
+pub async fn count_statements(server: &Server) {
+    let create = async {
+        let (client, connection) = server.connect().await?;
+        let driver = tokio::spawn(connection);
+        let created = client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await;
+        driver.abort();
+        created
+    };
+    if let Err(error) = create.await {
+        tracing::debug!("statements are not counted: {}", with_causes(&error));
+    }
+}
+
 /// Reads an address; a refusal shows it without its password.
 pub fn read(text: &str) -> Result<Server, String> {
     Server::read(text).map_err(|words| format!("the database address '{}': {words}", without_password(text)))

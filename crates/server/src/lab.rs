@@ -1,11 +1,11 @@
 //! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
+use carrel_embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use carrel_lab::{
     CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions, StockFiles,
     Timing,
 };
-use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -238,7 +238,7 @@ fn database_of(bench: &Bench) -> Result<(String, Option<EmbeddedPostgres>), Stri
     if let Some(database) = &bench.database {
         return Ok((database.clone(), None));
     }
-    let postgres = EmbeddedPostgres::start(&bench.data, Purpose::Node)?;
+    let postgres = EmbeddedPostgres::start(&bench.data, Purpose::Production)?;
     Ok((postgres.url("postgres"), Some(postgres)))
 }
 
@@ -275,7 +275,7 @@ impl Server {
             address: format!("http://127.0.0.1:{port}"),
             database: Some(format!(
                 "host={} user=carrel dbname=postgres",
-                carrel_platform::embedded_postgres::socket_of(&bench.data)?.display()
+                carrel_embedded_postgres::socket_of(&bench.data)?.display()
             )),
             process: Some(process),
         };

@@ -3,9 +3,9 @@
 use crate::config::Resolved;
 use crate::database;
 use crate::modules;
+use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
 use carrel_platform::database::{Address, Server};
-use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::http::{self, App};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
@@ -34,10 +34,13 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
                 eprintln!("carrel: {sentence}");
             }
             let data = settings.data.clone();
-            let postgres = tokio::task::spawn_blocking(move || EmbeddedPostgres::start(&data, Purpose::Node))
-                .await
-                .map_err(|error| error.to_string())??;
-            (postgres.config("postgres").into(), Some(postgres), database::LARGEST_BUDGET)
+            let postgres =
+                tokio::task::spawn_blocking(move || EmbeddedPostgres::start(&data, Purpose::Production))
+                    .await
+                    .map_err(|error| error.to_string())??;
+            let primary: Server = postgres.config("postgres").into();
+            database::count_statements(&primary).await;
+            (primary, Some(postgres), database::LARGEST_BUDGET)
         }
     };
     let address = Address {

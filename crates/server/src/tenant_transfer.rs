@@ -6,10 +6,12 @@
 use crate::config::without_password;
 use crate::serve::OpenNode;
 use crate::{database, modules};
+use carrel_embedded_postgres::own_program;
 use carrel_platform::Node;
+use carrel_platform::ServerOptions;
 use carrel_platform::database::{Address, Server};
-use carrel_platform::embedded_postgres::own_program;
-use carrel_platform::tenant::{Entry, ServerOptions, schema_of};
+use carrel_platform::node::Entry;
+use carrel_platform::tenant::schema_of;
 use carrel_records::Failure;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};

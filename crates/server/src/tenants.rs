@@ -152,7 +152,7 @@ async fn tidy(open_node: &serve::OpenNode, id: Option<&str>) -> Result<Vec<Strin
             let reported =
                 open_node.node.drop_obsolete_schema(&tenant).await.map_err(|failure| failure.to_string())?;
             lines.extend(reported.into_iter().map(|line| format!("  {line}")));
-            let built = open_node.node.build_missing_indexes(&tenant).await;
+            let built = tenant.build_missing_indexes().await;
             lines.push(format!("  indexes: {}", built.map_err(|failure| failure.to_string())?));
         }
     }

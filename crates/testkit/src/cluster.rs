@@ -1,9 +1,9 @@
 //! One private PostgreSQL for a test program, with a template of a library that is copied for every test.
 
+use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
+use carrel_platform::ServerOptions;
 use carrel_platform::database::Address;
-use carrel_platform::embedded_postgres::{EmbeddedPostgres, Purpose};
-use carrel_platform::tenant::ServerOptions;
 use carrel_server::{administrator, first_records, modules};
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! PostgreSQL servers of a test's own, with settings of the test's choice: with TLS, with replicas, to be killed.
 
-use carrel_platform::embedded_postgres::{make_folder, program};
+use carrel_embedded_postgres::{make_folder, program};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};

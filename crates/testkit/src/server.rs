@@ -2,7 +2,7 @@
 
 use crate::client::{Client, Reply};
 use crate::cluster::Cluster;
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_platform::token::{Claims, TokenKind};
 use carrel_platform::{Node, Tenant};
 use carrel_server::{first_records, modules, serve};

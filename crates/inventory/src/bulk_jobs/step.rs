@@ -135,7 +135,7 @@ pub async fn take(tenant: &Tenant, kind: Kind) -> Result<Step, Failure> {
 async fn oldest(tx: &mut Tx, kind: Kind) -> Result<Option<BulkJob>, Failure> {
     let table = kind.record().table;
     let sql = format!(
-        "SELECT job.id, job.doc, (SELECT walk.reached FROM walk WHERE walk.job_id = job.id)
+        "SELECT job.id, job.doc, (SELECT progress.reached FROM bulk_job_progress progress WHERE progress.job_id = job.id)
          FROM {table} job WHERE job.doc->>'jobStatus' IN ($1, $2)
          ORDER BY job.doc->>'submittedDate', job.id LIMIT 1 FOR NO KEY UPDATE"
     );
@@ -152,7 +152,7 @@ async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Fa
     let is_full = ids.len() as i64 >= AT_ONCE;
     if let Some(last) = ids.last().filter(|_| is_full) {
         changes.add(
-            "INSERT INTO walk (job_id, reached) VALUES ($1, $2) ON CONFLICT (job_id) DO UPDATE SET reached = $2",
+            "INSERT INTO bulk_job_progress (job_id, reached) VALUES ($1, $2) ON CONFLICT (job_id) DO UPDATE SET reached = $2",
             vec![id.into(), (*last).into()],
         );
     } else {
@@ -160,7 +160,7 @@ async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Fa
         if kind == Kind::Migration {
             document["finishedDate"] = carrel_records::time::format(Timestamp::now()).into();
         }
-        changes.add("DELETE FROM walk WHERE job_id = $1", vec![id.into()]);
+        changes.add("DELETE FROM bulk_job_progress WHERE job_id = $1", vec![id.into()]);
     }
     write(&mut changes, kind, id, &document);
     tx.send_and_commit(changes).await?;
@@ -170,7 +170,7 @@ async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Fa
 /// Ends a bulk job that will not go on.
 async fn end(tx: Tx, kind: Kind, id: Uuid, document: &Value) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
-    pipeline.add("DELETE FROM walk WHERE job_id = $1", vec![id.into()]);
+    pipeline.add("DELETE FROM bulk_job_progress WHERE job_id = $1", vec![id.into()]);
     write(&mut pipeline, kind, id, document);
     tx.send_and_commit(pipeline).await?;
     Ok(())

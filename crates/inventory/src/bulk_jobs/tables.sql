@@ -1,6 +1,14 @@
--- How far a run over many records has come; gone when it has ended.
-CREATE TABLE IF NOT EXISTS walk (
+-- How far a bulk job has come; the row goes when the job has ended. Under the former name `walk`, older programs that
+-- still run see and change the same rows.
+DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('walk') AND relkind = 'r') THEN
+        ALTER TABLE walk RENAME TO bulk_job_progress;
+        CREATE VIEW walk AS SELECT job_id, reached FROM bulk_job_progress;
+        COMMENT ON VIEW walk IS 'former name';
+    END IF;
+END $$;
+CREATE TABLE IF NOT EXISTS bulk_job_progress (
     job_id uuid PRIMARY KEY,
-    -- The last record that was reached, in the order of ids.
+    -- The last record that was processed, in the order of ids.
     reached uuid NOT NULL
 );

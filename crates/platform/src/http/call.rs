@@ -1,8 +1,9 @@
 //! A request as a handler sees it.
 
 use crate::http::Permissions;
+use crate::node::Node;
 use crate::surface::Route;
-use crate::tenant::{Node, Tenant};
+use crate::tenant::Tenant;
 use carrel_records::Failure;
 use http::HeaderMap;
 use jiff::Timestamp;

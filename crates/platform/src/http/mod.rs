@@ -17,7 +17,6 @@ mod tls;
 pub use answer::{Answer, Rest};
 pub use authentication::{cookie, token_of};
 pub use authorizer::{Authorizer, Permissions};
-pub(crate) use call::decode;
 pub use call::{Call, Caller, Query};
 pub use figures::{BOUNDS, ModuleFigures};
 pub use pretty::pretty;

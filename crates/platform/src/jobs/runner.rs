@@ -1,8 +1,8 @@
 //! Who does the work: a node looks for rows that are due, takes a few, and keeps its word on them until they are done.
 
-use super::row::{self, Beat, Taken};
-use super::{HINTS, Job, Run};
-use crate::tenant::Node;
+use super::declaration::{HINTS, Job, Run};
+use super::table::{self, Beat, Taken};
+use crate::node::Node;
 use carrel_records::Failure;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Runner {
             let _ = work.await;
         }
         let given = match self.node.platform().await {
-            Ok(connection) => row::give_back(&connection, self.node_id).await,
+            Ok(connection) => table::give_back(&connection, self.node_id).await,
             Err(failure) => Err(failure),
         };
         if let Err(failure) = given {
@@ -130,7 +130,7 @@ async fn heed(
         let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
         if known && jobs.iter().any(|job| job.name == name) {
             // Not done soon, it is done when it is due.
-            let _ = row::soon(&connection, &tenant, name).await;
+            let _ = table::soon(&connection, &tenant, name).await;
         }
     }
 }
@@ -151,7 +151,7 @@ async fn look(
             continue;
         }
         for job in jobs {
-            row::enter(&connection, &tenant.id, job.name, job.every).await?;
+            table::enter(&connection, &tenant.id, job.name, job.every).await?;
         }
         entered.insert(tenant.id.clone());
     }
@@ -159,8 +159,8 @@ async fn look(
     if room == 0 {
         return Ok((Vec::new(), pace.look));
     }
-    let taken = row::take(&connection, node_id, &names, pace.lease, room).await?;
-    let pause = match row::next_due(&connection, &names).await? {
+    let taken = table::take(&connection, node_id, &names, pace.lease, room).await?;
+    let pause = match table::next_due(&connection, &names).await? {
         Some(due) => due.clamp(BREATH.min(pace.look), pace.look),
         None => pace.look,
     };
@@ -174,7 +174,7 @@ async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid
         Ok(Some(tenant)) => tenant,
         Ok(None) => {
             if let Ok(connection) = node.platform().await {
-                let _ = row::forget(&connection, &taken.tenant).await;
+                let _ = table::forget(&connection, &taken.tenant).await;
             }
             return;
         }
@@ -185,7 +185,7 @@ async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid
     };
     // In a task of its own, so that a panic in it is an outcome like any other; it ends with the set.
     let mut work = JoinSet::new();
-    work.spawn((job.run)(Run { node: Arc::clone(&node), tenant }));
+    work.spawn((job.run)(Run { tenant }));
     let outcome = tokio::select! {
         Some(done) = work.join_next() => match done {
             Ok(Ok(words)) => Ok(words),
@@ -202,7 +202,7 @@ async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid
         tracing::warn!(tenant = taken.tenant, "job {} failed: {words}", taken.name);
     }
     let ended = match node.platform().await {
-        Ok(connection) => row::end(&connection, node_id, &taken, job.every, &outcome).await,
+        Ok(connection) => table::end(&connection, node_id, &taken, job.every, &outcome).await,
         Err(failure) => Err(failure),
     };
     if let Err(failure) = ended {
@@ -216,7 +216,7 @@ async fn keep_lease(node: &Arc<Node>, pace: Pace, node_id: Uuid, taken: &Taken) 
     loop {
         tokio::time::sleep(pace.lease / 3).await;
         let beat = match node.platform().await {
-            Ok(connection) => row::beat(&connection, node_id, taken, pace.lease).await,
+            Ok(connection) => table::beat(&connection, node_id, taken, pace.lease).await,
             Err(failure) => Err(failure),
         };
         match beat {

@@ -3,25 +3,15 @@
 //! An index that is declared otherwise now is built beside the old one and takes its name in the end. What a dead node
 //! has left half-built is dropped and begun anew. A lock of the session keeps two programs apart.
 
-use super::{Node, Tenant, schema_of};
+use super::Tenant;
 use crate::database::failure;
-use crate::jobs::{self, Job};
 use crate::record_store::ddl;
 use crate::record_store::upgrade::{self, Made};
 use carrel_records::Failure;
-use std::time::Duration;
 use tokio_postgres::{Client, Error};
 
 /// Tables below this size are done in the blink of an eye, with their transaction.
 const LARGE: i64 = 16 * 1024 * 1024;
-
-/// The job that builds what is missing.
-pub static INDEX_BUILDS: Job = Job {
-    name: "index-builds",
-    every: Duration::from_secs(3600),
-    deadline: Duration::from_secs(6 * 3600),
-    run: |run| Box::pin(async move { run.node.build_missing_indexes(&run.tenant).await }),
-};
 
 /// An index that is declared and does not stand.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,19 +32,17 @@ impl MissingIndex {
     }
 }
 
-impl Node {
+impl Tenant {
     /// Declared indexes of the tenant that are not there, or that a break has left unusable.
-    pub async fn missing_indexes(&self, tenant: &Tenant) -> Result<Vec<MissingIndex>, Failure> {
+    pub async fn missing_indexes(&self) -> Result<Vec<MissingIndex>, Failure> {
         let connection = self.platform.get().await?;
-        self.missing(connection.client(), tenant)
-            .await
-            .map_err(|error| failure(error, "looking for missing indexes"))
+        self.missing(connection.client()).await.map_err(|error| failure(error, "looking for missing indexes"))
     }
 
     /// Builds them one after the other, without keeping anybody from writing; tells what was done.
-    pub async fn build_missing_indexes(&self, tenant: &Tenant) -> Result<String, Failure> {
+    pub async fn build_missing_indexes(&self) -> Result<String, Failure> {
         let connection = self.platform.get().await?;
-        let built = self.build(connection.client(), tenant).await;
+        let built = self.build(connection.client()).await;
         // Its role is this work's own. The lock is given back first: a connection closes when it likes.
         let _ = connection.client().batch_execute("SELECT pg_advisory_unlock_all()").await;
         connection.discard();
@@ -66,10 +54,11 @@ impl Node {
         })
     }
 
-    async fn missing(&self, client: &Client, tenant: &Tenant) -> Result<Vec<MissingIndex>, Error> {
-        let schema = &tenant.schema;
-        let rows =
-            client.query(&format!("SELECT kind, on_table, name, definition FROM {schema}.made"), &[]).await?;
+    async fn missing(&self, client: &Client) -> Result<Vec<MissingIndex>, Error> {
+        let schema = &self.schema;
+        let rows = client
+            .query(&format!("SELECT kind, on_table, name, definition FROM {schema}.schema_part"), &[])
+            .await?;
         let made: Made = rows.iter().map(|row| ((row.get(0), row.get(1), row.get(2)), row.get(3))).collect();
         let rows = client
             .query(
@@ -83,7 +72,7 @@ impl Node {
             .await?;
         let state = |name: &str| rows.iter().find(|row| row.get::<_, &str>(0) == name);
         let mut missing = Vec::new();
-        for part in ddl::parts(&self.records, tenant.lenient) {
+        for part in ddl::parts(&self.records, self.lenient) {
             if part.kind != ddl::PartKind::Index {
                 continue;
             }
@@ -107,20 +96,20 @@ impl Node {
     }
 
     /// How many were built, or nothing where another program is at it.
-    async fn build(&self, client: &Client, tenant: &Tenant) -> Result<Option<usize>, (String, Error)> {
+    async fn build(&self, client: &Client) -> Result<Option<usize>, (String, Error)> {
         let at = |doing: &str| {
             let doing = doing.to_owned();
             move |error| (doing, error)
         };
-        let schema = schema_of(&tenant.id);
+        let schema = &self.schema;
         let row = client
-            .query_one("SELECT pg_try_advisory_lock(hashtext('indexes of ' || $1))", &[&schema])
+            .query_one("SELECT pg_try_advisory_lock(hashtext('indexes of ' || $1))", &[schema])
             .await
             .map_err(at("keeping others from building indexes"))?;
         if !row.get::<_, bool>(0) {
             return Ok(None);
         }
-        let missing = self.missing(client, tenant).await.map_err(at("looking for missing indexes"))?;
+        let missing = self.missing(client).await.map_err(at("looking for missing indexes"))?;
         client
             .batch_execute(&format!(
                 "SET ROLE {schema}; SET search_path TO {schema}, carrel; SET lock_timeout = 0"
@@ -128,7 +117,7 @@ impl Node {
             .await
             .map_err(at("becoming the tenant"))?;
         for index in &missing {
-            tracing::info!(tenant = tenant.id, "building index {} of tenant {}", index.name, tenant.id);
+            tracing::info!(tenant = self.id, "building index {} of tenant {}", index.name, self.id);
             build_one(client, index).await.map_err(at(&format!("building index {}", index.name)))?;
         }
         Ok(Some(missing.len()))
@@ -154,7 +143,7 @@ async fn build_one(client: &Client, index: &MissingIndex) -> Result<(), Error> {
         client.batch_execute(&exchange).await?;
         client
             .execute(
-                "INSERT INTO made (kind, on_table, name, definition) VALUES ('index', $1, $2, $3)
+                "INSERT INTO schema_part (kind, on_table, name, definition) VALUES ('index', $1, $2, $3)
                  ON CONFLICT (kind, on_table, name) DO UPDATE SET definition = EXCLUDED.definition",
                 &[table, name, &index.definition],
             )
@@ -165,7 +154,7 @@ async fn build_one(client: &Client, index: &MissingIndex) -> Result<(), Error> {
 }
 
 /// The tenant's tables that are too large to be kept from writers while an index is made.
-pub(super) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> {
+pub(crate) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> {
     let rows = client
         .query(
             "SELECT relname::text FROM pg_class
@@ -174,9 +163,4 @@ pub(super) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> 
         )
         .await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
-}
-
-/// The job is due at once on whichever node is there.
-pub(super) async fn wanted_soon(node: &Node, id: &str) -> Result<(), Failure> {
-    jobs::soon(&node.platform().await?, id, INDEX_BUILDS.name).await
 }

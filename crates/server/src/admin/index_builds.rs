@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let missing: Vec<Value> = call
-        .node
-        .missing_indexes(tenant)
+    let missing: Vec<Value> = tenant
+        .missing_indexes()
         .await?
         .iter()
         .map(|index| json!({"index": index.name, "table": index.table, "percentBuilt": index.percent}))

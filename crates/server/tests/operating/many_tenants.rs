@@ -2,8 +2,8 @@
 
 use crate::program::{ADMIN, PASSWORD, serve};
 use carrel_platform::Node;
+use carrel_platform::ServerOptions;
 use carrel_platform::database::{Address, Server};
-use carrel_platform::tenant::ServerOptions;
 use carrel_server::{administrator, first_records, modules};
 use carrel_testkit::{Client, OwnPostgres, Scratch};
 use futures_util::future::join_all;

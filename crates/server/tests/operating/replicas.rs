@@ -2,8 +2,8 @@
 //! dead, or back again is noticed.
 
 use carrel_platform::Node;
+use carrel_platform::ServerOptions;
 use carrel_platform::database::{Address, Server};
-use carrel_platform::tenant::ServerOptions;
 use carrel_server::{administrator, first_records, modules, serve};
 use carrel_testkit::{Client, OwnPostgres, Scratch};
 use serde_json::{Value, json};

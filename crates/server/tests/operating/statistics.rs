@@ -1,6 +1,6 @@
 //! A PostgreSQL that counts statements: the slow ones are shown to operators.
 
-use crate::program::{ADMIN, TENANT, admin_of, carrel_said, serve};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_said, library_data, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,4 +39,15 @@ async fn the_tenants_statements_that_took_most_time_are_shown() {
     assert!(!shown.to_string().contains("a secret name"), "values are not shown");
     let times: Vec<f64> = statements.iter().filter_map(|one| one["totalMilliseconds"].as_f64()).collect();
     assert!(times.is_sorted_by(|one, next| one >= next), "the slowest first: {times:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_postgresql_counts_statements_without_set_up() {
+    let data = library_data("counting");
+    let folder = data.folder.to_string_lossy().into_owned();
+    let program = serve(&data.folder, &["--data", &folder]);
+    let admin = admin_of(&program).await;
+    admin.get("/groups").await.expect(200);
+    let shown = admin.get("/admin/slow-statements").await.expect(200);
+    assert!(shown["totalRecords"].as_u64() > Some(0), "{shown}");
 }

@@ -1,6 +1,6 @@
 //! Anonymized means anonymized everywhere: nothing in the tenant's data links the patron and what they had.
 
-use carrel_platform::embedded_postgres::own_program;
+use carrel_embedded_postgres::own_program;
 use carrel_platform::outbox;
 use carrel_testkit::LendingServer;
 use jiff::{SignedDuration, Timestamp};

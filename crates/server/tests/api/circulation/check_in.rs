@@ -28,7 +28,7 @@ async fn a_item_comes_back_to_its_shelf() {
 
 #[tokio::test]
 async fn a_scan_takes_two_round_trips_and_a_third_where_there_is_a_queue() {
-    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     server.check_out(&test_item, &patron).await.expect(201);

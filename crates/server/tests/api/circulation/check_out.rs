@@ -32,7 +32,7 @@ async fn the_answer_has_a_blank_on_both_sides_of_the_colon() {
 
 #[tokio::test]
 async fn a_scan_takes_two_round_trips() {
-    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let patron = server.patron().await;
     // The first scan of a node reads the settings.

@@ -1,6 +1,6 @@
 //! What a scan costs the database: figures that do not depend on the machine.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{ExecutedPlan, ExecutedPlans, LendingServer, Reply, TestItem, TestPatron, TestServer};
 use futures_util::future::join_all;
 use serde_json::json;

@@ -17,7 +17,7 @@ async fn history_of(server: &LendingServer, loan: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_page_of_loans_is_read_in_one_round_trip_with_item_borrower_and_debts() {
-    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (_, patron, loan) = lent(&server).await;
     server.check_out(&server.item().await, &patron).await.expect(201);

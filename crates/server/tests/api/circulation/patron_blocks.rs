@@ -1,6 +1,6 @@
 //! Automated patron blocks through the public API.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, Reply, TestItem, TestPatron, TestServer};
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -9,7 +9,7 @@ fn by_barcode(test_item: &TestItem, patron: &TestPatron) -> Value {
 
 #[tokio::test]
 async fn a_patron_keeps_a_item_for_longer_in_two_round_trips() {
-    let options = carrel_platform::tenant::ServerOptions { counts_round_trips: true, ..Default::default() };
+    let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let loan = server.check_out(&test_item, &patron).await.expect(201);

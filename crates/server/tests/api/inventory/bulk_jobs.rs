@@ -11,7 +11,7 @@ const ITERATION: &str = "/instance-storage/instances/iteration";
 const MIGRATION: &str = "/inventory-storage/migrations/jobs";
 
 fn id_of(job: &Value) -> &str {
-    job["id"].as_str().expect("a walk has an id")
+    job["id"].as_str().expect("a bulk job has an id")
 }
 
 /// Waits until a bulk job says so.
@@ -68,15 +68,15 @@ async fn a_bulk_job_goes_on_where_a_dead_node_left_it() {
     let job = server.admin().post(REINDEX, &json!({})).await.expect(200);
     let database = server.server.database().await;
     let id = Uuid::parse_str(id_of(&job)).expect("an id");
-    let left = "INSERT INTO walk (job_id, reached) SELECT $1, id FROM instance ORDER BY id OFFSET 1 LIMIT 1";
-    database.execute(left, &[&id]).await.expect("a walk that was begun");
+    let left = "INSERT INTO bulk_job_progress (job_id, reached) SELECT $1, id FROM instance ORDER BY id OFFSET 1 LIMIT 1";
+    database.execute(left, &[&id]).await.expect("a bulk job that was begun");
     let counted = "UPDATE reindex_job SET doc = doc || '{\"published\": 2}' WHERE id = $1";
     database.execute(counted, &[&id]).await.expect("and counted");
     let node = jobs::start(&server.server.node);
     let done = until_it_says(&server, REINDEX, &job, "Ids published").await;
     assert_eq!(done["published"], 5);
     assert_eq!(announced(&server, "inventory.instance", "REINDEX").await, (3, 3));
-    let rest = database.query_one("SELECT count(*) FROM walk", &[]).await.expect("a number");
+    let rest = database.query_one("SELECT count(*) FROM bulk_job_progress", &[]).await.expect("a number");
     assert_eq!(rest.get::<_, i64>(0), 0);
     node.stop().await;
 }

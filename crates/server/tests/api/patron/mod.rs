@@ -7,7 +7,7 @@ mod pickup;
 mod registration;
 mod renewal;
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, TestServer};
 
 /// A library whose answers tell how many pipelines they took.

@@ -132,7 +132,7 @@ async fn a_query_is_taken_also_with_what_should_be_escaped() {
 
 #[tokio::test]
 async fn who_has_too_many_calls_under_way_is_reported_to_come_again() {
-    let options = carrel_platform::tenant::ServerOptions { most_calls_at_once: 1, ..Default::default() };
+    let options = carrel_platform::ServerOptions { most_calls_at_once: 1, ..Default::default() };
     let server = TestServer::start_in(options).await;
     let token = server.token_of(server.admin_id, "diku_admin", "diku");
     let call = format!(

@@ -1,7 +1,8 @@
 //! Indexes that come with a new release: those of large tables are built beside the desks' work.
 
+use carrel_platform::ServerOptions;
 use carrel_platform::jobs::{self, Pace};
-use carrel_platform::tenant::{INDEX_BUILDS, ServerOptions};
+use carrel_platform::node::INDEX_BUILDS;
 use carrel_platform::{Module, Node};
 use carrel_records::{PLAIN, RecordType, text};
 use carrel_server::modules;
@@ -84,7 +85,7 @@ async fn an_upgrade_of_a_large_table_waits_for_nobody_and_its_indexes_come_by_th
         .await
         .expect("the start does not wait for whoever writes");
     let tenant = later.tenant(TENANT).expect("the tenant is there");
-    let missing = later.missing_indexes(&tenant).await.expect("an operator can ask");
+    let missing = tenant.missing_indexes().await.expect("an operator can ask");
     let names: Vec<&str> = missing.iter().map(|index| index.name.as_str()).collect();
     assert_eq!(names, ["shelf_mark_name_value", "shelf_mark_color_value"]);
     let old = index(&database, "shelf_mark_name_value").await.expect("the old index serves until then");
@@ -94,7 +95,7 @@ async fn an_upgrade_of_a_large_table_waits_for_nobody_and_its_indexes_come_by_th
     let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&later, vec![&INDEX_BUILDS], pace);
     for _ in 0..400 {
-        if later.missing_indexes(&tenant).await.expect("asked").is_empty() {
+        if tenant.missing_indexes().await.expect("asked").is_empty() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -111,7 +112,7 @@ async fn what_a_break_has_left_half_built_is_built_anew() {
     let server = TestServer::start().await;
     let open_node = opened(&server, EARLY).await;
     let tenant = open_node.tenant(TENANT).expect("the tenant is there");
-    assert_eq!(open_node.missing_indexes(&tenant).await.expect("asked"), []);
+    assert_eq!(tenant.missing_indexes().await.expect("asked"), []);
     let database = server.database().await;
     // What a concurrent build leaves when its node dies, under the name it is built by; and one spoilt later.
     database
@@ -122,12 +123,12 @@ async fn what_a_break_has_left_half_built_is_built_anew() {
         )
         .await
         .expect("an index can be spoilt");
-    let missing = open_node.missing_indexes(&tenant).await.expect("asked");
+    let missing = tenant.missing_indexes().await.expect("asked");
     assert_eq!(missing.len(), 1, "{missing:?}");
-    let words = open_node.build_missing_indexes(&tenant).await.expect("it is built");
+    let words = tenant.build_missing_indexes().await.expect("it is built");
     assert_eq!(words, "1 built");
     assert!(index(&database, "shelf_mark_name_value").await.is_some_and(|made| made.contains("folded")));
-    assert_eq!(open_node.build_missing_indexes(&tenant).await.expect("asked"), "all indexes stand");
+    assert_eq!(tenant.build_missing_indexes().await.expect("asked"), "all indexes stand");
 }
 
 #[tokio::test]
@@ -136,7 +137,7 @@ async fn indexes_of_small_tables_stand_when_the_server_starts() {
     opened(&server, EARLY).await;
     let later = opened(&server, LATE).await;
     let tenant = later.tenant(TENANT).expect("the tenant is there");
-    assert_eq!(later.missing_indexes(&tenant).await.expect("asked"), []);
+    assert_eq!(tenant.missing_indexes().await.expect("asked"), []);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 //! every route that is built.
 
 use super::routes::{built, filled_with, takes_a_body};
+use carrel_platform::ServerOptions;
 use carrel_platform::surface::Route;
-use carrel_platform::tenant::ServerOptions;
 use carrel_testkit::{Client, Reply, TestServer};
 
 /// Routes that take no body, so a broken one is none of their business.

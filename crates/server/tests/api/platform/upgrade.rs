@@ -1,7 +1,7 @@
 //! A tenant that an older program made: what its declarations lack of today's is added, nothing is lost.
 
+use carrel_platform::ServerOptions;
 use carrel_platform::record_store::upgrade::Step;
-use carrel_platform::tenant::ServerOptions;
 use carrel_platform::{Module, Node};
 use carrel_records::{PLAIN, RecordType, mentions, text, unique};
 use carrel_server::modules;
@@ -150,4 +150,36 @@ async fn what_no_release_declares_goes_when_the_operator_says_so_and_data_never(
 
 async fn count(database: &tokio_postgres::Client, query: &str) -> i64 {
     database.query_one(query, &[]).await.unwrap_or_else(|error| panic!("{query}: {error:?}")).get(0)
+}
+
+#[tokio::test]
+async fn tables_with_new_names_serve_older_programs_under_the_former_ones() {
+    let server = TestServer::start().await;
+    let database = server.database().await;
+    database
+        .batch_execute("ALTER TABLE schema_part RENAME TO made; ALTER TABLE bulk_job_progress RENAME TO walk")
+        .await
+        .expect("a tenant as an older program made it");
+    let later = opened(&server, module(EARLY, "", &[])).await;
+    for (now, before) in [("schema_part", "made"), ("bulk_job_progress", "walk")] {
+        let same = format!("SELECT (SELECT count(*) FROM {now}) - (SELECT count(*) FROM {before})");
+        let row = database.query_one(&same, &[]).await.expect("both names are there");
+        assert_eq!(row.get::<_, i64>(0), 0, "{before}");
+    }
+    database
+        .batch_execute(
+            "INSERT INTO made (kind, on_table, name, definition) VALUES ('step', '', 'of an older program', '1')
+                 ON CONFLICT (kind, on_table, name) DO UPDATE SET definition = EXCLUDED.definition;
+             INSERT INTO walk (job_id, reached) VALUES (gen_random_uuid(), gen_random_uuid());
+             DELETE FROM walk",
+        )
+        .await
+        .expect("an older program writes under the former names");
+    let step = "SELECT count(*) FROM schema_part WHERE name = 'of an older program'";
+    assert_eq!(count(&database, step).await, 1);
+    let tenant = later.tenant(&server.tenant.id).expect("the tenant is there");
+    later.drop_obsolete_schema(&tenant).await.expect("no older program runs any more");
+    let views =
+        "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'";
+    assert_eq!(count(&database, views).await, 0);
 }

@@ -1,6 +1,6 @@
 //! Readers who want whichever copy, where each copy has a queue of its own.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, Reply, TestItem, TestServer};
 use futures_util::future::join_all;
 use serde_json::{Value, json};

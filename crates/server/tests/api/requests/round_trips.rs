@@ -1,6 +1,6 @@
 //! What placing a request costs: one round trip for the facts, one for the changes.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, TestServer};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Behind a gateway: who may speak for it, and how it begins and ends tenants.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::TestServer;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The first administrator of a tenant that was made by the API.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{OTHER_TENANT, TestServer};
 use serde_json::json;
 use uuid::Uuid;

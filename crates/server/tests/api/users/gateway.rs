@@ -30,7 +30,7 @@ async fn json_is_read_under_any_content_type() {
 
 #[tokio::test]
 async fn what_cannot_be_read_is_reported_with_400_and_what_is_too_large_with_413() {
-    let options = carrel_platform::tenant::ServerOptions { largest_body: 1000, ..Default::default() };
+    let options = carrel_platform::ServerOptions { largest_body: 1000, ..Default::default() };
     let server = TestServer::start_in(options).await;
     for body in ["{\"group\":", "[]", "", "\u{0}"] {
         server.admin.call("POST", "/groups", Some(body.into())).await.expect_status(400);

@@ -1,6 +1,6 @@
 //! Behind a gateway: the headers are believed, and a tenant made on first use is lenient.
 
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{Client, TestServer};
 use serde_json::json;
 

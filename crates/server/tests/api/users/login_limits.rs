@@ -1,7 +1,7 @@
 //! What strangers can send to the routes of logging in is bounded before it costs anything.
 
 use super::login::{log_in, stranger, user_with_password};
-use carrel_platform::tenant::ServerOptions;
+use carrel_platform::ServerOptions;
 use carrel_testkit::{ADMIN, Client, PASSWORD, TestServer};
 use futures_util::future::join_all;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! Sessions end when they should, on every node.
 
 use super::login::{log_in, sent, stranger, user_with_password};
+use carrel_platform::ServerOptions;
 use carrel_platform::http::Authorizer;
-use carrel_platform::tenant::ServerOptions;
 use carrel_platform::token::{Claims, TokenKind};
 use carrel_testkit::{Client, Reply, TENANT, TestServer};
 use carrel_users::authorizer::PermissionAuthorizer;

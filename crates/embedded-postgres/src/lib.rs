@@ -1,9 +1,9 @@
-//! A PostgreSQL of our own: found on the machine, run in a private directory over a unix socket, kept alive,
-//! and stopped with the program that keeps it.
+//! A PostgreSQL server that belongs to this program: found on the machine, run in a private directory on a Unix
+//! socket, restarted after a crash, and stopped with the program.
 //!
-//! One program at a time keeps the server of a data directory; it holds the lock on `keeper.lock`, which the
-//! system takes back however the program ends. Others (`carrel tenant …` beside a running `carrel serve`) are
-//! guests: they use the server, leave it running, and the longest-lived of them takes over when the keeper dies.
+//! One program at a time controls the server of a data directory: the one that holds the lock on `keeper.lock`, which
+//! the operating system releases however the program ends. Other programs (`carrel tenant …` beside a running `carrel
+//! serve`) use the server and leave it running; one of them takes the lock when its holder dies.
 
 mod place;
 mod programs;
@@ -26,51 +26,51 @@ use tokio_postgres::Config;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Real data: every commit reaches the disk.
-    Node,
+    Production,
     /// Tests: nothing has to survive.
     Test,
 }
 
-/// A running private server; dropped, it stops unless another program keeps it.
+/// A running server. It stops when the value is dropped, unless another program controls it.
 pub struct EmbeddedPostgres {
     server: Arc<Server>,
 }
 
-/// Crash recovery of a big library takes its time.
+/// The longest time until the server answers; recovery of a large database after a crash takes minutes.
 const LONGEST_START: Duration = Duration::from_secs(120);
-/// How often the keeper looks after its server.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Time between two checks whether the server runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 impl EmbeddedPostgres {
-    /// Makes the data directory where it is new, starts the server where it does not run, and waits until it
-    /// answers.
+    /// Initializes the data directory if it is new, starts the server if it does not run, and waits at most two
+    /// minutes until it answers.
     pub fn start(data: &Path, purpose: Purpose) -> Result<EmbeddedPostgres, String> {
         let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
         let runs_as = ordinary_user()?;
-        let reported = |error: std::io::Error| format!("The data directory {}: {error}", data.display());
-        std::fs::create_dir_all(data).map_err(reported)?;
-        let folder = data.canonicalize().map_err(reported)?;
+        let failed = |error: std::io::Error| format!("The data directory {}: {error}", data.display());
+        std::fs::create_dir_all(data).map_err(failed)?;
+        let folder = data.canonicalize().map_err(failed)?;
         let server = Arc::new(Server {
             socket: socket_folder(&folder),
             data: folder.join("postgres"),
             programs,
             runs_as,
-            lock: File::create(folder.join("keeper.lock")).map_err(reported)?,
-            kept_here: AtomicBool::new(false),
+            lock: File::create(folder.join("keeper.lock")).map_err(failed)?,
+            owns_lock: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             child: Mutex::default(),
         });
-        if server.is_kept_here() {
+        if server.take_lock() {
             make_folder_for(&server.socket, runs_as)?;
             if !server.data.join("PG_VERSION").exists() {
                 server.initialize(purpose)?;
             }
         }
         server.wait_until_ready()?;
-        let watched = Arc::clone(&server);
+        let supervised = Arc::clone(&server);
         std::thread::Builder::new()
-            .name("postgres-watch".into())
-            .spawn(move || watched.watch())
+            .name("postgres-supervisor".into())
+            .spawn(move || supervised.supervise())
             .map_err(|error| format!("a thread could not be started: {error}"))?;
         Ok(EmbeddedPostgres { server })
     }
@@ -97,7 +97,7 @@ impl EmbeddedPostgres {
         self.server.pid()
     }
 
-    /// Stops the server, if this program keeps it; connections are ended, nothing acknowledged is lost.
+    /// Stops the server if this program controls it. Connections end; nothing that was committed is lost.
     pub fn stop(&self) {
         self.server.stop();
     }
@@ -114,23 +114,23 @@ struct Server {
     socket: PathBuf,
     programs: PathBuf,
     runs_as: RunsAs,
-    /// Locked by the keeper.
+    /// Locked by the program that controls the server.
     lock: File,
-    kept_here: AtomicBool,
+    owns_lock: AtomicBool,
     stopping: AtomicBool,
     /// The server process, where this program has started it.
     child: Mutex<Option<Child>>,
 }
 
 impl Server {
-    /// Whether this program keeps the server; it does from the moment at which nobody else does.
-    fn is_kept_here(&self) -> bool {
-        if self.kept_here.load(SeqCst) {
+    /// Whether this program controls the server; it takes over as soon as no other program does.
+    fn take_lock(&self) -> bool {
+        if self.owns_lock.load(SeqCst) {
             return true;
         }
-        let kept = self.lock.try_lock().is_ok();
-        self.kept_here.store(kept, SeqCst);
-        kept
+        let taken = self.lock.try_lock().is_ok();
+        self.owns_lock.store(taken, SeqCst);
+        taken
     }
 
     fn pid(&self) -> Option<u32> {
@@ -139,16 +139,16 @@ impl Server {
     }
 
     fn stop(&self) {
-        if self.stopping.swap(true, SeqCst) || !self.kept_here.load(SeqCst) {
+        if self.stopping.swap(true, SeqCst) || !self.owns_lock.load(SeqCst) {
             return;
         }
-        // Held until the end, so that the watch cannot start the server again meanwhile.
+        // Held until the end, so that the supervisor thread cannot restart the server meanwhile.
         let mut child = self.child.lock().expect("no holder of this lock panics");
-        // The gentlest way that works; the last one leaves the rest to the next start's recovery.
-        for (options, seconds) in [("fast", "30"), ("fast", "30"), ("immediate", "10")] {
+        // `immediate` is the last resort: the next start recovers.
+        for (mode, seconds) in [("fast", "30"), ("fast", "30"), ("immediate", "10")] {
             let stopped = self
                 .command("pg_ctl")
-                .args(["stop", "-w", "-m", options, "-t", seconds, "-D"])
+                .args(["stop", "-w", "-m", mode, "-t", seconds, "-D"])
                 .arg(&self.data)
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -182,14 +182,15 @@ impl Server {
         if !output.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
         }
-        let settings = settings::settings(purpose, settings::memory(), self.knows("wal_compression", "lz4"));
+        let settings =
+            settings::settings(purpose, settings::memory(), self.accepts("wal_compression", "lz4"));
         let file = self.data.join("postgresql.conf");
         let before = std::fs::read_to_string(&file).map_err(|error| format!("postgresql.conf: {error}"))?;
         std::fs::write(&file, before + &settings).map_err(|error| format!("postgresql.conf: {error}"))
     }
 
-    /// Whether this build of PostgreSQL takes a setting.
-    fn knows(&self, setting: &str, value: &str) -> bool {
+    /// Whether this build of PostgreSQL accepts a setting.
+    fn accepts(&self, setting: &str, value: &str) -> bool {
         self.command("postgres")
             .arg("-D")
             .arg(&self.data)
@@ -212,25 +213,36 @@ impl Server {
             .arg(&self.data)
             .arg("-k")
             .arg(&self.socket)
+            .args(self.preload())
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors);
         command.spawn().map_err(|error| format!("postgres could not be started: {error}"))
     }
 
+    /// Loads `pg_stat_statements` if it is installed, unless the operator has said which libraries to load.
+    fn preload(&self) -> &'static [&'static str] {
+        let installed = self.programs.join("../lib/pg_stat_statements.so").is_file();
+        let is_set = ["postgresql.conf", "postgresql.auto.conf"].iter().any(|file| {
+            let text = std::fs::read_to_string(self.data.join(file)).unwrap_or_default();
+            text.lines().any(|line| line.trim_start().starts_with("shared_preload_libraries"))
+        });
+        if installed && !is_set { &["-c", "shared_preload_libraries=pg_stat_statements"] } else { &[] }
+    }
+
     fn log(&self) -> PathBuf {
         self.data.with_file_name("postgres.log")
     }
 
-    /// Starts the server where none runs; true where that was needed.
+    /// Starts the server if none runs; true if that was needed.
     ///
-    /// While processes of a killed server still hold its memory the new one ends at once; the next look starts it
-    /// again.
+    /// While processes of a killed server still hold its shared memory, a new one ends at once; the next check starts
+    /// another.
     fn start_if_down(&self) -> Result<bool, String> {
         let mut child = self.child.lock().expect("no holder of this lock panics");
         let up = match child.as_mut() {
             Some(process) => matches!(process.try_wait(), Ok(None)),
-            None => self.runs_without_us(),
+            None => self.runs_independently(),
         };
         if up || self.stopping.load(SeqCst) {
             return Ok(false);
@@ -240,11 +252,11 @@ impl Server {
         Ok(true)
     }
 
-    /// Whether a server of this directory runs that an earlier program has started.
-    fn runs_without_us(&self) -> bool {
+    /// Whether a server of this directory runs that another program has started.
+    fn runs_independently(&self) -> bool {
         let Some(pid) = self.pid() else { return false };
         match std::fs::read(format!("/proc/{pid}/cmdline")) {
-            // Its number may have gone to another program since.
+            // The process id may have been reused.
             Ok(words) => {
                 words.split(|byte| *byte == 0).any(|word| word == self.data.as_os_str().as_encoded_bytes())
             }
@@ -260,10 +272,11 @@ impl Server {
         }
     }
 
-    /// A killed server that nobody has waited for keeps its number, and the lock file seems to be a living one's.
+    /// Makes a pid file that a killed server left behind recognizable as stale.
     ///
-    /// A parent's number in it is taken for old, and only then does PostgreSQL look for processes of the dead
-    /// server by the rest of the file: so the number is replaced, and the rest is kept.
+    /// A killed server that nobody has waited for is a zombie and keeps its process id, so PostgreSQL takes the file for
+    /// a running server's. It takes a file with its own parent's process id for stale, and then looks for remaining
+    /// backends by the other lines: so only the process id is replaced.
     fn clear_stale_pid_file(&self) {
         let file = self.data.join("postmaster.pid");
         let (Some(pid), Ok(text)) = (self.pid(), std::fs::read_to_string(&file)) else { return };
@@ -274,20 +287,20 @@ impl Server {
         }
     }
 
-    /// Starts the server again whenever it has ended without having been told to.
-    fn watch(&self) {
+    /// Restarts the server whenever it has ended unexpectedly.
+    fn supervise(&self) {
         let mut quiet_until = Instant::now();
         while !self.stopping.load(SeqCst) {
-            std::thread::sleep(BETWEEN_LOOKS);
-            if !self.is_kept_here() {
+            std::thread::sleep(CHECK_INTERVAL);
+            if !self.take_lock() {
                 continue;
             }
             match self.start_if_down() {
                 Ok(false) => {}
-                // One line for all tries of one recovery.
+                // One line for all attempts of one recovery.
                 Ok(true) if Instant::now() < quiet_until => {}
                 Ok(true) => {
-                    tracing::warn!("the private PostgreSQL ended unexpectedly; starting it again");
+                    tracing::warn!("the private PostgreSQL ended unexpectedly; restarting it");
                     quiet_until = Instant::now() + Duration::from_secs(5);
                 }
                 Err(error) => {
@@ -310,7 +323,7 @@ impl Server {
             if ready {
                 return Ok(());
             }
-            if self.is_kept_here() {
+            if self.take_lock() {
                 self.start_if_down()?;
             }
             if started.elapsed() > LONGEST_START {
@@ -329,13 +342,14 @@ impl Server {
     }
 }
 
-/// One of PostgreSQL's programs of this machine (`initdb`, `pg_basebackup`), run as the user that its servers run as.
+/// One of PostgreSQL's programs (`initdb`, `pg_basebackup`), run as the user that the server runs as.
 pub fn program(name: &str) -> Result<Command, String> {
     let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
     Ok(command(&programs, ordinary_user()?, name))
 }
 
-/// The same run as whoever runs this program, who may read what the other may not (`pg_dump`, `pg_restore`).
+/// One of PostgreSQL's client programs (`pg_dump`, `pg_restore`), run as the user of this program, who may read files
+/// that the server's user may not.
 pub fn own_program(name: &str) -> Result<Command, String> {
     let programs = find_programs().ok_or(HOW_TO_INSTALL)?;
     if !programs.join(name).is_file() {
@@ -350,22 +364,22 @@ fn command(programs: &Path, runs_as: RunsAs, program: &str) -> Command {
     if let Some((user, group)) = runs_as {
         command.uid(user).gid(group);
     }
-    // Its own process group: Ctrl-C at the terminal is ours to hand on, after the last answer, and a second one
-    // must not end the program that stops the server.
+    // Its own process group: Ctrl-C at the terminal must reach PostgreSQL only after the last answer, and a second
+    // one must not end `pg_ctl`.
     command.process_group(0);
-    // A folder that the ordinary user may be in.
+    // A directory that the server's user may enter.
     command.current_dir("/").env_remove("PGDATA").env("LC_ALL", "C.UTF-8");
     command
 }
 
-/// A folder that the user of PostgreSQL's programs alone can read.
+/// Creates a directory that only the server's user can read.
 pub fn make_folder(folder: &Path) -> Result<(), String> {
     make_folder_for(folder, ordinary_user()?)
 }
 
-/// Whether the process has ended and its parent has not asked how.
+/// Whether the process is a zombie.
 fn is_dead(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The state stands behind the name, which may hold anything.
+    // The state follows the name in parentheses, which may contain anything.
     status.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
 }

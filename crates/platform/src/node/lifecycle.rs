@@ -1,9 +1,10 @@
 //! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
 
-use super::{Entry, Node, RELEASE, Tenant, is_tenant_id, schema_of};
+use super::{Entry, Node, RELEASE};
 use crate::database::{Connection, Pipeline, Work, failure};
-use crate::jobs;
+use crate::jobs::table;
 use crate::record_store::upgrade;
+use crate::tenant::{Tenant, is_tenant_id, schema_of};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -230,7 +231,7 @@ impl Node {
             let _ = connection.client().batch_execute("ROLLBACK").await;
             return Err(failure(error, "dropping the tenant's schema"));
         }
-        jobs::forget(&connection, id).await?;
+        table::forget(&connection, id).await?;
         // The role may own things in other databases of the same server; then it stays.
         if let Err(error) = connection
             .client()

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What to say where no server programs are found.
+/// The message if no server programs are found.
 pub const HOW_TO_INSTALL: &str = "PostgreSQL's server programs (15 or newer) were not found: install them, on Debian with 'apt-get install postgresql', or name a server with --database.";
 
-/// Where Debian keeps its versions; another folder for those who keep theirs elsewhere.
-const DEBIANS: &str = "/usr/lib/postgresql";
+/// Where Debian installs PostgreSQL, a directory per version.
+const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// The folder of PostgreSQL's server programs, newest first. `CARREL_POSTGRES`, where it is set, is the only
-/// place that is looked at.
+/// The directory of the newest PostgreSQL server programs, version 15 at least. If `CARREL_POSTGRES` is set, only that
+/// directory is considered.
 pub fn find_programs() -> Option<PathBuf> {
     let has_server = |folder: &Path| folder.join("postgres").is_file() && folder.join("initdb").is_file();
     if let Some(folder) = std::env::var_os("CARREL_POSTGRES") {
@@ -26,7 +26,7 @@ fn candidates() -> Vec<PathBuf> {
     {
         candidates.push(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     }
-    if let Ok(entries) = std::fs::read_dir(DEBIANS) {
+    if let Ok(entries) = std::fs::read_dir(DEBIAN_VERSIONS) {
         let mut versions: Vec<(u32, PathBuf)> = entries
             .flatten()
             .filter_map(|entry| {
@@ -50,8 +50,8 @@ fn is_new_enough(folder: &Path) -> bool {
     output.is_ok_and(|output| major_version(&String::from_utf8_lossy(&output.stdout)) >= Some(15))
 }
 
-fn major_version(reported: &str) -> Option<u32> {
-    let number = reported.split("(PostgreSQL)").nth(1)?.trim();
+fn major_version(output: &str) -> Option<u32> {
+    let number = output.split("(PostgreSQL)").nth(1)?.trim();
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 

@@ -2,8 +2,10 @@
 
 mod bind;
 mod joining;
+pub mod meter;
 mod pipeline;
 mod pool;
+pub mod replicas;
 mod server;
 mod tls;
 
@@ -36,9 +38,9 @@ pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
 }
 
 /// So long a client's query may take until it has its first row. FOLIO's modules wait as long.
-pub(crate) const LONGEST_QUERY: Duration = Duration::from_secs(60);
+pub const LONGEST_QUERY: Duration = Duration::from_secs(60);
 
-pub(crate) fn took_too_long() -> Failure {
+pub fn took_too_long() -> Failure {
     Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into())
 }
 
@@ -47,7 +49,7 @@ pub(crate) fn is_shortage(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| code.code() == "53300")
 }
 
-pub(crate) fn unreachable_now() -> Failure {
+pub fn unreachable_now() -> Failure {
     Failure::Unavailable("The database cannot be reached at the moment. Try again.".into())
 }
 

@@ -1,9 +1,9 @@
 //! Statements that travel together: one round trip is one round trip, however many statements it carries.
 
-use crate::database::joining::{RowChange, Step, Touch, changed_tables, joined};
-use crate::database::pool::{NoAnswer, WatchedTables};
-use crate::database::{Bind, Connection, Json, failure, tell_of_outage, unreachable_now};
+use crate::joining::{RowChange, Step, Touch, changed_tables, joined};
 use crate::meter;
+use crate::pool::{NoAnswer, WatchedTables};
+use crate::{Bind, Connection, Json, failure, tell_of_outage, unreachable_now};
 use carrel_records::Failure;
 use futures_util::future::{join_all, try_join_all};
 use std::borrow::Cow;
@@ -161,7 +161,7 @@ impl Pipeline {
     }
 
     #[cfg(test)]
-    pub(super) fn into_steps(self) -> Vec<Step> {
+    pub(crate) fn into_steps(self) -> Vec<Step> {
         self.steps
     }
 

@@ -26,7 +26,7 @@ const OF_THE_SYSTEM: [&str; 3] =
 
 /// How far a server's certificate is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// Encrypted, whoever answers.
     #[default]
     Anybody,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Tls {
 
 impl Tls {
     /// `own` are the files of a certificate and key by which this program says who it is.
-    pub(super) fn new(trust: &Trust, own: Option<(&str, &str)>) -> Result<Tls, String> {
+    pub(crate) fn new(trust: &Trust, own: Option<(&str, &str)>) -> Result<Tls, String> {
         let provider = Arc::new(ring::default_provider());
         let (roots, for_the_host) = match trust {
             Trust::Anybody => (None, false),

@@ -1,9 +1,10 @@
 //! Making a tenant's tables, and bringing them up to date.
 
-use super::indexes::{large_tables, wanted_soon};
-use super::{Node, RELEASE, Tenant, schema_of};
+use super::{INDEX_BUILDS, Node, RELEASE};
 use crate::database::failure;
+use crate::jobs::table;
 use crate::record_store::{ddl, upgrade};
+use crate::tenant::{Tenant, large_tables, schema_of};
 use carrel_records::Failure;
 
 impl Node {
@@ -45,7 +46,7 @@ impl Node {
             let column = |place: usize| plan.made.iter().map(|made| made[place].as_str()).collect::<Vec<_>>();
             client
                 .execute(
-                    "INSERT INTO made (kind, on_table, name, definition)
+                    "INSERT INTO schema_part (kind, on_table, name, definition)
                      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
                      ON CONFLICT (kind, on_table, name) DO UPDATE SET definition = EXCLUDED.definition",
                     &[&column(0), &column(1), &column(2), &column(3)],
@@ -69,7 +70,7 @@ impl Node {
             .await?;
         drop(connection);
         if has_more {
-            wanted_soon(self, id).await?;
+            table::soon(&self.platform().await?, id, INDEX_BUILDS.name).await?;
         }
         Ok(())
     }
@@ -87,13 +88,14 @@ impl Node {
                 client.batch_execute(statement).await?;
                 client
                     .execute(
-                        "DELETE FROM made WHERE kind = $1 AND on_table = $2 AND name = $3",
+                        "DELETE FROM schema_part WHERE kind = $1 AND on_table = $2 AND name = $3",
                         &[&leftover.kind, &leftover.table, &leftover.name],
                     )
                     .await?;
                 reported
                     .push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
             }
+            client.batch_execute(DROP_FORMER_NAMES).await?;
             client.batch_execute("COMMIT").await?;
             Ok(reported)
         };
@@ -132,7 +134,18 @@ impl Node {
     }
 }
 
+/// Drops the views by which programs of earlier releases see tables under their former names.
+const DROP_FORMER_NAMES: &str = "
+DO $$ DECLARE former text; BEGIN
+    FOR former IN SELECT relname FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'
+            AND obj_description(oid, 'pg_class') = 'former name'
+    LOOP
+        EXECUTE format('DROP VIEW %I', former);
+    END LOOP;
+END $$";
+
 async fn read_made(client: &tokio_postgres::Client) -> Result<upgrade::Made, tokio_postgres::Error> {
-    let rows = client.query("SELECT kind, on_table, name, definition FROM made", &[]).await?;
+    let rows = client.query("SELECT kind, on_table, name, definition FROM schema_part", &[]).await?;
     Ok(rows.iter().map(|row| ((row.get(0), row.get(1), row.get(2)), row.get(3))).collect())
 }

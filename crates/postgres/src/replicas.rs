@@ -3,7 +3,7 @@
 //! A replica is used only when it has replayed all that was committed when the read began, by whichever node; so
 //! everybody reads his own writes. One that is dead or late is left alone for a while, and the primary answers.
 
-use crate::database::{Connection, OpenPool};
+use crate::{Connection, OpenPool};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

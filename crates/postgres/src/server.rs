@@ -1,7 +1,6 @@
 //! The address of a PostgreSQL server: what the driver understands, and what TLS is asked for beside it.
 
-use super::tls::{Tls, Trust};
-use crate::http::decode;
+use crate::tls::{Tls, Trust};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Connection, Socket};
 
@@ -9,7 +8,7 @@ use tokio_postgres::{Client, Config, Connection, Socket};
 #[derive(Debug, Clone)]
 pub struct Server {
     pub config: Config,
-    pub(super) tls: Tls,
+    pub(crate) tls: Tls,
     ssl: Ssl,
 }
 
@@ -86,14 +85,14 @@ impl Server {
     }
 
     /// The same server with other settings for its connections.
-    pub(super) fn with_config(&self, config: Config) -> Server {
+    pub(crate) fn with_config(&self, config: Config) -> Server {
         Server { config, ..self.clone() }
     }
 
     /// One connection outside of the pools.
     pub async fn connect(
         &self,
-    ) -> Result<(Client, Connection<Socket, super::tls::Encrypted<Socket>>), tokio_postgres::Error> {
+    ) -> Result<(Client, Connection<Socket, crate::tls::Encrypted<Socket>>), tokio_postgres::Error> {
         self.config.connect(self.tls.clone()).await
     }
 }
@@ -158,7 +157,7 @@ fn without_ssl(text: &str) -> Result<(String, Ssl), String> {
             .split('&')
             .filter(|pair| {
                 let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                !ssl.take(key, &decode(value, false))
+                !ssl.take(key, &percent_decoded(value))
             })
             .collect();
         if left.is_empty() { front.to_owned() } else { format!("{front}?{}", left.join("&")) }
@@ -173,6 +172,27 @@ fn without_ssl(text: &str) -> Result<(String, Ssl), String> {
         left.trim_end().to_owned()
     };
     Ok((rest, ssl))
+}
+
+/// Percent-decoding; what is not valid stays as it is.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        let hex = text.get(index + 1..index + 3).filter(|_| bytes[index] == b'%');
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                index += 3;
+            }
+            None => {
+                decoded.push(bytes[index]);
+                index += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 /// `key = value`, `key='a value'`, with `\` before what is meant as it stands; each with its own text.

@@ -8,7 +8,7 @@
 //! A task that holds a connection must not ask for another: a few such tasks would wait for each other until their
 //! time-outs. Builds with debug assertions panic where one does.
 
-use crate::database::{LONGEST_QUERY, Server, failure, is_shortage, unreachable_now};
+use crate::{LONGEST_QUERY, Server, failure, is_shortage, unreachable_now};
 use carrel_records::Failure;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -527,7 +527,7 @@ pub struct Connection {
     /// Set while a pipeline is under way: a connection that is dropped then is closed, as nobody will read the rest.
     is_broken: AtomicBool,
     timeout: Duration,
-    pub(super) watched: Option<Arc<WatchedTables>>,
+    pub(crate) watched: Option<Arc<WatchedTables>>,
 }
 
 impl Connection {
@@ -542,7 +542,7 @@ impl Connection {
     }
 
     /// The statement, prepared on this connection when it is first asked for.
-    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+    pub async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
         let statements = &self.pooled().statements;
         if let Some(known) = statements.lock().expect("no holder of this lock panics").get(sql) {
             return Ok(known.clone());
@@ -558,13 +558,13 @@ impl Connection {
     }
 
     /// Another task uses the connection from now on, and gives it back.
-    pub(crate) fn hand_over(&mut self) {
+    pub fn hand_over(&mut self) {
         self.slot.shared.note_returned(self.borrower.take());
     }
 
     /// Waits for the answer to what was sent, at most as long as the pool's kind of work may take, and at most 10
     /// seconds where the whole server does not answer. Without an answer the connection is of no more use.
-    pub(crate) async fn bounded<T>(&self, work: impl Future<Output = T>) -> Result<T, NoAnswer> {
+    pub async fn bounded<T>(&self, work: impl Future<Output = T>) -> Result<T, NoAnswer> {
         self.is_broken.store(true, Relaxed);
         let started = Instant::now();
         let mut work = std::pin::pin!(work);
@@ -596,7 +596,7 @@ impl Connection {
     }
 
     /// Whether an earlier pipeline was not answered.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Relaxed)
     }
 

@@ -1,7 +1,7 @@
 //! Changes that travel as one statement. What a scan pays for is the number of statements, so changes that follow
 //! each other are the parts of one, and changes of one kind are the rows of one part.
 
-use crate::database::Bind;
+use crate::Bind;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub struct RowChange {
 }
 
 /// A statement of a pipeline.
-pub(super) struct Step {
+pub(crate) struct Step {
     pub sql: Cow<'static, str>,
     pub binds: Vec<Bind>,
     /// What it touches, where it is a change that may be one statement with the changes beside it.
@@ -29,7 +29,7 @@ const LONGEST_JOIN: usize = 8;
 const MOST_ROWS: usize = 500;
 
 /// The statements to send, changes that follow each other as one, each with the number of its first step.
-pub(super) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
+pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     let mut sent = Vec::with_capacity(steps.len());
     let mut numbers = Vec::with_capacity(steps.len());
     let mut steps = steps.into_iter().enumerate().peekable();
@@ -120,7 +120,7 @@ fn one_statement(mut parts: Vec<Part>) -> Step {
 
 /// The table that a change touches.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Touch {
+pub(crate) struct Touch {
     table: String,
     inserts: bool,
 }
@@ -139,7 +139,7 @@ impl Touch {
 }
 
 /// The tables that a statement changes; of a statement that begins with WITH those of all its parts.
-pub(super) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
     let mut words = sql
         .split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | ',' | ';'))
         .filter(|word| !word.is_empty())
@@ -190,7 +190,7 @@ fn shift_parameters(sql: &str, by: usize, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use crate::database::{Bind, Pipeline, RowChange};
+    use crate::{Bind, Pipeline, RowChange};
 
     fn texts(pipeline: Pipeline) -> Vec<(usize, String, usize)> {
         let (steps, numbers) = super::joined(pipeline.into_steps());

@@ -31,7 +31,7 @@ pub(crate) fn flew(time: Duration) {
 
 /// Charges the request at hand for work that was done for so many together: their pipelines were its own, their time
 /// it shared.
-pub(crate) fn charge(cost: &Meter, batch: usize) {
+pub fn charge(cost: &Meter, batch: usize) {
     let _ = METER.try_with(|meter| {
         meter.pipelines.fetch_add(cost.pipelines.load(Relaxed), Relaxed);
         meter.database.fetch_add(cost.database.load(Relaxed), Relaxed);

@@ -4,8 +4,9 @@
 //! A notification is only a hint. While the connection is lost nothing is heard; what was missed is found by the next
 //! question for the version, at most two seconds later (`settings_version.rs`).
 
-use super::{Node, schema_of};
+use super::Node;
 use crate::database::Server;
+use crate::tenant::schema_of;
 use std::future::poll_fn;
 use std::sync::Weak;
 use std::time::Duration;

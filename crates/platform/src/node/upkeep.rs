@@ -1,0 +1,27 @@
+//! Jobs that every tenant has, whatever its modules: indexes of large tables, and the end of old events.
+
+use crate::jobs::Job;
+use crate::outbox;
+use jiff::Timestamp;
+use std::time::Duration;
+
+/// Builds the indexes of large tables that an upgrade has left out.
+pub static INDEX_BUILDS: Job = Job {
+    name: "index-builds",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(6 * 3600),
+    run: |run| Box::pin(async move { run.tenant.build_missing_indexes().await }),
+};
+
+/// Deletes events older than [`outbox::RETENTION`].
+pub static OUTBOX_RETENTION: Job = Job {
+    name: "outbox-retention",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(1800),
+    run: |run| {
+        Box::pin(async move {
+            let deleted = outbox::prune(&run.tenant, Timestamp::now() - outbox::RETENTION).await?;
+            Ok(format!("{deleted} events deleted"))
+        })
+    },
+};
