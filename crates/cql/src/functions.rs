@@ -7,7 +7,7 @@
 /// the dictionary: a quarter of the time of a plain SQL function. The letter case comes from the database's
 /// own locale if that knows letters beyond ASCII, else from the best collation that there is.
 ///
-/// The costs are set higher than measured. With `ORDER BY id LIMIT 10`, PostgreSQL likes to bulk job along the ids
+/// The costs are set higher than measured. With `ORDER BY id LIMIT 10`, PostgreSQL tends to scan the ids
 /// until ten records fit; when fewer do than it believes, it evaluates the function for the whole table.
 pub const HELPERS_DDL: &str = r#"
 CREATE SCHEMA IF NOT EXISTS carrel;

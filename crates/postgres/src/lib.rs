@@ -79,7 +79,7 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Connection lost (08), no use case or too many connections (53), shutting down, starting up, ended by an operator or
+/// Connection lost (08), disk full or too many connections (53), shutting down, starting up, ended by an operator or
 /// by a deadline of idleness (57P, 25P03), a primary that has become a replica (25006).
 fn is_passing_state(state: &str) -> bool {
     state.starts_with("08")

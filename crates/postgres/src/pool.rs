@@ -197,7 +197,7 @@ impl Pools {
             // indexes are used from the first day.
             Work::Deeds | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
             // A client's query is planned for its own values: a plan for any value would not know how rare
-            // a status is, and would bulk job the whole table by id.
+            // a status is, and would scan the whole table by id.
             Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
         if let Some(longest) = work.statement_timeout() {

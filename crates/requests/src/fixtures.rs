@@ -1,5 +1,5 @@
 //! A small library for the rules below: two desks that give out books, an office that does not, shelves at the main
-//! desk, and a reading use case whose books nobody may ask for.
+//! desk, and a reading room whose items cannot be requested.
 
 use super::hold::Held;
 use super::place::facts::{Candidate, Facts, OpenLoan};

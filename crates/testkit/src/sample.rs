@@ -76,7 +76,7 @@ fn value(name: &str, property: &Property, extent: Extent) -> Value {
     }
 }
 
-/// A text like no other where there is use case for that.
+/// A text like no other where the length allows it.
 fn fitting_text(name: &str, property: &Property) -> String {
     let number = COUNT.fetch_add(1, Relaxed);
     let text = match property.bounds.pattern {

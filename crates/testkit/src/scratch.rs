@@ -15,7 +15,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder, in memory where there is use case. PostgreSQL servers whose data lie right below it and the program whose number
+    /// A new folder, in memory if it has space. PostgreSQL servers whose data lie right below it and the program whose number
     /// stands in `server.pid` are stopped in the end.
     pub fn new() -> Scratch {
         Scratch::named("")

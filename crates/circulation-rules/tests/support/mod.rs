@@ -23,7 +23,7 @@ pub fn expand(line: &str) -> String {
     }
 }
 
-/// A book for the main reading use case, wanted by a student.
+/// A book for the main reading room, wanted by a student.
 pub const BOOK: Facts<'static> = Facts {
     material_type: "book",
     loan_type: "normal",

@@ -88,7 +88,7 @@ impl CheckOutLock {
 pub struct Features {
     /// `floatingCollections`: an item of a floating collection stays where it is checked in.
     pub floating_collections: bool,
-    /// `forUseAtLocation`: items are lent for use in the reading use case and held there overnight.
+    /// `forUseAtLocation`: items are lent for use in the reading room and held there overnight.
     pub for_use_at_location: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Use at the location: an item lent for the reading use case is held at the desk when the reader leaves, and picked
+//! Use at the location: an item lent for the reading room is held at the desk when the reader leaves, and picked
 //! up again when he comes back; the loan goes on meanwhile.
 //!
 //! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and

@@ -52,7 +52,7 @@ impl Arguments {
         self.values.truncate(mark);
     }
 
-    /// There is no use case for many more: the protocol numbers them with 16 bits.
+    /// More would not fit: the protocol numbers them with 16 bits.
     pub fn are_too_many(&self) -> bool {
         self.used + self.values.len() > 60_000
     }

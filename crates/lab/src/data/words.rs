@@ -204,7 +204,7 @@ pub const FAMILY_NAMES: [&str; 48] = [
     "Weber",
 ];
 
-/// Publishing nodes.
+/// Publishers.
 pub const PUBLISHERS: [&str; 12] = [
     "Anchor & Quill",
     "Atlas House",

@@ -71,7 +71,7 @@ impl Tables {
     }
 }
 
-/// Rows are inserted in random order of their ids, as they are in a library; use case on each page lets a status
+/// Rows are inserted in random order of their ids, as they are in a library; free space on each page lets a status
 /// change stay on its page from the first scan on. Status is not indexed.
 fn definition(items: u64, users: u64) -> String {
     format!(

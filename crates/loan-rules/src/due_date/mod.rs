@@ -2,7 +2,7 @@
 //!
 //! The date of a new loan, of a recalled and of a renewed one; what happens to it when the library is
 //! closed, when a schedule limits it, or when the patron's account expires earlier. Check-out,
-//! renewal, recall and check-in ask here; this use case has no routes. It reads a loan policy, its
+//! renewal, recall and check-in ask here; this module has no routes. It reads a loan policy, its
 //! schedules and the calendar as values and changes nothing.
 
 mod adjustment;

@@ -1,7 +1,7 @@
 //! Loan policy: how long an item may be lent, renewed, and kept when others ask for it.
 //!
 //! Routes `/loan-policy-storage/loan-policies` and `/fixed-due-date-schedule-storage/…` keep the
-//! records; this use case reads them, says whether they may be saved, and gives the due-date rules typed
+//! records; this module reads them, says whether they may be saved, and gives the due-date rules typed
 //! settings. Stored policies come from many versions of FOLIO, so that any setting may be absent.
 
 mod fixed_due_date_schedule;

@@ -1,4 +1,4 @@
-//! What staff print and bulk job with: slips for the shelves, what is to be taken off the hold shelf, what is on its way.
+//! What staff print and take to the shelves: slips for the shelves, what is to be taken off the hold shelf, what is on its way.
 //! Reading only.
 
 mod hold_shelf_clearance;

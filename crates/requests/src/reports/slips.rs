@@ -1,5 +1,5 @@
 //! Pick slips and search slips: what staff of a service point fetch from their shelves for pages, and look for there
-//! because of holds. In the order of a bulk job: by location, shelving order, title.
+//! because of holds. In shelf order: by location, shelving order, title.
 //!
 //! Routes: `GET /circulation/pick-slips/{servicePointId}`, `GET /circulation/search-slips/{servicePointId}` (empty
 //! unless the setting `PRINT_HOLD_REQUESTS` allows it). Reads requests not yet filled for items of the locations

@@ -13,7 +13,7 @@ use uuid::{Uuid, uuid};
 
 /// The sample library's first desk.
 const CIRC_DESK_1: Uuid = uuid!("3a40852d-49fd-4df2-a1f9-6e2641a6e91f");
-/// The loan type of what may leave the program.
+/// The loan type of items that may be taken home.
 const CAN_CIRCULATE: Uuid = uuid!("2b94c631-fca9-4892-a730-03ee529ffe27");
 /// An answer that takes longer is none.
 const PATIENCE: Duration = Duration::from_secs(25);

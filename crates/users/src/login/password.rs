@@ -116,7 +116,7 @@ impl Admission<'_> {
                 let _ = sender.send(work());
             }
         });
-        // The queue is as long as there are places, so it has use case for whoever has one.
+        // The queue is as long as there are places, so a permit holder always finds a free slot.
         self.hasher.queue.try_send(job).map_err(|_| Failure::internal("the queue of passwords is full"))?;
         result.await.map_err(|_| Failure::internal("a password was not hashed"))
     }

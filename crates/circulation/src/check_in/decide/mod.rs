@@ -33,7 +33,7 @@ pub struct CheckIn {
     /// The check-in record.
     pub record: Map<String, Value>,
     pub record_id: Uuid,
-    /// The item was read in the program and comes back to its own shelf.
+    /// The item was used in the library and comes back to its own shelf.
     pub in_node_use: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What staff print and bulk job with.
+//! What staff print and take to the shelves.
 
 use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
