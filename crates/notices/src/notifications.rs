@@ -4,7 +4,7 @@
 //! Routes: `POST /notify`, `POST /notify/_username/{username}`, `PUT /notify/{id}`, `GET` and `DELETE
 //! /notify/user/_self` (mod-notify); the others come from the declaration. Changes `notify_data`.
 
-use crate::delivery::{self, Delivery};
+use crate::delivery::{self, Delivery, Message};
 use crate::records::NOTIFICATION;
 use carrel_platform::record_store::write::{self, uuid_time};
 use carrel_platform::record_store::{read, routes, stream};
@@ -72,27 +72,32 @@ pub fn connect(router: &mut Router) {
 async fn create(call: &Call, mut document: Map<String, Value>) -> Result<Answer, Failure> {
     refuse_without_recipient(&document)?;
     document.entry("seen").or_insert(false.into());
-    let event = text(&document, "eventConfigName").map(str::to_owned);
     let tenant = call.tenant()?;
-    let tx = tenant.begin().await?;
+    let messages = event_messages(call, &document).await?;
+    let recipient_user_id = text(&document, "recipientId").unwrap_or_default().to_owned();
     let ready =
-        write::create(tx, &tenant.id, &NOTIFICATION, document.clone(), &call.caller, call.now).await?;
-    if let Some(event) = event {
-        let mut connection = Some(tenant.writer().await?);
-        let lang = text(&document, "lang").unwrap_or("en");
-        let context = document.get("context").cloned().unwrap_or_default();
-        let mut messages = Vec::new();
-        if let Some(connection) = &connection {
-            for (request, channel) in delivery::event_templates(connection, &event, lang, &context).await? {
-                messages.push(delivery::message(&request, &channel, connection).await?);
-            }
-        }
-        let recipient_user_id = text(&document, "recipientId").unwrap_or_default().to_owned();
+        write::create(tenant.begin().await?, &tenant.id, &NOTIFICATION, document, &call.caller, call.now)
+            .await?;
+    if !messages.is_empty() {
         let notification_id = Uuid::new_v7(uuid_time(call.now)).to_string();
+        let mut connection = Some(tenant.writer().await?);
         delivery::send(call, &mut connection, &Delivery { notification_id, recipient_user_id, messages })
             .await?;
     }
     Ok(routes::created(&NOTIFICATION, &ready))
+}
+
+/// The messages of the notification's event configuration, rendered before anything is stored.
+async fn event_messages(call: &Call, document: &Map<String, Value>) -> Result<Vec<Message>, Failure> {
+    let Some(event) = text(document, "eventConfigName") else { return Ok(Vec::new()) };
+    let connection = call.tenant()?.reader().await?;
+    let lang = text(document, "lang").unwrap_or("en");
+    let context = document.get("context").cloned().unwrap_or_default();
+    let mut messages = Vec::new();
+    for (request, channel) in delivery::event_templates(&connection, event, lang, &context).await? {
+        messages.push(delivery::message(&request, &channel, &connection).await?);
+    }
+    Ok(messages)
 }
 
 fn refuse_without_recipient(document: &Map<String, Value>) -> Result<(), Failure> {

@@ -34,6 +34,11 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
         }
         // The only template engine that there is.
         "template" => put("templateResolver", "mustache".into()),
+        // A notification has a recipient, and only an event that is configured.
+        "notification" => {
+            put("recipientId", Uuid::new_v4().to_string().into());
+            remove(document, "eventConfigName");
+        }
         // An open loan has a borrower.
         "loan" => put("userId", Uuid::new_v4().to_string().into()),
         // A request of an item names it with its holdings record.

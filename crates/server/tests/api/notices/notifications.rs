@@ -32,3 +32,12 @@ async fn a_notification_needs_a_recipient_who_exists() {
     let unknown = server.post("/notify/_username/nobody", &json!({"text": "Hello"})).await.expect(400);
     assert_eq!(unknown, "User lookup failed. Can not find user nobody");
 }
+
+#[tokio::test]
+async fn an_event_that_is_not_configured_stores_nothing() {
+    let server = TestServer::start().await;
+    let note = json!({"recipientId": server.admin_id, "text": "Hello", "eventConfigName": "NO_SUCH_EVENT"});
+    let refused = server.post("/notify", &note).await.expect(400);
+    assert_eq!(refused, "Event config with name 'NO_SUCH_EVENT' is not found");
+    assert_eq!(server.get("/notify").await.expect(200)["totalRecords"], 0);
+}
