@@ -7,7 +7,7 @@ pub fn item(number: u64) -> String {
 }
 
 /// The barcode of item number `number` among those that many want.
-pub fn wanted_item(number: u64) -> String {
+pub fn popular_item(number: u64) -> String {
     format!("wanted-{number:06}")
 }
 

@@ -1,5 +1,5 @@
-//! What goes wrong in the lab: a sentence for the person at the terminal, with its causes. There is nothing a
-//! caller could decide by kind, so there are no kinds.
+//! Errors of the lab: a sentence for the terminal, with its causes. No caller distinguishes kinds of errors, so there are
+//! none.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for LabError {
 
 impl std::error::Error for LabError {}
 
-/// Adds what was being tried to a failure.
+/// Adds context to a failure.
 pub trait Context<T> {
     /// Prefixes the failure and its causes with `what`.
     fn context(self, what: impl fmt::Display) -> Result<T>;

@@ -1,17 +1,17 @@
 //! The lab: plays workloads of real libraries against any FOLIO-compatible address, measures the floor beside
-//! them, and writes the report. A stopwatch, not a part of the server: it knows the public API and PostgreSQL.
+//! them, and writes the report. It is not part of the server: it uses the public API and PostgreSQL only.
 
 mod barcode;
 mod cico;
 mod client;
 mod data;
-mod dice;
 mod error;
 mod floor;
 mod holds;
 mod load;
 mod player;
 mod processor_time;
+mod random;
 mod report;
 mod run;
 mod samples;
@@ -19,7 +19,7 @@ mod schedule;
 mod timing;
 mod workload;
 
-pub use cico::{CicoOptions, StockFiles, run_cico};
+pub use cico::{CicoOptions, TestDataFiles, run_cico};
 pub use client::{Address, Answer, Connection, Credentials, Session};
 pub use data::Library;
 pub use error::{LabError, Result};

@@ -5,7 +5,7 @@
 //! again with the same sizes and seed.
 
 use crate::client::{Address, Connection, Credentials, Session};
-use crate::data::{self, Library, Wanted};
+use crate::data::{self, Library, PopularInstances};
 use crate::error::{LabError, Result};
 use crate::player::on_own_thread;
 use http::Method;
@@ -20,7 +20,7 @@ const BATCH: usize = 1000;
 /// Users have no batch endpoint; this many make a batch for progress and for skipping.
 const USERS_AT_ONCE: usize = 100;
 
-/// What `carrel lab load` is asked to do.
+/// What `carrel lab load` does, as given on the command line.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// Address of the API, `http://host:port`.
@@ -157,42 +157,42 @@ pub async fn exists(connection: &mut Connection, session: &Session, path: &str, 
     }
 }
 
-/// Stores the titles that many want, of which those that are there already are kept.
-pub async fn load_wanted(address: &Address, session: &Session, wanted: &Wanted) -> Result<()> {
+/// Stores the instances in demand, of which those that are there already are kept.
+pub async fn load_popular(address: &Address, session: &Session, popular: &PopularInstances) -> Result<()> {
     let connections = (0..4).map(|_| Connection::new(address.clone())).collect();
     let mut loader = Loader { connections, session: Arc::new(Mutex::new(session.clone())) };
-    loader.send(&INSTANCES, wanted.instances(), wanted.all_instances()).await?;
-    loader.send(&HOLDINGS, wanted.instances(), wanted.all_holdings()).await?;
-    loader.send(&ITEMS, wanted.items(), wanted.all_items()).await?;
+    loader.send(&INSTANCES, popular.instances(), popular.all_instances()).await?;
+    loader.send(&HOLDINGS, popular.instances(), popular.all_holdings()).await?;
+    loader.send(&ITEMS, popular.items(), popular.all_items()).await?;
     Ok(())
 }
 
 /// A kind of record and the way it is stored.
-struct Shipment {
+struct Upload {
     name: &'static str,
     path: &'static str,
     /// Batch endpoint and the key of its array.
     batch: Option<(&'static str, &'static str)>,
 }
 
-const INSTANCES: Shipment = Shipment {
+const INSTANCES: Upload = Upload {
     name: "instances",
     path: "/instance-storage/instances",
     batch: Some(("/instance-storage/batch/synchronous", "instances")),
 };
-const HOLDINGS: Shipment = Shipment {
+const HOLDINGS: Upload = Upload {
     name: "holdings",
     path: "/holdings-storage/holdings",
     batch: Some(("/holdings-storage/batch/synchronous", "holdingsRecords")),
 };
-const ITEMS: Shipment = Shipment {
+const ITEMS: Upload = Upload {
     name: "items",
     path: "/item-storage/items",
     batch: Some(("/item-storage/batch/synchronous", "items")),
 };
-const USERS: Shipment = Shipment { name: "users", path: "/users", batch: None };
+const USERS: Upload = Upload { name: "users", path: "/users", batch: None };
 
-impl Shipment {
+impl Upload {
     fn at_once(&self) -> usize {
         if self.batch.is_some() { BATCH } else { USERS_AT_ONCE }
     }
@@ -245,7 +245,7 @@ struct Loader {
 impl Loader {
     async fn send(
         &mut self,
-        shipment: &'static Shipment,
+        upload: &'static Upload,
         total: u64,
         records: impl Iterator<Item = Value> + Send + 'static,
     ) -> Result<u64> {
@@ -258,7 +258,7 @@ impl Loader {
             let (passed, stored) = (passed.clone(), stored.clone());
             work.push(tokio::spawn(async move {
                 loop {
-                    let batch: Vec<Value> = records.lock().await.by_ref().take(shipment.at_once()).collect();
+                    let batch: Vec<Value> = records.lock().await.by_ref().take(upload.at_once()).collect();
                     if batch.is_empty() {
                         return Ok(connection);
                     }
@@ -268,10 +268,8 @@ impl Loader {
                         session.clone()
                     };
                     let number = batch.len() as u64;
-                    stored.fetch_add(
-                        shipment.store(&mut connection, &session, batch).await?,
-                        Ordering::Relaxed,
-                    );
+                    stored
+                        .fetch_add(upload.store(&mut connection, &session, batch).await?, Ordering::Relaxed);
                     passed.fetch_add(number, Ordering::Relaxed);
                 }
             }));
@@ -279,7 +277,7 @@ impl Loader {
         let progress = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(5)).await;
-                eprintln!("{}: {} of {total}", shipment.name, passed.load(Ordering::Relaxed));
+                eprintln!("{}: {} of {total}", upload.name, passed.load(Ordering::Relaxed));
             }
         });
         let mut outcome = Ok(());
@@ -295,7 +293,7 @@ impl Loader {
         let there = total - stored;
         eprintln!(
             "{}: {stored} stored in {seconds:.1} s ({:.0} a second), {there} were there",
-            shipment.name,
+            upload.name,
             stored as f64 / seconds.max(0.001)
         );
         Ok(stored)

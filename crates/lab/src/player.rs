@@ -1,8 +1,8 @@
-//! The load player: desks that work through arrivals.
+//! The load generator: workers that process arrivals.
 //!
-//! Paced: arrivals follow a schedule and do not wait for slow answers; when every desk is busy they queue, and
-//! an answer's time counts from the scheduled arrival, so a stalled server cannot hide the people who wait
-//! meanwhile. Saturated: every desk takes the next one as soon as it is free, which gives the throughput.
+//! Paced: arrivals follow a schedule and do not wait for slow answers; if every worker is busy they queue, and
+//! a latency is measured from the scheduled arrival, so a stalled server cannot hide the calls that wait
+//! meanwhile. Saturated: every worker takes the next one as soon as it is free, which gives the throughput.
 
 use crate::error::{LabError, Result};
 use crate::samples::Samples;
@@ -13,22 +13,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// One place where one action happens after the other: a connection and what it does with it.
-pub trait Desk: Send + 'static {
-    /// Carries out the action for the given turn, counted from 0 over all desks; the text says why it failed.
+/// Performs one action after the other, on a connection of its own.
+pub trait Worker: Send + 'static {
+    /// Carries out the action for the given turn, counted from 0 over all workers; the text says why it failed.
     fn act(&mut self, turn: u64) -> impl Future<Output = std::result::Result<(), String>> + Send;
 }
 
 /// When the actions of a phase begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tempo {
-    /// Every desk takes the next one as soon as it is free, for so long.
+    /// Every worker takes the next one as soon as it is free, for so long.
     Saturated(Duration),
     /// Arrivals follow a schedule.
     Paced {
         /// Arrivals per second.
         rate: f64,
-        /// How long people arrive.
+        /// Duration of the arrivals.
         length: Duration,
     },
 }
@@ -51,24 +51,24 @@ impl Tempo {
 }
 
 /// Plays a phase of at most `most` actions.
-pub async fn play<D: Desk>(desks: Vec<D>, tempo: Tempo, most: u64) -> Result<(Vec<D>, Samples)> {
+pub async fn play<D: Worker>(workers: Vec<D>, tempo: Tempo, most: u64) -> Result<(Vec<D>, Samples)> {
     match tempo {
-        Tempo::Saturated(length) => play_saturated(desks, length, most).await,
-        Tempo::Paced { .. } if most == 0 => Ok((desks, Samples::default())),
+        Tempo::Saturated(length) => play_saturated(workers, length, most).await,
+        Tempo::Paced { .. } if most == 0 => Ok((workers, Samples::default())),
         Tempo::Paced { rate, length } => {
             let mut schedule = Schedule::new(rate, length);
             schedule.arrivals = schedule.arrivals.min(most);
-            play_paced(desks, schedule).await
+            play_paced(workers, schedule).await
         }
     }
 }
 
-/// Plays the schedule; at most as many actions are under way as there are desks.
-async fn play_paced<D: Desk>(desks: Vec<D>, schedule: Schedule) -> Result<(Vec<D>, Samples)> {
+/// Plays the schedule; at most as many actions are under way as there are workers.
+async fn play_paced<D: Worker>(workers: Vec<D>, schedule: Schedule) -> Result<(Vec<D>, Samples)> {
     let permits = Arc::new(Semaphore::new(0));
     let next = Arc::new(AtomicU64::new(0));
     schedule.release(permits.clone());
-    let work = desks.into_iter().map(|mut desk| {
+    let work = workers.into_iter().map(|mut worker| {
         let (permits, next) = (permits.clone(), next.clone());
         tokio::spawn(async move {
             let mut samples = Samples::default();
@@ -76,7 +76,7 @@ async fn play_paced<D: Desk>(desks: Vec<D>, schedule: Schedule) -> Result<(Vec<D
                 permit.forget();
                 let turn = next.fetch_add(1, Ordering::Relaxed);
                 if turn + 1 >= schedule.arrivals {
-                    // Nobody else is to come: let the waiting desks go home.
+                    // No arrival is left: waiting workers end.
                     permits.close();
                 }
                 if turn >= schedule.arrivals {
@@ -84,26 +84,26 @@ async fn play_paced<D: Desk>(desks: Vec<D>, schedule: Schedule) -> Result<(Vec<D
                 }
                 let due = schedule.due(turn);
                 let wait = due.elapsed();
-                match desk.act(turn).await {
+                match worker.act(turn).await {
                     Ok(()) => samples.succeeded(due.elapsed(), wait),
                     Err(text) => samples.failed(text),
                 }
             }
-            (desk, samples)
+            (worker, samples)
         })
     });
     gather(work.collect(), schedule.start).await
 }
 
-/// Keeps every desk busy for `length` or until `most` actions have begun.
-pub async fn play_saturated<D: Desk>(
-    desks: Vec<D>,
+/// Keeps every worker busy for `length` or until `most` actions have begun.
+pub async fn play_saturated<D: Worker>(
+    workers: Vec<D>,
     length: Duration,
     most: u64,
 ) -> Result<(Vec<D>, Samples)> {
     let start = Instant::now();
     let next = Arc::new(AtomicU64::new(0));
-    let work = desks.into_iter().map(|mut desk| {
+    let work = workers.into_iter().map(|mut worker| {
         let next = next.clone();
         tokio::spawn(async move {
             let mut samples = Samples::default();
@@ -113,12 +113,12 @@ pub async fn play_saturated<D: Desk>(
                     break;
                 }
                 let begun = Instant::now();
-                match desk.act(turn).await {
+                match worker.act(turn).await {
                     Ok(()) => samples.succeeded(begun.elapsed(), Duration::ZERO),
                     Err(text) => samples.failed(text),
                 }
             }
-            (desk, samples)
+            (worker, samples)
         })
     });
     gather(work.collect(), start).await
@@ -128,20 +128,20 @@ async fn gather<D>(
     work: Vec<tokio::task::JoinHandle<(D, Samples)>>,
     start: Instant,
 ) -> Result<(Vec<D>, Samples)> {
-    let mut desks = Vec::with_capacity(work.len());
+    let mut workers = Vec::with_capacity(work.len());
     let mut all = Samples::default();
     for task in work {
-        let (desk, samples) =
+        let (worker, samples) =
             task.await.map_err(|error| LabError::new(format!("a desk broke down: {error}")))?;
-        desks.push(desk);
+        workers.push(worker);
         all.merge(samples);
     }
     all.lasted(start.elapsed());
-    Ok((desks, all))
+    Ok((workers, all))
 }
 
 /// Runs `work` on a thread and a single-threaded runtime of its own. The generator shares its cores with the
-/// server and the database: one thread has no wake-ups across cores and leaves the other core alone.
+/// server and the database: one thread has no wake-ups across cores and leaves the other core to them.
 pub async fn on_own_thread<F, Fut, T>(work: F) -> Result<T>
 where
     F: FnOnce() -> Fut + Send + 'static,
@@ -166,26 +166,26 @@ where
 mod tests {
     use super::*;
 
-    struct SlowDesk(Duration);
+    struct SlowWorker(Duration);
 
-    impl Desk for SlowDesk {
+    impl Worker for SlowWorker {
         async fn act(&mut self, turn: u64) -> std::result::Result<(), String> {
             tokio::time::sleep(self.0).await;
             if turn == 3 { Err("the fourth always fails".into()) } else { Ok(()) }
         }
     }
 
-    fn desks(number: usize, answer_ms: u64) -> Vec<SlowDesk> {
-        (0..number).map(|_| SlowDesk(Duration::from_millis(answer_ms))).collect()
+    fn workers(number: usize, answer_ms: u64) -> Vec<SlowWorker> {
+        (0..number).map(|_| SlowWorker(Duration::from_millis(answer_ms))).collect()
     }
 
     #[tokio::test]
     async fn the_schedule_keeps_its_rate_when_answers_are_slow_and_the_queue_is_counted() {
-        // 30 arrivals in 0.3 s, but two desks of 50 ms serve only 40 a second: the last one, due after
+        // 30 arrivals in 0.3 s, but two workers of 50 ms serve only 40 a second: the last one, due after
         // 0.29 s, is answered after some 0.75 s and has waited for most of that.
         let schedule = Schedule::new(100.0, Duration::from_millis(300));
-        let (desks, samples) = play_paced(desks(2, 50), schedule).await.unwrap();
-        assert_eq!(desks.len(), 2);
+        let (workers, samples) = play_paced(workers(2, 50), schedule).await.unwrap();
+        assert_eq!(workers.len(), 2);
         assert_eq!((samples.count(), samples.failures()), (29, 1));
         assert!(samples.max_ms() > 400.0, "queueing is part of the answer: {}", samples.max_ms());
         assert!(samples.wait_percentile_ms(95.0) > 300.0);
@@ -195,30 +195,31 @@ mod tests {
     #[tokio::test]
     async fn arrivals_that_are_served_at_once_do_not_queue() {
         let schedule = Schedule::new(100.0, Duration::from_millis(300));
-        let (_, samples) = play_paced(desks(8, 2), schedule).await.unwrap();
+        let (_, samples) = play_paced(workers(8, 2), schedule).await.unwrap();
         assert_eq!(samples.count() + samples.failures(), 30);
-        // Never faster than the schedule; how much slower is the test machine's business.
+        // Never faster than the schedule; how much slower depends on the test machine.
         assert!((10.0..=110.0).contains(&samples.per_second()), "{}", samples.per_second());
     }
 
     #[tokio::test]
     async fn more_desks_than_arrivals_all_come_home() {
         let schedule = Schedule::new(100.0, Duration::from_millis(20));
-        let (desks, samples) = play_paced(desks(20, 1), schedule).await.unwrap();
-        assert_eq!((desks.len(), samples.count()), (20, 2));
+        let (workers, samples) = play_paced(workers(20, 1), schedule).await.unwrap();
+        assert_eq!((workers.len(), samples.count()), (20, 2));
     }
 
     #[tokio::test]
     async fn saturation_keeps_all_desks_busy_and_stops_in_time() {
         let begun = Instant::now();
-        let (_, samples) = play_saturated(desks(4, 10), Duration::from_millis(200), u64::MAX).await.unwrap();
+        let (_, samples) =
+            play_saturated(workers(4, 10), Duration::from_millis(200), u64::MAX).await.unwrap();
         assert!(samples.count() >= 20, "{}", samples.count());
         assert!(begun.elapsed() < Duration::from_millis(600));
     }
 
     #[tokio::test]
     async fn saturation_stops_when_the_stock_is_used_up() {
-        let (_, samples) = play_saturated(desks(4, 1), Duration::from_secs(5), 12).await.unwrap();
+        let (_, samples) = play_saturated(workers(4, 1), Duration::from_secs(5), 12).await.unwrap();
         assert_eq!(samples.count() + samples.failures(), 12);
     }
 }

@@ -44,13 +44,13 @@ pub trait Workload {
     async fn data_size(&mut self) -> Result<DataSize>;
 
     /// Opens all connections, here and behind the server, and lets caches fill.
-    async fn warm_up(&mut self, desks: usize) -> Result<()>;
+    async fn warm_up(&mut self, workers: usize) -> Result<()>;
 
     /// Sees to a login that lasts through the next level.
     async fn begin_level(&mut self) -> Result<()>;
 
     /// Plays a phase of an operation.
-    async fn play(&mut self, operation: Self::Operation, desks: usize, tempo: Tempo) -> Result<Samples>;
+    async fn play(&mut self, operation: Self::Operation, workers: usize, tempo: Tempo) -> Result<Samples>;
 
     /// Sentences that the report repeats.
     fn notes(&self) -> Vec<String>;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A minute is longer than any client waits; later answers are recorded as a minute.
 const LONGEST: u64 = 60_000_000;
-/// Enough to see what is wrong; thousands of equal texts help nobody.
+/// Enough to see what is wrong.
 const FAILURES_SHOWN: usize = 3;
 
 /// The samples of one phase or of several phases of the same kind.
@@ -15,7 +15,7 @@ const FAILURES_SHOWN: usize = 3;
 pub struct Samples {
     /// From the scheduled arrival to the last byte of the answer, in microseconds; successes only.
     answers: Histogram<u64>,
-    /// From the scheduled arrival to the moment when a desk took it up, in microseconds.
+    /// From the scheduled arrival to the start of the call, in microseconds.
     waits: Histogram<u64>,
     elapsed: Duration,
     failures: u64,
@@ -40,13 +40,13 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Counts a success that took `answer`, of which `wait` passed before a desk was free.
+    /// Counts a success that took `answer`, of which `wait` passed before a worker was free.
     pub fn succeeded(&mut self, answer: Duration, wait: Duration) {
         self.answers.saturating_record(micros(answer));
         self.waits.saturating_record(micros(wait));
     }
 
-    /// Counts a failure; its time is left out, because a quick refusal would flatter the percentiles.
+    /// Counts a failure. Its time is left out, since quick refusals would lower the percentiles.
     pub fn failed(&mut self, text: String) {
         self.failures += 1;
         if self.failure_texts.len() < FAILURES_SHOWN && !self.failure_texts.contains(&text) {
@@ -59,7 +59,7 @@ impl Samples {
         self.elapsed += elapsed;
     }
 
-    /// Takes in the samples of another desk or of another phase of the same kind.
+    /// Adds the samples of another worker or of another phase of the same kind.
     pub fn merge(&mut self, other: Samples) {
         self.answers.add(&other.answers).expect("both histograms have the same bounds");
         self.waits.add(&other.waits).expect("both histograms have the same bounds");
@@ -74,14 +74,14 @@ impl Samples {
         }
     }
 
-    /// Adds what a phase cost all processes, and the bytes of write-ahead log that it wrote.
+    /// Adds a phase's processor time of all processes, and its bytes of write-ahead log.
     pub fn cost(&mut self, processor_time: ProcessorTime, wal_bytes: u64) {
         self.processor_time.add(&processor_time);
         self.wal_bytes += wal_bytes;
     }
 
-    /// Processor time of a success, in microseconds: of the generator, the server and the database. Failures are paid
-    /// for by the successes.
+    /// Processor time of a success, in microseconds: of the generator, the server and the database. The time of
+    /// failures is included.
     pub fn cpu_us(&self) -> [f64; 3] {
         let time = &self.processor_time;
         [time.generator, time.server, time.database]
@@ -134,7 +134,7 @@ impl Samples {
         self.answers.max() as f64 / 1000.0
     }
 
-    /// The time within which a desk took up `percent` of the arrivals, in milliseconds.
+    /// The time within which a worker took up `percent` of the arrivals, in milliseconds.
     pub fn wait_percentile_ms(&self, percent: f64) -> f64 {
         self.waits.value_at_quantile(percent / 100.0) as f64 / 1000.0
     }

@@ -1,4 +1,4 @@
-//! The arrival schedule: when the next patron stands at the desks, no matter how the last ones fared.
+//! The arrival schedule: when the next patron stands at the workers, no matter how the last ones fared.
 //!
 //! Arrivals are evenly spaced. A thread of its own releases them, because the timers of the asynchronous
 //! runtime have steps of a millisecond, longer than a whole scan takes.

@@ -1,11 +1,11 @@
 //! How long a run measures, at how many users, and how fast people arrive: the same for the floor and for the
 //! scans, or the ratios would compare different things.
 //!
-//! "N users" are N desks with a connection each, so at most N actions are under way. First both sides are
-//! saturated with N desks. Then both get the same arrivals: by default 45 % of what the slowest of them did,
+//! "N users" are N workers with a connection each, so at most N actions are under way. First both sides are
+//! saturated with N workers. Then both get the same arrivals: by default 45 % of what the slowest of them did,
 //! the "mid load" of FOLIO's performance strategy (low, mid, high: 10, 45, 80 % of capacity). That rate can be
 //! sustained by all, so the percentiles show the time of the work and not of a growing queue; and it is the
-//! slower side that sets it, so that the floor is never made slow on purpose. Real desks scan once every few
+//! slower side that sets it, so that the floor is never made slow on purpose. Real workers scan once every few
 //! seconds; at such a rate every percentile would be that of a machine asleep.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub const MID_LOAD: f64 = 0.45;
 /// How many arrive per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// A share, between 0 and 1, of what the slowest side did when saturated with as many desks.
+    /// A share, between 0 and 1, of what the slowest side did when saturated with as many workers.
     ShareOfCapacity(f64),
     /// A given number per second, at every number of users.
     PerSecond(f64),

@@ -2,8 +2,8 @@
 //! report.
 
 use carrel_lab::{
-    CicoOptions, Credentials, HoldsOptions, LoadOptions, Pace, PlanOptions, RunOptions, StockFiles, Timing,
-    load, run_cico, run_holds, run_plan,
+    CicoOptions, Credentials, HoldsOptions, LoadOptions, Pace, PlanOptions, RunOptions, TestDataFiles,
+    Timing, load, run_cico, run_holds, run_plan,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -100,7 +100,7 @@ impl Shelves {
         };
         let number =
             |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.parse::<usize>().ok());
-        let wanted = |record: &&Value| {
+        let popular = |record: &&Value| {
             let barcode = query.split_once("barcode==%22").and_then(|(_, rest)| rest.split_once("%22"));
             barcode.is_none_or(|(barcode, _)| record["barcode"] == barcode)
                 && (!query.contains("==%22Available") || record["status"]["name"] == "Available")
@@ -108,7 +108,7 @@ impl Shelves {
                 && (!query.contains("Open") || record["status"] == "Open - Not yet filled")
         };
         let all: Vec<&Value> =
-            self.records.get(path).into_iter().flat_map(BTreeMap::values).filter(wanted).collect();
+            self.records.get(path).into_iter().flat_map(BTreeMap::values).filter(popular).collect();
         let page: Vec<&&Value> =
             all.iter().skip(number("offset=").unwrap_or(0)).take(number("limit=").unwrap_or(10)).collect();
         (StatusCode::OK, json!({ key: page, "totalRecords": all.len() }))
@@ -116,13 +116,13 @@ impl Shelves {
 
     fn request(&mut self, mut request: Value) -> (StatusCode, Value) {
         let text = |key: &str| request[key].as_str().unwrap().to_string();
-        let (id, reader) = (text("itemId"), text("requesterId"));
+        let (id, patron) = (text("itemId"), text("requesterId"));
         let item = self.records.get_mut("/item-storage/items").unwrap().get_mut(&id).unwrap();
         let fits = match text("requestType").as_str() {
             "Page" => item["status"]["name"] == "Available",
             _ => item["status"]["name"] != "Available",
         };
-        if !fits || !self.waiting.insert((id, reader)) {
+        if !fits || !self.waiting.insert((id, patron)) {
             return (StatusCode::UNPROCESSABLE_ENTITY, json!({ "errors": [{ "message": "not possible" }] }));
         }
         item["status"]["name"] = "Paged".into();
@@ -155,8 +155,8 @@ impl Shelves {
             return (StatusCode::UNPROCESSABLE_ENTITY, json!({ "errors": [{ "message": "it stays" }] }));
         }
         let text = |key: &str| request[key].as_str().unwrap().to_string();
-        let (id, reader) = (text("itemId"), text("requesterId"));
-        assert!(self.waiting.remove(&(id.clone(), reader)), "closed once");
+        let (id, patron) = (text("itemId"), text("requesterId"));
+        assert!(self.waiting.remove(&(id.clone(), patron)), "closed once");
         let next = self.waiting.range((id.clone(), String::new())..).next();
         if next.is_none_or(|(item, _)| *item != id) {
             let items = self.records.get_mut("/item-storage/items").unwrap();
@@ -274,7 +274,7 @@ async fn scans_leave_the_shelves_as_they_were_and_are_reported() {
     let report = run_cico(CicoOptions {
         address,
         credentials: credentials(),
-        files: StockFiles::default(),
+        files: TestDataFiles::default(),
         most_items: 250,
         open_loans: 0,
         most_users: 100,
@@ -352,9 +352,9 @@ async fn requests_that_stay_are_reported_and_the_next_run_clears_them_away() {
     shelves.lock().unwrap().keeps_requests = false;
     let report = run_holds(options()).await.unwrap();
     assert_eq!(report.left_behind(), None);
-    let readers: BTreeSet<String> =
-        shelves.lock().unwrap().waiting.iter().map(|(_, reader)| reader.clone()).collect();
-    assert_eq!(readers.len(), 60, "half of the users wait, the others' requests are gone");
+    let patrons: BTreeSet<String> =
+        shelves.lock().unwrap().waiting.iter().map(|(_, patron)| patron.clone()).collect();
+    assert_eq!(patrons.len(), 60, "half of the users wait, the others' requests are gone");
 }
 
 const PLAN: &str = r#"
@@ -399,7 +399,7 @@ async fn a_workload_file_is_played_and_what_it_lent_comes_back() {
         workload: workload.clone(),
         address,
         credentials: credentials(),
-        files: StockFiles::default(),
+        files: TestDataFiles::default(),
         users: 3,
         ramp_up: Duration::from_millis(5),
         duration: Duration::from_millis(150),

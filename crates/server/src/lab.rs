@@ -3,8 +3,8 @@
 
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use carrel_lab::{
-    CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions, StockFiles,
-    Timing,
+    CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions,
+    TestDataFiles, Timing,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ pub enum LabCommand {
     /// Measure the least that the database must do for a scan: the yardstick.
     Floor {
         #[command(flatten)]
-        bench: Bench,
+        target: Target,
     },
     /// Play a workload and print its figures beside the floor's.
     Run {
         workload: Workload,
         #[command(flatten)]
-        bench: Bench,
+        target: Target,
         /// Play the transactions of a workload file instead of bare scans.
         #[arg(long)]
         plan: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub enum LabCommand {
     /// Fill a server with generated items and users.
     Load {
         #[command(flatten)]
-        bench: Bench,
+        target: Target,
     },
 }
 
@@ -53,7 +53,7 @@ pub enum Workload {
 
 /// Where to play, with what.
 #[derive(Debug, Clone, Args)]
-pub struct Bench {
+pub struct Target {
     /// A running server; without it one is started on the data directory.
     #[arg(long)]
     address: Option<String>,
@@ -90,7 +90,7 @@ pub struct Bench {
     json: Option<PathBuf>,
 }
 
-impl Bench {
+impl Target {
     fn timing(&self) -> Timing {
         if self.quick { Timing::quick() } else { Timing::thorough() }
     }
@@ -107,41 +107,41 @@ impl Bench {
 /// Does what the command says.
 pub async fn run(command: LabCommand) -> Result<(), String> {
     match command {
-        LabCommand::Floor { bench } => {
-            let (database, _postgres) = database_of(&bench)?;
+        LabCommand::Floor { target } => {
+            let (database, _postgres) = database_of(&target)?;
             carrel_lab::floor(FloorOptions {
                 database,
                 pgbench: pgbench()?,
-                items: bench.items,
-                users: bench.patrons,
-                timing: bench.timing(),
-                json: bench.json.clone(),
+                items: target.items,
+                users: target.patrons,
+                timing: target.timing(),
+                json: target.json.clone(),
                 commit: version(),
             })
             .await
             .map(|_| ())
             .map_err(|error| error.to_string())
         }
-        LabCommand::Load { bench } => {
-            let server = Server::of(&bench).await?;
-            load(&bench, &server.address).await
+        LabCommand::Load { target } => {
+            let server = Server::of(&target).await?;
+            load(&target, &server.address).await
         }
-        LabCommand::Run { workload, bench, plan, users, seconds, report } => {
+        LabCommand::Run { workload, target, plan, users, seconds, report } => {
             if workload == Workload::Holds && plan.is_some() {
                 return Err("a plan is played by `lab run cico`".into());
             }
-            let server = Server::of(&bench).await?;
+            let server = Server::of(&target).await?;
             if server.is_ours() {
-                load(&bench, &server.address).await?;
+                load(&target, &server.address).await?;
             }
             match plan {
-                None if workload == Workload::Holds => holds(&bench, &server, report).await,
-                None => cico(&bench, &server, report).await,
+                None if workload == Workload::Holds => holds(&target, &server, report).await,
+                None => cico(&target, &server, report).await,
                 Some(file) => carrel_lab::run_plan(PlanOptions {
                     workload: file,
                     address: server.address.clone(),
-                    credentials: bench.credentials(),
-                    files: StockFiles::default(),
+                    credentials: target.credentials(),
+                    files: TestDataFiles::default(),
                     users,
                     ramp_up: Duration::from_secs((users as u64).min(seconds / 4)),
                     duration: Duration::from_secs(seconds),
@@ -149,7 +149,7 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
                     most_items: 20_000,
                     most_users: 5_000,
                     seed: 1,
-                    json: bench.json.clone(),
+                    json: target.json.clone(),
                     report,
                     commit: version(),
                 })
@@ -161,15 +161,15 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
     }
 }
 
-async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
+async fn cico(target: &Target, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
     carrel_lab::run_cico(CicoOptions {
         address: server.address.clone(),
-        credentials: bench.credentials(),
-        files: StockFiles::default(),
+        credentials: target.credentials(),
+        files: TestDataFiles::default(),
         most_items: 20_000,
         most_users: 5_000,
-        open_loans: bench.open_loans,
-        run: run_options(bench, server, bench.timing(), report)?,
+        open_loans: target.open_loans,
+        run: run_options(target, server, target.timing(), report)?,
     })
     .await
     .map_err(|error| error.to_string())?;
@@ -177,13 +177,13 @@ async fn cico(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result
     Ok(())
 }
 
-async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
-    let loaded = load_options(bench, &server.address);
+async fn holds(target: &Target, server: &Server, report: Option<PathBuf>) -> Result<(), String> {
+    let loaded = load_options(target, &server.address);
     carrel_lab::run_holds(HoldsOptions {
         address: server.address.clone(),
-        credentials: bench.credentials(),
+        credentials: target.credentials(),
         library: loaded.library(),
-        run: run_options(bench, server, bench.timing().for_holds(), report)?,
+        run: run_options(target, server, target.timing().for_holds(), report)?,
     })
     .await
     .map_err(|error| error.to_string())?;
@@ -192,18 +192,18 @@ async fn holds(bench: &Bench, server: &Server, report: Option<PathBuf>) -> Resul
 }
 
 fn run_options(
-    bench: &Bench,
+    target: &Target,
     server: &Server,
     timing: Timing,
     report: Option<PathBuf>,
 ) -> Result<RunOptions, String> {
-    let database = bench.database.clone().or_else(|| server.database.clone());
+    let database = target.database.clone().or_else(|| server.database.clone());
     Ok(RunOptions {
         pgbench: database.is_some().then(pgbench).transpose()?,
         database,
-        server: bench.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
+        server: target.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
         timing,
-        json: bench.json.clone(),
+        json: target.json.clone(),
         report,
         commit: version(),
     })
@@ -214,17 +214,17 @@ fn pgbench() -> Result<PathBuf, String> {
     Ok(own_program("pgbench")?.get_program().into())
 }
 
-async fn load(bench: &Bench, address: &str) -> Result<(), String> {
-    let loaded = carrel_lab::load(load_options(bench, address)).await;
+async fn load(target: &Target, address: &str) -> Result<(), String> {
+    let loaded = carrel_lab::load(load_options(target, address)).await;
     loaded.map(|_| ()).map_err(|error| error.to_string())
 }
 
-fn load_options(bench: &Bench, address: &str) -> LoadOptions {
+fn load_options(target: &Target, address: &str) -> LoadOptions {
     LoadOptions {
         address: address.to_owned(),
-        credentials: bench.credentials(),
-        items: bench.items,
-        users: bench.patrons,
+        credentials: target.credentials(),
+        items: target.items,
+        users: target.patrons,
         ..LoadOptions::default()
     }
 }
@@ -234,11 +234,11 @@ fn version() -> Option<String> {
 }
 
 /// The database for the floor alone.
-fn database_of(bench: &Bench) -> Result<(String, Option<EmbeddedPostgres>), String> {
-    if let Some(database) = &bench.database {
+fn database_of(target: &Target) -> Result<(String, Option<EmbeddedPostgres>), String> {
+    if let Some(database) = &target.database {
         return Ok((database.clone(), None));
     }
-    let postgres = EmbeddedPostgres::start(&bench.data, Purpose::Production)?;
+    let postgres = EmbeddedPostgres::start(&target.data, Purpose::Production)?;
     Ok((postgres.url("postgres"), Some(postgres)))
 }
 
@@ -250,15 +250,15 @@ struct Server {
 }
 
 impl Server {
-    async fn of(bench: &Bench) -> Result<Server, String> {
-        if let Some(address) = &bench.address {
+    async fn of(target: &Target) -> Result<Server, String> {
+        if let Some(address) = &target.address {
             return Ok(Server { address: address.clone(), database: None, process: None });
         }
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let made = Command::new(&program)
-            .args(["tenant", "create", &bench.tenant, "--admin", &bench.username, "--data"])
-            .arg(&bench.data)
-            .env("CARREL_ADMIN_PASSWORD", &bench.password)
+            .args(["tenant", "create", &target.tenant, "--admin", &target.username, "--data"])
+            .arg(&target.data)
+            .env("CARREL_ADMIN_PASSWORD", &target.password)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
@@ -267,7 +267,7 @@ impl Server {
         let port = free_port()?;
         let process = Command::new(&program)
             .args(["serve", "--port", &port.to_string(), "--data"])
-            .arg(&bench.data)
+            .arg(&target.data)
             .env("CARREL_LOG", "warn")
             .spawn()
             .map_err(|error| format!("the lab's server could not be started: {error}"))?;
@@ -275,7 +275,7 @@ impl Server {
             address: format!("http://127.0.0.1:{port}"),
             database: Some(format!(
                 "host={} user=carrel dbname=postgres",
-                carrel_embedded_postgres::socket_of(&bench.data)?.display()
+                carrel_embedded_postgres::socket_of(&target.data)?.display()
             )),
             process: Some(process),
         };

@@ -1,12 +1,12 @@
-//! `lab run cico`: the bare scans of check-out and check-in against any FOLIO-compatible address, with the floor
-//! measured in the same minute.
+//! `lab run cico`: check-outs and check-ins, one call each, against any FOLIO-compatible address, with the floor measured
+//! in the same minute.
 //!
 //! A check-in phase takes exactly the items that the check-out phase before it lent, so that every level begins
-//! with the same shelves.
+//! with the same available items.
 
 mod restock;
 mod scan;
-mod stock;
+mod test_data;
 
 use crate::client::{Address, Connection, Credentials, Session};
 use crate::error::{LabError, Result};
@@ -15,31 +15,31 @@ use crate::report::{DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
 use crate::samples::Samples;
 pub use restock::return_items;
-use scan::{Pile, Scan, ScanDesk};
+use scan::{Scan, ScanWorker, WorkQueue};
 use std::sync::Arc;
 use std::time::Duration;
-pub use stock::{Stock, StockFiles};
+pub use test_data::{TestData, TestDataFiles};
 
-/// What `carrel lab run cico` is asked to do.
+/// What `carrel lab run cico` does, as given on the command line.
 #[derive(Debug, Clone)]
 pub struct CicoOptions {
     /// Address of the API, `http://host:port`.
     pub address: String,
-    /// Who logs in.
+    /// User of all calls.
     pub credentials: Credentials,
-    /// Files instead of data found through the API.
-    pub files: StockFiles,
-    /// At most so many items take part; a phase that uses them up ends early.
+    /// Files with the data, instead of the API.
+    pub files: TestDataFiles,
+    /// Number of items, at most; a phase that uses them up ends early.
     pub most_items: usize,
-    /// At most so many users take part.
+    /// Number of users, at most.
     pub most_users: usize,
-    /// So many loans are open before anything is measured, as far as the items suffice: a library lends all the time.
+    /// Number of open loans before the measurement, as far as the items suffice: a real library always has open loans.
     pub open_loans: usize,
-    /// What every run is asked for.
+    /// Options of every run.
     pub run: RunOptions,
 }
 
-/// Plays the scans and the floor, prints the figures and writes the files that were asked for.
+/// Plays the scans and the floor, prints the figures and writes the requested files.
 pub async fn run_cico(options: CicoOptions) -> Result<RunReport> {
     let report = on_own_thread(move || async move {
         let scans = Scans::prepare(&options).await?;
@@ -77,9 +77,9 @@ struct Scans {
     users: Arc<Vec<String>>,
     next_user: usize,
     service_point: String,
-    /// Items on the shelf, those that rested longest first.
+    /// Available items, the least recently used first.
     shelf: Vec<String>,
-    /// Items that the last check-outs lent.
+    /// Items that the last check-out phase checked out.
     lent: Vec<String>,
 }
 
@@ -96,9 +96,9 @@ impl Workload for Scans {
         DataSize::ask(&mut self.clerk, &self.session).await
     }
 
-    async fn warm_up(&mut self, desks: usize) -> Result<()> {
+    async fn warm_up(&mut self, workers: usize) -> Result<()> {
         for scan in [Scan::CheckOut, Scan::CheckIn] {
-            self.play(scan, desks, Tempo::Saturated(Duration::from_millis(500))).await?;
+            self.play(scan, workers, Tempo::Saturated(Duration::from_millis(500))).await?;
         }
         Ok(())
     }
@@ -107,16 +107,16 @@ impl Workload for Scans {
         self.session.renew(&mut self.clerk).await
     }
 
-    async fn play(&mut self, scan: Scan, desks: usize, tempo: Tempo) -> Result<Samples> {
+    async fn play(&mut self, scan: Scan, workers: usize, tempo: Tempo) -> Result<Samples> {
         let (items, tempo) = match scan {
             Scan::CheckOut => (std::mem::take(&mut self.shelf), tempo),
-            // However long it takes: all that was lent comes back.
+            // Without a time limit: every item is checked in.
             Scan::CheckIn => (std::mem::take(&mut self.lent), tempo.lasting(Duration::MAX)),
         };
         let most = items.len() as u64;
-        let desks = self.lay_out(scan, desks, items);
-        let (desks, samples) = play(desks, tempo, most).await?;
-        self.clear_up(scan, desks);
+        let workers = self.lay_out(scan, workers, items);
+        let (workers, samples) = play(workers, tempo, most).await?;
+        self.clear_up(scan, workers);
         Ok(samples)
     }
 
@@ -134,19 +134,19 @@ impl Scans {
         let open = session.get(&mut clerk, open).await?["totalRecords"].as_u64().unwrap_or(0) as usize;
         let missing = options.open_loans.saturating_sub(open);
         let most_items = options.most_items.saturating_add(missing);
-        let mut stock =
-            Stock::find(&mut clerk, &session, &options.files, most_items, options.most_users).await?;
-        // A small data set lends a part only, so that enough is left to play with.
-        let lent = stock.items.split_off(stock.items.len() - missing.min(stock.items.len() / 4));
-        let desks = options.run.timing.most_users();
+        let mut test_data =
+            TestData::find(&mut clerk, &session, &options.files, most_items, options.most_users).await?;
+        // A small data set checks out a part only, so that enough items stay available.
+        let lent = test_data.items.split_off(test_data.items.len() - missing.min(test_data.items.len() / 4));
+        let workers = options.run.timing.most_users();
         let mut scans = Scans {
             clerk,
             session,
-            connections: (0..desks).map(|_| Connection::new(address.clone())).collect(),
-            users: Arc::new(stock.users),
+            connections: (0..workers).map(|_| Connection::new(address.clone())).collect(),
+            users: Arc::new(test_data.users),
             next_user: 0,
-            service_point: stock.service_point,
-            shelf: stock.items,
+            service_point: test_data.service_point,
+            shelf: test_data.items,
             lent: Vec::new(),
         };
         scans.lend(lent).await?;
@@ -160,18 +160,18 @@ impl Scans {
         }
         eprintln!("lending {} items that stay on loan", items.len());
         let most = items.len() as u64;
-        let desks = self.lay_out(Scan::CheckOut, self.connections.len(), items);
-        let (desks, samples) = play(desks, Tempo::Saturated(Duration::MAX), most).await?;
-        self.connections.extend(desks.into_iter().map(|desk| desk.connection));
+        let workers = self.lay_out(Scan::CheckOut, self.connections.len(), items);
+        let (workers, samples) = play(workers, Tempo::Saturated(Duration::MAX), most).await?;
+        self.connections.extend(workers.into_iter().map(|worker| worker.connection));
         match samples.failure_texts().first() {
             Some(text) => Err(LabError::new(format!("lending before the run: {text}"))),
             None => self.session.renew(&mut self.clerk).await,
         }
     }
 
-    /// Desks with a common pile.
-    fn lay_out(&mut self, scan: Scan, desks: usize, items: Vec<String>) -> Vec<ScanDesk> {
-        let pile = Arc::new(Pile {
+    /// Workers that share a work queue.
+    fn lay_out(&mut self, scan: Scan, workers: usize, items: Vec<String>) -> Vec<ScanWorker> {
+        let queue = Arc::new(WorkQueue {
             scan,
             items,
             users: self.users.clone(),
@@ -179,31 +179,33 @@ impl Scans {
             service_point: self.service_point.clone(),
             headers: self.session.headers(),
         });
-        let connections = self.connections.drain(..desks.min(self.connections.len()));
-        connections.map(|connection| ScanDesk { connection, pile: pile.clone(), done: Vec::new() }).collect()
+        let connections = self.connections.drain(..workers.min(self.connections.len()));
+        connections
+            .map(|connection| ScanWorker { connection, queue: queue.clone(), done: Vec::new() })
+            .collect()
     }
 
-    /// Takes the connections back and puts what lies at the desks on the shelf, but for what was lent.
-    fn clear_up(&mut self, scan: Scan, desks: Vec<ScanDesk>) {
-        let pile = desks[0].pile.clone();
-        let mut done = vec![false; pile.items.len()];
+    /// Takes the connections back, and makes the unused items available again.
+    fn clear_up(&mut self, scan: Scan, workers: Vec<ScanWorker>) {
+        let queue = workers[0].queue.clone();
+        let mut done = vec![false; queue.items.len()];
         let mut lent = 0;
-        for desk in desks {
-            lent += desk.done.len();
-            desk.done.into_iter().for_each(|turn| done[turn] = true);
-            self.connections.push(desk.connection);
+        for worker in workers {
+            lent += worker.done.len();
+            worker.done.into_iter().for_each(|turn| done[turn] = true);
+            self.connections.push(worker.connection);
         }
         self.next_user = (self.next_user + lent) % self.users.len();
-        let taken = |wanted: bool| {
-            let items = pile.items.iter().zip(&done);
-            items.filter(move |(_, done)| **done == wanted).map(|(item, _)| item.clone())
+        let taken = |popular: bool| {
+            let items = queue.items.iter().zip(&done);
+            items.filter(move |(_, done)| **done == popular).map(|(item, _)| item.clone())
         };
         match scan {
             Scan::CheckOut => {
                 self.shelf.extend(taken(false));
                 self.lent = taken(true).collect();
             }
-            // An item whose check-in failed may still be out; it takes no further part.
+            // An item whose check-in failed may still be on loan; it is not used again.
             Scan::CheckIn => self.shelf.extend(taken(true)),
         }
     }

@@ -1,16 +1,16 @@
-//! Before and after a plan that returns items which somebody borrowed earlier: lend some, and return all in the
-//! end, through the public API like everything the lab does.
+//! Preparation and clean-up of a plan that checks in items which are already on loan: some items are checked out before
+//! the run and all are checked in afterwards, through the public API.
 
-use super::stock::Stock;
+use super::test_data::TestData;
 use crate::client::{Connection, Session};
 use crate::error::{LabError, Result};
 use http::Method;
 use serde_json::json;
 
-/// The public data set has 5,158 lent items; a tenth of the items at hand up to that number keeps a run going.
+/// The public data set has 5,158 open loans. A tenth of the available items, at most that number, is enough for a run.
 const MOST_LENT: usize = 5_158;
 
-impl Stock {
+impl TestData {
     /// Checks out a tenth of the items and takes them from the available ones.
     pub async fn lend(&mut self, clerk: &mut Connection, session: &Session) -> Result<Vec<String>> {
         let number = (self.items.len() / 10).clamp(1, MOST_LENT);

@@ -1,13 +1,13 @@
-//! The bare scans: one call per item, nothing before or after it.
+//! Scans: one call per item, nothing before or after it.
 
 use crate::client::Connection;
-use crate::player::Desk;
+use crate::player::Worker;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::json;
 use std::sync::Arc;
 
-/// What is done with the items.
+/// The call of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scan {
     /// `POST /circulation/check-out-by-barcode`.
@@ -16,16 +16,16 @@ pub enum Scan {
     CheckIn,
 }
 
-/// What all desks of a phase share.
-pub struct Pile {
+/// What all workers of a phase share.
+pub struct WorkQueue {
     /// What is done.
     pub scan: Scan,
     /// Item barcodes; turn n takes the nth.
     pub items: Vec<String>,
-    /// User barcodes; turn n takes the nth after `first_user`, round and round. Neighboring turns never meet at
+    /// User barcodes; turn n takes the nth after `first_user`, cyclically. Neighboring turns never use
     /// the same patron, whose loans are serialized.
     pub users: Arc<Vec<String>>,
-    /// Where to begin among the users.
+    /// Index of the first user.
     pub first_user: usize,
     /// The service point's id.
     pub service_point: String,
@@ -33,7 +33,7 @@ pub struct Pile {
     pub headers: Arc<HeaderMap>,
 }
 
-impl Pile {
+impl WorkQueue {
     fn request(&self, turn: usize) -> (&'static str, Bytes) {
         let now = jiff::Timestamp::now().to_string();
         let item = &self.items[turn];
@@ -54,21 +54,21 @@ impl Pile {
     }
 }
 
-/// A connection working through a pile.
-pub struct ScanDesk {
+/// A connection that works through a queue.
+pub struct ScanWorker {
     /// The connection, taken back after the phase.
     pub connection: Connection,
-    /// The pile.
-    pub pile: Arc<Pile>,
+    /// The queue.
+    pub queue: Arc<WorkQueue>,
     /// The turns that succeeded.
     pub done: Vec<usize>,
 }
 
-impl Desk for ScanDesk {
+impl Worker for ScanWorker {
     async fn act(&mut self, turn: u64) -> Result<(), String> {
         let turn = turn as usize;
-        let (target, body) = self.pile.request(turn);
-        match self.connection.call(Method::POST, target, &self.pile.headers, body).await {
+        let (target, body) = self.queue.request(turn);
+        match self.connection.call(Method::POST, target, &self.queue.headers, body).await {
             Ok(answer) if answer.status.is_success() => {
                 self.done.push(turn);
                 Ok(())

@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// Longer than any desk waits; a server that takes longer has failed the call.
+/// Longer than any worker waits; a server that takes longer has failed the call.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the API answers.

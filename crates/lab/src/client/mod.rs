@@ -1,4 +1,4 @@
-//! The lab's side of the API: one keep-alive connection per desk, a login, JSON.
+//! The lab's side of the API: one keep-alive connection per worker, a login, JSON.
 //!
 //! Plain HTTP/1.1 only: the generator shares its cores with what it measures, and TLS is the load balancer's
 //! business in every setup that the reference reports describe.

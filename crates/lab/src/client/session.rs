@@ -19,7 +19,7 @@ const RENEW_AFTER: Duration = Duration::from_secs(300);
 pub struct Credentials {
     /// The tenant.
     pub tenant: String,
-    /// The name of a user with the permissions of a circulation desk.
+    /// The name of a user with the permissions of a circulation worker.
     pub username: String,
     /// The user's password.
     pub password: String,

@@ -1,13 +1,13 @@
-//! What must be there before the first record: places, types, groups, policies and rules, with fixed ids.
+//! Prerequisites of the records: locations, types, groups, policies and rules, with fixed ids.
 //!
-//! Types and policies that FOLIO itself gives to a new tenant are named by FOLIO's ids and only made where a
-//! tenant lacks them; what is the lab's own has ids of a name, so that loading twice makes nothing twice.
+//! Types and policies that FOLIO itself gives to a new tenant keep FOLIO's ids and are created only if
+//! missing; the lab's own have ids derived from a name, so that loading twice creates nothing twice.
 
 use super::reference;
 use serde_json::{Value, json};
 use uuid::{Uuid, uuid};
 
-/// Names within it become the lab's ids.
+/// UUID namespace of the lab's ids.
 pub const NAMESPACE: Uuid = uuid!("0b6f3c52-6c1f-4f0e-9d57-1a3b60a5c0de");
 
 /// The id of one of the lab's own records.
@@ -17,12 +17,12 @@ pub fn named(name: &str) -> Uuid {
 
 /// A shelf location.
 pub struct Location {
-    /// Its code, also the name of its id.
+    /// Its code, from which its id is derived.
     pub code: &'static str,
     name: &'static str,
 }
 
-/// All served by the one desk, so that a returned item is available at once.
+/// All served by one service point, so that a returned item is available at once.
 pub const LOCATIONS: [Location; 4] = [
     Location { code: "LAB/MAIN", name: "Lab main stacks" },
     Location { code: "LAB/NORTH", name: "Lab north stacks" },
@@ -30,7 +30,7 @@ pub const LOCATIONS: [Location; 4] = [
     Location { code: "LAB/MEDIA", name: "Lab media room" },
 ];
 
-/// Code of the one desk, also the name of its id.
+/// Code of the only service point, from which its id is derived.
 pub const DESK: &str = "LAB-DESK";
 
 /// Name and description of the patron groups; the first is the largest.
@@ -64,8 +64,8 @@ const NOTICE_POLICY: &str = "122b3d2b-4788-4f1e-9117-56daa91cb75c";
 const OVERDUE_POLICY: &str = "cd3f6cac-fa17-4079-9fae-2fb28e521412";
 const LOST_ITEM_POLICY: &str = "ed892c0e-52e0-4cd9-8133-c0ef07b4a709";
 
-/// The rules: three weeks for everything, one week for what is watched or heard. No limits and no notices: what
-/// is measured is the scan.
+/// The rules: three weeks for everything, one week for audio and video. No limits and no notices, so that
+/// only the scan is measured.
 pub fn circulation_rules() -> String {
     let policies = |loan: &str| {
         format!(
@@ -82,7 +82,7 @@ pub fn circulation_rules() -> String {
     )
 }
 
-/// Collection path and record of everything that must be there, in the order in which it can be made.
+/// Collection path and record of each prerequisite, in an order in which they can be created.
 pub fn library() -> Vec<(&'static str, Value)> {
     let mut records = vec![
         (
@@ -132,7 +132,8 @@ pub fn library() -> Vec<(&'static str, Value)> {
 }
 
 fn places() -> Vec<(&'static str, Value)> {
-    let (institution, campus, building, desk) = (named("LAB-I"), named("LAB-C"), named("LAB-L"), named(DESK));
+    let (institution, campus, building, worker) =
+        (named("LAB-I"), named("LAB-C"), named("LAB-L"), named(DESK));
     let mut records = vec![
         (
             "/location-units/institutions",
@@ -149,7 +150,7 @@ fn places() -> Vec<(&'static str, Value)> {
         (
             "/service-points",
             json!({
-                "id": desk, "name": "Lab desk", "code": DESK, "discoveryDisplayName": "Lab desk",
+                "id": worker, "name": "Lab desk", "code": DESK, "discoveryDisplayName": "Lab desk",
                 "pickupLocation": true, "holdShelfExpiryPeriod": { "duration": 3, "intervalId": "Weeks" }
             }),
         ),
@@ -160,7 +161,7 @@ fn places() -> Vec<(&'static str, Value)> {
             json!({
                 "id": named(location.code), "name": location.name, "code": location.code,
                 "discoveryDisplayName": location.name, "isActive": true, "institutionId": institution,
-                "campusId": campus, "libraryId": building, "primaryServicePoint": desk, "servicePointIds": [desk]
+                "campusId": campus, "libraryId": building, "primaryServicePoint": worker, "servicePointIds": [worker]
             }),
         ));
     }

@@ -1,18 +1,18 @@
-//! A library out of a seed number: the same seed gives the same records, ids included, on every machine, so that
+//! A library generated from a seed: the same seed gives the same records, ids included, on every machine, so that
 //! runs can be repeated and data files shared by naming three sizes and a seed.
 //!
-//! Every record is made from its number alone; nothing is kept, so ten million items need no more memory than
-//! ten. Instance n has holdings n; the items go round the holdings.
+//! Every record is made from its number alone; nothing is stored, so ten million items need no more memory than
+//! ten. Instance n has holdings n; items are distributed over the holdings in turn.
 
 mod library;
-mod wanted;
+mod popular;
 mod words;
 
 pub use library::{DESK, LOAN_POLICIES, circulation_rules, library, named};
-pub use wanted::{Demand, Waiting, Wanted};
+pub use popular::{Demand, PopularInstances, Waiting};
 
 use crate::barcode;
-use crate::dice::Dice;
+use crate::random::RandomSequence;
 use library::{GROUPS, LOCATIONS, MATERIAL_TYPES};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -32,7 +32,7 @@ mod reference {
     pub const EMAIL: &str = "002";
 }
 
-/// Which records of a kind a throw of the dice belongs to.
+/// Which records of a kind a random draw belongs to.
 #[derive(Clone, Copy)]
 enum Kind {
     Instance = 1,
@@ -46,18 +46,18 @@ enum Kind {
 pub struct Library {
     /// Titles, each with one holdings record.
     pub instances: u64,
-    /// Items, spread evenly over the titles.
+    /// Items, spread evenly over the instances.
     pub items: u64,
     /// Patrons.
     pub users: u64,
-    /// Decides everything that is not a size.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// A copy by the ids under which it is asked for.
+/// An item's ids, and those of its holdings record and instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShelfCopy {
-    /// Its title.
+pub struct ItemIds {
+    /// Its instance.
     pub instance: Uuid,
     /// Its holdings record.
     pub holdings: Uuid,
@@ -66,13 +66,13 @@ pub struct ShelfCopy {
 }
 
 impl Library {
-    /// The first copy of each of at most `most` titles, taken evenly from the whole library.
-    pub fn first_copies(&self, most: u64) -> impl Iterator<Item = ShelfCopy> + use<'_> {
+    /// The first item of each of at most `most` instances, taken evenly from the whole library.
+    pub fn first_items(&self, most: u64) -> impl Iterator<Item = ItemIds> + use<'_> {
         let titles = self.instances.min(self.items);
         let number = titles.min(most);
         (0..number).map(move |n| {
             let title = 1 + n * titles / number;
-            self.shelf_copy(title, title)
+            self.item_ids(title, title)
         })
     }
 
@@ -81,9 +81,9 @@ impl Library {
         self.id(Kind::User, number)
     }
 
-    /// The ids of item number `item`, a copy of title number `title`.
-    fn shelf_copy(&self, item: u64, title: u64) -> ShelfCopy {
-        ShelfCopy {
+    /// The ids of item number `item`, which belongs to instance number `title`.
+    fn item_ids(&self, item: u64, title: u64) -> ItemIds {
+        ItemIds {
             instance: self.id(Kind::Instance, title),
             holdings: self.id(Kind::Holdings, title),
             item: self.id(Kind::Item, item),
@@ -118,17 +118,17 @@ impl Library {
         Uuid::new_v5(&library::NAMESPACE, &name)
     }
 
-    fn dice(&self, kind: Kind, number: u64) -> Dice {
-        Dice::new(self.seed, kind as u64, number)
+    fn random(&self, kind: Kind, number: u64) -> RandomSequence {
+        RandomSequence::new(self.seed, kind as u64, number)
     }
 
     fn instance(&self, number: u64) -> Value {
-        let mut dice = self.dice(Kind::Instance, number);
-        let topic = dice.pick(&TOPICS);
-        let title = title(&mut dice, topic);
-        let author = format!("{}, {}", dice.pick(&FAMILY_NAMES), dice.pick(&GIVEN_NAMES));
-        let year = dice.between(1890, 2024).to_string();
-        let second = dice.pick(&TOPICS);
+        let mut random = self.random(Kind::Instance, number);
+        let topic = random.pick(&TOPICS);
+        let title = title(&mut random, topic);
+        let author = format!("{}, {}", random.pick(&FAMILY_NAMES), random.pick(&GIVEN_NAMES));
+        let year = random.between(1890, 2024).to_string();
+        let second = random.pick(&TOPICS);
         let bare = title.strip_prefix("The ").or_else(|| title.strip_prefix("A ")).unwrap_or(&title);
         json!({
             "id": self.id(Kind::Instance, number),
@@ -146,8 +146,8 @@ impl Library {
             }],
             "identifiers": [{ "value": isbn(number), "identifierTypeId": reference::ISBN }],
             "publication": [{
-                "publisher": dice.pick(&PUBLISHERS),
-                "place": dice.pick(&PLACES),
+                "publisher": random.pick(&PUBLISHERS),
+                "place": random.pick(&PLACES),
                 "dateOfPublication": year
             }],
             "subjects": [{ "value": topic.0 }, { "value": format!("{} -- History", second.0) }],
@@ -155,7 +155,7 @@ impl Library {
                 "classificationNumber": call_number(topic, &author, &year),
                 "classificationTypeId": reference::LC_CLASSIFICATION
             }],
-            "physicalDescriptions": [format!("{} pages ; {} cm", dice.between(80, 700), dice.between(18, 30))],
+            "physicalDescriptions": [format!("{} pages ; {} cm", random.between(80, 700), random.between(18, 30))],
             "languages": ["eng"],
             "discoverySuppress": false,
             "staffSuppress": false,
@@ -164,19 +164,19 @@ impl Library {
     }
 
     fn holdings(&self, number: u64) -> Value {
-        // The same throws as the instance's, in the same order, so that the call number fits the title.
-        let mut of_instance = self.dice(Kind::Instance, number);
+        // The same draws as the instance's, in the same order, so that the call number fits the instance.
+        let mut of_instance = self.random(Kind::Instance, number);
         let topic = of_instance.pick(&TOPICS);
         title(&mut of_instance, topic);
         let author = of_instance.pick(&FAMILY_NAMES);
         let _given_name = of_instance.pick(&GIVEN_NAMES);
         let year = of_instance.between(1890, 2024).to_string();
-        let mut dice = self.dice(Kind::Holdings, number);
+        let mut random = self.random(Kind::Holdings, number);
         json!({
             "id": self.id(Kind::Holdings, number),
             "instanceId": self.id(Kind::Instance, number),
             "sourceId": reference::SOURCE_FOLIO,
-            "permanentLocationId": named(dice.pick(&LOCATIONS).code),
+            "permanentLocationId": named(random.pick(&LOCATIONS).code),
             "callNumber": call_number(topic, author, &year),
             "callNumberTypeId": reference::LC_CALL_NUMBER,
             "discoverySuppress": false
@@ -185,14 +185,15 @@ impl Library {
 
     fn item(&self, number: u64) -> Value {
         let (round, title) = ((number - 1) / self.instances, (number - 1) % self.instances + 1);
-        self.copy(number, title, round + 1, barcode::item(number))
+        self.item_record(number, title, round + 1, barcode::item(number))
     }
 
-    /// Item number `number`, the copy number `copy` of title number `title`.
-    fn copy(&self, number: u64, title: u64, copy: u64, barcode: String) -> Value {
-        let mut dice = self.dice(Kind::Item, number);
-        // Books are nine of ten, as on most shelves.
-        let material = if dice.throw(10) < 9 { &MATERIAL_TYPES[0] } else { dice.pick(&MATERIAL_TYPES[1..]) };
+    /// Item number `number`, the copy number `copy_number` of instance number `title`.
+    fn item_record(&self, number: u64, title: u64, copy_number: u64, barcode: String) -> Value {
+        let mut random = self.random(Kind::Item, number);
+        // Nine of ten items are books, as in most libraries.
+        let material =
+            if random.throw(10) < 9 { &MATERIAL_TYPES[0] } else { random.pick(&MATERIAL_TYPES[1..]) };
         json!({
             "id": self.id(Kind::Item, number),
             "holdingsRecordId": self.id(Kind::Holdings, title),
@@ -200,17 +201,17 @@ impl Library {
             "status": { "name": "Available" },
             "materialTypeId": material.id,
             "permanentLoanTypeId": reference::CAN_CIRCULATE,
-            "copyNumber": copy.to_string(),
+            "copyNumber": copy_number.to_string(),
             "numberOfPieces": "1",
             "discoverySuppress": false
         })
     }
 
     fn user(&self, number: u64) -> Value {
-        let mut dice = self.dice(Kind::User, number);
-        let (given, family) = (dice.pick(&GIVEN_NAMES), dice.pick(&FAMILY_NAMES));
-        // Mostly undergraduates, as at most universities.
-        let group = if dice.throw(10) < 6 { &GROUPS[0] } else { dice.pick(&GROUPS[1..]) };
+        let mut random = self.random(Kind::User, number);
+        let (given, family) = (random.pick(&GIVEN_NAMES), random.pick(&FAMILY_NAMES));
+        // Most users are undergraduates, as at most universities.
+        let group = if random.throw(10) < 6 { &GROUPS[0] } else { random.pick(&GROUPS[1..]) };
         json!({
             "id": self.id(Kind::User, number),
             "username": format!("reader{number:06}"),
@@ -234,21 +235,23 @@ impl Library {
     }
 }
 
-fn title(dice: &mut Dice, topic: &Topic) -> String {
+fn title(random: &mut RandomSequence, topic: &Topic) -> String {
     let about = topic.0;
     let lower = about.to_lowercase();
-    match dice.throw(6) {
-        0 => format!("The {} {}", dice.pick(&ADJECTIVES).to_lowercase(), dice.pick(&NOUNS).to_lowercase()),
-        1 => format!("A history of {lower} in {}", dice.pick(&PLACES)),
-        2 => format!("{about} : {}", dice.pick(&SUBTITLES)),
-        3 => format!("{} {lower} and the {}", dice.pick(&ADJECTIVES), dice.pick(&NOUNS).to_lowercase()),
+    match random.throw(6) {
+        0 => {
+            format!("The {} {}", random.pick(&ADJECTIVES).to_lowercase(), random.pick(&NOUNS).to_lowercase())
+        }
+        1 => format!("A history of {lower} in {}", random.pick(&PLACES)),
+        2 => format!("{about} : {}", random.pick(&SUBTITLES)),
+        3 => format!("{} {lower} and the {}", random.pick(&ADJECTIVES), random.pick(&NOUNS).to_lowercase()),
         4 => format!(
             "The {} of {} : {}",
-            dice.pick(&NOUNS).to_lowercase(),
-            dice.pick(&PLACES),
-            dice.pick(&SUBTITLES)
+            random.pick(&NOUNS).to_lowercase(),
+            random.pick(&PLACES),
+            random.pick(&SUBTITLES)
         ),
-        _ => format!("{about} and {}", dice.pick(&TOPICS).0.to_lowercase()),
+        _ => format!("{about} and {}", random.pick(&TOPICS).0.to_lowercase()),
     }
 }
 

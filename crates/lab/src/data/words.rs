@@ -4,7 +4,7 @@
 /// A subject: heading, Library of Congress class.
 pub struct Topic(pub &'static str, pub &'static str);
 
-/// What books are about.
+/// Subjects of books.
 pub const TOPICS: [Topic; 48] = [
     Topic("Agriculture", "S439"),
     Topic("Algebra", "QA154"),
@@ -56,7 +56,7 @@ pub const TOPICS: [Topic; 48] = [
     Topic("Weaving", "TT848"),
 ];
 
-/// Where they are set, and where they are published.
+/// Places of the plot, and of publication.
 pub const PLACES: [&str; 24] = [
     "Alexandria",
     "Bergen",
@@ -84,7 +84,7 @@ pub const PLACES: [&str; 24] = [
     "Zürich",
 ];
 
-/// What titles call things.
+/// Adjectives of titles.
 pub const ADJECTIVES: [&str; 32] = [
     "Ancient",
     "Applied",
@@ -120,7 +120,7 @@ pub const ADJECTIVES: [&str; 32] = [
     "Winter",
 ];
 
-/// What novels are named after.
+/// Nouns of titles.
 pub const NOUNS: [&str; 32] = [
     "Archive", "Bell", "Bridge", "Candle", "Coast", "Country", "Crossing", "Door", "Field", "Forest",
     "Garden", "Gate", "Harbor", "House", "Island", "Journey", "Lamp", "Letter", "Mirror", "Mountain",
@@ -128,7 +128,7 @@ pub const NOUNS: [&str; 32] = [
     "Window",
 ];
 
-/// How a subtitle goes on.
+/// Subtitles.
 pub const SUBTITLES: [&str; 12] = [
     "a handbook",
     "a history",

@@ -1,4 +1,4 @@
-//! The floor: the yardstick of every bar on speed. It is the least SQL that does a scan's work durably, played by
+//! The floor: the reference of every performance target. It is the least SQL that does a scan's work durably, played by
 //! PostgreSQL's own `pgbench` on the database that the server uses, in the same minute. What a scan takes beyond it is
 //! what the program adds.
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use tables::Tables;
 use tokio_postgres::Config;
 
-/// What `carrel lab floor` is asked to do.
+/// What `carrel lab floor` does, as given on the command line.
 #[derive(Debug, Clone)]
 pub struct FloorOptions {
     /// A connection string or URL as PostgreSQL's own tools take it; the role may create a schema.
@@ -73,7 +73,7 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
 pub(crate) struct Floor {
     tables: Tables,
     pgbench: Pgbench,
-    /// What it costs to connect, by number of desks: not part of what is measured.
+    /// What it costs to connect, by number of workers: not part of what is measured.
     connecting: HashMap<usize, ProcessorTime>,
 }
 
@@ -104,17 +104,17 @@ impl Floor {
         self.tables.wal_position().await
     }
 
-    /// Plays a phase with `desks` connections. The processor time that connecting takes is left out.
-    pub async fn play(&mut self, desks: usize, tempo: Tempo) -> Result<Samples> {
+    /// Plays a phase with `workers` connections. The processor time that connecting takes is left out.
+    pub async fn play(&mut self, workers: usize, tempo: Tempo) -> Result<Samples> {
         let processes = self.processes(Processes::default());
-        if !self.connecting.contains_key(&desks) {
+        if !self.connecting.contains_key(&workers) {
             let before = processes.read();
-            self.pgbench.connect_only(desks)?;
-            self.connecting.insert(desks, processes.read().since(&before));
+            self.pgbench.connect_only(workers)?;
+            self.connecting.insert(workers, processes.read().since(&before));
         }
         let (before, wal) = (processes.read(), self.wal_position().await?);
-        let mut samples = self.pgbench.play(desks, tempo)?;
-        let used = processes.read().since(&before).less(&self.connecting[&desks]);
+        let mut samples = self.pgbench.play(workers, tempo)?;
+        let used = processes.read().since(&before).less(&self.connecting[&workers]);
         samples.cost(used, self.wal_position().await?.saturating_sub(wal));
         Ok(samples)
     }

@@ -1,4 +1,4 @@
-//! The floor is played by PostgreSQL's own `pgbench`: the same transaction whatever our driver becomes.
+//! The floor is run by PostgreSQL's own `pgbench`, so that it does not change when our driver does.
 
 use super::tables::SCHEMA;
 use crate::error::{Context, LabError, Result};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// `pgbench` counts its running time in whole seconds.
 const SHORTEST: Duration = Duration::from_secs(2);
 
-/// One `pgbench` and what it is told each time.
+/// A `pgbench` executable and its fixed arguments.
 #[derive(Debug, Clone)]
 pub struct Pgbench {
     pub program: PathBuf,
@@ -22,37 +22,37 @@ pub struct Pgbench {
 }
 
 impl Pgbench {
-    /// Plays a phase with `desks` connections; a paced phase counts from the scheduled arrival, as the player does.
-    pub fn play(&self, desks: usize, tempo: Tempo) -> Result<Samples> {
+    /// Plays a phase with `workers` connections; a paced phase counts from the scheduled arrival, as the player does.
+    pub fn play(&self, workers: usize, tempo: Tempo) -> Result<Samples> {
         let seconds = tempo.length().max(SHORTEST).as_secs_f64().round() as u64;
         let mut arguments = vec!["-T".to_owned(), seconds.to_string()];
         if let Tempo::Paced { rate, .. } = tempo {
             arguments.extend(["-R".to_owned(), rate.to_string()]);
         }
-        self.run(desks, &arguments)
+        self.run(workers, &arguments)
     }
 
     /// One transaction a connection: what it costs to connect and to prepare.
-    pub fn connect_only(&self, desks: usize) -> Result<Samples> {
-        self.run(desks, &["-t".to_owned(), "1".to_owned()])
+    pub fn connect_only(&self, workers: usize) -> Result<Samples> {
+        self.run(workers, &["-t".to_owned(), "1".to_owned()])
     }
 
-    fn run(&self, desks: usize, arguments: &[String]) -> Result<Samples> {
+    fn run(&self, workers: usize, arguments: &[String]) -> Result<Samples> {
         let folder = std::env::temp_dir().join(format!("carrel-lab-floor-{}", std::process::id()));
         let played = std::fs::create_dir_all(&folder)
             .context("making a folder for pgbench")
-            .and_then(|()| self.run_in(&folder, desks, arguments));
+            .and_then(|()| self.run_in(&folder, workers, arguments));
         let _ = std::fs::remove_dir_all(&folder);
         played
     }
 
-    fn run_in(&self, folder: &Path, desks: usize, arguments: &[String]) -> Result<Samples> {
+    fn run_in(&self, folder: &Path, workers: usize, arguments: &[String]) -> Result<Samples> {
         let script = folder.join("floor.sql");
         std::fs::write(&script, script_of(self.items, self.users)).context("writing the floor's script")?;
         let output = Command::new(&self.program)
             .current_dir(folder)
             .args(["--no-vacuum", "--protocol=prepared", "--log", "--log-prefix=floor", "-c"])
-            .arg(desks.to_string())
+            .arg(workers.to_string())
             .args(arguments)
             .arg("-f")
             .arg(&script)

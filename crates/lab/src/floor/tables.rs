@@ -6,7 +6,7 @@ use tokio_postgres::{Client, Config, NoTls};
 
 /// The schema, on every database the same: an advisory lock keeps two labs apart.
 pub const SCHEMA: &str = "carrel_lab_floor";
-/// Any constant does, as long as nobody else takes it ("floor" in ASCII).
+/// Any constant that no other program uses ("floor" in ASCII).
 const LOCK: i64 = 0x66_6c_6f_6f_72;
 
 /// A connection with its driver task started.

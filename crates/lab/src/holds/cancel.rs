@@ -1,17 +1,17 @@
 //! After a phase: what it placed is cancelled through the public API, so that the next phase, and the next run,
 //! begin with the same queues.
 
-use super::ask::{REQUESTS, now};
+use super::place::{REQUESTS, now};
 use crate::client::{Connection, Session};
 use crate::error::{LabError, Result};
-use crate::player::Desk;
+use crate::player::Worker;
 use bytes::Bytes;
 use http::Method;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// A connection on which requests are cancelled.
-pub struct CancelDesk {
+pub struct CancelWorker {
     /// The connection, taken back afterwards.
     pub connection: Connection,
     /// The login.
@@ -20,7 +20,7 @@ pub struct CancelDesk {
     pub placed: Arc<Vec<Bytes>>,
 }
 
-impl CancelDesk {
+impl CancelWorker {
     async fn cancel(&mut self, turn: usize) -> Result<()> {
         let mut request: Value = serde_json::from_slice(&self.placed[turn])
             .map_err(|error| LabError::new(format!("an answer is no request: {error}")))?;
@@ -37,7 +37,7 @@ impl CancelDesk {
     }
 }
 
-impl Desk for CancelDesk {
+impl Worker for CancelWorker {
     async fn act(&mut self, turn: u64) -> std::result::Result<(), String> {
         self.cancel(turn as usize).await.map_err(|error| error.to_string())
     }

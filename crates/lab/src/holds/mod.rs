@@ -1,47 +1,47 @@
 //! `lab run holds`: placing a hold in three ways, with the floor of a hold measured in the same minute.
 //!
-//! It is played on the library that `lab load` makes, and beside it on titles that many want (`data::wanted`),
-//! which a run makes where they are lacking. Every phase asks for what `mix` draws; what it placed is cancelled
-//! after it, unmeasured.
+//! It is played on the library that `lab load` makes, and beside it on instances in demand (`data::wanted`),
+//! which a run makes where they are lacking. Every phase places what `mix` draws; its requests are canceled
+//! afterwards, unmeasured.
 
-mod ask;
 mod cancel;
 mod mix;
+mod place;
 mod queues;
 
 use crate::client::{Address, Connection, Credentials, Session};
-use crate::data::{self, Library, Wanted};
+use crate::data::{self, Library, PopularInstances};
 use crate::error::{LabError, Result};
-use crate::load::{exists, load_wanted};
-use crate::player::{Desk, Tempo, on_own_thread, play};
+use crate::load::{exists, load_popular};
+use crate::player::{Tempo, Worker, on_own_thread, play};
 use crate::report::{Against, DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
 use crate::samples::Samples;
-use ask::{AskDesk, Asks, Way};
 use bytes::Bytes;
-use cancel::CancelDesk;
+use cancel::CancelWorker;
 use mix::Mix;
-use queues::{QueueDesk, open_requests};
+use place::{HoldRequests, HoldWorker, Way};
+use queues::{QueueWorker, open_requests};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// No server on a machine of this size answers faster; only so many requests are drawn for a saturated phase.
+/// No server on a machine of this size answers faster; this many requests are drawn for a saturated phase, at most.
 const MOST_PER_SECOND: f64 = 6_000.0;
-/// What is not measured goes over so many connections.
+/// Connections of the unmeasured calls.
 const UNMEASURED_DESKS: usize = 8;
 
-/// What `carrel lab run holds` is asked to do.
+/// What `carrel lab run holds` does, as given on the command line.
 #[derive(Debug, Clone)]
 pub struct HoldsOptions {
     /// Address of the API, `http://host:port`.
     pub address: String,
-    /// Who logs in.
+    /// User of all calls.
     pub credentials: Credentials,
-    /// The library that was loaded there.
+    /// The generated library that was loaded there.
     pub library: Library,
-    /// What every run is asked for.
+    /// Options of every run.
     pub run: RunOptions,
 }
 
@@ -110,7 +110,7 @@ impl Workload for Holds {
         DataSize::ask(&mut self.clerk, &self.session).await
     }
 
-    async fn warm_up(&mut self, desks: usize) -> Result<()> {
+    async fn warm_up(&mut self, workers: usize) -> Result<()> {
         for (name, way) in Way::ALL {
             // Two turns are all the routes that a way has.
             let probe = self.ask(way, 1, Tempo::Saturated(Duration::MAX), 2).await?;
@@ -122,7 +122,7 @@ impl Workload for Holds {
             }
         }
         for (_, way) in self.operations() {
-            self.play(way, desks, Tempo::Saturated(Duration::from_millis(300))).await?;
+            self.play(way, workers, Tempo::Saturated(Duration::from_millis(300))).await?;
         }
         Ok(())
     }
@@ -131,12 +131,12 @@ impl Workload for Holds {
         self.session.renew(&mut self.clerk).await
     }
 
-    async fn play(&mut self, way: Way, desks: usize, tempo: Tempo) -> Result<Samples> {
+    async fn play(&mut self, way: Way, workers: usize, tempo: Tempo) -> Result<Samples> {
         let number = match tempo {
             Tempo::Saturated(length) => length.as_secs_f64() * MOST_PER_SECOND,
             Tempo::Paced { rate, length } => (rate * length.as_secs_f64()).round().max(1.0),
         };
-        self.ask(way, desks, tempo, number as usize).await
+        self.ask(way, workers, tempo, number as usize).await
     }
 
     fn notes(&self) -> Vec<String> {
@@ -165,40 +165,40 @@ impl Holds {
                 library.users
             )));
         }
-        let wanted = Wanted::beside(library)?;
-        load_wanted(&address, &session, &wanted).await?;
-        let desks = options.run.timing.most_users();
+        let popular = PopularInstances::beside(library)?;
+        load_popular(&address, &session, &popular).await?;
+        let workers = options.run.timing.most_users();
         let mut holds = Holds {
-            connections: (0..desks).map(|_| Connection::new(address.clone())).collect(),
+            connections: (0..workers).map(|_| Connection::new(address.clone())).collect(),
             address,
             clerk,
             session,
-            mix: Mix::of(&library, &wanted),
+            mix: Mix::of(&library, &popular),
             pickup: data::named(data::DESK),
             ways: Way::ALL.to_vec(),
             unknown: Vec::new(),
             cancelled: Samples::default(),
         };
-        holds.queue_up(wanted).await?;
+        holds.queue_up(popular).await?;
         Ok(holds)
     }
 
     /// Clears away what an earlier run left, and makes the queues that are lacking.
-    async fn queue_up(&mut self, wanted: Wanted) -> Result<()> {
-        let readers: HashSet<Uuid> = self.mix.readers().iter().copied().collect();
-        let open = open_requests(&mut self.clerk, &self.session, &readers).await?;
-        if !open.of_readers.is_empty() {
-            eprintln!("cancelling {} requests that an earlier run left", open.of_readers.len());
-            self.cancel(open.of_readers).await?;
+    async fn queue_up(&mut self, popular: PopularInstances) -> Result<()> {
+        let patrons: HashSet<Uuid> = self.mix.patrons().iter().copied().collect();
+        let open = open_requests(&mut self.clerk, &self.session, &patrons).await?;
+        if !open.of_patrons.is_empty() {
+            eprintln!("cancelling {} requests that an earlier run left", open.of_patrons.len());
+            self.cancel(open.of_patrons).await?;
         }
-        let titles = wanted.titles.len() as u64;
-        let (wanted, there) = (Arc::new(wanted), Arc::new(open.ids));
+        let titles = popular.titles.len() as u64;
+        let (popular, there) = (Arc::new(popular), Arc::new(open.ids));
         let (session, pickup) = (self.session.clone(), self.pickup);
         let made = self
-            .unmeasured(titles, |connection| QueueDesk {
+            .unmeasured(titles, |connection| QueueWorker {
                 connection,
                 session: session.clone(),
-                wanted: wanted.clone(),
+                popular: popular.clone(),
                 there: there.clone(),
                 pickup,
             })
@@ -210,19 +210,19 @@ impl Holds {
     }
 
     /// Plays a phase of at most `number` requests, and cancels what it placed.
-    async fn ask(&mut self, way: Way, desks: usize, tempo: Tempo, number: usize) -> Result<Samples> {
+    async fn ask(&mut self, way: Way, workers: usize, tempo: Tempo, number: usize) -> Result<Samples> {
         let (pickup, headers) = (self.pickup, self.session.headers());
-        let asks = Arc::new(Asks { way, asks: self.mix.draw(number), pickup, headers });
-        let most = asks.asks.len() as u64;
-        let connections = self.connections.drain(..desks.min(self.connections.len()));
-        let desks = connections
-            .map(|connection| AskDesk { connection, asks: asks.clone(), placed: Vec::new() })
+        let requests = Arc::new(HoldRequests { way, requests: self.mix.draw(number), pickup, headers });
+        let most = requests.requests.len() as u64;
+        let connections = self.connections.drain(..workers.min(self.connections.len()));
+        let workers = connections
+            .map(|connection| HoldWorker { connection, requests: requests.clone(), placed: Vec::new() })
             .collect();
-        let (desks, samples) = play(desks, tempo, most).await?;
+        let (workers, samples) = play(workers, tempo, most).await?;
         let mut placed = Vec::new();
-        for desk in desks {
-            placed.extend(desk.placed);
-            self.connections.push(desk.connection);
+        for worker in workers {
+            placed.extend(worker.placed);
+            self.connections.push(worker.connection);
         }
         self.cancel(placed).await?;
         Ok(samples)
@@ -232,7 +232,7 @@ impl Holds {
         self.session.renew(&mut self.clerk).await?;
         let (placed, session) = (Arc::new(placed), self.session.clone());
         let cancelled = self
-            .unmeasured(placed.len() as u64, |connection| CancelDesk {
+            .unmeasured(placed.len() as u64, |connection| CancelWorker {
                 connection,
                 session: session.clone(),
                 placed: placed.clone(),
@@ -243,9 +243,9 @@ impl Holds {
     }
 
     /// Does work that is not measured, over connections of its own.
-    async fn unmeasured<D: Desk>(&self, turns: u64, desk: impl Fn(Connection) -> D) -> Result<Samples> {
-        let desks = (0..UNMEASURED_DESKS).map(|_| desk(Connection::new(self.address.clone()))).collect();
-        let (_, samples) = play(desks, Tempo::Saturated(Duration::MAX), turns).await?;
+    async fn unmeasured<D: Worker>(&self, turns: u64, worker: impl Fn(Connection) -> D) -> Result<Samples> {
+        let workers = (0..UNMEASURED_DESKS).map(|_| worker(Connection::new(self.address.clone()))).collect();
+        let (_, samples) = play(workers, Tempo::Saturated(Duration::MAX), turns).await?;
         Ok(samples)
     }
 }

@@ -1,11 +1,11 @@
-//! Before a run: the queues that the titles in demand have. Those who wait already are left waiting; what an
-//! earlier run placed and could not cancel is found.
+//! Preparation of a run: the request queues of the instances in demand. Existing requests are reused, and requests that
+//! an earlier run could not cancel are found.
 
-use super::ask::{self, REQUESTS};
+use super::place::{self, REQUESTS};
 use crate::client::{Connection, Session};
-use crate::data::Wanted;
+use crate::data::PopularInstances;
 use crate::error::Result;
-use crate::player::Desk;
+use crate::player::Worker;
 use bytes::Bytes;
 use http::Method;
 use serde_json::Value;
@@ -20,15 +20,15 @@ const PAGE: usize = 1000;
 pub struct Open {
     /// Ids of all of them.
     pub ids: HashSet<Uuid>,
-    /// Those of the given readers, whole.
-    pub of_readers: Vec<Bytes>,
+    /// Those of the given patrons, whole.
+    pub of_patrons: Vec<Bytes>,
 }
 
 /// Reads all open requests.
 pub async fn open_requests(
     connection: &mut Connection,
     session: &Session,
-    readers: &HashSet<Uuid>,
+    patrons: &HashSet<Uuid>,
 ) -> Result<Open> {
     let mut open = Open::default();
     let mut offset = 0;
@@ -40,8 +40,8 @@ pub async fn open_requests(
         for request in requests {
             let id = |key: &str| request[key].as_str().and_then(|id| Uuid::parse_str(id).ok());
             open.ids.extend(id("id"));
-            if id("requesterId").is_some_and(|reader| readers.contains(&reader)) {
-                open.of_readers.push(request.to_string().into());
+            if id("requesterId").is_some_and(|patron| patrons.contains(&patron)) {
+                open.of_patrons.push(request.to_string().into());
             }
         }
         if requests.len() < PAGE {
@@ -51,28 +51,28 @@ pub async fn open_requests(
     }
 }
 
-/// A connection on which readers queue up; a turn is a title.
-pub struct QueueDesk {
+/// A connection that places the requests of a queue; a turn is an instance.
+pub struct QueueWorker {
     /// The connection.
     pub connection: Connection,
     /// The login.
     pub session: Session,
-    /// The titles.
-    pub wanted: Arc<Wanted>,
+    /// The instances.
+    pub popular: Arc<PopularInstances>,
     /// Ids of the requests that are there.
     pub there: Arc<HashSet<Uuid>>,
-    /// Where everything is picked up.
+    /// Pickup service point.
     pub pickup: Uuid,
 }
 
-impl Desk for QueueDesk {
+impl Worker for QueueWorker {
     async fn act(&mut self, turn: u64) -> std::result::Result<(), String> {
-        let wanted = self.wanted.clone();
-        for waiting in wanted.queue(&wanted.titles[turn as usize]) {
+        let popular = self.popular.clone();
+        for waiting in popular.queue(&popular.titles[turn as usize]) {
             if self.there.contains(&waiting.id) {
                 continue;
             }
-            let request: Value = ask::waiting(&waiting, &self.pickup);
+            let request: Value = place::waiting(&waiting, &self.pickup);
             let sent = self.session.send(&mut self.connection, Method::POST, REQUESTS, &request).await;
             let answer = sent.map_err(|error| error.to_string())?;
             if !answer.status.is_success() {

@@ -1,5 +1,4 @@
-//! The report for people, in the order in which FOLIO's performance reports are read: what was asked, what came
-//! out, how, where, with which data.
+//! The report as Markdown, in the order of FOLIO's performance reports: purpose, results, method, environment, data.
 
 use super::run::{BAR_P95, spoken, verdict};
 use super::{Measured, RunLevel, RunReport};

@@ -25,7 +25,7 @@ use std::path::Path;
 pub struct Measured {
     /// Answer times at the common arrival rate.
     pub paced: Samples,
-    /// Throughput with all desks busy.
+    /// Throughput with all workers busy.
     pub saturated: Samples,
 }
 

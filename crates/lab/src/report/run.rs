@@ -14,7 +14,7 @@ pub const BAR_P95: f64 = 3.0;
 /// All sides at one number of users.
 #[derive(Debug)]
 pub struct RunLevel {
-    /// Number of desks.
+    /// Number of workers.
     pub users: usize,
     /// Arrivals per second in each round.
     pub rates: Vec<f64>,

@@ -50,7 +50,7 @@ pub enum DataKind {
     AvailableItems,
     /// Barcodes of items that are checked out.
     LentItems,
-    /// The desk's service point.
+    /// The worker's service point.
     ServicePoints,
 }
 

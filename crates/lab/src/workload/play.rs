@@ -2,11 +2,11 @@
 
 use super::turn::{Stage, VirtualUser};
 use super::{DataKind, Workload};
-use crate::cico::{Stock, StockFiles, return_items};
+use crate::cico::{TestData, TestDataFiles, return_items};
 use crate::client::{Address, Connection, Credentials, Session};
-use crate::dice::Dice;
 use crate::error::{LabError, Result};
 use crate::player::on_own_thread;
+use crate::random::RandomSequence;
 use crate::report::{About, DataSize, PlanReport};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What `carrel lab run cico --plan FILE` is asked to do.
+/// What `carrel lab run cico --plan FILE` does, as given on the command line.
 #[derive(Debug, Clone)]
 pub struct PlanOptions {
     /// The workload file.
@@ -23,8 +23,8 @@ pub struct PlanOptions {
     pub address: String,
     /// Who logs in; every virtual user does so once.
     pub credentials: Credentials,
-    /// Files instead of data found through the API.
-    pub files: StockFiles,
+    /// Files with the data, instead of the API.
+    pub files: TestDataFiles,
     /// Number of virtual users.
     pub users: usize,
     /// From one user's start to the next one's; the reference runs had ten seconds.
@@ -64,17 +64,17 @@ async fn play(options: PlanOptions) -> Result<PlanReport> {
     let mut clerk = Connection::new(address.clone());
     let mut session = Session::login(&mut clerk, options.credentials.clone()).await?;
     let before = DataSize::ask(&mut clerk, &session).await?;
-    let mut stock =
-        Stock::find(&mut clerk, &session, &options.files, options.most_items, options.most_users).await?;
+    let mut test_data =
+        TestData::find(&mut clerk, &session, &options.files, options.most_items, options.most_users).await?;
     let mut lent = Vec::new();
     if workload.data.values().any(|kind| *kind == DataKind::LentItems) {
-        lent = stock.lend(&mut clerk, &session).await?;
+        lent = test_data.lend(&mut clerk, &session).await?;
     }
     let rows = |kind: &DataKind| match kind {
-        DataKind::Users => stock.users.clone(),
-        DataKind::AvailableItems => stock.items.clone(),
+        DataKind::Users => test_data.users.clone(),
+        DataKind::AvailableItems => test_data.items.clone(),
         DataKind::LentItems => lent.clone(),
-        DataKind::ServicePoints => vec![stock.service_point.clone()],
+        DataKind::ServicePoints => vec![test_data.service_point.clone()],
     };
     let rows: BTreeMap<_, _> = workload.data.iter().map(|(name, kind)| (name.clone(), rows(kind))).collect();
     let stage = Arc::new(Stage {
@@ -91,13 +91,13 @@ async fn play(options: PlanOptions) -> Result<PlanReport> {
     let mut players = Vec::new();
     for number in 0..options.users as u32 {
         let (stage, address, credentials) = (stage.clone(), address.clone(), options.credentials.clone());
-        let dice = Dice::new(options.seed, 0, number.into());
+        let random = RandomSequence::new(options.seed, 0, number.into());
         let ramp_up = options.ramp_up * number;
         players.push(tokio::spawn(async move {
             tokio::time::sleep(ramp_up).await;
             let mut connection = Connection::new(address);
             let session = Session::login(&mut connection, credentials).await?;
-            VirtualUser { connection, session, dice }.play(&stage, end).await;
+            VirtualUser { connection, session, random }.play(&stage, end).await;
             Ok::<_, LabError>(())
         }));
     }
@@ -107,9 +107,9 @@ async fn play(options: PlanOptions) -> Result<PlanReport> {
     let elapsed = begun.elapsed();
 
     session.renew(&mut clerk).await?;
-    let used = stage.turns.load(Ordering::Relaxed).min(stock.items.len());
-    let touched = stock.items[..used].iter().chain(&lent);
-    return_items(&mut clerk, &session, &stock.service_point, touched).await?;
+    let used = stage.turns.load(Ordering::Relaxed).min(test_data.items.len());
+    let touched = test_data.items[..used].iter().chain(&lent);
+    return_items(&mut clerk, &session, &test_data.service_point, touched).await?;
     let after = DataSize::ask(&mut clerk, &session).await?;
     let taken = |samples: &Mutex<_>| std::mem::take(&mut *samples.lock().expect("recording does not panic"));
     let (transactions, calls) = (taken(&stage.transactions), taken(&stage.calls));

@@ -2,7 +2,7 @@
 
 use super::{Call, Transaction, Workload};
 use crate::client::{Connection, Session};
-use crate::dice::Dice;
+use crate::random::RandomSequence;
 use crate::samples::Samples;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
@@ -57,14 +57,14 @@ pub struct VirtualUser {
     /// The login.
     pub session: Session,
     /// Decides transactions, pauses and entries.
-    pub dice: Dice,
+    pub random: RandomSequence,
 }
 
 impl VirtualUser {
     /// Plays turns until `end`; a turn under way is finished.
     pub async fn play(&mut self, stage: &Stage, end: Instant) {
         while Instant::now() < end {
-            let transaction = stage.workload.draw(self.dice.fraction());
+            let transaction = stage.workload.draw(self.random.fraction());
             let (spent, outcome) = self.transact(stage, transaction).await;
             let failed = outcome.is_err();
             record(&stage.transactions, &transaction.name, outcome, spent);
@@ -88,7 +88,7 @@ impl VirtualUser {
         let mut spent = Duration::ZERO;
         for call in &transaction.calls {
             if let Some((from, to)) = call.pause {
-                let pause = (from + (to - from) * self.dice.fraction()) * stage.pause_factor;
+                let pause = (from + (to - from) * self.random.fraction()) * stage.pause_factor;
                 tokio::time::sleep(Duration::from_secs_f64(pause)).await;
             }
             let (time, outcome) = self.call(call, &headers, &mut variables).await;
@@ -124,8 +124,8 @@ impl VirtualUser {
             }
             let json: Value =
                 serde_json::from_slice(&answer.body).map_err(|error| format!("no JSON: {error}"))?;
-            let dice = &mut self.dice;
-            let mut any = |entries: usize| dice.throw(entries as u64) as usize;
+            let random = &mut self.random;
+            let mut any = |entries: usize| random.throw(entries as u64) as usize;
             call.checks.iter().try_for_each(|check| check.hold(&json, variables, &mut any))
         });
         (time, outcome)

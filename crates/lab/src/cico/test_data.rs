@@ -1,5 +1,5 @@
-//! What a run works with: available items, patrons, a service point. Found through the API, or taken from files
-//! as the public load plans do.
+//! The records that a run uses: available items, patrons and a service point. They are read from the API, or from
+//! files as the public load plans do.
 
 use crate::client::{Connection, Session};
 use crate::error::{Context, LabError, Result};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 const PAGE: usize = 1000;
 
-/// Files to take the data from instead of asking the API: one barcode a line, or the first column of a CSV file.
+/// Files with the data, instead of the API: one barcode per line, or the first column of a CSV file.
 #[derive(Debug, Clone, Default)]
-pub struct StockFiles {
-    /// Barcodes of users who may borrow.
+pub struct TestDataFiles {
+    /// Barcodes of users without blocks.
     pub users: Option<PathBuf>,
     /// Barcodes of available items.
     pub items: Option<PathBuf>,
@@ -21,26 +21,26 @@ pub struct StockFiles {
     pub service_point: Option<String>,
 }
 
-/// Available items, patrons and the desk's service point.
+/// Available items, patrons and the worker's service point.
 #[derive(Debug)]
-pub struct Stock {
+pub struct TestData {
     /// Barcodes of available items.
     pub items: Vec<String>,
     /// Barcodes of users.
     pub users: Vec<String>,
-    /// Where the desks stand.
+    /// The service point of all calls.
     pub service_point: String,
 }
 
-impl Stock {
+impl TestData {
     /// Finds up to `items` items and `users` users.
     pub async fn find(
         connection: &mut Connection,
         session: &Session,
-        files: &StockFiles,
+        files: &TestDataFiles,
         items: usize,
         users: usize,
-    ) -> Result<Stock> {
+    ) -> Result<TestData> {
         let mut locations = HashSet::new();
         let service_point = match &files.service_point {
             Some(id) => id.clone(),
@@ -50,12 +50,12 @@ impl Stock {
         let items = match &files.items {
             Some(path) => read_barcodes(path)?,
             None => {
-                // Without a list of locations the caller vouches for the service point.
-                let at_desk = |item: &Value| {
+                // Without a list of locations, the service point is used as given.
+                let at_worker = |item: &Value| {
                     locations.is_empty()
                         || text(item, "effectiveLocationId").is_some_and(|l| locations.contains(l))
                 };
-                barcodes(connection, session, available, "items", items, at_desk).await?
+                barcodes(connection, session, available, "items", items, at_worker).await?
             }
         };
         let active = "/users?query=active==%22true%22";
@@ -70,7 +70,7 @@ impl Stock {
                 users.len()
             )));
         }
-        Ok(Stock { items, users, service_point })
+        Ok(TestData { items, users, service_point })
     }
 }
 
@@ -104,7 +104,7 @@ async fn barcodes(
     target: &str,
     key: &str,
     most: usize,
-    wanted: impl Fn(&Value) -> bool,
+    popular: impl Fn(&Value) -> bool,
 ) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut offset = 0;
@@ -112,7 +112,7 @@ async fn barcodes(
         let page = session.get(connection, &format!("{target}&limit={PAGE}&offset={offset}")).await?;
         let records = page[key].as_array().map(Vec::as_slice).unwrap_or_default();
         let with_barcode =
-            records.iter().filter(|record| wanted(record)).filter_map(|record| text(record, "barcode"));
+            records.iter().filter(|record| popular(record)).filter_map(|record| text(record, "barcode"));
         found.extend(with_barcode.map(str::to_string));
         if records.len() < PAGE {
             break;

@@ -1,9 +1,9 @@
 //! The three ways of placing a hold: one call each, nothing before or after it.
 
-use super::mix::Ask;
+use super::mix::HoldRequest;
 use crate::client::Connection;
-use crate::data::{ShelfCopy, Waiting};
-use crate::player::Desk;
+use crate::data::{ItemIds, Waiting};
+use crate::player::Worker;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -11,17 +11,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Placing a request for a copy.
+/// Placing a request for an item.
 pub const REQUESTS: &str = "/circulation/requests";
 
 /// How a hold is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Staff ask for a copy: `POST /circulation/requests`.
+    /// Staff ask for an item: `POST /circulation/requests`.
     ItemLevel,
-    /// Staff ask for a title in whichever copy: `POST /circulation/requests/instances`.
+    /// Staff ask for a instance in whichever item: `POST /circulation/requests/instances`.
     InstanceLevel,
-    /// A reader asks by a discovery system, in turns for a copy and for a title:
+    /// A patron asks by a discovery system, in turns for an item and for a instance:
     /// `POST /patron/account/{id}/item/{itemId}/hold`, `…/instance/{instanceId}/hold`.
     Patron,
 }
@@ -35,63 +35,63 @@ impl Way {
     ];
 }
 
-/// What all desks of a phase share.
-pub struct Asks {
+/// What all workers of a phase share.
+pub struct HoldRequests {
     /// How it is asked.
     pub way: Way,
     /// Who asks for what; turn n takes the nth.
-    pub asks: Vec<Ask>,
+    pub requests: Vec<HoldRequest>,
     /// The service point where everything is picked up.
     pub pickup: Uuid,
     /// Headers of the login.
     pub headers: Arc<HeaderMap>,
 }
 
-impl Asks {
+impl HoldRequests {
     /// Address and body of a turn.
     fn request(&self, turn: usize) -> (Cow<'static, str>, Value) {
-        let Ask { reader, copy, on_the_shelf } = &self.asks[turn];
+        let HoldRequest { patron, item_ids, on_the_shelf } = &self.requests[turn];
         let pickup = &self.pickup;
         let now = now();
         match self.way {
-            Way::ItemLevel => (REQUESTS.into(), item_level(*reader, copy, *on_the_shelf, pickup)),
+            Way::ItemLevel => (REQUESTS.into(), item_level(*patron, item_ids, *on_the_shelf, pickup)),
             Way::InstanceLevel => {
-                let body = json!({ "requestDate": now, "requesterId": reader, "instanceId": copy.instance,
+                let body = json!({ "requestDate": now, "requesterId": patron, "instanceId": item_ids.instance,
                     "pickupServicePointId": pickup });
                 ("/circulation/requests/instances".into(), body)
             }
             Way::Patron => {
-                let body = json!({ "item": { "instanceId": copy.instance }, "requestDate": now,
+                let body = json!({ "item": { "instanceId": item_ids.instance }, "requestDate": now,
                     "pickupLocationId": pickup });
                 let what = if turn.is_multiple_of(2) {
-                    format!("item/{}", copy.item)
+                    format!("item/{}", item_ids.item)
                 } else {
-                    format!("instance/{}", copy.instance)
+                    format!("instance/{}", item_ids.instance)
                 };
-                (format!("/patron/account/{reader}/{what}/hold").into(), body)
+                (format!("/patron/account/{patron}/{what}/hold").into(), body)
             }
         }
     }
 }
 
-/// A request for a copy: it is fetched from the shelf, or waited for.
-fn item_level(reader: Uuid, copy: &ShelfCopy, on_the_shelf: bool, pickup: &Uuid) -> Value {
+/// A request for an item: it is fetched from the shelf, or waited for.
+fn item_level(patron: Uuid, item_ids: &ItemIds, on_the_shelf: bool, pickup: &Uuid) -> Value {
     json!({
         "requestType": if on_the_shelf { "Page" } else { "Hold" },
         "requestLevel": "Item",
         "requestDate": now(),
-        "requesterId": reader,
-        "instanceId": copy.instance,
-        "holdingsRecordId": copy.holdings,
-        "itemId": copy.item,
+        "requesterId": patron,
+        "instanceId": item_ids.instance,
+        "holdingsRecordId": item_ids.holdings,
+        "itemId": item_ids.item,
         "fulfillmentPreference": "Hold Shelf",
         "pickupServicePointId": pickup
     })
 }
 
-/// The request of a reader who waits since before the run.
+/// The request of a patron who waits since before the run.
 pub fn waiting(waiting: &Waiting, pickup: &Uuid) -> Value {
-    let mut request = item_level(waiting.reader, &waiting.copy, waiting.is_first, pickup);
+    let mut request = item_level(waiting.patron, &waiting.item_ids, waiting.is_first, pickup);
     request["id"] = waiting.id.to_string().into();
     request
 }
@@ -102,20 +102,20 @@ pub fn now() -> String {
 }
 
 /// A connection on which requests are placed.
-pub struct AskDesk {
+pub struct HoldWorker {
     /// The connection, taken back after the phase.
     pub connection: Connection,
     /// What is asked for.
-    pub asks: Arc<Asks>,
+    pub requests: Arc<HoldRequests>,
     /// The answers to requests that were placed.
     pub placed: Vec<Bytes>,
 }
 
-impl Desk for AskDesk {
+impl Worker for HoldWorker {
     async fn act(&mut self, turn: u64) -> Result<(), String> {
-        let (target, body) = self.asks.request(turn as usize);
+        let (target, body) = self.requests.request(turn as usize);
         let body = body.to_string().into();
-        match self.connection.call(Method::POST, &target, &self.asks.headers, body).await {
+        match self.connection.call(Method::POST, &target, &self.requests.headers, body).await {
             Ok(answer) if answer.status.is_success() => {
                 self.placed.push(answer.body);
                 Ok(())

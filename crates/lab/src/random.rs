@@ -1,14 +1,14 @@
-//! Chance that can be repeated: the same seed gives the same throws on every machine and with every version of
-//! every library, which a random-number crate does not promise.
+//! Reproducible random numbers: the same seed gives the same numbers on every machine and with every version of every
+//! crate, which a random-number crate does not guarantee.
 
-/// A sequence of throws that depends on nothing but what it was made from.
+/// A sequence of random numbers that depends on its seed only.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct RandomSequence(u64);
 
-impl Dice {
-    /// The throws for record `number` of the kind `kind` (a constant of the caller's) under `seed`.
-    pub fn new(seed: u64, kind: u64, number: u64) -> Dice {
-        Dice(mix(mix(seed ^ 0x5851_F42D_4C95_7F2D).wrapping_add(kind)).wrapping_add(number))
+impl RandomSequence {
+    /// The random numbers of record `number` of the kind `kind` (a constant of the caller's) under `seed`.
+    pub fn new(seed: u64, kind: u64, number: u64) -> RandomSequence {
+        RandomSequence(mix(mix(seed ^ 0x5851_F42D_4C95_7F2D).wrapping_add(kind)).wrapping_add(number))
     }
 
     fn next(&mut self) -> u64 {
@@ -32,13 +32,13 @@ impl Dice {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// One of the given things.
+    /// One of the given elements.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
         &things[self.throw(things.len() as u64) as usize]
     }
 }
 
-/// The finalizer of SplitMix64: neighbors become strangers.
+/// The finalizer of SplitMix64.
 fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -52,8 +52,8 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_throws() {
         let throws = |seed| {
-            let mut dice = Dice::new(seed, 1, 7);
-            (0..20).map(|_| dice.throw(1000)).collect::<Vec<_>>()
+            let mut random = RandomSequence::new(seed, 1, 7);
+            (0..20).map(|_| random.throw(1000)).collect::<Vec<_>>()
         };
         assert_eq!(throws(42), throws(42));
         assert_ne!(throws(42), throws(43));
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn throws_stay_in_range_and_reach_every_side() {
-        let mut dice = Dice::new(1, 1, 1);
+        let mut random = RandomSequence::new(1, 1, 1);
         let mut seen = [0; 6];
         for _ in 0..600 {
-            seen[dice.throw(6) as usize] += 1;
+            seen[random.throw(6) as usize] += 1;
         }
         assert!(seen.iter().all(|&n| n > 60), "{seen:?}");
-        assert!((0..100).all(|_| (0.0..1.0).contains(&dice.fraction())));
-        assert!((0..100).all(|_| (5..=7).contains(&dice.between(5, 7))));
+        assert!((0..100).all(|_| (0.0..1.0).contains(&random.fraction())));
+        assert!((0..100).all(|_| (5..=7).contains(&random.between(5, 7))));
     }
 }
