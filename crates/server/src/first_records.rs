@@ -1,16 +1,34 @@
-//! What a new tenant begins with: FOLIO's reference data, in order of reference.
+//! What a new tenant begins with: records that every tenant needs, and FOLIO's reference records, in order of reference.
 
+use carrel_platform::node::FirstRecord;
 use serde_json::Value;
 
-/// Collection paths and documents.
-pub fn all() -> Vec<(String, Value)> {
+/// Collections of `reference-data.json` that FOLIO's modules fill for every tenant; the others are reference records.
+const NEEDED: [&str; 10] = [
+    "/circulation-settings-storage/circulation-settings",
+    "/eventConfig",
+    "/feefines",
+    "/hrid-settings-storage/hrid-settings",
+    "/instance-date-types",
+    "/inventory-settings",
+    "/locale",
+    "/patron-block-conditions",
+    "/templates",
+    "/users/configurations/entry",
+];
+
+/// Every record of a new tenant.
+pub fn all() -> Vec<FirstRecord> {
     let mut records = carrel_users::first_records();
     records.extend(carrel_inventory::first_records());
-    records.extend(reference_data());
     records
+        .into_iter()
+        .map(|(path, document)| FirstRecord { path, document, is_reference: false })
+        .chain(reference_data())
+        .collect()
 }
 
-fn reference_data() -> Vec<(String, Value)> {
+fn reference_data() -> impl Iterator<Item = FirstRecord> {
     let data: Value =
         serde_json::from_str(include_str!("../reference-data.json")).expect("the reference data is JSON");
     let mut collections: Vec<(String, Vec<Value>)> = Vec::new();
@@ -28,8 +46,20 @@ fn reference_data() -> Vec<(String, Value)> {
         "/statistical-codes" => 2,
         _ => 1,
     });
-    collections
-        .into_iter()
-        .flat_map(|(path, documents)| documents.into_iter().map(move |document| (path.clone(), document)))
-        .collect()
+    collections.into_iter().flat_map(|(path, documents)| {
+        let is_reference = !NEEDED.contains(&path.as_str());
+        documents.into_iter().map(move |document| FirstRecord { path: path.clone(), document, is_reference })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_needed_collection_is_in_the_reference_data() {
+        for path in NEEDED {
+            assert!(reference_data().any(|first| first.path == path), "{path}");
+        }
+    }
 }

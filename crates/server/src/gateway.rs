@@ -3,6 +3,7 @@
 //! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; what is asked about that
 //! answers a use case of its own.
 
+use carrel_platform::node::ReferenceRecords;
 use carrel_platform::surface::{MODULES, ROUTES, Route, module_id};
 use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
@@ -55,8 +56,16 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid(format!("Duplicate tenant id {id}")));
     }
     let name = if name.is_empty() { id.clone() } else { name };
-    let tenant = call.node.create_tenant(&id, &name, &description).await?;
+    // As Okapi passes parameters on to modules: `loadReference=false,loadSample=false`.
+    let parameters = call.query.get("tenantParameters").unwrap_or_default();
+    let reference_records =
+        reference_records_wanted(!parameters.split(',').any(|pair| pair.trim() == "loadReference=false"));
+    let tenant = call.node.create_tenant_with(&id, &name, &description, reference_records).await?;
     Ok(Answer::created(&shown(&tenant)).location(format!("/_/proxy/tenants/{id}")))
+}
+
+fn reference_records_wanted(wanted: bool) -> ReferenceRecords {
+    if wanted { ReferenceRecords::Loaded } else { ReferenceRecords::LeftOut }
 }
 
 pub(crate) async fn named(call: &Call) -> Result<std::sync::Arc<Tenant>, Failure> {
@@ -187,8 +196,16 @@ fn providers(interface: &str) -> BTreeSet<&'static str> {
 /// it ends: its data stay, unless they are to be purged.
 async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
+    let mut reference_records = ReferenceRecords::Loaded;
     if !call.body.trim_ascii().is_empty() {
         let asked = call.object()?;
+        let parameters = asked.get("parameters").and_then(Value::as_array).map(Vec::as_slice);
+        reference_records = reference_records_wanted(
+            !parameters
+                .unwrap_or_default()
+                .iter()
+                .any(|parameter| parameter["key"] == "loadReference" && parameter["value"] == "false"),
+        );
         let purges = asked.get("purge") == Some(&Value::Bool(true));
         let begins = asked.get("module_to").is_some_and(Value::is_string);
         match (begins, purges) {
@@ -207,7 +224,7 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     if call.node.options.makes_tenants {
         call.node.create_lenient_tenant(&id).await?;
     } else {
-        call.node.create_tenant(&id, &id, "").await?;
+        call.node.create_tenant_with(&id, &id, "", reference_records).await?;
     }
     Ok(Answer::no_content())
 }

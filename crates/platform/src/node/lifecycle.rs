@@ -1,6 +1,6 @@
 //! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
 
-use super::{Entry, Node, RELEASE};
+use super::{Entry, FirstRecord, Node, RELEASE, ReferenceRecords};
 use crate::database::{Connection, Pipeline, Work, failure};
 use crate::jobs::table;
 use crate::record_store::upgrade;
@@ -17,20 +17,32 @@ impl Node {
         name: &str,
         description: &str,
     ) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, name, description, false).await
+        self.create_tenant_with(id, name, description, ReferenceRecords::Loaded).await
+    }
+
+    /// The same, with or without the reference records.
+    pub async fn create_tenant_with(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        description: &str,
+        reference_records: ReferenceRecords,
+    ) -> Result<Arc<Tenant>, Failure> {
+        self.make_tenant(id, name, description, Some(reference_records)).await
     }
 
     /// Makes a tenant for a public test suite: empty, and taking what the suite leaves out.
     pub async fn create_lenient_tenant(self: &Arc<Self>, id: &str) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, id, "", true).await
+        self.make_tenant(id, id, "", None).await
     }
 
+    /// Without first records the tenant is one of a public test suite, and lenient.
     async fn make_tenant(
         self: &Arc<Self>,
         id: &str,
         name: &str,
         description: &str,
-        lenient: bool,
+        first_records: Option<ReferenceRecords>,
     ) -> Result<Arc<Tenant>, Failure> {
         if !is_tenant_id(id) {
             return Err(Failure::Invalid(format!(
@@ -50,9 +62,10 @@ impl Node {
             .await
             .map_err(|error| failure(error, "making the tenant's schema"))?;
         drop(connection);
+        let lenient = first_records.is_none();
         self.bring_up_to_date(id, lenient).await?;
-        if !lenient {
-            self.write_first_records(id).await?;
+        if let Some(reference_records) = first_records {
+            self.write_first_records(id, reference_records).await?;
         }
         self.enter_tenant(&Entry {
             id: id.into(),
@@ -259,13 +272,22 @@ impl Node {
         Ok(())
     }
 
-    async fn write_first_records(&self, id: &str) -> Result<(), Failure> {
+    async fn write_first_records(
+        &self,
+        id: &str,
+        reference_records: ReferenceRecords,
+    ) -> Result<(), Failure> {
         let schema = schema_of(id);
         let pool = self.pools.open(Some(&schema), 1, Work::Deeds, None);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
         let mut pipeline = Pipeline::new();
-        for (path, document) in &self.first_records {
+        let wanted = |first: &&FirstRecord| match reference_records {
+            ReferenceRecords::Loaded => true,
+            ReferenceRecords::LeftOut => !first.is_reference,
+        };
+        let first_records: Vec<&FirstRecord> = self.first_records.iter().filter(wanted).collect();
+        for FirstRecord { path, document, .. } in &first_records {
             let record = self
                 .records
                 .iter()
@@ -274,7 +296,8 @@ impl Node {
             crate::record_store::write::insert_first(&mut pipeline, record, document, now)?;
         }
         tx.send(pipeline).await.map_err(|error| {
-            let which = self.first_records.get(error.step).map(|(path, doc)| format!("{path} {doc}"));
+            let which =
+                first_records.get(error.step).map(|first| format!("{} {}", first.path, first.document));
             Failure::from(error).while_doing(&format!("writing first record {which:?}"))
         })?;
         tx.commit().await?;

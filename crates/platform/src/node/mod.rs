@@ -69,6 +69,23 @@ impl Default for ServerOptions {
     }
 }
 
+/// A record that a new tenant begins with.
+#[derive(Debug, Clone)]
+pub struct FirstRecord {
+    /// Path of its collection.
+    pub path: String,
+    pub document: Value,
+    /// A library may prefer records of its own; a tenant can be created without these.
+    pub is_reference: bool,
+}
+
+/// Whether a new tenant gets the reference records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceRecords {
+    Loaded,
+    LeftOut,
+}
+
 /// All that this node serves.
 pub struct Node {
     pub modules: Vec<Module>,
@@ -76,8 +93,8 @@ pub struct Node {
     pub records: Arc<[&'static RecordType]>,
     pub options: ServerOptions,
     pub keys: Keys,
-    /// Records that a new tenant begins with: collection path and document, in order of reference.
-    pub first_records: Vec<(String, Value)>,
+    /// Records that a new tenant begins with, in order of reference.
+    pub first_records: Vec<FirstRecord>,
     /// What modules keep in memory for all tenants together.
     pub state: TenantState,
     per_tenant: usize,
@@ -118,7 +135,7 @@ impl Node {
         connections: usize,
         modules: Vec<Module>,
         options: ServerOptions,
-        first_records: Vec<(String, Value)>,
+        first_records: Vec<FirstRecord>,
     ) -> Result<Arc<Node>, Failure> {
         let pools = Pools::new(address.primary, connections);
         let replicas = address.replicas.into_iter().map(|server| Pools::new(server, connections)).collect();

@@ -104,3 +104,35 @@ async fn a_tenant_that_is_made_anew_knows_nothing_of_the_rules_of_the_one_before
     let after = settings_version(elsewhere).await;
     assert!(after > before, "a node that has cached rules under {before} takes those of {after} for newer");
 }
+
+#[tokio::test]
+async fn a_tenant_can_be_created_without_reference_records() {
+    let server = TestServer::start().await;
+    let path = "/_/proxy/tenants?tenantParameters=loadReference=false,loadSample=false";
+    server.post(path, &json!({"id": OTHER_TENANT, "name": "Other"})).await.expect(201);
+    let other = server.node.tenant(OTHER_TENANT).expect("the tenant was created");
+    administrator::appoint(&other, "boss", "a-password").await.expect("an administrator");
+    let login = server
+        .stranger()
+        .with_header("x-okapi-tenant", OTHER_TENANT)
+        .post("/authn/login", &json!({"username": "boss", "password": "a-password"}))
+        .await;
+    let token = login.header("x-okapi-token").expect("login gives a token");
+    let boss = server.stranger().with_header("x-okapi-token", token);
+    for (path, expected) in [
+        ("/material-types", 0),
+        ("/service-points", 0),
+        ("/groups", 0),
+        ("/loan-policy-storage/loan-policies", 0),
+        ("/staff-slips-storage/staff-slips", 0),
+        ("/feefines", 6),
+        ("/patron-block-conditions", 6),
+        ("/eventConfig", 5),
+    ] {
+        assert_eq!(boss.get(path).await.expect(200)["totalRecords"], expected, "{path}");
+    }
+    // The tenant works: what it needs is its own to add.
+    boss.post("/material-types", &json!({"name": "scroll", "source": "local"})).await.expect_status(201);
+    boss.get("/circulation/rules").await.expect_status(200);
+    boss.get("/hrid-settings-storage/hrid-settings").await.expect_status(200);
+}
