@@ -1,7 +1,14 @@
-//! Fees and fines.
+//! Fees and fines: accounts, the actions that settle them, reports, and the policies that say what is charged.
 
+mod actions;
+mod cancel;
+pub mod charge;
+mod events;
+mod pay_waive_transfer;
 pub mod policies;
 pub mod records;
+mod refund;
+pub mod reports;
 mod storage_answers;
 pub mod user_dependents;
 
@@ -17,6 +24,11 @@ pub fn module() -> Module {
         steps: &[],
         routes: |router: &mut Router| {
             policies::connect(router);
+            charge::routes(router);
+            pay_waive_transfer::routes(router);
+            refund::routes(router);
+            cancel::routes(router);
+            reports::routes(router);
             storage_answers::routes(router);
         },
         jobs: &[],
@@ -29,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_room_finds_its_routes_in_the_surface() {
+    fn every_route_is_in_the_surface() {
         (module().routes)(&mut Router::default());
     }
 }

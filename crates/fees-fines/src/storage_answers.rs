@@ -52,10 +52,14 @@ const AUTOMATIC_TYPES: [Uuid; 6] = [
 pub fn routes(router: &mut Router) {
     for kind in &KINDS {
         let path = kind.record.path;
-        router.on("POST", path, move |call| create(kind, call));
         if let Some(item) = router.item_path("GET", path) {
             router.on("GET", item, move |call| find(kind, call));
         }
+        if path == ACCOUNT.path {
+            // Changes of accounts are in `charge`.
+            continue;
+        }
+        router.on("POST", path, move |call| create(kind, call));
         if let Some(item) = router.item_path("PUT", path) {
             router.on("PUT", item, move |call| replace(kind, call));
         }
@@ -92,19 +96,17 @@ async fn find(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
 
 async fn replace(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     refuse_if_type_is_automatic(kind, &call, call.id(0).ok())?;
-    // An account is replaced by another service of the module, with another text.
-    let text = if kind.name == "Account" { "Not found" } else { "Record Not Found" };
-    plain::replace(kind.record, call).await.map_err(|failure| not_found(failure, text))
+    plain::replace(kind.record, call).await.map_err(not_found)
 }
 
 async fn delete(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     refuse_if_type_is_automatic(kind, &call, call.id(0).ok())?;
-    plain::delete(kind.record, call).await.map_err(|failure| not_found(failure, "Record Not Found"))
+    plain::delete(kind.record, call).await.map_err(not_found)
 }
 
-fn not_found(failure: Failure, text: &str) -> Failure {
+fn not_found(failure: Failure) -> Failure {
     match failure {
-        Failure::NotFound(_) => Failure::NotFound(text.into()),
+        Failure::NotFound(_) => Failure::NotFound("Record Not Found".into()),
         failure => failure,
     }
 }

@@ -4,6 +4,7 @@
 pub mod declaration;
 pub mod failure;
 pub mod metadata;
+pub mod money;
 pub mod refusal;
 pub mod shape;
 pub mod soundness;
@@ -11,4 +12,5 @@ pub mod time;
 
 pub use declaration::*;
 pub use failure::Failure;
+pub use money::Money;
 pub use refusal::{OverridableBlock, Refusal};

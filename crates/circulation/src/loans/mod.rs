@@ -9,6 +9,7 @@
 //! the patron came.
 
 pub mod change;
+mod fee_fine_report;
 pub mod find;
 pub mod history;
 mod route;
@@ -25,4 +26,5 @@ pub fn connect(router: &mut Router) {
     storage::connect(router);
     change::connect(router);
     session::connect(router);
+    fee_fine_report::connect(router);
 }

@@ -1,0 +1,159 @@
+//! Accounts and past actions read for a decision, and what was decided stored.
+
+use super::{Account, AccountChange, ActionKind, ActionRequest, NewAction, PastAction};
+use crate::events;
+use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
+use carrel_platform::record_store::write;
+use carrel_platform::{Call, Connection, Json, Pipeline, Tx};
+use carrel_records::{Failure, Money, time};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+const ACCOUNTS: &str = "SELECT doc FROM accounts WHERE id = ANY($1) ORDER BY id";
+
+/// The requested accounts, in the order of the request; a missing one is reported with its id.
+pub async fn find_accounts(
+    connection: &Connection,
+    request: &ActionRequest,
+) -> Result<Vec<Account>, Failure> {
+    let rows = connection.query(ACCOUNTS, vec![ids(request).into()]).await?;
+    in_order_of(request, &rows)
+}
+
+/// The same, locked until the end of the transaction: actions on the same account wait for each other here.
+pub async fn lock_accounts(tx: &mut Tx, request: &ActionRequest) -> Result<Vec<Account>, Failure> {
+    let rows = tx.query(format!("{ACCOUNTS} FOR NO KEY UPDATE"), vec![ids(request).into()]).await?;
+    in_order_of(request, &rows)
+}
+
+fn ids(request: &ActionRequest) -> Vec<Uuid> {
+    request.accounts.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect()
+}
+
+fn in_order_of(request: &ActionRequest, rows: &[Row]) -> Result<Vec<Account>, Failure> {
+    let mut found: HashMap<Uuid, Account> = rows
+        .iter()
+        .filter_map(|row| Account::read(row.get::<_, Json>("doc").parse()))
+        .map(|account| (account.id, account))
+        .collect();
+    request
+        .accounts
+        .iter()
+        .map(|id| Uuid::parse_str(id).ok().and_then(|id| found.remove(&id)))
+        .zip(&request.accounts)
+        .map(|(account, id)| account.ok_or_else(|| Failure::NotFound(format!("Fee/fine ID {id} not found"))))
+        .collect()
+}
+
+/// The statement that reads payments, transfers and refunds of accounts.
+pub const PAST_ACTIONS: &str = "SELECT account_id, doc->>'typeAction' AS result, doc->>'amountAction' AS amount, \
+     doc->>'paymentMethod' AS payment_method, doc->>'transactionInformation' AS transaction_information, \
+     coalesce(doc->>'dateAction', '') AS date \
+     FROM feefineactions WHERE account_id = ANY($1) ORDER BY doc->>'dateAction', id";
+
+/// Payments, transfers and refunds of the accounts, oldest first.
+pub fn read_past_actions(rows: &[Row]) -> Vec<PastAction> {
+    rows.iter()
+        .filter_map(|row| {
+            let kind = ActionKind::of_result(row.get::<_, Option<&str>>("result")?)?;
+            let is_of_interest = matches!(kind, ActionKind::Pay | ActionKind::Transfer | ActionKind::Refund);
+            let amount: Money = row.get::<_, Option<&str>>("amount")?.parse().ok()?;
+            is_of_interest.then(|| PastAction {
+                account: row.get("account_id"),
+                kind,
+                amount,
+                payment_method: row.get("payment_method"),
+                transaction_information: row.get("transaction_information"),
+            })
+        })
+        .collect()
+}
+
+/// Stores the changes, the records of the action and the events, and commits; gives the records as they are stored.
+pub async fn store(
+    call: &Call,
+    tx: Tx,
+    request: &ActionRequest,
+    accounts: &[Account],
+    changes: &[AccountChange],
+    actions: &[NewAction],
+) -> Result<Vec<Value>, Failure> {
+    let tenant = call.tenant()?;
+    let mut pipeline = Pipeline::new();
+    let mut records = Vec::with_capacity(actions.len());
+    for action in actions {
+        let Some(account) = accounts.iter().find(|account| account.id == action.account) else { continue };
+        let ready = write::prepare_new(
+            &FEEFINEACTION,
+            document(call, request, account, action),
+            &call.caller,
+            call.now,
+        )?;
+        write::insert(&mut pipeline, &tenant.id, &FEEFINEACTION, &ready, call.now);
+        records.push(Value::Object(ready.document));
+    }
+    let mut closed_loans = Vec::new();
+    for change in changes {
+        let Some(account) = accounts.iter().find(|account| account.id == change.account) else { continue };
+        let Value::Object(mut document) = account.document.clone() else { continue };
+        document.insert("remaining".into(), change.remaining.to_json());
+        set_name(&mut document, "status", if change.is_closed { "Closed" } else { "Open" });
+        set_name(&mut document, "paymentStatus", &change.payment_status);
+        // The stored document need not be checked again: only these fields change.
+        let mut stored = account.document.clone();
+        let ready =
+            write::complete_replacement(&ACCOUNT, account.id, document, &stored, &call.caller, call.now)?;
+        write::update(&mut pipeline, &tenant.id, &ACCOUNT, &ready, &stored, call.now);
+        stored = Value::Object(ready.document);
+        events::balance_changed(&mut pipeline, &stored, call.now);
+        if change.is_closed && change.remaining.is_zero() {
+            closed_loans.extend(account.loan_id.filter(|loan| !closed_loans.contains(loan)));
+        }
+    }
+    for loan in closed_loans {
+        events::loan_related_fee_fine_closed(&mut pipeline, loan, call.now);
+    }
+    tx.send_and_commit(pipeline).await?;
+    Ok(records)
+}
+
+fn set_name(document: &mut Map<String, Value>, property: &str, name: &str) {
+    let inner = document.entry(property.to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(inner) = inner {
+        inner.insert("name".into(), name.into());
+    }
+}
+
+fn document(
+    call: &Call,
+    request: &ActionRequest,
+    account: &Account,
+    action: &NewAction,
+) -> Map<String, Value> {
+    let mut document = Map::new();
+    let mut put = |name: &str, value: Value| {
+        if !value.is_null() {
+            document.insert(name.to_owned(), value);
+        }
+    };
+    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+    put("dateAction", time::format(call.now).into());
+    put("typeAction", action.result.as_str().into());
+    put("comments", text(&request.comments));
+    put("amountAction", action.amount.to_json());
+    put("balance", action.balance.to_json());
+    let information = action.transaction_information.as_ref().or(request.transaction_information.as_ref());
+    put("transactionInformation", text(&information.cloned()));
+    put("createdAt", text(&request.service_point));
+    put("source", text(&request.user_name));
+    put("paymentMethod", text(&request.payment_method));
+    put("accountId", account.id.to_string().into());
+    put("userId", account.user_id.map_or(Value::Null, |id| id.to_string().into()));
+    // FOLIO quirk: the record of a cancellation does not say whether the patron is notified.
+    if ActionKind::of_result(&action.result).is_some_and(|kind| kind != ActionKind::Cancel) {
+        put("notify", request.notifies_patron.into());
+    }
+    document
+}
