@@ -1,10 +1,16 @@
-//! Calls of one kind that come while others are under way are answered together: one transaction for many desks.
+//! Calls of one kind that arrive while others run share a transaction.
 //!
-//! Nobody is made to wait for batch. A call that finds a free place goes at once, and alone; those that come
-//! while all places are taken go together as soon as one is free. So a quiet library waits for nothing, and the
-//! busier it is the less a call costs.
+//! No call waits for others to arrive: while fewer than [`CONCURRENT_BATCHES`] batches run, a call starts at once, and
+//! alone. Calls that arrive later are queued and run in one batch as soon as a running one ends. So a quiet server
+//! delays nothing, and the busier it is the less a call costs.
+//!
+//! A batch is one transaction: it locks what no other transaction holds, reads the facts of all its calls, decides for
+//! each call by itself, and writes the changes of all. A call that would have to wait for a lock is handed back, to run
+//! in a transaction of its own.
 
+use crate::database::DatabaseError;
 use crate::meter::{self, Meter};
+use crate::{Bind, Tenant, Tx};
 use carrel_records::Failure;
 use futures_util::FutureExt;
 use std::collections::VecDeque;
@@ -13,104 +19,234 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
-/// So many batches of one kind are under way at once: while some wait for the disk, others are worked on. Two made
-/// calls wait in an hour of middling business, four made the batches of eight desks too small to save much.
+/// Batches of one kind that run at once, at most: while some wait for the disk, others use the processor. With two, calls
+/// waited at medium load; with four, the batches of eight callers were too small to save much.
 const CONCURRENT_BATCHES: usize = 3;
-/// So many calls are one batch at most: what more would save is little, and all wait for the last.
+/// Calls per batch, at most: larger batches save little more, and each call waits for the last one of its batch.
 const MAX_BATCH: usize = 16;
 
-/// Where calls of one kind meet.
-pub struct Batcher<Job, Answer> {
-    queue_of_calls: Mutex<Queue<Job, Answer>>,
-    /// Calls, and the batches that they went in.
+/// A call that may share a transaction with others of its kind and tenant.
+pub trait Batched: Sized + Send + Sync + 'static {
+    /// What the decision is made from.
+    type Facts: Send;
+    /// What all decisions of a batch are made by.
+    type Settings: Send + Sync;
+    type Done: Send + Sync + 'static;
+
+    /// Locks what is free, waiting for no lock, and reads the facts.
+    fn gather(
+        tenant: &Arc<Tenant>,
+        calls: &[Arc<Self>],
+    ) -> impl Future<Output = Result<Gathered<Self>, Failure>> + Send;
+
+    /// Decides for this call.
+    fn decide(&self, facts: Self::Facts, settings: &Self::Settings) -> Result<Self::Done, Failure>;
+
+    /// Writes what was decided and commits: all or nothing.
+    fn apply(
+        tx: Tx,
+        tenant: &Tenant,
+        decided: &[(&Self, &Self::Done)],
+    ) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+}
+
+/// What a batch has read, with the facts of its calls in their order.
+pub struct Gathered<Call: Batched> {
+    pub tx: Tx,
+    pub facts: Vec<Result<Call::Facts, RunAlone>>,
+    pub settings: Call::Settings,
+}
+
+/// A call needs a transaction of its own: it has to wait for a lock, or another call of the batch locks the same rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunAlone {
+    /// Id of what is to be locked before everything else, where the batch has found that out.
+    pub lock_first: Option<Uuid>,
+}
+
+/// What becomes of a call in a batch.
+pub enum Outcome<Done> {
+    Decided(Result<Done, Failure>),
+    Alone(RunAlone),
+}
+
+type QueueOf<Call> = CallQueue<Arc<Call>, Outcome<<Call as Batched>::Done>>;
+
+/// Runs a call in a batch with those that arrive at the same time.
+pub async fn run<Call: Batched>(
+    tenant: &Arc<Tenant>,
+    call: &Arc<Call>,
+) -> Result<Outcome<Call::Done>, Failure> {
+    let queue = tenant.state.of::<QueueOf<Call>>();
+    let tenant = Arc::clone(tenant);
+    let batch = move |calls: Vec<Arc<Call>>| {
+        let tenant = Arc::clone(&tenant);
+        async move { run_batch(&tenant, &calls).await }
+    };
+    queue.answer(Arc::clone(call), batch).await
+}
+
+/// Calls of a kind since the start, and the batches in which they ran.
+pub fn figures<Call: Batched>(tenant: &Tenant) -> (u64, u64) {
+    tenant.state.of::<QueueOf<Call>>().figures()
+}
+
+/// One text for each call of a batch, bound as an array; as a text where there is one call.
+pub fn bind_texts(mut texts: Vec<String>) -> Bind {
+    if texts.len() > 1 { texts.into() } else { texts.pop().into() }
+}
+
+async fn run_batch<Call: Batched>(tenant: &Arc<Tenant>, calls: &[Arc<Call>]) -> Vec<Outcome<Call::Done>> {
+    let Gathered { tx, facts, settings } = match Call::gather(tenant, calls).await {
+        Ok(gathered) => gathered,
+        Err(failure) => return calls.iter().map(|_| without_facts(&failure)).collect(),
+    };
+    let mut outcomes: Vec<_> = facts
+        .into_iter()
+        .zip(calls)
+        .map(|(facts, call)| match facts {
+            Ok(facts) => Outcome::Decided(call.decide(facts, &settings)),
+            Err(alone) => Outcome::Alone(alone),
+        })
+        .collect();
+    let decided: Vec<_> = outcomes
+        .iter()
+        .zip(calls)
+        .filter_map(|(outcome, call)| match outcome {
+            Outcome::Decided(Ok(done)) => Some((&**call, done)),
+            _ => None,
+        })
+        .collect();
+    if !decided.is_empty()
+        && let Err(error) = Call::apply(tx, tenant, &decided).await
+    {
+        withdraw(&mut outcomes, error);
+    }
+    outcomes
+}
+
+/// The outcome of each call when the facts could not be read. Nothing is written yet.
+fn without_facts<Done>(failure: &Failure) -> Outcome<Done> {
+    match failure {
+        Failure::Unavailable(_) => Outcome::Decided(Err(copy_of(failure))),
+        // One call may have caused it: each finds out by itself.
+        _ => Outcome::Alone(RunAlone::default()),
+    }
+}
+
+/// Replaces the outcomes whose changes could not be written.
+fn withdraw<Done>(outcomes: &mut [Outcome<Done>], error: DatabaseError) {
+    let undone = error.is_refusal();
+    let failure = Failure::from(error);
+    for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Decided(Ok(_)))) {
+        // After a refusal nothing of the transaction has happened: each call tries by itself.
+        *outcome = match undone {
+            true => Outcome::Alone(RunAlone::default()),
+            false => Outcome::Decided(Err(copy_of(&failure))),
+        };
+    }
+}
+
+fn copy_of(failure: &Failure) -> Failure {
+    match failure {
+        Failure::Unavailable(message) => Failure::Unavailable(message.clone()),
+        Failure::Internal { context, cause: Some(cause) } => Failure::internal(format!("{context}: {cause}")),
+        other => Failure::internal(other.to_string()),
+    }
+}
+
+/// Queues calls and runs them in batches.
+struct CallQueue<Call, Answer> {
+    state: Mutex<QueueState<Call, Answer>>,
     calls: AtomicU64,
     batches: AtomicU64,
 }
 
-struct Queue<Job, Answer> {
-    waiting: VecDeque<(Job, oneshot::Sender<Reported<Answer>>)>,
-    under_way: usize,
+struct QueueState<Call, Answer> {
+    waiting: VecDeque<(Call, oneshot::Sender<BatchAnswer<Answer>>)>,
+    /// Batches that run.
+    running: usize,
 }
 
-/// An answer, what its batch cost, and how many they were.
-struct Reported<Answer> {
+/// An answer, what its batch cost, and the number of calls in it.
+struct BatchAnswer<Answer> {
     answer: Answer,
     cost: Arc<Meter>,
-    batch: usize,
+    calls: usize,
 }
 
-impl<Job, Answer> Default for Batcher<Job, Answer> {
+impl<Call, Answer> Default for CallQueue<Call, Answer> {
     fn default() -> Self {
-        Batcher {
-            queue_of_calls: Mutex::new(Queue { waiting: VecDeque::new(), under_way: 0 }),
+        CallQueue {
+            state: Mutex::new(QueueState { waiting: VecDeque::new(), running: 0 }),
             calls: AtomicU64::new(0),
             batches: AtomicU64::new(0),
         }
     }
 }
 
-impl<Job: Send + 'static, Answer: Send + 'static> Batcher<Job, Answer> {
-    /// Answers a call; `work` gives one answer for each job, in their order. What has begun is finished also where
-    /// its caller goes away, as others may be with it.
-    pub async fn answer<W, F>(self: &Arc<Self>, job: Job, work: W) -> Result<Answer, Failure>
+impl<Call: Send + 'static, Answer: Send + 'static> CallQueue<Call, Answer> {
+    /// Answers a call; `batch` gives one answer for each call, in their order. A batch is finished also when one of its
+    /// callers goes away.
+    async fn answer<W, F>(self: &Arc<Self>, call: Call, batch: W) -> Result<Answer, Failure>
     where
-        W: Fn(Vec<Job>) -> F + Send + Sync + 'static,
+        W: Fn(Vec<Call>) -> F + Send + Sync + 'static,
         F: Future<Output = Vec<Answer>> + Send + 'static,
     {
-        let (tell, reported) = oneshot::channel();
-        let has_place = {
-            let mut queue_of_calls = self.queue_of_calls.lock().expect("no holder of this lock panics");
-            queue_of_calls.waiting.push_back((job, tell));
-            let has_place = queue_of_calls.under_way < CONCURRENT_BATCHES;
-            queue_of_calls.under_way += usize::from(has_place);
-            has_place
+        let (sender, receiver) = oneshot::channel();
+        let may_run = {
+            let mut state = self.state.lock().expect("no holder of this lock panics");
+            state.waiting.push_back((call, sender));
+            let may_run = state.running < CONCURRENT_BATCHES;
+            state.running += usize::from(may_run);
+            may_run
         };
-        if has_place {
-            tokio::spawn(Arc::clone(self).work_off(work));
+        if may_run {
+            tokio::spawn(Arc::clone(self).run_until_empty(batch));
         }
-        let reported = reported.await.map_err(|_| Failure::internal("the work of several calls panicked"))?;
-        meter::charge(&reported.cost, reported.batch);
-        Ok(reported.answer)
+        let answer = receiver.await.map_err(|_| Failure::internal("a batch of calls panicked"))?;
+        meter::charge(&answer.cost, answer.calls);
+        Ok(answer.answer)
     }
 
-    /// Works until nobody waits, then gives the place back.
-    async fn work_off<W, F>(self: Arc<Self>, work: W)
+    /// Runs batches until no call waits.
+    async fn run_until_empty<W, F>(self: Arc<Self>, batch: W)
     where
-        W: Fn(Vec<Job>) -> F + Send + Sync + 'static,
+        W: Fn(Vec<Call>) -> F + Send + Sync + 'static,
         F: Future<Output = Vec<Answer>> + Send + 'static,
     {
-        while let Some((jobs, callers)) = self.next_batch() {
-            let batch = jobs.len();
-            self.calls.fetch_add(batch as u64, Relaxed);
+        while let Some((calls, senders)) = self.next_batch() {
+            let number = calls.len();
+            self.calls.fetch_add(number as u64, Relaxed);
             self.batches.fetch_add(1, Relaxed);
             let cost = Arc::new(Meter::default());
-            let done = meter::metered(Arc::clone(&cost), work(jobs));
-            // After a panic the callers are reported by their closed channels.
-            let answers = AssertUnwindSafe(done).catch_unwind().await.unwrap_or_default();
-            for (caller, answer) in callers.into_iter().zip(answers) {
-                // Who has gone away meanwhile is reported nothing.
-                let _ = caller.send(Reported { answer, cost: Arc::clone(&cost), batch });
+            let answers = meter::metered(Arc::clone(&cost), batch(calls));
+            // After a panic the callers learn of it by their closed channels.
+            let answers = AssertUnwindSafe(answers).catch_unwind().await.unwrap_or_default();
+            for (sender, answer) in senders.into_iter().zip(answers) {
+                // A caller that has gone away needs no answer.
+                let _ = sender.send(BatchAnswer { answer, cost: Arc::clone(&cost), calls: number });
             }
         }
     }
 
-    /// Those who go next; where nobody waits, the place is free from now on.
+    /// The next batch; `None` ends this run when no call waits.
     #[allow(clippy::type_complexity)]
-    fn next_batch(&self) -> Option<(Vec<Job>, Vec<oneshot::Sender<Reported<Answer>>>)> {
-        let mut queue_of_calls = self.queue_of_calls.lock().expect("no holder of this lock panics");
-        if queue_of_calls.waiting.is_empty() {
-            queue_of_calls.under_way -= 1;
+    fn next_batch(&self) -> Option<(Vec<Call>, Vec<oneshot::Sender<BatchAnswer<Answer>>>)> {
+        let mut state = self.state.lock().expect("no holder of this lock panics");
+        if state.waiting.is_empty() {
+            state.running -= 1;
             return None;
         }
-        let size = queue_of_calls.waiting.len().min(MAX_BATCH);
-        Some(queue_of_calls.waiting.drain(..size).unzip())
+        let size = state.waiting.len().min(MAX_BATCH);
+        Some(state.waiting.drain(..size).unzip())
     }
 }
 
-impl<Job, Answer> Batcher<Job, Answer> {
-    /// Calls since the start, and the batches that they went in.
-    pub fn figures(&self) -> (u64, u64) {
+impl<Call, Answer> CallQueue<Call, Answer> {
+    fn figures(&self) -> (u64, u64) {
         (self.calls.load(Relaxed), self.batches.load(Relaxed))
     }
 }
@@ -121,9 +257,9 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::Semaphore;
 
-    type Numbers = Batcher<u64, (u64, usize)>;
+    type Numbers = CallQueue<u64, (u64, usize)>;
 
-    /// Doubles numbers, and tells how many went together; the gate says when a batch may end.
+    /// Doubles numbers, and gives the size of its batch; the gate decides when a batch may end.
     async fn doubled(
         numbers: &Arc<Numbers>,
         gate: &Arc<Semaphore>,
@@ -149,46 +285,42 @@ mod tests {
         for number in calls {
             let (numbers, gate) = (Arc::clone(&numbers), Arc::clone(&gate));
             answers.push(tokio::spawn(async move { doubled(&numbers, &gate, number).await }));
-            // Each is there before the next one comes.
+            // Each call is queued before the next one is made.
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         gate.add_permits(100);
-        let mut reported = Vec::new();
+        let mut answered = Vec::new();
         for answer in answers {
-            reported
+            answered
                 .push(answer.await.expect("a call does not panic").map_err(|failure| failure.to_string()));
         }
-        let queue_of_calls = numbers.queue_of_calls.lock().expect("no holder of this lock panics");
-        assert_eq!(
-            (queue_of_calls.under_way, queue_of_calls.waiting.len()),
-            (0, 0),
-            "all places are free afterwards"
-        );
-        reported
+        let state = numbers.state.lock().expect("no holder of this lock panics");
+        assert_eq!((state.running, state.waiting.len()), (0, 0), "no batch is counted as running afterwards");
+        answered
     }
 
     #[tokio::test]
-    async fn who_finds_a_place_goes_alone_and_who_comes_later_goes_with_others() {
+    async fn a_call_runs_at_once_while_few_batches_run_and_later_calls_share_a_batch() {
         // Above thirteen, which is not doubled.
         let calls: Vec<u64> = (20..).take(CONCURRENT_BATCHES + MAX_BATCH + 2).collect();
-        let reported = all(Arc::new(Semaphore::new(0)), calls.clone()).await;
-        let sizes: Vec<usize> = reported.iter().flatten().map(|(_, size)| *size).collect();
+        let answered = all(Arc::new(Semaphore::new(0)), calls.clone()).await;
+        let sizes: Vec<usize> = answered.iter().flatten().map(|(_, size)| *size).collect();
         assert_eq!(sizes, [vec![1; CONCURRENT_BATCHES], vec![MAX_BATCH; MAX_BATCH], vec![2; 2]].concat());
-        let doubles: Vec<u64> = reported.iter().flatten().map(|(double, _)| *double).collect();
+        let doubles: Vec<u64> = answered.iter().flatten().map(|(double, _)| *double).collect();
         assert_eq!(doubles, calls.iter().map(|number| 2 * number).collect::<Vec<_>>());
     }
 
     #[tokio::test]
-    async fn a_panic_is_reported_to_its_batch_and_the_next_one_goes() {
+    async fn a_panic_fails_its_batch_and_the_next_batch_runs() {
         let mut calls: Vec<u64> = (20..).take(CONCURRENT_BATCHES + MAX_BATCH + 1).collect();
         calls[CONCURRENT_BATCHES] = 13;
-        let reported = all(Arc::new(Semaphore::new(0)), calls).await;
-        let failed: Vec<bool> = reported.iter().map(Result::is_err).collect();
+        let answered = all(Arc::new(Semaphore::new(0)), calls).await;
+        let failed: Vec<bool> = answered.iter().map(Result::is_err).collect();
         assert_eq!(failed, [vec![false; CONCURRENT_BATCHES], vec![true; MAX_BATCH], vec![false]].concat());
     }
 
     #[tokio::test]
-    async fn what_has_begun_is_finished_where_its_caller_goes_away() {
+    async fn a_batch_is_finished_when_its_caller_goes_away() {
         let (numbers, gate) = (Arc::new(Numbers::default()), Arc::new(Semaphore::new(0)));
         let impatient = tokio::time::timeout(Duration::from_millis(5), doubled(&numbers, &gate, 1)).await;
         assert!(impatient.is_err());

@@ -1,6 +1,7 @@
 //! The values that statements are given, and documents as bytes.
 
 use bytes::BytesMut;
+use carrel_records::json_text;
 use jiff::Timestamp;
 use postgres_types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use serde_json::Value;
@@ -50,7 +51,7 @@ impl From<i32> for Bind {
 }
 impl From<&Value> for Bind {
     fn from(value: &Value) -> Bind {
-        Bind::Json(value.to_string())
+        Bind::Json(json_text(value))
     }
 }
 

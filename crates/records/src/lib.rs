@@ -10,6 +10,11 @@ pub mod shape;
 pub mod soundness;
 pub mod time;
 
+/// A document as JSON text, written straight from the value.
+pub fn json_text(document: &impl serde::Serialize) -> String {
+    serde_json::to_string(document).expect("documents have texts as keys")
+}
+
 pub use declaration::*;
 pub use failure::Failure;
 pub use money::Money;

@@ -82,6 +82,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// Threads that run requests: half of the processors, as the other half has work to do for the database. On a machine
+/// with two of them a second thread costs more in switches than it gains.
+fn worker_threads() -> usize {
+    let configured = std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|number| number.parse().ok());
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    configured.unwrap_or(processors / 2).max(1)
+}
+
 fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CARREL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,tokio_postgres=warn"));
@@ -95,6 +103,7 @@ fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
         .log_internal_errors(false)
         .init();
     tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(worker_threads())
         .enable_all()
         .build()
         .map_err(|error| format!("the runtime could not be started: {error}"))?

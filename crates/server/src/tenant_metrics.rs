@@ -1,7 +1,7 @@
 //! Figures by tenant for `/metrics`: connections, replicas, waits at the desk, background work, events.
 
 use carrel_circulation::check_out_lock;
-use carrel_circulation::desk::scan_batch;
+use carrel_circulation::{check_in, check_out};
 use carrel_platform::tenant::schema_of;
 use carrel_platform::{Node, Tenant};
 use std::fmt::Write;
@@ -162,7 +162,9 @@ fn reads(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
 fn scans(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
     let (mut scans, mut transactions) = (Vec::new(), Vec::new());
     for tenant in tenants {
-        for (kind, (calls, batches)) in scan_batch::all_figures(tenant) {
+        let kinds =
+            [("check-out", check_out::batch_figures(tenant)), ("check-in", check_in::batch_figures(tenant))];
+        for (kind, (calls, batches)) in kinds {
             let labels = format!("tenant=\"{}\",scan=\"{kind}\"", tenant.id);
             scans.push((labels.clone(), calls as f64));
             transactions.push((labels, batches as f64));

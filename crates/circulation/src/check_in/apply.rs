@@ -1,29 +1,22 @@
 //! The changes of check-ins, with the commit, in one round trip.
 
-use super::CheckInRequest;
+use super::Scan;
 use super::decide::{CheckIn, MovedRequest};
 use crate::desk::record_change::REQUEST;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
+use carrel_records::json_text;
 use jiff::Timestamp;
 use serde_json::json;
 
-/// A check-in that is decided, as it was asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct Decided<'a> {
-    pub decision: &'a CheckIn,
-    pub command: &'a CheckInRequest,
-    pub now: Timestamp,
-}
-
-/// Writes all that the check-ins change, of one or of several of different items: all or none.
-pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), DatabaseError> {
+/// Writes the changes of check-ins of different items: all or none.
+pub async fn apply(tx: Tx, tenant: &Tenant, decisions: &[(&Scan, &CheckIn)]) -> Result<(), DatabaseError> {
     let mut pipeline = Pipeline::new();
-    for decided in all {
-        write(&mut pipeline, tenant, decided);
+    for (scan, decision) in decisions {
+        write(&mut pipeline, tenant, scan, decision);
     }
-    for Decided { decision, .. } in all {
+    for (_, decision) in decisions {
         if let Some(location) = decision.floats_to {
             pipeline.add(
                 "UPDATE item SET doc = doc || $2 WHERE id = $1",
@@ -37,8 +30,8 @@ pub async fn apply(tx: Tx, tenant: &Tenant, all: &[Decided<'_>]) -> Result<(), D
     tx.send_and_commit(pipeline).await.map(|_| ())
 }
 
-fn write(pipeline: &mut Pipeline, tenant: &Tenant, Decided { decision, command, now }: &Decided) {
-    let now = *now;
+fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &CheckIn) {
+    let (command, now) = (&scan.command, scan.now);
     if let Some(closed) = &decision.loan {
         crate::loans::store::change(pipeline, &tenant.id, &closed.change, now);
         if let Some(patron) = closed.patron {
@@ -50,7 +43,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, Decided { decision, command, 
         move_on(pipeline, tenant, request, now);
     }
     item_state::change(pipeline, decision.item.id, &decision.state, now);
-    let record = json!(decision.record).to_string();
+    let record = json_text(&decision.record);
     pipeline.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
     let event = Event::created(&tenant.id, &record).to_string();
     outbox::announce(pipeline, "circulation.check-in", decision.record_id.to_string(), event, now);

@@ -1,11 +1,11 @@
-//! Everything that the decision wants to know, in one round trip: the item is locked first, so that what is read after it
-//! holds until the end of the transaction. Of one scan, or of several that go together.
+//! Everything that the decision needs, in one round trip. The item is locked first, so that what is read after it holds
+//! until the end of the transaction. Of one scan, or of all scans of a batch.
 
-use super::CheckInRequest;
-use crate::desk::scan_batch::{self, Gathered};
+use super::{CheckInRequest, Scan};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
+use carrel_platform::batcher::{Gathered, RunAlone, bind_texts};
 use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use serde_json::{Map, Value};
@@ -34,30 +34,30 @@ pub struct LastLoan {
     pub was_lost: bool,
 }
 
-/// Locks the item, reads all facts, and sees to a settings that is at least as new as they are.
+/// Locks the item, reads all facts, and brings the settings up to the version that the facts were read with.
 ///
-/// Most items have no queue, and a scan knows its queue only with its item. Where it finds one that is not held yet, a
-/// third round trip gathers the facts again with the queue held first, as queues are locked before items.
+/// Most items have no queue, and a scan knows its queue only with its item. Where an item has a queue that is not locked
+/// yet, a third round trip gathers the facts again with the queue locked first, as queues are locked before items.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &CheckInRequest,
-    mut held: Option<Uuid>,
+    mut locked_queue: Option<Uuid>,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         let mut tx = tenant.begin().await?;
         let mut pipeline = Pipeline::new();
-        if let Some(queue) = held {
+        if let Some(queue) = locked_queue {
             queue::hold(&mut pipeline, queue);
         }
         let barcode = command.item_barcode.as_str();
         pipeline.add(LOCK_ITEM.as_str(), vec![barcode.into()]);
         let title_level = cached.settings.title_level_requests.enabled();
-        let facts = pipeline.add(select(false, title_level, held.is_some()), vec![barcode.into()]);
+        let facts = pipeline.add(select(false, title_level, locked_queue.is_some()), vec![barcode.into()]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
-        // The queue was read in the way that older settings ask for: then once more.
+        // The statement was chosen by older settings: again with the new ones.
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
@@ -69,8 +69,8 @@ pub async fn gather(
         }
         if let (true, Some(item)) = (has_queue, &facts.item) {
             let queue = queue::of_item(title_level, item, &facts.queue);
-            if queue != held {
-                held = queue;
+            if queue != locked_queue {
+                locked_queue = queue;
                 continue;
             }
         }
@@ -78,57 +78,59 @@ pub async fn gather(
     }
 }
 
-/// Reads the facts of scans whose items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(
-    tenant: &Arc<Tenant>,
-    orders: &[&CheckInRequest],
-) -> Result<Gathered<Facts>, Failure> {
+/// Reads the facts of scans whose items are not locked by others, and locks these items; waits for no lock.
+pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let title_level = cached.settings.title_level_requests.enabled();
-    let several = orders.len() > 1;
-    let barcodes = scan_batch::given(orders.iter().map(|command| command.item_barcode.clone()).collect());
+    let several = scans.len() > 1;
+    let barcodes = bind_texts(scans.iter().map(|scan| scan.command.item_barcode.clone()).collect());
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let lock = if several { LOCK_SEVERAL_FREE.as_str() } else { LOCK_FREE.as_str() };
-    let held = pipeline.add(lock, vec![barcodes.clone()]);
-    let facts = pipeline.add(select(several, title_level, false), vec![barcodes]);
+    let locked = pipeline.add(lock, vec![barcodes.clone()]);
+    let rows = pipeline.add(select(several, title_level, false), vec![barcodes]);
     let results = tx.send(pipeline).await?;
-    let held: HashSet<i64> = results.rows(held).iter().map(|row| row.get(0)).collect();
-    if let Some(row) = results.first(facts) {
+    let locked: HashSet<i64> = results.rows(locked).iter().map(|row| row.get("number")).collect();
+    if let Some(row) = results.first(rows) {
         cached.refresh(tenant, &mut tx, row).await?;
     }
-    let mut all: Vec<Result<Facts, Option<Uuid>>> = orders.iter().map(|_| Err(None)).collect();
-    // The queue was looked for in the way that older settings ask for: then each anew.
+    let mut facts: Vec<Result<Facts, RunAlone>> = scans.iter().map(|_| Err(RunAlone::default())).collect();
+    // The statement was chosen by older settings: each scan reads its facts again.
     if cached.settings.title_level_requests.enabled() != title_level {
-        return Ok((tx, all, cached.settings));
+        return Ok(Gathered { tx, facts, settings: cached.settings });
     }
     let mut items = HashSet::new();
-    for row in results.rows(facts) {
+    for row in results.rows(rows) {
         let number: i64 = row.get("number");
-        let facts = read(row)?;
-        let has_item = facts.item.as_ref().is_none_or(|item| {
-            held.contains(&number) && items.insert(item.id) && !(title_level && item.is_of_another_library())
+        let read = read(row)?;
+        let may_go = read.item.as_ref().is_none_or(|item| {
+            locked.contains(&number)
+                && items.insert(item.id)
+                && !(title_level && item.is_of_another_library())
         });
-        let queue = facts.item.as_ref().filter(|_| row.get("has_queue"));
-        all[number as usize - 1] = match queue {
-            Some(item) => Err(queue::of_item(title_level, item, &[])),
-            None if has_item => Ok(facts),
-            None => Err(None),
+        let queued = read.item.as_ref().filter(|_| row.get("has_queue"));
+        facts[number as usize - 1] = match queued {
+            Some(item) => Err(RunAlone { lock_first: queue::of_item(title_level, item, &[]) }),
+            None if may_go => Ok(read),
+            None => Err(RunAlone::default()),
         };
     }
-    Ok((tx, all, cached.settings))
+    Ok(Gathered { tx, facts, settings: cached.settings })
 }
 
 static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));
 static LOCK_FREE: LazyLock<String> = LazyLock::new(|| format!("{} SKIP LOCKED", *LOCK_ITEM));
 static LOCK_SEVERAL_FREE: LazyLock<String> = LazyLock::new(|| item::lock_free_of("$1::text[]"));
 
-/// The statement for each way of asking, made once: of one scan or several, with the queue or only whether there is
-/// one.
+/// The statement that reads the facts of one scan or of several, with the queue or only whether there is one; each is
+/// built once.
 fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
-    static WAYS: LazyLock<[String; 8]> =
-        LazyLock::new(|| std::array::from_fn(|way| statement(way & 4 != 0, way & 2 != 0, way & 1 != 0)));
-    &WAYS[usize::from(several) << 2 | usize::from(title_level) << 1 | usize::from(queue)]
+    static STATEMENTS: LazyLock<[[[String; 2]; 2]; 2]> = LazyLock::new(|| {
+        [false, true].map(|several| {
+            [false, true].map(|title_level| [false, true].map(|queue| statement(several, title_level, queue)))
+        })
+    });
+    &STATEMENTS[usize::from(several)][usize::from(title_level)][usize::from(queue)]
 }
 
 /// The open loan is a lateral subquery with a limit: as a plain join it may become one that reads every open loan.

@@ -3,11 +3,10 @@
 //! Route: `POST /circulation/check-in-by-barcode`. Reads the item, its open loan with the patron, and its queue;
 //! closes the loan with a history row, routes the item (available, hold shelf, delivery, transit), moves the
 //! request that it fulfills on, keeps the check-in record and the desk session, announces `circulation.loan`,
-//! `circulation.request` and `circulation.check-in`. Two pipelines: facts, changes; a third where there is a queue.
-//! Check-ins that come while others are under way share theirs (`batcher`).
+//! `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
+//! Check-ins that arrive while others run share a transaction (`platform/batcher`).
 
 mod apply;
-mod batch;
 mod command;
 mod decide;
 mod facts;
@@ -18,16 +17,18 @@ pub use command::{CheckInRequest, Resolution};
 pub use decide::{CheckIn, MovedRequest, TakenIn, moved};
 pub use route::connect;
 
-use crate::desk::scan_batch::{self, Outcome};
 use crate::settings::CirculationSettings;
-use carrel_platform::Tenant;
+use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
+use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
+use facts::Facts;
 use jiff::Timestamp;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// One check-in that is asked for.
+/// A check-in that is requested at a desk.
 #[derive(Debug)]
 pub struct Scan {
     pub command: CheckInRequest,
@@ -36,26 +37,51 @@ pub struct Scan {
     pub record_id: Uuid,
 }
 
-/// What was decided, and by which rules.
+/// The decision, and the settings that it was made by.
 pub type Done = (CheckIn, Arc<CirculationSettings>);
 
-/// Checks in, durably: with others that come at the same time, or by itself where they cannot help it.
+/// Checks in, durably: in a batch with others that arrive at the same time, or alone where the item is locked, has a
+/// queue, or is scanned twice.
 pub async fn check_in(
     tenant: &Arc<Tenant>,
     command: &CheckInRequest,
     now: Timestamp,
 ) -> Result<Done, Failure> {
     let scan = Arc::new(Scan { command: command.clone(), now, record_id: Uuid::new_v7(uuid_time(now)) });
-    match scan_batch::go(tenant, &scan).await? {
-        Outcome::Answered(answer) => answer,
-        Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
+    match batcher::run(tenant, &scan).await? {
+        Outcome::Decided(result) => result,
+        Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
     }
 }
 
-async fn by_itself(tenant: &Arc<Tenant>, scan: &Scan, queue: Option<Uuid>) -> Result<Done, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, &scan.command, queue).await?;
+async fn check_in_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {
+    let (tx, facts, settings) = facts::gather(tenant, &scan.command, alone.lock_first).await?;
     let decision = decide::decide(facts, &scan.command, &settings, scan.now, scan.record_id)?;
-    let decided = apply::Decided { decision: &decision, command: &scan.command, now: scan.now };
-    apply::apply(tx, tenant, &[decided]).await?;
+    apply::apply(tx, tenant, &[(scan, &decision)]).await?;
     Ok((decision, settings))
+}
+
+/// Check-ins of a tenant since the start, and the transactions in which they ran.
+pub fn batch_figures(tenant: &Tenant) -> (u64, u64) {
+    batcher::figures::<Scan>(tenant)
+}
+
+impl Batched for Scan {
+    type Facts = Facts;
+    type Settings = Arc<CirculationSettings>;
+    type Done = Done;
+
+    async fn gather(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
+        facts::gather_free(tenant, scans).await
+    }
+
+    fn decide(&self, facts: Facts, settings: &Arc<CirculationSettings>) -> Result<Done, Failure> {
+        let decision = decide::decide(facts, &self.command, settings, self.now, self.record_id)?;
+        Ok((decision, Arc::clone(settings)))
+    }
+
+    async fn apply(tx: Tx, tenant: &Tenant, decided: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
+        let decisions: Vec<_> = decided.iter().map(|(scan, (decision, _))| (*scan, decision)).collect();
+        apply::apply(tx, tenant, &decisions).await
+    }
 }

@@ -7,7 +7,6 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
-use serde_json::Value;
 
 /// Writes the loans and all that goes with them, of one check-out or of several of different patrons and items: all
 /// or none. The database refuses a second open loan of an item.
@@ -24,7 +23,7 @@ pub async fn apply(
 }
 
 fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Timestamp) {
-    let loan = Value::Object(crate::loans::store::stored(&decision.loan)).to_string();
+    let loan = crate::loans::store::stored_text(&decision.loan);
     pipeline.change_row(&LOAN, vec![decision.loan_id.into(), Bind::Json(loan.clone())]);
     crate::loans::history::write(pipeline, "I", &loan, now);
     let checked_out =

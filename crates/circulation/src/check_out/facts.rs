@@ -1,19 +1,19 @@
-//! Everything that the decision wants to know, in one round trip: patron and item are locked first, so that what is read
-//! after them holds until the end of the transaction. Of one scan, or of several that go together.
+//! Everything that the decision needs, in one round trip. Patron and item are locked first, so that what is read after
+//! them holds until the end of the transaction. Of one scan, or of all scans of a batch.
 
 use super::{Actor, CheckOutRequest, Scan, locks};
-use crate::desk::scan_batch::{self, Gathered};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
 use crate::patron_blocks::{self, Action};
 use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
+use carrel_platform::batcher::{Gathered, RunAlone, bind_texts};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock, RwLock};
 use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -37,14 +37,15 @@ pub struct Facts {
     pub locked_elsewhere: bool,
 }
 
-/// Locks patron and item, reads all facts, and sees to a settings that is at least as new as they are.
+/// Locks patron and item, reads all facts, and brings the settings up to the version that the facts were read with.
 ///
-/// Most items have no queue; where one is found that is not held yet, the facts are gathered again with the queue held.
+/// Most items have no queue; where one has a queue that is not locked yet, the facts are gathered again with the queue
+/// locked.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &CheckOutRequest,
     actor: &Actor,
-    mut held: Option<Uuid>,
+    mut locked_queue: Option<Uuid>,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let user = command.user_barcode.as_deref().unwrap_or_default();
@@ -60,7 +61,7 @@ pub async fn gather(
                 vec![longest.as_millis().to_string().into()],
             );
         }
-        match held {
+        match locked_queue {
             None => {
                 locks::lock_patron_and_item(&mut pipeline, user, item);
             }
@@ -70,28 +71,29 @@ pub async fn gather(
                 locks::lock_item(&mut pipeline, item);
             }
         }
-        let way = Way::of(&cached.settings, !proxy.is_empty(), held.is_some());
-        let facts = pipeline
-            .add(way.statement(false), vec![user.into(), proxy.into(), item.into(), actor.now.into()]);
+        let query = FactsQuery::of(&cached.settings, !proxy.is_empty(), locked_queue.is_some());
+        let facts =
+            pipeline.add(query.statement(), vec![user.into(), proxy.into(), item.into(), actor.now.into()]);
         let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
         crate::check_out_lock::waited(tenant, results.arrived[facts]);
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
-        // The facts were gathered in the way that older settings ask for: then once more.
-        if Way::of(&cached.settings, way.proxy, way.queue) != way {
+        // The statement was chosen by older settings: again with the new ones.
+        if !query.fits(&cached.settings) {
             continue;
         }
         let mut has_queue: bool = row.get("has_queue");
-        let mut facts = read(row, way, &cached.settings, actor.now)?;
-        if let Some(item) = facts.item.as_ref().filter(|item| way.title_level && item.is_of_another_library())
+        let mut facts = read(row, query, &cached.settings, actor.now)?;
+        if let Some(item) =
+            facts.item.as_ref().filter(|item| query.title_level && item.is_of_another_library())
         {
             queue::add_promised(&mut tx, item, &mut facts.queue).await?;
             has_queue |= !facts.queue.is_empty();
         }
         if let (true, Some(item)) = (has_queue, &facts.item) {
-            let queue = queue::of_item(way.title_level, item, &facts.queue);
-            if queue != held {
-                held = queue;
+            let queue = queue::of_item(query.title_level, item, &facts.queue);
+            if queue != locked_queue {
+                locked_queue = queue;
                 continue;
             }
         }
@@ -99,8 +101,8 @@ pub async fn gather(
     }
 }
 
-/// Reads the facts of scans whose patrons and items nobody else holds, and locks those, waiting for none.
-pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Facts>, Failure> {
+/// Reads the facts of scans whose patrons and items are not locked by others, and locks these; waits for no lock.
+pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let barcodes = |barcode: fn(&CheckOutRequest) -> &Option<String>| -> Vec<String> {
         scans.iter().map(|scan| barcode(&scan.command).clone().unwrap_or_default()).collect()
@@ -108,75 +110,78 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
     let patrons = barcodes(|command| &command.user_barcode);
     let proxies = barcodes(|command| &command.proxy_user_barcode);
     let items = barcodes(|command| &command.item_barcode);
-    let way = Way::of(&cached.settings, proxies.iter().any(|proxy| !proxy.is_empty()), false);
     let several = scans.len() > 1;
+    let has_proxy = proxies.iter().any(|proxy| !proxy.is_empty());
+    let query = FactsQuery { several, ..FactsQuery::of(&cached.settings, has_proxy, false) };
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
-    let held = locks::lock_free(&mut pipeline, patrons.clone(), items.clone());
-    let given = [patrons, proxies, items].map(scan_batch::given);
+    let locked = locks::lock_free(&mut pipeline, patrons.clone(), items.clone());
     let times: Vec<Bind> = scans.iter().map(|scan| scan.actor.now.into()).collect();
     let now = if several { Bind::Several(times) } else { scans[0].actor.now.into() };
-    let binds = given.into_iter().chain([now]).collect();
-    let facts = pipeline.add(way.statement(several), binds);
+    let binds = [patrons, proxies, items].map(bind_texts).into_iter().chain([now]).collect();
+    let rows = pipeline.add(query.statement(), binds);
     let results = tx.send(pipeline).await?;
-    let held = locks::Held::read(results.first(held));
-    if let Some(row) = results.first(facts) {
+    let locked = locks::Locked::read(results.first(locked));
+    if let Some(row) = results.first(rows) {
         cached.refresh(tenant, &mut tx, row).await?;
     }
-    let mut all: Vec<Result<Facts, Option<Uuid>>> = scans.iter().map(|_| Err(None)).collect();
-    // The facts were gathered in the way that older settings ask for: then each anew.
-    if Way::of(&cached.settings, way.proxy, way.queue) != way {
-        return Ok((tx, all, cached.settings));
+    let mut facts: Vec<Result<Facts, RunAlone>> = scans.iter().map(|_| Err(RunAlone::default())).collect();
+    // The statement was chosen by older settings: each scan reads its facts again.
+    if !query.fits(&cached.settings) {
+        return Ok(Gathered { tx, facts, settings: cached.settings });
     }
     let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
-    for row in results.rows(facts) {
+    for row in results.rows(rows) {
         let number: i64 = row.get("number");
-        let place = number as usize - 1;
-        let facts = read(row, way, &cached.settings, scans[place].actor.now)?;
-        let has_patron = facts
+        let index = number as usize - 1;
+        let read = read(row, query, &cached.settings, scans[index].actor.now)?;
+        let has_patron = read
             .patron
             .as_ref()
-            .is_none_or(|patron| held.patrons.contains(&number) && patrons.insert(patron.id));
-        let has_item = facts.item.as_ref().is_none_or(|item| {
-            held.items.contains(&number)
+            .is_none_or(|patron| locked.patrons.contains(&number) && patrons.insert(patron.id));
+        let has_item = read.item.as_ref().is_none_or(|item| {
+            locked.items.contains(&number)
                 && items.insert(item.id)
-                && !(way.title_level && item.is_of_another_library())
+                && !(query.title_level && item.is_of_another_library())
         });
-        let queue = facts.item.as_ref().filter(|_| row.get("has_queue"));
-        all[place] = match queue {
-            Some(item) => Err(queue::of_item(way.title_level, item, &[])),
+        let queued = read.item.as_ref().filter(|_| row.get("has_queue"));
+        facts[index] = match queued {
+            Some(item) => Err(RunAlone { lock_first: queue::of_item(query.title_level, item, &[]) }),
             None if has_patron && has_item => {
                 crate::check_out_lock::waited(tenant, Duration::ZERO);
-                Ok(facts)
+                Ok(read)
             }
-            None => Err(None),
+            None => Err(RunAlone::default()),
         };
     }
-    Ok((tx, all, cached.settings))
+    Ok(Gathered { tx, facts, settings: cached.settings })
 }
 
 /// The wait that connections are born with.
 const DEFAULT_WAIT: Duration = Duration::from_millis(7_500);
 
-/// What is asked beside patron and item: each table that a statement names costs, also one without rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Way {
+/// What is read besides patron and item: each table that a statement names costs, also one without rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct FactsQuery {
+    /// The facts of all scans of a batch.
+    several: bool,
     title_level: bool,
     /// The loans that count against a limit of the loan policy.
     limits: bool,
     /// What counts for automated blocks.
     counts: bool,
-    /// A proxy stands at the desk.
+    /// A proxy checks out.
     proxy: bool,
-    /// Locks on the patron's check-outs that were taken from outside.
+    /// Locks on the patron's check-outs in the lock storage.
     locks: bool,
     /// The queue itself, not only whether there is one.
     queue: bool,
 }
 
-impl Way {
-    fn of(settings: &CirculationSettings, proxy: bool, queue: bool) -> Way {
-        Way {
+impl FactsQuery {
+    fn of(settings: &CirculationSettings, proxy: bool, queue: bool) -> FactsQuery {
+        FactsQuery {
+            several: false,
             title_level: settings.title_level_requests.enabled(),
             limits: settings.limits_items,
             counts: Action::Borrowing.is_limited(settings),
@@ -186,19 +191,28 @@ impl Way {
         }
     }
 
-    /// The statement for this way of asking, of one scan or of several; made once.
-    fn statement(self, several: bool) -> &'static str {
-        static WAYS: [OnceLock<String>; 128] = [const { OnceLock::new() }; 128];
-        let bits = [several, self.title_level, self.limits, self.counts, self.proxy, self.locks, self.queue];
-        let number = bits.into_iter().fold(0, |number, bit| number << 1 | usize::from(bit));
-        WAYS[number].get_or_init(|| statement(self, several))
+    /// Whether these settings ask for the same facts.
+    fn fits(self, settings: &CirculationSettings) -> bool {
+        FactsQuery { several: self.several, ..FactsQuery::of(settings, self.proxy, self.queue) } == self
+    }
+
+    /// The statement, built once.
+    fn statement(self) -> &'static str {
+        static STATEMENTS: LazyLock<RwLock<HashMap<FactsQuery, &'static str>>> =
+            LazyLock::new(RwLock::default);
+        if let Some(known) = STATEMENTS.read().expect("no holder of this lock panics").get(&self) {
+            return known;
+        }
+        let mut statements = STATEMENTS.write().expect("no holder of this lock panics");
+        // There are at most 128 of them.
+        statements.entry(self).or_insert_with(|| statement(self).leak())
     }
 }
 
 /// Conditions on loans and requests are scalar subqueries with a limit, see [`queue::exists_sql`].
-fn statement(way: Way, several: bool) -> String {
+fn statement(query: FactsQuery) -> String {
     let when =
-        |asked: bool, sql: &str, else_: &'static str| if asked { sql.to_owned() } else { else_.to_owned() };
+        |wanted: bool, sql: &str, else_: &'static str| if wanted { sql.to_owned() } else { else_.to_owned() };
     let nothing = "NULL::jsonb";
     format!(
         "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc AS patron, {proxy} AS proxy,
@@ -212,21 +226,21 @@ fn statement(way: Way, several: bool) -> String {
          LEFT JOIN users patron ON {patron}
          {join_proxy}
          LEFT JOIN ({tables}) ON {item}",
-        proxy = when(way.proxy, "proxy.doc", nothing),
+        proxy = when(query.proxy, "proxy.doc", nothing),
         relations = when(
-            way.proxy,
+            query.proxy,
             "(SELECT jsonb_agg(p.doc) FROM proxyfor p
               WHERE p.user_id = patron.id AND p.proxy_user_id = proxy.id)",
             nothing
         ),
-        join_proxy = match way.proxy {
+        join_proxy = match query.proxy {
             true => format!("LEFT JOIN users proxy ON {}", patron::barcode_is("proxy", "given.proxy")),
             false => String::new(),
         },
-        has_queue = queue::exists_sql(way.title_level),
-        queue = when(way.queue, queue::sql(way.title_level), nothing),
+        has_queue = queue::exists_sql(query.title_level),
+        queue = when(query.queue, queue::sql(query.title_level), nothing),
         open_loans = when(
-            way.limits,
+            query.limits,
             "(SELECT jsonb_agg(jsonb_build_array(lent.doc->>'materialTypeId',
                     coalesce(lent.doc->>'temporaryLoanTypeId', lent.doc->>'permanentLoanTypeId')))
               FROM loan JOIN item lent ON lent.id = loan.item_id
@@ -235,18 +249,18 @@ fn statement(way: Way, several: bool) -> String {
             nothing
         ),
         locked = when(
-            way.locks,
+            query.locks,
             "(SELECT true FROM check_out_lock l WHERE l.user_id = patron.id AND l.expires > given.now LIMIT 1)
                  IS NOT NULL",
             "false"
         ),
-        counted_loans = when(way.counts, &patron_blocks::open_loans_sql("patron.id"), nothing),
-        counted_fees = when(way.counts, &patron_blocks::open_fees_sql("patron.id"), nothing),
+        counted_loans = when(query.counts, &patron_blocks::open_loans_sql("patron.id"), nothing),
+        counted_fees = when(query.counts, &patron_blocks::open_fees_sql("patron.id"), nothing),
         columns = item::COLUMNS,
         tables = item::TABLES,
         patron = patron::barcode_is("patron", "given.patron"),
         item = item::barcode_is("given.item"),
-        given = match several {
+        given = match query.several {
             false => "(SELECT 1::bigint, $1::text, $2::text, $3::text, $4::timestamptz)
                  given (number, patron, proxy, item, now)",
             true => "unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
@@ -255,7 +269,12 @@ fn statement(way: Way, several: bool) -> String {
     )
 }
 
-fn read(row: &Row, way: Way, settings: &CirculationSettings, now: Timestamp) -> Result<Facts, Failure> {
+fn read(
+    row: &Row,
+    query: FactsQuery,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Result<Facts, Failure> {
     let counted = || patron_blocks::read(row.get("counted_loans"), row.get("counted_fees"), settings, now);
     Ok(Facts {
         patron: Patron::at(row, "patron")?,
@@ -273,7 +292,7 @@ fn read(row: &Row, way: Way, settings: &CirculationSettings, now: Timestamp) -> 
             .collect(),
         locked_elsewhere: row.get("locked_elsewhere"),
         item: ItemAtDesk::of(row)?,
-        counted: way.counts.then(counted),
+        counted: query.counts.then(counted),
     })
 }
 

@@ -1,12 +1,13 @@
 //! The locks of a check-out: the patron first, then the item, so that limits and queues are exact.
 
-use crate::desk::{item, patron, scan_batch};
+use crate::desk::{item, patron};
 use carrel_platform::Pipeline;
+use carrel_platform::batcher::bind_texts;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 use tokio_postgres::Row;
 
-/// Adds the statement that locks both, however long others hold them.
+/// Adds the statement that locks both, waiting while others have them locked.
 pub fn lock_patron_and_item(pipeline: &mut Pipeline, patron: &str, item: &str) {
     static BOTH: LazyLock<String> =
         LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", patron_lock_sql(), item::lock("$2::text")));
@@ -25,40 +26,41 @@ pub fn lock_item(pipeline: &mut Pipeline, item: &str) {
     pipeline.add(ITEM.as_str(), vec![item.into()]);
 }
 
-/// Adds the statement that locks those patrons and items of several scans, or of one, that nobody else holds; it
-/// waits for none.
+/// Adds the statement that locks those patrons and items of one scan or several that nobody else has locked; it waits
+/// for none.
 pub fn lock_free(pipeline: &mut Pipeline, patrons: Vec<String>, items: Vec<String>) -> usize {
     static ONE: LazyLock<String> = LazyLock::new(|| {
         let (patron, item) = (patron_lock_sql(), item::lock("$2::text"));
-        format!("SELECT ARRAY({patron} SKIP LOCKED), ARRAY({item} SKIP LOCKED)")
+        format!("SELECT ARRAY({patron} SKIP LOCKED) AS patrons, ARRAY({item} SKIP LOCKED) AS items")
     });
     static SEVERAL: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT
                 ARRAY(SELECT given.number FROM unnest($1::text[]) WITH ORDINALITY given (barcode, number)
                     JOIN users ON {patron}
-                    FOR NO KEY UPDATE OF users SKIP LOCKED),
-                ARRAY({items})",
+                    FOR NO KEY UPDATE OF users SKIP LOCKED) AS patrons,
+                ARRAY({items}) AS items",
             patron = patron::barcode_is("users", "given.barcode"),
             items = item::lock_free_of("$2::text[]"),
         )
     });
     let statement = if patrons.len() > 1 { SEVERAL.as_str() } else { ONE.as_str() };
-    pipeline.add(statement, vec![scan_batch::given(patrons), scan_batch::given(items)])
+    pipeline.add(statement, vec![bind_texts(patrons), bind_texts(items)])
 }
 
 /// What [`lock_free`] has locked, by the scans' numbers from 1 on.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct Locked {
     pub patrons: HashSet<i64>,
     pub items: HashSet<i64>,
 }
 
-impl Held {
-    pub fn read(row: Option<&Row>) -> Held {
-        let numbers =
-            |place| row.map(|row| row.get::<_, Vec<i64>>(place)).unwrap_or_default().into_iter().collect();
-        Held { patrons: numbers(0), items: numbers(1) }
+impl Locked {
+    pub fn read(row: Option<&Row>) -> Locked {
+        let numbers = |column: &str| {
+            row.map(|row| row.get::<_, Vec<i64>>(column)).unwrap_or_default().into_iter().collect()
+        };
+        Locked { patrons: numbers("patrons"), items: numbers("items") }
     }
 }
 

@@ -2,11 +2,10 @@
 //!
 //! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue;
 //! creates the loan with its history row, changes the item's state, fills the request that waited for the
-//! item, records the desk session, announces `circulation.loan`. Two pipelines: facts, changes; check-outs that come
-//! while others are under way share theirs (`batcher`).
+//! item, records the desk session, announces `circulation.loan`. Two round trips: facts, changes. Check-outs that
+//! arrive while others run share a transaction (`platform/batcher`).
 
 mod apply;
-mod batch;
 mod decide;
 mod facts;
 mod locks;
@@ -16,10 +15,11 @@ pub use decide::is_valid_relation;
 pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
-use crate::desk::scan_batch::{self, Outcome};
 use crate::desk::{OverrideBlocks, said};
 use crate::settings::CirculationSettings;
-use carrel_platform::Tenant;
+use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use decide::{CheckOut, Policies};
 use facts::Facts;
@@ -58,17 +58,18 @@ pub struct Actor {
     pub dry_run: bool,
 }
 
-/// One check-out that is asked for.
+/// A check-out that is requested at a desk.
 #[derive(Debug)]
 pub struct Scan {
     pub command: CheckOutRequest,
     pub actor: Actor,
 }
 
-/// What was decided, what is known beside it, and by which rules.
+/// The decision, the facts and the settings that it was made by.
 pub type Done = (CheckOut, Facts, Arc<CirculationSettings>);
 
-/// Checks out, durably: with others that come at the same time, or by itself where they cannot help it.
+/// Checks out, durably: in a batch with others that arrive at the same time, or alone where patron or item is locked, the
+/// item has a queue, or one of them occurs twice.
 pub async fn check_out(
     tenant: &Arc<Tenant>,
     command: CheckOutRequest,
@@ -76,25 +77,22 @@ pub async fn check_out(
 ) -> Result<Done, Failure> {
     decide::refuse_unreadable(&command)?;
     let scan = Arc::new(Scan { command, actor });
-    match scan_batch::go(tenant, &scan).await? {
-        Outcome::Answered(answer) => answer,
-        Outcome::ByItself(queue) => by_itself(tenant, &scan, queue).await,
+    match batcher::run(tenant, &scan).await? {
+        Outcome::Decided(result) => result,
+        Outcome::Alone(alone) => check_out_alone(tenant, &scan, alone).await,
     }
 }
 
-async fn by_itself(
-    tenant: &Arc<Tenant>,
-    Scan { command, actor }: &Scan,
-    queue: Option<Uuid>,
-) -> Result<Done, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, command, actor, queue).await?;
+async fn check_out_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {
+    let Scan { command, actor } = scan;
+    let (tx, facts, settings) = facts::gather(tenant, command, actor, alone.lock_first).await?;
     let decision = decide::decide(&facts, command, actor, &settings)?;
     let written = apply::apply(tx, tenant, &[(&decision, actor.now)]).await;
     written.map_err(|error| apply::failure(error, &decision))?;
     Ok((decision, facts, settings))
 }
 
-/// What a check-out would be made by, without one: all checks, nothing saved.
+/// The policies that a check-out would be made by: all checks, nothing saved.
 pub async fn dry_run(
     tenant: &Arc<Tenant>,
     command: &CheckOutRequest,
@@ -103,4 +101,30 @@ pub async fn dry_run(
     decide::refuse_unreadable(command)?;
     let (_, facts, settings) = facts::gather(tenant, command, actor, None).await?;
     decide::policies(&facts, command, actor, &settings)
+}
+
+/// Check-outs of a tenant since the start, and the transactions in which they ran.
+pub fn batch_figures(tenant: &Tenant) -> (u64, u64) {
+    batcher::figures::<Scan>(tenant)
+}
+
+impl Batched for Scan {
+    type Facts = Facts;
+    type Settings = Arc<CirculationSettings>;
+    type Done = Done;
+
+    async fn gather(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
+        facts::gather_free(tenant, scans).await
+    }
+
+    fn decide(&self, facts: Facts, settings: &Arc<CirculationSettings>) -> Result<Done, Failure> {
+        let decision = decide::decide(&facts, &self.command, &self.actor, settings)?;
+        Ok((decision, facts, Arc::clone(settings)))
+    }
+
+    async fn apply(tx: Tx, tenant: &Tenant, decided: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
+        let decisions: Vec<(&CheckOut, _)> =
+            decided.iter().map(|(scan, (decision, ..))| (decision, scan.actor.now)).collect();
+        apply::apply(tx, tenant, &decisions).await
+    }
 }

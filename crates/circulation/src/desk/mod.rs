@@ -8,7 +8,6 @@ pub mod patron;
 pub mod queue;
 pub mod record_change;
 pub mod said;
-pub mod scan_batch;
 pub mod slip;
 pub mod user_note;
 

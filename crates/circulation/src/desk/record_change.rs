@@ -1,10 +1,10 @@
-//! A change of a stored record, told by its fields: what the change does not name stays as it is stored, also
-//! where somebody else has changed it meanwhile.
+//! A change of a stored record, field by field: fields that it does not name stay as they are stored, also when
+//! another transaction has changed them meanwhile.
 
 use carrel_platform::{Bind, Event, Pipeline, RowChange, outbox};
-use carrel_records::metadata;
+use carrel_records::{json_text, metadata};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The change of a stored loan.
@@ -30,7 +30,8 @@ pub static REQUEST: RowChange = RowChange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordChange {
     pub id: Uuid,
-    old: Map<String, Value>,
+    /// The record as it is stored, in JSON.
+    old: String,
     new: Map<String, Value>,
     set: Map<String, Value>,
     removed: Vec<&'static str>,
@@ -38,7 +39,7 @@ pub struct RecordChange {
 
 impl RecordChange {
     pub fn of(id: Uuid, stored: &Map<String, Value>) -> RecordChange {
-        RecordChange { id, old: stored.clone(), new: stored.clone(), set: Map::new(), removed: Vec::new() }
+        RecordChange { id, old: json_text(stored), new: stored.clone(), set: Map::new(), removed: Vec::new() }
     }
 
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
@@ -75,13 +76,13 @@ impl RecordChange {
     pub fn apply(&self, pipeline: &mut Pipeline, table: &'static RowChange) {
         // Field names have no commas.
         let removed = self.removed.join(",");
-        let set = json!(self.set).to_string();
+        let set = json_text(&self.set);
         pipeline.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
 
     /// The record as it is after the change, in JSON.
     pub fn text(&self) -> String {
-        json!(self.new).to_string()
+        json_text(&self.new)
     }
 
     /// Adds the event; `new` is the [`RecordChange::text`], which others may need as well.
@@ -93,8 +94,7 @@ impl RecordChange {
         new: &str,
         now: Timestamp,
     ) {
-        let old = json!(self.old).to_string();
-        let event = Event::updated(tenant, &old, &new).to_string();
+        let event = Event::updated(tenant, &self.old, &new).to_string();
         outbox::announce(pipeline, topic, self.id.to_string(), event, now);
     }
 }
@@ -102,6 +102,7 @@ impl RecordChange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn only_what_changes_is_written() {

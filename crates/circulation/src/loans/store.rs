@@ -4,7 +4,7 @@ use super::history;
 use crate::desk::RecordChange;
 use crate::desk::record_change::LOAN;
 use carrel_platform::{Bind, Event, Pipeline, outbox};
-use carrel_records::{Failure, Refusal, metadata};
+use carrel_records::{Failure, Refusal, json_text, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub fn insert(
     document: &Map<String, Value>,
     now: Timestamp,
 ) -> usize {
-    let text = Value::Object(stored(document)).to_string();
+    let text = stored_text(document);
     let step =
         pipeline.add("INSERT INTO loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(text.clone())]);
     history::write(pipeline, "I", &text, now);
@@ -42,12 +42,11 @@ pub fn replace(
     cause: &'static str,
     now: Timestamp,
 ) -> usize {
-    let text = Value::Object(stored(new)).to_string();
+    let text = stored_text(new);
     let step =
         pipeline.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
     history::write(pipeline, "U", &text, now);
-    let old = Value::Object(old.clone());
-    let event = Event::updated(tenant, &old, &text).because(cause).to_string();
+    let event = Event::updated(tenant, &json_text(old), &text).because(cause).to_string();
     outbox::announce(pipeline, "circulation.loan", id.to_string(), event, now);
     step
 }
@@ -76,7 +75,14 @@ const DISPLAY_ONLY: [&str; 11] = [
     "dueDateChangedByNearExpireUser",
 ];
 
-/// The document without what is only shown beside it.
+/// The document without what is only shown with it, in JSON.
+pub fn stored_text(document: &Map<String, Value>) -> String {
+    let is_plain =
+        !document.contains_key("reminders") && !DISPLAY_ONLY.iter().any(|key| document.contains_key(*key));
+    if is_plain { json_text(document) } else { json_text(&stored(document)) }
+}
+
+/// The document without what is only shown with it.
 pub fn stored(document: &Map<String, Value>) -> Map<String, Value> {
     let mut stored = document.clone();
     for key in DISPLAY_ONLY {
@@ -103,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_shown_beside_a_loan_is_not_stored_with_it() {
+    fn what_is_only_shown_with_a_loan_is_not_stored() {
         let Value::Object(shown) = json!({
             "id": "1", "item": {"title": "Nod"}, "borrower": {}, "feesAndFines": {},
             "reminders": {"lastFeeBilled": {"number": 1}, "renewalBlocked": true}, "unknown": 1
