@@ -96,7 +96,8 @@ pub static LOAN_HISTORY_ITEM: RecordType = RecordType {
         loan.action:string
     ",
     closed: false,
-    fields: &[text("loan.action"), date("createdDate")],
+    // One index for both: what was done, newest first.
+    fields: &[text("operation").indexed().then("createdDate"), text("loan.action"), date("createdDate")],
     belongs_to: &[mentions("loan.id", "loan")],
     metadata: false,
     ..PLAIN
