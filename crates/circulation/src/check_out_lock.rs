@@ -1,8 +1,8 @@
-//! Waiting for a patron: how often and how long check-outs waited because another one of the same patron, or
-//! another scan of the same item, was under way.
+//! Lock waits of check-outs: how often and how long they waited for another check-out of the same patron or another scan
+//! of the same item.
 //!
-//! Route: `GET /admin/check-out-locks`. Figures of this node since its start; who waits at the moment is asked
-//! of the database.
+//! Route: `GET /admin/check-out-locks`. Figures of this node since its start; the number of present waits comes from the
+//! database.
 
 use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
@@ -18,7 +18,7 @@ pub fn connect(router: &mut Router) {
 
 async fn show(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    // The tenant's own role may not see what others wait for.
+    // The tenant's own role may not see the activity of other connections.
     let connection = call.node.platform().await?;
     let rows = connection
         .query(
@@ -32,9 +32,9 @@ async fn show(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&figures))
 }
 
-/// Shorter waits are the round trip, not a lock.
+/// Shorter times are the round trip, not a lock.
 const A_WAIT: Duration = Duration::from_millis(5);
-/// How many waits are remembered a tenant.
+/// Waits that are kept per tenant, at most.
 const REMEMBERED: usize = 100;
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Waits {
 
 static WAITS: LazyLock<Mutex<HashMap<String, Waits>>> = LazyLock::new(Mutex::default);
 
-/// Notes how long a scan's facts took to come: with the locks free that is one round trip.
+/// Records how long the facts of a check-out took to arrive: one round trip if no lock was taken.
 pub fn waited(tenant: &Tenant, all_read: Duration) {
     let mut all = WAITS.lock().expect("no holder of this lock panics");
     let waits = all.entry(tenant.id.clone()).or_default();

@@ -1,5 +1,5 @@
-//! What changes with every scan of an item: status, transit destination, last check-in. It stands apart from
-//! what a cataloguer wrote, in the narrow table `item_state`, and is composed into the item on reading.
+//! The state of an item, which changes with every scan: status, transit destination, last check-in. It is stored apart
+//! from the cataloged record, in the narrow table `item_state`, and composed into the item on reading.
 
 use carrel_platform::{Bind, Pipeline, RowChange};
 use carrel_records::time;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// `FROM` text of an item with its state.
 pub const FROM: &str = "item JOIN item_state ON item_state.item_id = item.id";
 
-/// SQL of an item's whole document. The version counts both the cataloguer's changes and the scans.
+/// SQL of an item's whole document. The version counts both changes of the record and scans.
 pub const DOCUMENT: &str = "item.doc || jsonb_strip_nulls(jsonb_build_object(\
     'status', jsonb_build_object('name', item_state.status, 'date', item_state.status_date), \
     'inTransitDestinationServicePointId', item_state.in_transit_destination, \
@@ -21,7 +21,7 @@ pub const DOCUMENT: &str = "item.doc || jsonb_strip_nulls(jsonb_build_object(\
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateChange {
     pub status: &'static str,
-    /// Service point that the item is on its way to; absent for every status but In transit.
+    /// Destination of an item in transit; absent for every other status.
     pub in_transit_destination: Option<Uuid>,
     /// `{dateTime, servicePointId, staffMemberId}` of a check-in; `None` keeps the last one.
     pub last_check_in: Option<Value>,
@@ -41,7 +41,7 @@ pub fn change(pipeline: &mut Pipeline, item: Uuid, change: &StateChange, now: Ti
     )
 }
 
-// The condition on the array of ids keeps PostgreSQL from joining the whole table, whatever size it takes it for.
+// The condition on the array of ids keeps PostgreSQL from joining the whole table, whatever size it estimates.
 static STATE: RowChange = RowChange {
     one: "UPDATE item_state SET
              status_date = CASE WHEN status = $2 THEN status_date ELSE $3 END, status = $2,
@@ -56,7 +56,7 @@ static STATE: RowChange = RowChange {
          WHERE item_state.item_id = one.id AND item_state.item_id = ANY ($1::uuid[])",
 };
 
-/// The state of an item as a document tells it.
+/// The state of an item as its document shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub status: String,
@@ -67,7 +67,7 @@ pub struct State {
 }
 
 impl State {
-    /// Takes the state out of a document; what is left is the cataloguer's.
+    /// Removes the state from a document; the rest is the cataloged record.
     pub fn take_from(document: &mut Map<String, Value>) -> State {
         let status = document.remove("status").unwrap_or_default();
         let text = |name: &str| status.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -97,7 +97,7 @@ pub fn insert(pipeline: &mut Pipeline, states: Vec<(Uuid, State)>) {
     );
 }
 
-/// Adds the statement that replaces the states of items; the cataloguer's part counts the version.
+/// Adds the statement that replaces the states of items; the version is counted in the record.
 pub fn replace(pipeline: &mut Pipeline, states: Vec<(Uuid, State)>) {
     write(
         pipeline,

@@ -1,4 +1,4 @@
-//! Whether a closed loan may be anonymized, by the library's setting (circulation.md 10).
+//! Whether a closed loan may be anonymized, by the tenant's setting.
 
 use carrel_loan_rules::loan_policy::Interval;
 use carrel_records::time;
@@ -23,10 +23,10 @@ pub struct Account {
     pub settled: Vec<Timestamp>,
 }
 
-/// What makes a loan be forgotten.
+/// What starts an anonymization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// Somebody asks for it.
+    /// A request of staff.
     Asked,
     Scheduled {
         loans: When,
@@ -34,7 +34,7 @@ pub enum Rule {
     },
 }
 
-/// How long after its end a loan is forgotten.
+/// When a closed loan is anonymized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     Immediately,
@@ -43,7 +43,7 @@ pub enum When {
 }
 
 impl Rule {
-    /// Reads the setting `loan_history`; without it nothing is forgotten.
+    /// Reads the setting `loan_history`; without it no loan is anonymized.
     pub fn scheduled(setting: Option<&Value>) -> Rule {
         let nothing = Value::Null;
         let setting = setting.unwrap_or(&nothing);
@@ -66,12 +66,12 @@ impl Rule {
         Rule::Scheduled { loans: when("loan"), with_fees: apart.then(|| when("feeFine")) }
     }
 
-    /// The rule never lets anything go, so that no loan need be looked at.
+    /// No loan is ever anonymized, so that none has to be read.
     pub fn forgets_nothing(&self) -> bool {
         *self == Rule::Scheduled { loans: When::Never, with_fees: None }
     }
 
-    /// Why the loan still names its borrower after `now`; `None` where he is forgotten.
+    /// Why the loan is not anonymized at `now`; `None` if it may be.
     pub fn keeps(&self, loan: &ClosedLoan, now: Timestamp) -> Option<&'static str> {
         match self {
             Rule::Asked => (!loan.accounts.is_empty()).then_some("haveAssociatedFeesAndFines"),
@@ -110,7 +110,7 @@ impl When {
     }
 }
 
-/// Reads accounts as the query gives them: `[{closed, settled: [date]}]`.
+/// Reads accounts from the query's JSON: `[{closed, settled: [date]}]`.
 pub fn accounts(reported: &Value) -> Vec<Account> {
     let dates = |account: &Value| {
         let settled = account["settled"].as_array().cloned().unwrap_or_default();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_forgets_in_its_own_time() {
+    fn each_setting_anonymizes_after_its_own_period() {
         let minutes = |count: i64| json!({"duration": count, "intervalId": "Minutes"});
         let table = [
             (json!(null), loan(&[]), Some("neverAnonymizeLoans")),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_forgotten_unless_something_was_owed() {
+    fn a_request_anonymizes_loans_without_fees_and_fines() {
         let now = at("2024-05-01T01:00:00Z");
         assert_eq!(Rule::Asked.keeps(&loan(&[]), now), None);
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Anonymization: the library forgets who borrowed what.
+//! Anonymization: borrowers are removed from closed loans.
 //!
-//! Routes: `POST /loan-anonymization/by-user/{userId}` (the desk's wish, for loans without fees/fines),
+//! Routes: `POST /loan-anonymization/by-user/{userId}` (by staff, for loans without fees/fines),
 //! `POST /circulation/scheduled-anonymize-processing` (the job, by the setting `loan_history`), and storage's
-//! `POST /anonymize-storage-loans` and `/loan-storage/loans/anonymize/{userId}`, which ask nothing. Reads closed
+//! `POST /anonymize-storage-loans` and `/loan-storage/loans/anonymize/{userId}`, which check no rule. Reads closed
 //! loans with their accounts; takes borrower and proxy out of loan and history, and deletes desk sessions, scheduled
 //! notices and events of the loan.
 

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use uuid::Uuid;
 
-/// Loans that one run of the job looks at.
+/// Loans per run of the job, at most.
 const A_RUN: i64 = 50_000;
-/// Loans that somebody's wish looks at.
+/// Loans per request of staff, at most.
 const A_WISH: i64 = 5_000;
 
 pub fn connect(router: &mut Router) {
@@ -62,7 +62,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Takes the borrower out of all loans that the rule lets go, and tells which and why not the others.
+/// Anonymizes the loans that the rule allows; returns their ids, and the reasons for the others.
 async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> Result<Answer, Failure> {
     let mut forgotten = Vec::new();
     let mut kept: BTreeMap<&'static str, Vec<Uuid>> = BTreeMap::new();
@@ -87,7 +87,7 @@ async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> R
     Ok(Answer::json_bytes(pretty(&json!({"anonymizedLoans": forgotten, "errors": errors}))))
 }
 
-/// Closed loans that still name their borrower, held against changes, with their accounts.
+/// Closed loans with a borrower, locked, with their accounts.
 async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec<ClosedLoan>, Failure> {
     let whose = if user.is_some() { "loan.user_id = $2" } else { "loan.user_id IS NOT NULL" };
     let sql = format!(
@@ -116,8 +116,8 @@ async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec
         .collect())
 }
 
-/// Takes the borrower out of these loans, those that are closed, and out of all that was written because of them:
-/// history, sessions of the desk, notices, events.
+/// Removes the borrower from those of these loans that are closed, and from their history, desk sessions, notices and
+/// events.
 async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
     if loans.is_empty() {
         return Ok(());
@@ -130,11 +130,11 @@ async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The loan itself last, as everything else is found by loans that still name somebody.
+/// The loan itself last, as the other rows are found by loans that still have a borrower.
 static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
     const THESE: &str =
         "FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL AND doc->'status'->>'name' = 'Closed'";
-    // Borrowers who renew or return by themselves have also signed the loan.
+    // A borrower who renews or returns by themselves also stands in the loan's metadata.
     let without_people = |document: &str| {
         let signature = |key: &str| {
             format!(

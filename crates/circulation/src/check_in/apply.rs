@@ -54,7 +54,7 @@ static RECORD: RowChange = RowChange {
     several: "INSERT INTO check_in (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
 };
 
-/// Adds the statements that move a request on.
+/// Adds the statements that give a request its next status and its queue new positions.
 pub fn move_on(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
     request.change.apply(pipeline, &REQUEST);
     crate::desk::queue::write(pipeline, &request.positions);

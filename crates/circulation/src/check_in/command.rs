@@ -1,21 +1,21 @@
-//! What the desk asks for, and what must be said at least.
+//! The request of a check-in: its fields and the refusals of incomplete ones.
 
-use crate::desk::said;
+use crate::desk::lenient_json;
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// An item comes back.
+/// A check-in as the desk requests it.
 #[derive(Debug, Clone)]
 pub struct CheckInRequest {
     pub item_barcode: String,
     pub service_point: Uuid,
-    /// When the item came back; earlier than now where the book drop is emptied later.
+    /// When the item came back; before now for items from a book drop that is emptied later.
     pub returned: Timestamp,
     pub session: Option<Uuid>,
     pub resolution: Option<Resolution>,
-    /// Who stands at the desk.
+    /// The staff member at the desk.
     pub by: Uuid,
 }
 
@@ -34,7 +34,7 @@ impl Resolution {
             _ => None,
         }
     }
-    /// What the loan says of it.
+    /// The action that the loan gets.
     pub fn action(self) -> &'static str {
         match self {
             Resolution::FoundByLibrary => "checkedInFoundByLibrary",
@@ -44,10 +44,12 @@ impl Resolution {
 }
 
 impl CheckInRequest {
-    /// Reads the body; the first thing that is missing is refused.
+    /// Reads the body; refuses the first field that is missing.
     pub fn read(body: &Map<String, Value>, by: Option<Uuid>) -> Result<CheckInRequest, Refusal> {
         let text = |key: &str| {
-            said::text_of(body.get(key)).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+            lenient_json::text_of(body.get(key))
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
         };
         let missing =
             |what: &str, key: &str| Refusal::new(format!("Checkin request must have {what}")).with_null(key);
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_reported_in_desk_order() {
+    fn missing_fields_are_refused_in_desk_order() {
         let point = "4431826f-d634-497d-9151-d21404d2fbf3";
         let nobody = CheckInRequest::read(&Map::new(), None).expect_err("nobody is logged in");
         assert_eq!(nobody.message, "No logged-in user present");

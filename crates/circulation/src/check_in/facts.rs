@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// What is known when the decision is made.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub item: Option<ItemAtDesk>,
@@ -55,7 +55,8 @@ pub async fn gather(
         let title_level = cached.settings.title_level_requests.enabled();
         let facts = pipeline.add(select(false, title_level, locked_queue.is_some()), vec![barcode.into()]);
         let results = tx.send(pipeline).await?;
-        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        let row = item::one_row_each(results.rows(facts)).into_iter().next();
+        let row = row.ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
         // The statement was chosen by older settings: again with the new ones.
         if cached.settings.title_level_requests.enabled() != title_level {
@@ -100,7 +101,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
         return Ok(Gathered { tx, facts, settings: cached.settings });
     }
     let mut items = HashSet::new();
-    for row in results.rows(rows) {
+    for row in item::one_row_each(results.rows(rows)) {
         let number: i64 = row.get("number");
         let read = read(row)?;
         let may_go = read.item.as_ref().is_none_or(|item| {

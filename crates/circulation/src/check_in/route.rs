@@ -1,4 +1,4 @@
-//! Path and shape of checking in.
+//! Path and answer of a check-in.
 
 use super::{CheckIn, CheckInRequest, check_in};
 use crate::desk::slip;
@@ -33,7 +33,7 @@ fn answer(
             amount_remaining: 0.0,
             reminders_block_renewal: None,
         };
-        // FOLIO quirk: a check-in writes its own times with `Z`, and tells the desks and policies by their ids.
+        // FOLIO quirk: a check-in writes its own times with `Z`, and names service points and policies by id only.
         let mut loan = without(
             extended(closed.change.document(), &beside, settings),
             &["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"],

@@ -8,8 +8,8 @@ use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 
-/// Writes the loans and all that goes with them, of one check-out or of several of different patrons and items: all
-/// or none. The database refuses a second open loan of an item.
+/// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open loan
+/// of an item.
 pub async fn apply(
     tx: Tx,
     tenant: &Tenant,
@@ -50,7 +50,7 @@ static LOAN: RowChange = RowChange {
     several: "INSERT INTO loan (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
 };
 
-/// What the desk is reported where the check-out of an item could not be written.
+/// The refusal or failure of a check-out that the database did not take.
 pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {
     if error.constraint.as_deref() == Some(ONE_OPEN_LOAN) {
         let refusal = Refusal::new("Cannot check out item that already has an open loan")

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// What is known when the decision is made.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub patron: Option<Patron>,
@@ -26,14 +26,14 @@ pub struct Facts {
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
-    /// What the patron has and owes, where some limit is held against it.
+    /// What the patron has on loan and owes; only if some limit applies.
     pub counted: Option<patron_blocks::Facts>,
     pub item: Option<ItemAtDesk>,
     pub item_has_open_loan: bool,
     pub queue: Vec<QueuedRequest>,
     /// Material type and loan type of the patron's open loans, those claimed returned left out.
     pub open_loans: Vec<(Option<Uuid>, Option<Uuid>)>,
-    /// Somebody holds the patron's check-out lock in the lock storage; not looked for where the setting is off.
+    /// Another client has the patron's check-out lock in the lock storage; only read if the setting is on.
     pub locked_elsewhere: bool,
 }
 
@@ -76,7 +76,8 @@ pub async fn gather(
             pipeline.add(query.statement(), vec![user.into(), proxy.into(), item.into(), actor.now.into()]);
         let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
         crate::check_out_lock::waited(tenant, results.arrived[facts]);
-        let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
+        let row = item::one_row_each(results.rows(facts)).into_iter().next();
+        let row = row.ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
         // The statement was chosen by older settings: again with the new ones.
         if !query.fits(&cached.settings) {
@@ -131,7 +132,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
         return Ok(Gathered { tx, facts, settings: cached.settings });
     }
     let (mut patrons, mut items) = (HashSet::new(), HashSet::new());
-    for row in results.rows(rows) {
+    for row in item::one_row_each(results.rows(rows)) {
         let number: i64 = row.get("number");
         let index = number as usize - 1;
         let read = read(row, query, &cached.settings, scans[index].actor.now)?;
@@ -157,7 +158,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
     Ok(Gathered { tx, facts, settings: cached.settings })
 }
 
-/// The wait that connections are born with.
+/// The lock time-out of new connections.
 const DEFAULT_WAIT: Duration = Duration::from_millis(7_500);
 
 /// What is read besides patron and item: each table that a statement names costs, also one without rows.
@@ -296,7 +297,7 @@ fn read(
     })
 }
 
-/// Another check-out of the patron takes too long.
+/// The failure after a lock time-out: another check-out of the patron takes too long.
 fn busy(error: DatabaseError, settings: &CirculationSettings) -> Failure {
     if error.is_lock_timeout() && settings.check_out_lock.enabled {
         return Refusal::new("unable to acquire lock").with("", "").into();

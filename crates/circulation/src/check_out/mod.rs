@@ -15,7 +15,7 @@ pub use decide::is_valid_relation;
 pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
-use crate::desk::{OverrideBlocks, said};
+use crate::desk::{OverrideBlocks, lenient_json};
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
 use carrel_platform::database::DatabaseError;
@@ -28,33 +28,33 @@ use serde::Deserialize;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What the desk asks for.
+/// A check-out as the desk requests it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CheckOutRequest {
-    #[serde(deserialize_with = "said::text")]
+    #[serde(deserialize_with = "lenient_json::text")]
     pub item_barcode: Option<String>,
-    #[serde(deserialize_with = "said::text")]
+    #[serde(deserialize_with = "lenient_json::text")]
     pub user_barcode: Option<String>,
-    #[serde(deserialize_with = "said::text")]
+    #[serde(deserialize_with = "lenient_json::text")]
     pub proxy_user_barcode: Option<String>,
     pub service_point_id: Option<String>,
     /// As clients write it; absent means now.
     pub loan_date: Option<String>,
-    #[serde(deserialize_with = "said::object")]
+    #[serde(deserialize_with = "lenient_json::object")]
     pub override_blocks: OverrideBlocks,
     pub force_loan_policy_id: Option<Uuid>,
 }
 
-/// Who asks, and when.
+/// Who performs the action, when, and with which permissions.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub by: Option<Uuid>,
     pub may: MayOverride,
     pub now: Timestamp,
-    /// Id of the loan, should there be one.
+    /// Id of the new loan.
     pub loan_id: Uuid,
-    /// Nothing is lent, so it happens at no service point.
+    /// Nothing is saved, so no service point is needed.
     pub dry_run: bool,
 }
 

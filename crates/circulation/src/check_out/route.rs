@@ -1,4 +1,4 @@
-//! Paths and shapes of checking out.
+//! Paths and answers of check-outs.
 
 use super::{Actor, CheckOutRequest, check_out, dry_run};
 use crate::desk::override_blocks::MayOverride;
@@ -22,7 +22,7 @@ pub fn connect(router: &mut Router) {
             amount_remaining: 0.0,
             reminders_block_renewal: None,
         };
-        // FOLIO quirk: a check-out tells its desk by the id alone.
+        // FOLIO quirk: a check-out names its service point by id only.
         let loan = without(extended(&decision.loan, &beside, &settings), &["checkoutServicePoint"]);
         Ok(Answer::json_bytes(pretty(&loan))
             .status(StatusCode::CREATED)

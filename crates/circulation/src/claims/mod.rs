@@ -59,7 +59,7 @@ async fn apply(
     Ok(Answer::no_content())
 }
 
-/// The loan stays open until staff have looked.
+/// The loan with the claim; it stays open until staff resolve the claim.
 fn claim_returned(loan: &LoanAtDesk, when: Timestamp, comment: &str) -> Result<Map<String, Value>, Refusal> {
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal);
@@ -74,7 +74,7 @@ fn claim_returned(loan: &LoanAtDesk, when: Timestamp, comment: &str) -> Result<M
     Ok(changed)
 }
 
-/// Staff believe the patron and look no longer: the loan is closed, the item missing.
+/// The loan closed, as staff do not find the item that the patron claims to have returned.
 fn declare_missing(loan: &LoanAtDesk, comment: &str) -> Result<Map<String, Value>, Refusal> {
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_without_words_keeps_the_comment_that_was_there() {
+    fn a_claim_without_comment_keeps_the_loans_comment() {
         let changed = claim_returned(&loan("Open", "Checked out"), noon(), "").expect("allowed");
         assert_eq!(changed["action"], "claimedReturned");
         assert_eq!(changed["actionComment"], "before");
@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_of_a_closed_loan() {
+    fn a_claim_on_a_closed_loan_is_refused() {
         let refusal = claim_returned(&loan("Closed", "Available"), noon(), "x").expect_err("refused");
         assert_eq!(refusal.message, "Loan is closed");
     }
 
     #[test]
-    fn only_a_claimed_item_goes_missing_this_way() {
+    fn only_an_item_claimed_returned_can_be_declared_missing() {
         let refusal = declare_missing(&loan("Open", "Checked out"), "gone").expect_err("refused");
         assert_eq!(refusal.message, "Item is not Claimed returned");
         let changed = declare_missing(&loan("Open", "Claimed returned"), "gone").expect("allowed");

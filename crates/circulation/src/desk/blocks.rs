@@ -1,12 +1,12 @@
-//! Manual patron blocks: what staff wrote against a patron.
+//! Manual patron blocks, which staff set.
 
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What is reported where a block against an action is in force: `borrowing`, `renewals` or `requests`.
+/// The refusal if a block on the action is in force: `borrowing`, `renewals` or `requests`.
 ///
-/// FOLIO quirk: the descriptions of all blocks of the patron, also of those that are over or against other actions.
+/// FOLIO quirk: it has the descriptions of all blocks of the patron, also of expired ones and those on other actions.
 pub fn manual_reasons(blocks: &[Value], action: &str, now: Timestamp) -> Vec<String> {
     if !blocks.iter().any(|block| is_in_force(block, action, now)) {
         return Vec::new();
@@ -28,7 +28,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_expired_block_no_longer_stands_but_is_reported_beside_others() {
+    fn an_expired_block_refuses_nothing_but_is_described_with_others() {
         let now = time::parse("2024-05-01").expect("a time");
         let blocks = [
             json!({"borrowing": true, "desc": "lost card", "expirationDate": "2024-04-30"}),

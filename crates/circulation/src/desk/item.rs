@@ -27,8 +27,8 @@ macro_rules! rest_of {
     };
 }
 
-/// What a [`Title`] is read from: a column over the table `instance`. The whole record, as picking eight fields out
-/// of it costs PostgreSQL more than sending it: a long record is unpacked anew for each field.
+/// The column of the table `instance` from which a [`Title`] is read. The whole record, as selecting eight fields costs
+/// PostgreSQL more than sending it: a long record is unpacked again for each field.
 pub const TITLE: &str = "instance.doc";
 /// Columns that [`ItemAtDesk::read`] takes from a row.
 pub const COLUMNS: &str = concat!(state_of!(), ", instance.doc AS item_title", rest_of!());
@@ -42,7 +42,7 @@ pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
     LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id \
     LEFT JOIN instance ON instance.id = holdings_record.instance_id";
 
-/// Condition that an item has the barcode that an expression tells, such as `$1::text`, in the words of the index on it.
+/// SQL condition that an item has the barcode of an expression, such as `$1::text`, as its index has it.
 pub fn barcode_is(barcode: &str) -> String {
     static FIELD: LazyLock<String> = LazyLock::new(|| {
         let field = ITEM.fields.iter().find(|field| field.name == "barcode").expect("items have barcodes");
@@ -51,7 +51,7 @@ pub fn barcode_is(barcode: &str) -> String {
     format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
 }
 
-/// SQL that locks the item with the barcode that an expression tells, by its state, and gives `number` where there is one.
+/// SQL that locks the item with the barcode of an expression, by its state; its row has the column `number`.
 pub fn lock(barcode: &str) -> String {
     format!(
         "SELECT 1::bigint AS number FROM item_state
@@ -60,7 +60,8 @@ pub fn lock(barcode: &str) -> String {
     )
 }
 
-/// SQL that locks those items of the barcodes in an array that nobody else holds, and gives their places in it from 1 on.
+/// SQL that locks the items with the barcodes of an array, except those that are locked already; its rows have the
+/// column `number`, the index of the barcode from 1 on.
 pub fn lock_free_of(barcodes: &str) -> String {
     format!(
         "SELECT given.number FROM unnest({barcodes}) WITH ORDINALITY given (barcode, number)
@@ -68,6 +69,16 @@ pub fn lock_free_of(barcodes: &str) -> String {
          FOR NO KEY UPDATE OF item_state SKIP LOCKED",
         barcode_is("given.barcode")
     )
+}
+
+/// One row for each scan, in the order of the scans: where several items have the barcode, as a tenant behind a gateway
+/// may, every action takes the one with the lowest id. Rows have the columns `number` and [`COLUMNS`].
+pub fn one_row_each(rows: &[Row]) -> Vec<&Row> {
+    let key = |row: &&Row| (row.get::<_, i64>("number"), row.get::<_, Option<Uuid>>("item_id"));
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    rows.sort_by_key(key);
+    rows.dedup_by_key(|row| row.get::<_, i64>("number"));
+    rows
 }
 
 /// An item at the desk.
@@ -114,7 +125,7 @@ pub struct ItemRecord {
     pub administrative_notes: Vec<String>,
     pub discovery_suppress: Option<bool>,
     pub tags: Option<Value>,
-    /// An item of another library, lent here for it: it names its own title and library.
+    /// A virtual item of another library in direct consortial borrowing: it has a title and library of its own.
     pub dcb_item: Option<bool>,
     pub instance_title: Option<String>,
     pub lending_library_code: Option<String>,
@@ -230,7 +241,7 @@ impl ItemAtDesk {
         self.record.temporary_loan_type_id.or(self.record.permanent_loan_type_id)
     }
 
-    /// What the circulation rules look at when this item goes to a patron of the group.
+    /// The inputs of the circulation rules for this item and a patron of the group.
     pub fn rule_inputs(&self, patron_group: Option<Uuid>) -> RuleInputs {
         RuleInputs {
             material_type: self.record.material_type_id,
@@ -267,7 +278,7 @@ impl ItemAtDesk {
         own.or(self.holdings_copy_number.as_deref())
     }
 
-    /// The item as it stands after a change of its state.
+    /// The item after a change of its state.
     pub fn after(&self, change: &StateChange) -> ItemAtDesk {
         ItemAtDesk {
             status: change.status.to_owned(),

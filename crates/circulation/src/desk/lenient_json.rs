@@ -1,4 +1,4 @@
-//! What clients say in forms of their own: barcodes also come as numbers, and what is left out as null.
+//! Lenient reading of request bodies: barcodes may be numbers, and absent objects may be null.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -24,7 +24,7 @@ pub fn text<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::E
     }
 }
 
-/// Reads an object that may be null, which then says nothing.
+/// Reads an object; null is the default.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(reader: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(reader)?.unwrap_or_default())
 }
@@ -35,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_barcode_may_come_without_quotes() {
+    fn a_barcode_may_be_a_number() {
         assert_eq!(text(json!("036")).expect("a text").as_deref(), Some("036"));
         assert_eq!(text(json!(36000291452_u64)).expect("a text").as_deref(), Some("36000291452"));
         assert_eq!(text(json!(null)).expect("nothing"), None);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn null_says_nothing() {
+    fn null_is_the_default() {
         let blocks: crate::desk::OverrideBlocks = object(json!(null)).expect("nothing");
         assert!(blocks.comment.is_none());
     }

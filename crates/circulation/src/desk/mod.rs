@@ -1,13 +1,12 @@
-//! What stands at the desk: the item scanned, the patron in front, the queue behind the item. Shapes that
-//! several actions read in the same way.
+//! What several actions at the desk read in the same way: the scanned item, the patron, the request queue of the item.
 
 pub mod blocks;
 pub mod item;
+pub mod lenient_json;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;
 pub mod record_change;
-pub mod said;
 pub mod slip;
 pub mod user_note;
 

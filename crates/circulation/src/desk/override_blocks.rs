@@ -1,4 +1,4 @@
-//! Blocks that staff override: which, with what, and whether they may.
+//! Blocks that staff can override, and the permissions for it.
 
 use carrel_platform::http::Caller;
 use carrel_records::Refusal;
@@ -16,18 +16,18 @@ pub struct OverrideBlocks {
     pub comment: Option<String>,
 }
 
-/// A block that is overridden by being named.
+/// An override without parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Empty {}
 
-/// A block whose override names the due date that the policy cannot give.
+/// An override with the due date that the policy does not give.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WithDueDate {
     pub due_date: Option<String>,
 }
 
-/// A block that may be overridden: its name in refusals, and the permission that it takes.
+/// A block that can be overridden: its name in refusals, and the permission for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     pub name: &'static str,
@@ -37,20 +37,20 @@ pub struct Block {
 /// A block of the patron, manual or automated.
 pub const PATRON_BLOCK: Block =
     Block { name: "patronBlock", permission: "circulation.override-patron-block.post" };
-/// The loan policy lends no more items of this kind at once.
+/// The item limit of the loan policy is reached.
 pub const ITEM_LIMIT_BLOCK: Block =
     Block { name: "itemLimitBlock", permission: "circulation.override-item-limit-block.post" };
-/// The loan policy does not lend the item.
+/// The item is not loanable by its loan policy.
 pub const ITEM_NOT_LOANABLE_BLOCK: Block =
     Block { name: "itemNotLoanableBlock", permission: "circulation.override-item-not-loanable-block.post" };
-/// The loan may not be renewed, though its new due date is known.
+/// The loan cannot be renewed; its new due date is known.
 pub const RENEWAL_BLOCK: Block =
     Block { name: "renewalBlock", permission: "circulation.override-renewal-block.post" };
-/// The loan may not be renewed, and staff must say until when it is all the same.
+/// The loan cannot be renewed; an override has to name the due date.
 pub const RENEWAL_DUE_DATE_REQUIRED_BLOCK: Block =
     Block { name: "renewalDueDateRequiredBlock", permission: "circulation.override-renewal-block.post" };
 
-/// Which override permissions the caller has: all that a decision needs to know of him.
+/// The caller's override permissions.
 #[derive(Debug, Clone, Default)]
 pub struct MayOverride(Vec<&'static str>);
 
@@ -59,7 +59,7 @@ impl MayOverride {
         let all = [PATRON_BLOCK, ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK, RENEWAL_BLOCK];
         MayOverride(all.iter().map(|block| block.permission).filter(|name| caller.may(name)).collect())
     }
-    /// For tests and for ourselves: everything.
+    /// All permissions, for tests and for callers within the program.
     pub fn all() -> MayOverride {
         MayOverride(
             [PATRON_BLOCK, ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK, RENEWAL_BLOCK]
@@ -67,19 +67,19 @@ impl MayOverride {
                 .to_vec(),
         )
     }
-    /// What the caller lacks for the block.
+    /// The permissions that the caller lacks for the block.
     pub fn missing(&self, block: Block) -> Vec<&'static str> {
         if self.0.contains(&block.permission) { Vec::new() } else { vec![block.permission] }
     }
 }
 
 impl Block {
-    /// Marks a refusal as one that can be overridden, by whom is reported by the permissions missing.
+    /// Marks a refusal as one that can be overridden, with the permissions that the caller lacks.
     pub fn mark(self, refusal: Refusal, may: &MayOverride) -> Refusal {
         refusal.overridable(self.name, may.missing(self))
     }
 
-    /// The refusal of an override by somebody who may not.
+    /// The refusal of an override without permission.
     pub fn refuse_override(self, may: &MayOverride) -> Option<Refusal> {
         let missing = may.missing(self);
         (!missing.is_empty()).then(|| {

@@ -1,4 +1,4 @@
-//! The patron at the desk, and whether he is active.
+//! The patron at the desk, and whether their account is active.
 
 use carrel_platform::Json;
 use carrel_records::{Failure, time};
@@ -12,14 +12,14 @@ use tokio_postgres::Row;
 use tokio_postgres::row::RowIndex;
 use uuid::Uuid;
 
-/// Condition that a user has the barcode that an expression tells, such as `$1::text`, in the words of the index on it.
+/// SQL condition that a user has the barcode of an expression, such as `$1::text`, as its index has it.
 pub fn barcode_is(alias: &str, barcode: &str) -> String {
     static FIELD: LazyLock<String> = LazyLock::new(|| {
         let field = USER.fields.iter().find(|field| field.name == "barcode").expect("users have barcodes");
         carrel_cql::sql::expression(field, "users")
     });
     let field = FIELD.replace("users.", &format!("{alias}."));
-    // `carrel.folded` does no more to ASCII, but it costs a call of PL/pgSQL.
+    // For ASCII `carrel.folded` gives the same, at the cost of a call of PL/pgSQL.
     format!(
         "{field} = left(CASE WHEN octet_length({barcode}) = length({barcode})
              THEN carrel.f_lower({barcode}) ELSE carrel.folded({barcode}) END, 600)"
@@ -54,17 +54,17 @@ pub struct Personal {
     pub addresses: Vec<Value>,
 }
 
-/// Whether an account may be used.
+/// Whether an account is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountStatus {
     Active,
     Inactive,
-    /// `active` is not set, so nobody can tell.
+    /// `active` is not set.
     Unknown,
 }
 
 impl Patron {
-    /// The account stands for patrons of other libraries in direct consortial borrowing.
+    /// The account is used for patrons of other libraries in direct consortial borrowing.
     pub fn is_of_another_library(&self) -> bool {
         self.kind.as_deref() == Some("dcb")
     }
@@ -95,15 +95,15 @@ impl Patron {
         }
     }
 
-    /// "Last, First", or the user name where a part is missing.
-    pub fn said_name(&self) -> String {
+    /// "Last, First", or the username if a part is missing.
+    pub fn display_name(&self) -> String {
         match (&self.personal.last_name, &self.personal.first_name) {
             (Some(last), Some(first)) => format!("{last}, {first}"),
             _ => self.username.clone().unwrap_or_default(),
         }
     }
 
-    /// The borrower as loans show him: what he lacks is reported as null.
+    /// The borrower as loans show them; absent fields are null.
     pub fn summary(&self) -> Value {
         json!({
             "firstName": self.personal.first_name,

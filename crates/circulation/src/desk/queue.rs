@@ -1,9 +1,9 @@
-//! The request queue as a scan sees it: which request an item can fulfill, and how to hold a queue.
+//! The request queue of a scanned item: which request the item can fulfill, and how to lock a queue.
 //!
-//! Whoever changes open requests holds their queue by its row in `request_queue`, so that positions stay 1..n
-//! whatever happens at once. Locks are taken in one order: patron, queue, items (by id), loans. A scan that does
-//! not know beforehand whether there is a queue locks its item first, and where it finds a queue begins again
-//! with the queue held.
+//! Every transaction that changes open requests locks their queue by its row in `request_queue`, so that positions stay
+//! 1..n under concurrent changes. Locks are taken in one order: patron, queue, items (by id), loans. A scan does not know
+//! beforehand whether its item has a queue: it locks the item first, and begins again with the queue locked if there is
+//! one.
 
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::CirculationSettings;
@@ -14,10 +14,9 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// SQL of the open requests behind an item, first one first, as a JSON array of
-/// `{request, requester, queue}`.
+/// SQL of the queue of an item in order of position, as a JSON array of `{request, requester, queue}`.
 ///
-/// With title-level requests on, the queue is the title's; else the item's own.
+/// With title-level requests on, the queue is that of the instance, else that of the item.
 pub fn sql(title_level: bool) -> &'static str {
     if title_level {
         "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.instance_id)
@@ -46,7 +45,7 @@ pub fn exists_sql(title_level: bool) -> &'static str {
     }
 }
 
-/// A request that waits.
+/// An open request.
 #[derive(Debug, Clone)]
 pub struct QueuedRequest {
     pub id: Uuid,
@@ -65,7 +64,7 @@ pub struct Moves {
 }
 
 impl QueuedRequest {
-    /// Text of the request; empty where there is none.
+    /// Text of a field; empty if absent.
     pub fn text(&self, key: &str) -> &str {
         self.document.get(key).and_then(Value::as_str).unwrap_or("")
     }
@@ -108,13 +107,13 @@ impl QueuedRequest {
     pub fn waits_on_the_hold_shelf(&self) -> bool {
         self.text("fulfillmentPreference").eq_ignore_ascii_case("Hold Shelf")
     }
-    /// Place in the queue from 1 on; 0 where it has none.
+    /// Position in the queue from 1 on; 0 if it has none.
     pub fn position(&self) -> i64 {
         self.document.get("position").and_then(Value::as_i64).unwrap_or(0)
     }
 }
 
-/// Reads what [`sql`] gave.
+/// Reads the value of [`sql`].
 pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
     let Some(json) = json else { return Ok(Vec::new()) };
     let Value::Array(entries) = json.parse() else { return Ok(Vec::new()) };
@@ -139,7 +138,7 @@ pub fn read(json: Option<Json>) -> Result<Vec<QueuedRequest>, Failure> {
         .collect()
 }
 
-/// The first request that this item can fulfill when it comes back (circulation.md 6.6).
+/// The first request that this item can fulfill at a check-in.
 pub fn first_fulfillable<'a>(
     queue: &'a [QueuedRequest],
     item: &ItemAtDesk,
@@ -148,12 +147,12 @@ pub fn first_fulfillable<'a>(
     queue.iter().find(|request| {
         can_fulfill(request, item, || {
             let recall_waits = request.is_recall() && request.is_not_yet_filled();
-            (recall_waits || is_free_for(request, item)) && suits(request, item, settings)
+            (recall_waits || is_free_for(request, item)) && is_eligible(request, item, settings)
         })
     })
 }
 
-/// The first request that this item can fulfill when it is lent: a recall waits for the item that it recalled.
+/// The first request that this item can fulfill at a check-out: a recall only by the item that it recalls.
 pub fn first_fulfillable_by_lending<'a>(
     queue: &'a [QueuedRequest],
     item: &ItemAtDesk,
@@ -162,12 +161,12 @@ pub fn first_fulfillable_by_lending<'a>(
     queue.iter().find(|request| {
         can_fulfill(request, item, || match request.is_recall() {
             true => request.item_id() == Some(item.id),
-            false => is_free_for(request, item) && suits(request, item, settings),
+            false => is_free_for(request, item) && is_eligible(request, item, settings),
         })
     })
 }
 
-/// A request of an item waits for just that item; one of a title has conditions.
+/// An item-level request is fulfilled by its item only; a title-level one under the given condition.
 fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, of_title: impl FnOnce() -> bool) -> bool {
     (request.waits_on_the_hold_shelf() || request.wants_delivery())
         && if request.is_title_level() { of_title() } else { request.item_id() == Some(item.id) }
@@ -177,11 +176,11 @@ fn is_free_for(request: &QueuedRequest, item: &ItemAtDesk) -> bool {
     request.item_id().is_none_or(|wanted| wanted == item.id)
 }
 
-fn suits(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
+fn is_eligible(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
     is_requestable(request, item, settings) && is_loanable(request, item, settings)
 }
 
-/// The requester's request policy allows requests of this kind for the item.
+/// The requester's request policy allows requests of this type for the item.
 fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
     let what = item.rule_inputs(request.requester_group());
     settings
@@ -201,20 +200,20 @@ fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, settings: &Circulatio
         .is_some_and(|policy| policy.is_loanable())
 }
 
-/// The queue that a request stands in: the title's with title-level requests on, else the item's own.
+/// The queue of a request: that of the instance with title-level requests on, else that of the item.
 pub fn id_of(title_level: bool, instance: Option<Uuid>, item: Option<Uuid>) -> Option<Uuid> {
     if title_level { instance } else { item }
 }
 
-/// The queue that an item's scan changes. Who was promised an item of another library asked for it under another
-/// title than the one under which it stands here.
+/// The queue that a scan of the item changes. Requests for an item of another library may be in the queue of another
+/// instance than the item's.
 pub fn of_item(title_level: bool, item: &ItemAtDesk, queue: &[QueuedRequest]) -> Option<Uuid> {
     let promised = queue.first().filter(|_| item.is_of_another_library());
     let instance = promised.and_then(|request| request.id_at("instanceId")).or(item.instance_id);
     id_of(title_level, instance, Some(item.id))
 }
 
-/// Adds to the queue of an item of another library those who were promised it under other titles.
+/// Adds to the queue of an item of another library the requests for it under other instances.
 pub async fn add_promised(
     tx: &mut Tx,
     item: &ItemAtDesk,
@@ -235,7 +234,7 @@ pub async fn add_promised(
     Ok(())
 }
 
-/// Adds the statement that holds a queue until the end of the transaction.
+/// Adds the statement that locks a queue until the end of the transaction.
 pub fn hold(pipeline: &mut Pipeline, queue: Uuid) {
     hold_those(pipeline, "SELECT $1::uuid", vec![queue.into()]);
 }
@@ -259,12 +258,12 @@ pub fn hold_those(pipeline: &mut Pipeline, which: &str, binds: Vec<Bind>) -> usi
     )
 }
 
-/// Adds the statements that close a request, which leaves its queue, and say so.
+/// Adds the statements that close a request, which leaves its queue, and announce it.
 pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'static str, now: Timestamp) {
     const CLOSED: &str = "jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
              '{metadata,updatedDate}', to_jsonb($3::text))";
     let when = time::format(now);
-    // Read before it is changed: the event tells what it was.
+    // Read before it is changed: the event contains the old record.
     pipeline.add(
         format!(
             "INSERT INTO outbox (topic, key, payload, created)
@@ -280,7 +279,7 @@ pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'sta
     );
 }
 
-/// New positions, from one on, when a request goes ahead of all others that are not yet filled.
+/// The new positions, from 1 on, when a request moves ahead of all others that are not yet filled.
 pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Moves {
     let Some(place) = queue.iter().position(|queued| queued.id == request) else { return Moves::default() };
     let Some(first) = queue[..place].iter().position(QueuedRequest::is_not_yet_filled) else {
@@ -292,7 +291,7 @@ pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Moves {
     changed_positions(order)
 }
 
-/// New positions, from one on, when a request leaves the queue.
+/// The new positions, from 1 on, when a request leaves the queue.
 pub fn without(queue: &[QueuedRequest], request: Uuid) -> Moves {
     changed_positions(queue.iter().filter(|queued| queued.id != request).collect())
 }
@@ -310,8 +309,8 @@ fn changed_positions(order: Vec<&QueuedRequest>) -> Moves {
 
 /// Adds the statement that gives requests of a queue new positions, all at once.
 ///
-/// It says whose queue it is, as one that was placed in a queue of items stands in that of its title once titles
-/// are asked for.
+/// It also sets the queue, as a request that was placed in an item's queue belongs to that of its instance once
+/// title-level requests are on.
 pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid, i64)]) {
     if positions.is_empty() {
         return;
@@ -327,7 +326,7 @@ pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid
     );
 }
 
-/// The same for moves in the queue behind a scanned item.
+/// The same for moves in the queue of a scanned item.
 pub fn write(pipeline: &mut Pipeline, moves: &Moves) {
     renumber(pipeline, moves.queue, &moves.positions);
 }

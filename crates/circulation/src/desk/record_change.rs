@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 /// The change of a stored loan.
 ///
-/// The condition on the array of ids has PostgreSQL read just these rows, whatever size it takes the table for;
+/// The condition on the array of ids makes PostgreSQL read just these rows, whatever size it estimates for the table;
 /// without it a join may read the whole table.
 pub static LOAN: RowChange = RowChange {
     one: "UPDATE loan SET doc = (doc - string_to_array($2, ',')) || $3 WHERE id = $1",
@@ -55,14 +55,14 @@ impl RecordChange {
         }
     }
 
-    /// Says in `metadata` when and by whom.
+    /// Updates `metadata`: when and by whom.
     pub fn signed(&mut self, by: Option<Uuid>, now: Timestamp) {
         let mut metadata = self.new.get("metadata").cloned().unwrap_or_default();
         metadata::change(&mut metadata, by, now);
         self.set("metadata", metadata);
     }
 
-    /// A field that another statement of the pipeline changes: only told in the event.
+    /// A field that another statement of the pipeline changes: only part of the event.
     pub fn reported(&mut self, key: &str, value: impl Into<Value>) {
         self.new.insert(key.to_owned(), value.into());
     }

@@ -1,4 +1,4 @@
-//! What staff slips are printed from: hold, transit and delivery slips at check-in, pick and search slips.
+//! The contexts from which staff slips are printed: hold, transit and delivery slips at check-in, pick and search slips.
 
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use uuid::Uuid;
 
-/// The whole context; without a request only item and time.
+/// The context of a slip; without a request only item and time.
 pub fn context(
     item: Value,
     request: Option<&QueuedRequest>,
@@ -90,7 +90,7 @@ pub fn item(item: &ItemAtDesk, settings: &CirculationSettings) -> Value {
     context
 }
 
-/// A title that no item is known of yet.
+/// An instance without an item.
 pub fn title(title: &Title) -> Value {
     let item = ItemAtDesk { title: title.clone(), ..ItemAtDesk::default() };
     let joined = |values: Vec<&str>| values.join("; ");
@@ -101,7 +101,7 @@ pub fn title(title: &Title) -> Value {
         "allContributors": joined(item.contributor_names().collect()),
         "datesOfPublication": joined(item.dates_of_publication().collect()),
         "editions": title.editions.join("; "),
-        // FOLIO quirk: without an item, a stray apostrophe stands between series.
+        // FOLIO quirk: without an item, series are joined with a stray apostrophe.
         "seriesStatements": item.series_statements().join("; '"),
         "physicalDescriptions": title.physical_descriptions.join("; "),
     })
@@ -172,7 +172,7 @@ pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, settings: &Cir
         for key in ["addressLine1", "addressLine2", "city", "region", "postalCode", "countryId"] {
             context[key] = text(address, key);
         }
-        // FOLIO quirk: the name of the type is shown only where the stored address happens to carry it.
+        // FOLIO quirk: the name of the type is shown only if the stored address has it.
         context["addressType"] = text(address, "addressTypeName");
     }
     context

@@ -1,4 +1,4 @@
-//! Notes that circulation leaves on a patron for staff.
+//! Notes for staff on a patron.
 
 use carrel_platform::{Pipeline, record_store::write::uuid_time};
 use carrel_records::metadata;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-/// Adds a general note on the patron; a library that has no type "General note" gets none.
+/// Adds a general note on the patron; without a note type "General note" none is added.
 pub fn add(pipeline: &mut Pipeline, patron: &str, words: &'static str, by: Option<Uuid>, now: Timestamp) {
     let id = Uuid::new_v7(uuid_time(now));
     let note = json!({

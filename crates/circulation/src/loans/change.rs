@@ -1,4 +1,4 @@
-//! Small changes of a loan at the desk: another due date, a remark.
+//! Small changes of a loan at the desk: due date and remarks.
 //!
 //! Routes: `POST /circulation/loans/{id}/change-due-date`, `…/add-info`. Each reads and locks the loan and
 //! changes it with a history row; announces `circulation.loan`.
@@ -43,17 +43,17 @@ async fn apply(
     Ok(Answer::no_content())
 }
 
-/// The refusal of any change of a loan that is over.
+/// The refusal of a change of a closed loan.
 pub fn refuse_if_closed(loan: &LoanAtDesk) -> Option<Refusal> {
     loan.is_closed().then(|| Refusal::new("Loan is closed").with("loanId", loan.id.to_string()))
 }
 
-/// Whether somebody recalls: a recall that is not yet filled.
+/// Whether the queue has a recall that is not yet filled.
 pub fn has_open_recall(queue: &[QueuedRequest]) -> bool {
     queue.iter().any(|request| request.is_recall() && request.is_not_yet_filled())
 }
 
-/// The loan with another due date; what was due to the old one begins anew.
+/// The loan with another due date; its reminders start again.
 fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal.into());
@@ -65,7 +65,7 @@ fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<S
     let due_date = time::parse(text_at(sent, "dueDate"))
         .ok_or_else(|| Failure::Invalid("dueDate must be a date and time in ISO 8601".into()))?;
     let mut changed = loan.document.clone();
-    // FOLIO quirk: the loan's action stays what it was.
+    // FOLIO quirk: the loan keeps its action.
     changed.insert("dueDate".into(), time::format(due_date).into());
     changed.remove("reminders");
     if changed.get("dueDateChangedByRecall") == Some(&Value::Bool(true)) && !has_open_recall(&loan.queue) {
@@ -77,7 +77,7 @@ fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<S
     Ok(changed)
 }
 
-/// A remark for staff or for the patron, with the action that names which.
+/// The action, for staff or for the patron, and the remark.
 fn info(sent: &Map<String, Value>) -> Result<(&str, &str), Refusal> {
     let (action, comment) = (text_at(sent, "action"), text_at(sent, "actionComment"));
     if ["patronInfoAdded", "staffInfoAdded"].contains(&action) && !comment.trim().is_empty() {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_due_date_starts_the_reminders_again() {
+    fn a_new_due_date_resets_the_reminders() {
         let stored = json!({"status": {"name": "Open"}, "dueDate": "2024-05-01", "reminders": {}, "own": 1});
         let changed = change_due_date(&loan(stored), &to_june()).expect("allowed");
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remark_needs_an_addressee_and_words() {
+    fn a_remark_needs_a_known_action_and_text() {
         assert!(info(&object(json!({"action": "staffInfoAdded", "actionComment": "worn"}))).is_ok());
         assert!(info(&object(json!({"action": "staffInfoAdded", "actionComment": " "}))).is_err());
         assert!(info(&object(json!({"action": "renewed", "actionComment": "worn"}))).is_err());

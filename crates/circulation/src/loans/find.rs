@@ -1,4 +1,4 @@
-//! A loan with all that is shown and decided beside it: item, borrower, fees/fines, queue; read in one row.
+//! A loan with its item, borrower, open fees/fines and request queue, read in one row.
 
 use super::view::{LoanContext, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A loan and what stands beside it.
+/// A loan with its related records.
 #[derive(Debug, Clone, Default)]
 pub struct LoanAtDesk {
     pub id: Uuid,
@@ -21,9 +21,9 @@ pub struct LoanAtDesk {
     pub document: Map<String, Value>,
     pub item: Option<ItemAtDesk>,
     pub patron: Option<Patron>,
-    /// What is still to pay of the loan's open fees/fines.
+    /// The remaining amount of the loan's open fees/fines.
     pub amount_remaining: f64,
-    /// Open requests behind the item; only where they were asked for.
+    /// The open requests of the item; empty unless they were read.
     pub queue: Vec<QueuedRequest>,
 }
 
@@ -34,12 +34,12 @@ impl LoanAtDesk {
     pub fn is_closed(&self) -> bool {
         self.text("status/name") == "Closed"
     }
-    /// Status of the item, or the one stored with the loan where the item is gone.
+    /// Status of the item, or the one stored with the loan if the item is deleted.
     pub fn item_status(&self) -> &str {
         self.item.as_ref().map_or_else(|| self.text("itemStatus"), |item| &item.status)
     }
 
-    /// The loan as circulation shows it, with `document` in the place of the stored record.
+    /// The loan as circulation shows it, with `document` in place of the stored record.
     pub fn shown(
         &self,
         document: &Map<String, Value>,
@@ -57,7 +57,7 @@ impl LoanAtDesk {
     }
 }
 
-/// Text at a path of a document, levels parted by `/`; empty where there is none.
+/// Text at a path of a document, with `/` between levels; empty if absent.
 pub fn text_at<'a>(document: &'a Map<String, Value>, path: &str) -> &'a str {
     let mut levels = path.split('/');
     let mut value = levels.next().and_then(|level| document.get(level));
@@ -82,11 +82,11 @@ pub fn reminders_block_renewal(
     Some(reminders.get("allowRenewalOfItemsWithReminderFees") != Some(&Value::Bool(true)))
 }
 
-/// Sum of what is still to pay of a loan, over the row `loan`.
+/// SQL of the remaining amount of the loan in the row `loan`.
 const REMAINING: &str = "coalesce((SELECT sum((a.doc->>'remaining')::numeric) FROM accounts a \
     WHERE a.loan_id = loan.id AND a.doc->'status'->>'name' = 'Open'), 0)::float8";
 
-/// How many of [`open_loan_columns`] stand before the item's.
+/// Number of [`open_loan_columns`] before the item's columns.
 pub const BEFORE_ITEM: usize = 5;
 
 /// Columns from `loan.id` on that [`read`] takes; the first is the queue's.
@@ -110,7 +110,7 @@ fn read(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
     }))
 }
 
-/// One loan for reading.
+/// One loan, not locked.
 pub async fn one(connection: &Connection, id: Uuid) -> Result<LoanAtDesk, Failure> {
     static SQL: LazyLock<String> = LazyLock::new(|| {
         format!(
@@ -127,12 +127,12 @@ pub async fn one(connection: &Connection, id: Uuid) -> Result<LoanAtDesk, Failur
     }
 }
 
-/// FOLIO's words for an id that no loan has.
+/// FOLIO's message for an unknown loan id.
 pub fn not_found(id: Uuid) -> Failure {
     Failure::NotFound(format!("loan record with ID \"{id}\" cannot be found"))
 }
 
-/// The statement that reads a page of loans with all beside them; [`of_page`] reads its rows.
+/// The statement that reads a page of loans with their related records; [`of_page`] reads its rows.
 pub fn page_sql(page: &str) -> String {
     format!(
         "SELECT {} FROM {} loan
@@ -149,9 +149,9 @@ pub fn of_page(row: &Row) -> Result<LoanAtDesk, Failure> {
     read(row, 0)?.ok_or_else(|| Failure::internal("a page is made of loans"))
 }
 
-/// Locks item and loan, reads the loan with all beside it, and sees to a settings that is at least as new.
+/// Locks item and loan, reads the loan with its related records, and settings that are at least as new.
 ///
-/// All changes of loans lock the item first, as check-out and check-in do.
+/// Every change of a loan locks the item first, as check-out and check-in do.
 pub async fn locked(
     tenant: &Arc<Tenant>,
     id: Uuid,
@@ -187,10 +187,10 @@ const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (SELEC
      FOR NO KEY UPDATE";
 pub const LOCK_LOAN: &str = "SELECT 1 FROM loan WHERE id = $1 FOR NO KEY UPDATE";
 
-/// Flies the facts of a decision, of which the first column of the first row is the settings version, until they were
-/// gathered in the way that the newest settings ask for.
+/// Reads the facts of a decision, again if the settings have changed in a way that needs another statement. The first
+/// column of the first row is the settings version.
 ///
-/// The facts' statement may give no row where nothing was found; then nothing is decided either.
+/// No row means that nothing was found; then there is nothing to decide.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     actor: impl Fn(&CirculationSettings) -> (Pipeline, usize),
@@ -224,7 +224,7 @@ pub fn open_loan(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure>
     read(row, first)
 }
 
-/// An id as a value of a statement; what is no id finds nothing.
+/// An id as a value of a statement; a malformed id finds nothing.
 pub fn id_bind(text: &str) -> Bind {
     Uuid::parse_str(text).ok().into()
 }

@@ -1,4 +1,4 @@
-//! Loan history: one row for every insert and change of a loan.
+//! Loan history: one row for each insert and change of a loan.
 
 use carrel_platform::{Bind, Pipeline, RowChange};
 use carrel_records::time;

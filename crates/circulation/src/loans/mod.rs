@@ -1,12 +1,11 @@
-//! Loans: what is out, what was, and what happened to it.
+//! Loans: open and closed ones, and their history.
 //!
 //! Routes: `/circulation/loans` (extended, and sent whole), `…/change-due-date`, `…/add-info`; `/loan-storage`
 //! (as stored, with history and anonymization); `/loan-anonymization`. Reads item, borrower, fees/fines and
-//! queue beside the loan; changes the loan, each time with a history row; announces `circulation.loan`.
+//! queue with the loan; changes the loan, each time with a history row; announces `circulation.loan`.
 //!
-//! `find` reads a loan with all beside it, `view` is how clients see it, `store` writes it, `sent` decides about
-//! a loan that a client sends whole, `history` is one row for every change, `session` what the desk did since
-//! the patron came.
+//! `find` reads a loan with its related records, `view` is how clients see it, `store` writes it, `sent` decides about
+//! a loan that a client sends whole, `history` is one row for every change, `session` the actions of a desk session.
 
 pub mod change;
 mod fee_fine_report;

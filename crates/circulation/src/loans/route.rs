@@ -1,4 +1,4 @@
-//! `/circulation/loans`: loans with all that is shown beside them, and loans sent whole.
+//! `/circulation/loans`: loans with their related records, and loans sent whole.
 
 use super::{find, sent, store};
 use crate::check_in;
@@ -23,7 +23,7 @@ pub fn connect(router: &mut Router) {
         let settings = CirculationSettings::of(tenant).await?;
         let loan = find::one(&tenant.reader().await?, known_id(&call)?).await?;
         let mut shown = loan.shown(&loan.document, None, &settings);
-        // FOLIO quirk: a loan that is asked for by itself tells an unknown group as such.
+        // FOLIO quirk: a single loan shows an unknown patron group with nulls.
         if shown.get("patronGroupAtCheckout").is_none() {
             shown["patronGroupAtCheckout"] = json!({"id": null, "name": null});
         }
@@ -111,7 +111,7 @@ fn change_item(pipeline: &mut Pipeline, decision: &sent::Decision, call: &Call) 
     }
 }
 
-/// Tells why storage did not take the loan: its id, or another open loan of the item.
+/// Why storage refused the loan: a duplicate id, or another open loan of the item.
 pub fn refused_by_storage(
     error: carrel_platform::database::DatabaseError,
     document: &Map<String, Value>,
@@ -124,7 +124,7 @@ pub fn refused_by_storage(
     write::reported(&LOAN, error, document)
 }
 
-/// What is no UUID is the id of no loan.
+/// The loan id of the path; a malformed one is not found.
 fn known_id(call: &Call) -> Result<Uuid, Failure> {
     call.id(0).map_err(|_| {
         Failure::NotFound(format!("loan record with ID \"{}\" cannot be found", call.parameter(0)))

@@ -1,4 +1,4 @@
-//! The desk session: what was done for a patron since he came, for the notices at its end.
+//! The desk session: the actions for a patron since the session began, for the notices at its end.
 
 use carrel_platform::{Answer, Pipeline, Router, RowChange, record_store::write::uuid_time};
 use carrel_records::{Failure, Refusal, metadata};
@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// What is known of the patron's visit.
+/// The client's session and its staff member.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Visit {
-    /// The session that the client keeps.
+    /// The client's session id.
     pub session: Option<Uuid>,
-    /// Who stands at the desk.
+    /// The staff member at the desk.
     pub by: Option<Uuid>,
 }
 
@@ -42,13 +42,13 @@ static ACTION: RowChange = RowChange {
     several: "INSERT INTO patron_action_session (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
 };
 
-/// `POST /circulation/end-patron-action-session`: the patron leaves.
+/// `POST /circulation/end-patron-action-session`: deletes the session's actions.
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/end-patron-action-session", |call| async move {
         let ended = ended(&call.object()?)?;
         let mut pipeline = Pipeline::new();
         for (patron, action) in ended {
-            // What is no id has no sessions.
+            // A malformed id has no sessions.
             if let Ok(patron) = Uuid::parse_str(&patron) {
                 pipeline.add(
                     "DELETE FROM patron_action_session WHERE patron_id = $1 AND doc->>'actionType' = $2",
@@ -63,7 +63,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Patrons and actions whose sessions end, or the first mistake.
+/// Patrons and actions whose sessions end, or the first refusal.
 fn ended(sent: &Map<String, Value>) -> Result<Vec<(String, &'static str)>, Failure> {
     let Some(sessions) = sent.get("endSessions").and_then(Value::as_array) else {
         return Err(Failure::Invalid("endSessions must be a list".into()));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_ends_has_a_patron_and_an_action() {
+    fn ending_a_session_needs_a_patron_and_an_action() {
         let both = json!([{"patronId": "p", "actionType": "Check-in"}, {"patronId": "p", "actionType": "Check-out"}]);
         let table = [
             (both, "2 ended"),

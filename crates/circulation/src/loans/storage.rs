@@ -16,7 +16,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/loan-storage/loan-history", history);
 }
 
-/// The rules that storage itself keeps.
+/// The checks of storage.
 fn checked(mut document: Map<String, Value>, lenient: bool) -> Result<Map<String, Value>, Failure> {
     if document.get("status").is_none_or(Value::is_null) {
         document.insert("status".into(), json!({"name": "Open"}));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn history_is_sorted_only_where_nobody_asks_otherwise() {
+    fn history_is_newest_first_unless_the_query_sorts() {
         assert_eq!(newest_first("loan.id==1"), "loan.id==1 sortBy createdDate/sort.descending");
         assert_eq!(newest_first("loan.id==1 SORTBY createdDate"), "loan.id==1 SORTBY createdDate");
     }

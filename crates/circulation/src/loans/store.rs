@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The same document, changed now by this user.
+/// The document with new `metadata`.
 pub fn versioned(mut document: Map<String, Value>, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
     metadata::change(document.entry("metadata").or_insert(Value::Null), by, now);
     document
 }
 
-/// Adds a new loan; gives the number of the statement that a second open loan of the item fails.
+/// Adds a new loan; returns the index of the statement that fails for a second open loan of the item.
 pub fn insert(
     pipeline: &mut Pipeline,
     tenant: &str,
@@ -32,7 +32,7 @@ pub fn insert(
     step
 }
 
-/// Adds the replacement of a loan that is locked; gives the number of its statement.
+/// Adds the replacement of a locked loan; returns the index of its statement.
 pub fn replace(
     pipeline: &mut Pipeline,
     tenant: &str,
@@ -51,7 +51,7 @@ pub fn replace(
     step
 }
 
-/// Adds a change of a loan that is reported by its fields.
+/// Adds a change of some fields of a loan.
 pub fn change(pipeline: &mut Pipeline, tenant: &str, change: &RecordChange, now: Timestamp) {
     change.apply(pipeline, &LOAN);
     let text = change.text();
@@ -70,19 +70,19 @@ const DISPLAY_ONLY: [&str; 11] = [
     "lostItemPolicy",
     "feesAndFines",
     "patronGroupAtCheckout",
-    // FOLIO quirk: why a due date was moved is reported once, in the answer of the action that moved it.
+    // FOLIO quirk: why a due date was changed is shown once, in the answer of the action that changed it.
     "dueDateChangedByHold",
     "dueDateChangedByNearExpireUser",
 ];
 
-/// The document without what is only shown with it, in JSON.
+/// The document without display-only fields, in JSON.
 pub fn stored_text(document: &Map<String, Value>) -> String {
     let is_plain =
         !document.contains_key("reminders") && !DISPLAY_ONLY.iter().any(|key| document.contains_key(*key));
     if is_plain { json_text(document) } else { json_text(&stored(document)) }
 }
 
-/// The document without what is only shown with it.
+/// The document without display-only fields.
 pub fn stored(document: &Map<String, Value>) -> Map<String, Value> {
     let mut stored = document.clone();
     for key in DISPLAY_ONLY {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_keeps_who_made_the_record() {
+    fn a_change_keeps_the_creation_metadata() {
         let Value::Object(loan) = json!({"metadata": {"createdDate": "then"}}) else {
             unreachable!("an object")
         };

@@ -1,15 +1,14 @@
-//! A loan as clients of circulation see it: the stored record without what is ours, with what they show beside
-//! it (circulation.md 0).
+//! A loan as clients of circulation see it: the stored record without internal fields, with its related records.
 
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::{CirculationSettings, ServicePoint};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// What is shown beside the loan.
+/// The related records that are shown with the loan.
 pub struct LoanContext<'a> {
     pub item: Option<&'a ItemAtDesk>,
-    /// Status of the item as it is after the action at hand.
+    /// Status of the item after the action.
     pub item_status: Option<&'a str>,
     pub patron: Option<&'a Patron>,
     pub amount_remaining: f64,
@@ -68,7 +67,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
     Value::Object(loan)
 }
 
-/// What a service point lacks is reported as null.
+/// A service point as loans show it; absent fields are null.
 fn service_point(point: &ServicePoint) -> Value {
     json!({
         "name": point.name,
@@ -80,7 +79,7 @@ fn service_point(point: &ServicePoint) -> Value {
     })
 }
 
-/// The extended loan without what an action has not looked up.
+/// The extended loan without properties that an action does not show.
 pub fn without(mut loan: Value, properties: &[&str]) -> Value {
     if let Some(loan) = loan.as_object_mut() {
         loan.retain(|property, _| !properties.contains(&property.as_str()));
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_librarys_own_is_not_shown_and_what_is_not_known_is_null() {
+    fn internal_fields_are_not_shown_and_absent_ones_are_null() {
         let loan = json!({"id": "1", "itemStatus": "Aged to lost", "patronGroupIdAtCheckout": GROUP,
             "checkoutServicePointId": DESK, "dueDateChangedByHold": false,
             "agedToLostDelayedBilling": {"agedToLostDate": "2024-05-01"}});
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn reminders_tell_whether_they_block_once_one_is_billed() {
+    fn a_billed_reminder_shows_whether_it_blocks_renewal() {
         assert!(shown(json!({"reminders": {}}))["reminders"].get("renewalBlocked").is_none());
         let billed = json!({"reminders": {"lastFeeBilled": {"number": 1}}});
         assert_eq!(shown(billed)["reminders"]["renewalBlocked"], true);

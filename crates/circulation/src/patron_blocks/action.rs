@@ -1,4 +1,4 @@
-//! What automated blocks keep a patron from, and how they are reported where he tries it.
+//! The actions that automated blocks refuse, and their refusals.
 
 use super::{Block, Facts, blocks_of};
 use crate::desk::Patron;
@@ -6,7 +6,7 @@ use crate::desk::override_blocks::{MayOverride, PATRON_BLOCK};
 use crate::settings::CirculationSettings;
 use carrel_records::Refusal;
 
-/// What a patron may be kept from.
+/// An action that blocks can refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Borrowing,
@@ -23,7 +23,7 @@ impl Action {
         }
     }
 
-    /// Whether some limit can keep a patron from it, so that his loans and fees/fines are worth counting.
+    /// Whether some limit applies to the action, so that loans and fees/fines have to be counted.
     pub fn is_limited(self, settings: &CirculationSettings) -> bool {
         let flag = match self {
             Action::Borrowing => "blockBorrowing",
@@ -34,7 +34,7 @@ impl Action {
             && settings.patron_block_conditions.iter().any(|condition| condition[flag] == true)
     }
 
-    /// One refusal for each limit that the patron has passed.
+    /// One refusal for each limit that the patron exceeds.
     pub fn refusals(
         self,
         counted: Option<&Facts>,

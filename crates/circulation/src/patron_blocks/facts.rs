@@ -1,4 +1,4 @@
-//! What a patron has and owes, as parts of a query that others complete.
+//! SQL of a patron's open loans and open fees/fines, for the statements of other use cases.
 
 use super::{Facts, OpenFee, OpenLoan};
 use crate::settings::CirculationSettings;
@@ -19,7 +19,7 @@ pub fn open_loans_sql(user: &str) -> String {
     )
 }
 
-/// SQL of what the user has not settled: a JSON array, or null.
+/// SQL of the user's open fees/fines: a JSON array, or null.
 pub fn open_fees_sql(user: &str) -> String {
     format!(
         "(SELECT jsonb_agg(jsonb_build_array(owed.id, owed.doc->'feeFineId', owed.doc->'loanId',
@@ -29,7 +29,7 @@ pub fn open_fees_sql(user: &str) -> String {
     )
 }
 
-/// Reads what the two expressions gave. The grace period is that of the loan's policy.
+/// Reads the values of [`open_loans_sql`] and [`open_fees_sql`]. The grace period is that of the loan's policy.
 pub fn read(
     loans: Option<Json>,
     fees: Option<Json>,

@@ -1,10 +1,10 @@
-//! Automated patron blocks: a patron who has too much, owes too much or is too late may not borrow, renew or
+//! Automated patron blocks: a patron who exceeds a limit on loans, fees/fines or overdue items may not borrow, renew or
 //! request.
 //!
 //! Routes: `/patron-block-conditions` and `/patron-block-limits` (what blocks, and from which value on for each
 //! patron group), `/automated-patron-blocks/{userId}` and `/user-summary/{userId}` (counted from open loans and
 //! open fees/fines as they are now). Reads loans, item states, accounts and the settings; changes of conditions and
-//! limits move the settings version. Check-out, renewal and requests ask [`Action::refusals`] with their own facts.
+//! limits move the settings version. Check-out, renewal and requests call [`Action::refusals`] with their own facts.
 
 mod action;
 mod facts;
@@ -21,7 +21,7 @@ use crate::settings::CirculationSettings;
 use carrel_platform::Router;
 use uuid::Uuid;
 
-/// The kind under which a test suite's blocks are kept: those of a lenient tenant's settings.
+/// Kind of the stored blocks that a public test suite gives to patrons of a lenient tenant.
 pub const GIVEN_BLOCKS: &str = "automated patron blocks";
 
 /// The conditions and limits of a tenant's settings.
@@ -29,8 +29,7 @@ pub fn conditions(settings: &CirculationSettings) -> Conditions {
     Conditions::read(&settings.patron_block_conditions, &settings.patron_block_limits)
 }
 
-/// The blocks that a patron is under: those counted, where something was, and in a lenient tenant those that a
-/// test suite has given him.
+/// The blocks of a patron: those that follow from the facts, and in a lenient tenant those that a test suite has set.
 pub fn blocks_of(
     settings: &CirculationSettings,
     patron: Uuid,

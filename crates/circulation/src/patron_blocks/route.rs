@@ -1,4 +1,4 @@
-//! The blocks of a patron, and what they are counted from.
+//! Paths and answers: the blocks of a patron, and the facts that they follow from.
 
 use super::{Block, Facts};
 use super::{blocks_of, facts};
@@ -18,7 +18,7 @@ pub(super) fn connect(router: &mut Router) {
     });
 }
 
-/// A patron as far as blocks go.
+/// What blocks need of a patron.
 struct Counted {
     group: Option<Uuid>,
     settings: Arc<CirculationSettings>,
@@ -40,7 +40,7 @@ async fn count(call: &Call, user: Uuid) -> Result<Counted, Failure> {
     Ok(Counted { group: row.get(1), settings, facts })
 }
 
-/// FOLIO quirk: a user who does not exist is under no blocks.
+/// FOLIO quirk: a user who does not exist has no blocks.
 async fn blocks_of_patron(call: Call) -> Result<Answer, Failure> {
     let user = user(&call, "Invalid user UUID")?;
     let counted = count(&call, user).await?;
@@ -81,13 +81,13 @@ async fn summary_of_patron(call: Call) -> Result<Answer, Failure> {
     let fees: Vec<Value> = fees
         .iter()
         .map(|fee| {
-            // An amount is reported as a number, as it stands in the account.
+            // An amount is a number here, as in the account.
             let balance = fee.remaining.to_string().parse().map_or(Value::Null, Value::Number);
             json!({"feeFineId": fee.id, "feeFineTypeId": fee.fee_fine_id, "loanId": fee.loan, "balance": balance})
         })
         .collect();
     Ok(Answer::json(&json!({
-        // The summary is no record of its own; its id follows from the user's.
+        // The summary is not stored; its id is derived from the user's.
         "id": Uuid::new_v5(&user, b"user-summary"),
         "userId": user,
         "openLoans": loans,

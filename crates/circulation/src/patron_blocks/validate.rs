@@ -7,7 +7,7 @@ use carrel_platform::record_store::write::Document;
 use carrel_records::Refusal;
 use serde_json::Value;
 
-/// The one condition whose limit is an amount of money.
+/// The condition whose limit is an amount of money; the others are numbers.
 const FEE_FINE_BALANCE: &str = "cf7a0d5f-a327-4ca1-aa9e-dc55ec006b8a";
 
 pub(super) fn connect(router: &mut Router) {
@@ -19,7 +19,7 @@ pub(super) fn connect(router: &mut Router) {
     });
 }
 
-/// A block needs words for the desk, and words need a block.
+/// A condition has a message if and only if it blocks something.
 fn refuse_if_flags_and_message_differ(condition: &Document) -> Option<Refusal> {
     let says = condition.get("message").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
     let blocks = ["blockBorrowing", "blockRenewals", "blockRequests"]
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_message_come_together() {
+    fn a_condition_has_a_message_if_and_only_if_it_blocks() {
         let reported = |condition: Value| {
             refuse_if_flags_and_message_differ(&document(condition)).map(|refusal| refusal.message)
         };
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_whole_numbers_but_for_money() {
+    fn limits_are_whole_numbers_except_amounts() {
         let items = "3d7c52dc-c732-4223-8bf8-e5917801386f";
         let reported = |condition: &str, value: f64| {
             let limit = json!({"conditionId": condition, "value": value});

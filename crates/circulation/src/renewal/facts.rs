@@ -1,4 +1,4 @@
-//! Everything that the decision wants to know, in one round trip: item and loan are locked first.
+//! Everything that the decision needs, in one round trip. Item and loan are locked first.
 
 use super::{By, RenewalRequest};
 use crate::desk::{ItemAtDesk, item};
@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
-/// What is known when the decision is made.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub item: Option<ItemAtDesk>,
     /// The item's open loan, with borrower and queue.
     pub loan: Option<LoanAtDesk>,
     pub manual_blocks: Vec<Value>,
-    /// What the borrower has and owes, where some limit is held against it.
+    /// What the borrower has on loan and owes; only if some limit applies.
     pub counted: Option<patron_blocks::Facts>,
 }
 
@@ -56,14 +56,14 @@ pub async fn gather(
     Ok((tx, facts, settings))
 }
 
-/// The statements of one way of asking.
+/// The statements of a renewal.
 struct Way {
     lock_item: String,
     lock_loan: String,
     facts: String,
 }
 
-/// By id or barcode, by the kind of queue, with or without what blocks are counted from.
+/// Indexed by: item by id; title-level queue; facts for automated blocks.
 static WAYS: LazyLock<[[[Way; 2]; 2]; 2]> = LazyLock::new(|| {
     [item::barcode_is("$1::text"), "item.id = $1".to_owned()].map(|item| {
         [false, true].map(|title_level| [false, true].map(|counts| way(&item, title_level, counts)))

@@ -2,7 +2,7 @@
 //!
 //! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan,
 //! borrower, blocks and queue; changes the loan with a history row, and the item's state where a lost item is
-//! renewed by override; announces `circulation.loan`. Two pipelines: facts, changes.
+//! renewed by override; announces `circulation.loan`. Two round trips: facts, changes.
 
 mod apply;
 mod decide;
@@ -12,7 +12,7 @@ mod route;
 pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
-use crate::desk::{OverrideBlocks, said};
+use crate::desk::{OverrideBlocks, lenient_json};
 use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
@@ -23,24 +23,24 @@ use serde::Deserialize;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What the desk asks for: item and patron by barcode or by id.
+/// A renewal as the desk requests it: item and patron by barcode or by id.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RenewalRequest {
-    #[serde(deserialize_with = "said::text")]
+    #[serde(deserialize_with = "lenient_json::text")]
     pub item_barcode: Option<String>,
-    #[serde(deserialize_with = "said::text")]
+    #[serde(deserialize_with = "lenient_json::text")]
     pub user_barcode: Option<String>,
     pub item_id: Option<String>,
     pub user_id: Option<String>,
-    #[serde(deserialize_with = "said::object")]
+    #[serde(deserialize_with = "lenient_json::object")]
     pub override_blocks: OverrideBlocks,
-    /// Which of the two ways the route takes.
+    /// How the route identifies item and patron.
     #[serde(skip)]
     pub by: By,
 }
 
-/// How item and patron are named.
+/// How item and patron are identified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum By {
     #[default]
@@ -48,7 +48,7 @@ pub enum By {
     Id,
 }
 
-/// Who asks, and when.
+/// Who performs the action, when, and with which permissions.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub by: Option<Uuid>,

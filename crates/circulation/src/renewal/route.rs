@@ -1,4 +1,4 @@
-//! Paths and shapes of renewing.
+//! Paths and answers of renewals.
 
 use super::{Actor, By, RenewalRequest, renew};
 use crate::desk::override_blocks::MayOverride;
@@ -19,7 +19,7 @@ async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
     let actor = Actor { by: call.caller.user_id, may: MayOverride::of(&call.caller), now: call.now };
     let (renewed, facts, settings) = renew(call.tenant()?, &command, &actor).await?;
     let loan = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
-    // FOLIO quirk: a renewal looks up neither desk nor group, and the lost item policy without its name.
+    // FOLIO quirk: a renewal shows neither service point nor patron group, and the lost item policy without its name.
     let mut shown = without(
         loan.shown(&renewed.loan, renewed.item_status, &settings),
         &["checkoutServicePoint", "patronGroupAtCheckout"],

@@ -1,11 +1,11 @@
-//! Circulation settings that decisions look at.
+//! Circulation settings that decisions use.
 
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Whether Patrons may ask for titles rather than items, and how.
+/// Whether patrons may place title-level requests, and how.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TitleLevelRequests {
@@ -18,7 +18,7 @@ pub struct TitleLevelRequests {
 }
 
 impl TitleLevelRequests {
-    /// The two newer settings go before the older one; without any the feature is off.
+    /// The two newer settings take precedence over the older one; without any the feature is off.
     pub fn read(
         general: Option<&Value>,
         regular: Option<&Value>,
@@ -34,7 +34,7 @@ impl TitleLevelRequests {
         serde_json::from_value(Value::Object(whole)).unwrap_or_default()
     }
 
-    /// The library takes requests for titles, and queues are of titles.
+    /// Title-level requests are on, and queues are those of instances.
     pub fn enabled(&self) -> bool {
         self.title_level_requests_feature_enabled
     }
@@ -43,9 +43,9 @@ impl TitleLevelRequests {
 /// How a check-out waits for another one of the same patron.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckOutLock {
-    /// The feature's own refusals are given; the database guards the patron whether or not.
+    /// The feature's own refusals are returned; the database guards the patron in any case.
     pub enabled: bool,
-    /// How long to wait at most.
+    /// The longest wait.
     pub longest_wait: Duration,
 }
 
@@ -82,13 +82,13 @@ impl CheckOutLock {
     }
 }
 
-/// Ways of working that a library switches on: by a circulation setting `{"enabled": true}` of the feature's
-/// name, else by the environment variable that FOLIO has for it, for all tenants.
+/// Features that are switched on by a circulation setting `{"enabled": true}` of their name, else for all tenants by the
+/// environment variable that FOLIO has for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Features {
     /// `floatingCollections`: an item of a floating collection stays where it is checked in.
     pub floating_collections: bool,
-    /// `forUseAtLocation`: items are lent for use in the reading room and held there overnight.
+    /// `forUseAtLocation`: items are lent for use in the library and held at the desk.
     pub for_use_at_location: bool,
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_newer_settings_go_before_the_older_one() {
+    fn the_newer_settings_take_precedence() {
         let on = json!({"titleLevelRequestsFeatureEnabled": true});
         let off = json!({"titleLevelRequestsFeatureEnabled": false});
         assert!(!TitleLevelRequests::read(None, None, None).enabled());

@@ -45,10 +45,10 @@ pub const TABLES: &[&str] = &[
     "stand_in",
 ];
 
-/// The settings as it stands, with the settings version it is good for; read within a transaction where there is one.
+/// Reads the settings and their version; within a transaction if one is given.
 pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, CirculationSettings), Failure> {
     let mut pipeline = Pipeline::new();
-    // Read first: every table read after it is at least as new.
+    // Read first: all tables read after it are at least as new.
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
     let mut select = |table: &str, condition: &str| {
         debug_assert!(TABLES.contains(&table), "{table} is cached and does not move the settings version");
@@ -180,7 +180,7 @@ fn by_name(entries: Vec<Value>, key: &str) -> HashMap<String, Arc<Value>> {
 fn rules_of(tenant: &Tenant, stored: Option<&Value>) -> Rules {
     let text = stored.and_then(|rules| rules.get("rulesAsText")?.as_str()).unwrap_or_default();
     Rules::parse(text).unwrap_or_else(|error| {
-        // Text written straight into storage is not checked; look-ups then say that the rules are blank.
+        // Text written straight into storage is not checked; look-ups then answer that the rules are blank.
         tracing::error!(tenant = tenant.id, "the circulation rules cannot be read: {error}");
         Rules::parse("").expect("blank rules can be read")
     })
@@ -198,7 +198,7 @@ fn values(results: &Results, step: usize) -> Vec<Value> {
     results.documents(step).iter().map(Json::parse).collect()
 }
 
-/// Records by id; one that does not read as it should is left out and told.
+/// Records by id; a malformed one is left out and logged.
 fn read<T: DeserializeOwned>(results: &Results, step: usize) -> HashMap<Uuid, T> {
     let mut records = HashMap::new();
     for row in results.rows(step) {

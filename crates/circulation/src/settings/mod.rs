@@ -1,9 +1,8 @@
-//! The settings: everything slow that a desk decision is made from, read whole from the tenant's records and
-//! good for one settings version: circulation rules, policies, schedules, calendars, locations, service points, types,
-//! groups, settings.
+//! The cached settings of a tenant: all slowly changing records that desk decisions use (circulation rules, policies,
+//! schedules, calendars, locations, service points, types, groups, settings), read as a whole at one settings version.
 //!
-//! A desk action reads the settings version with its facts. Where it is newer than the settings at hand, the settings is
-//! read anew and the decision made from that, so that no decision rests on stale rules.
+//! A desk action reads the settings version with its facts. If it is newer than that of the cached settings, they are read
+//! again before the decision, so that no decision uses stale rules.
 
 mod features;
 mod load;
@@ -27,12 +26,12 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// One tenant's rules and slow records at one settings version.
+/// The rules and slowly changing records of a tenant at one settings version.
 pub struct CirculationSettings {
     pub rules: Rules,
     pub loan_policies: HashMap<Uuid, LoanPolicy>,
     pub schedules: HashMap<Uuid, FixedDueDateSchedule>,
-    /// Documents as stored: what each of them says is read by the use case that needs it.
+    /// Documents as stored; the use case that needs them reads their fields.
     pub request_policies: HashMap<Uuid, Arc<Value>>,
     pub notice_policies: HashMap<Uuid, Arc<Value>>,
     pub overdue_fine_policies: HashMap<Uuid, Arc<Value>>,
@@ -59,13 +58,13 @@ pub struct CirculationSettings {
     pub settings: HashMap<String, Arc<Value>>,
     /// Some loan policy limits the number of items, so a check-out counts loans.
     pub limits_items: bool,
-    /// A service point without a calendar is open always: so it is in tenants made for public test suites.
+    /// A service point without a calendar is always open, as in tenants for public test suites.
     pub open_without_calendar: bool,
-    /// Blocks that a test suite has given patrons of a lenient tenant.
+    /// Blocks that a public test suite has set in a lenient tenant.
     pub given_blocks: HashMap<Uuid, Vec<Block>>,
 }
 
-/// What the circulation rules look at.
+/// The inputs of the circulation rules.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleInputs {
     pub material_type: Option<Uuid>,
@@ -74,22 +73,22 @@ pub struct RuleInputs {
     pub location: Option<Uuid>,
 }
 
-/// The policy that the rules name.
+/// A policy matched by the rules.
 #[derive(Debug, Clone)]
 pub struct Matched {
     pub id: Uuid,
     pub conditions: AppliedConditions,
 }
 
-/// A settings and the settings version that it is good for, until the facts of a decision tell a newer one.
+/// Cached settings with their version, to be refreshed with the version that the facts of a decision were read at.
 pub struct CachedSettings {
     settings_version: i64,
     pub settings: Arc<CirculationSettings>,
 }
 
 impl CachedSettings {
-    /// Takes the newer settings where the facts, of which the first column is the settings version, were read under one.
-    /// Whether they were gathered in the way that its settings ask for, the caller must see.
+    /// Replaces the settings if the facts, whose first column is the settings version, were read at a newer one. The caller
+    /// checks whether the facts were read by a statement that fits the new settings.
     ///
     /// Reads it on the transaction's own connection: the transaction holds locks, and would wait with them for a
     /// second connection while those who have the connections wait for its locks.
@@ -138,7 +137,7 @@ impl CirculationSettings {
         CirculationSettings::at_least(tenant, settings_version).await
     }
 
-    /// The settings at hand, however old, to gather facts with.
+    /// The cached settings, however old, to gather facts with.
     pub async fn cached(tenant: &Tenant) -> Result<CachedSettings, Failure> {
         let (settings_version, settings) = match tenant.cache.get::<CirculationSettings>() {
             Some(known) => known,
@@ -219,7 +218,7 @@ impl CirculationSettings {
     }
 }
 
-/// A service point's calendar, or what stands for it where there is none.
+/// A service point's calendar, or its substitute.
 pub struct Opening<'a> {
     hours: Option<&'a ServicePointHours>,
     open_without: bool,
@@ -235,7 +234,7 @@ impl OpeningDays for Opening<'_> {
     }
 }
 
-/// Writes ids as text without allocating; an absent one is empty, which the rules take as unknown.
+/// Writes ids as text without allocating; an absent one is empty, which matches no id in the rules.
 fn as_texts<'a>(ids: &[Option<Uuid>; 7], texts: &'a mut [[u8; 36]; 7]) -> [&'a str; 7] {
     let mut written = [""; 7];
     for ((id, text), place) in ids.iter().zip(texts.iter_mut()).zip(written.iter_mut()) {

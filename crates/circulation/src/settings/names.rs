@@ -1,9 +1,9 @@
-//! Slow records reduced to what decisions and answers say of them.
+//! Slowly changing records, reduced to the fields that decisions and answers use.
 
 use serde::Deserialize;
 use uuid::Uuid;
 
-/// A record that answers name.
+/// A record with a name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Named {
@@ -16,7 +16,7 @@ pub struct Named {
     pub description: Option<String>,
 }
 
-/// Where items stand.
+/// A location of items.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Location {
@@ -33,7 +33,7 @@ pub struct Location {
     pub effective_location_primary_service_point_name: Option<String>,
 }
 
-/// A desk.
+/// A service point.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServicePoint {

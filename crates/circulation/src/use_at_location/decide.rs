@@ -1,4 +1,4 @@
-//! Whether there is such a loan, and until when the item waits at the desk.
+//! The decision of use at location: the open loan, and when the item's time at the desk expires.
 
 use super::UseAtLocationRequest;
 use super::facts::Facts;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The loan as it changes, and its item.
+/// The changed loan, and its item.
 #[derive(Debug, Clone)]
 pub struct Changed {
     pub loan: RecordChange,
@@ -82,7 +82,8 @@ fn id_at(loan: &Map<String, Value>, key: &str) -> Option<Uuid> {
     loan.get(key).and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok())
 }
 
-/// By the loan policy's own period and the calendar of the desk that lent the item; without a period for ever.
+/// When the item's time at the desk expires, by the loan policy's period and the calendar of the service point that lent
+/// it; `None` without a period.
 fn expiration(
     loan: &Map<String, Value>,
     settings: &CirculationSettings,
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_item_waits_as_long_as_the_loan_policy_says() {
+    fn a_held_item_expires_by_the_loan_policy() {
         let loan = decided(facts(), &hold(), &reading_room()).expect("a held item");
         assert_eq!(loan["action"], "heldForUseAtLocation");
         assert_eq!(loan["forUseAtLocation"]["status"], "Held");

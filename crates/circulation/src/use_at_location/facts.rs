@@ -1,4 +1,4 @@
-//! The item and its open loan, with the item locked as by every scan.
+//! The item, locked, and its open loan.
 
 use super::UseAtLocationRequest;
 use crate::desk::{ItemAtDesk, item};
@@ -9,7 +9,7 @@ use carrel_records::Failure;
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
-/// What is known when the decision is made.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub item: Option<ItemAtDesk>,

@@ -1,5 +1,5 @@
-//! Use at the location: an item lent for the reading room is held at the desk when the reader leaves, and picked
-//! up again when he comes back; the loan goes on meanwhile.
+//! Use at location: an item lent for use in the library is held at the desk when the patron leaves, and picked up when
+//! they return; the loan stays open meanwhile.
 //!
 //! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and
 //! `POST /circulation/pickup-by-barcode-for-use-at-location`. Reads the item with its open loan, changes the
@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What the desk does with the item.
+/// The action at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UseAtLocationRequest {
     Hold { item_barcode: String },
@@ -36,7 +36,7 @@ impl UseAtLocationRequest {
     }
 }
 
-/// Holds the item, or hands it out again, durably.
+/// Holds the item at the desk, or hands it out again, durably.
 pub async fn carry_out(
     tenant: &Arc<Tenant>,
     command: &UseAtLocationRequest,

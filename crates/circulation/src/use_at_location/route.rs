@@ -1,4 +1,4 @@
-//! Paths and shapes of use at the location.
+//! Paths and answers of use at location.
 
 use super::{UseAtLocationRequest, carry_out};
 use carrel_platform::http::pretty;

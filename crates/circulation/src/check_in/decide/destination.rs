@@ -1,4 +1,4 @@
-//! Where an item goes that comes back: to whoever waits for it, on a shelf here, or home.
+//! The destination of a returned item: the requester's pickup service point, a shelf here, or its own location.
 
 use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest};
@@ -6,14 +6,14 @@ use crate::settings::CirculationSettings;
 use carrel_records::Refusal;
 use uuid::Uuid;
 
-/// Where the item goes, and what the request that it fulfills becomes.
+/// The item's new status and place, and the new status of the request that it fulfills.
 pub(super) struct Destination {
     pub status: &'static str,
     pub service_point: Option<Uuid>,
     pub request_status: &'static str,
 }
 
-/// The pickup desk of the request that the item fulfills, else its own shelf, or one where such items float to.
+/// The pickup service point of the request that the item fulfills, else the item's location or a floating collection.
 pub(super) fn destination(
     item: &ItemAtDesk,
     request: Option<&QueuedRequest>,
@@ -50,8 +50,8 @@ pub(super) fn destination(
     Ok(to(location.and_then(|at| settings.locations.get(&at)).and_then(|at| at.primary_service_point)))
 }
 
-/// The floating collection of the service point that takes in an item of such a collection: its own, where the
-/// service point serves it, else the first by code.
+/// The floating collection for an item of such a collection: its present location if the service point serves it, else
+/// the first floating location of the service point by code.
 pub(super) fn floats_to(
     item: &ItemAtDesk,
     command: &CheckInRequest,
@@ -81,7 +81,7 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn without_requests_an_item_is_available_at_its_own_desk_and_goes_home_from_another() {
+    fn an_item_without_requests_is_available_at_its_own_desk_and_in_transit_from_another() {
         let here = done(facts("Checked out"), MAIN_DESK);
         assert_eq!((here.state.status, here.state.in_transit_destination), ("Available", None));
         let away = done(facts("Checked out"), BRANCH_DESK);

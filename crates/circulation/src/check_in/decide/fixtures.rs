@@ -1,4 +1,5 @@
-//! A small library for the rules beside this file: a main desk with the stacks, a branch desk without shelves.
+//! Settings and facts for the tests of these rules: a main desk that serves the stacks, a branch desk that serves no
+//! location.
 
 use super::{CheckIn, decide};
 use crate::check_in::CheckInRequest;

@@ -43,7 +43,7 @@ pub(super) fn closed(
     if item.status == "Aged to lost"
         && let Some(mut billing) = loan.get("agedToLostDelayedBilling").and_then(Value::as_object).cloned()
     {
-        // What is not billed yet never will be.
+        // A fee that is not billed yet is not billed any more.
         billing.remove("lostItemHasBeenBilled");
         billing.remove("dateLostItemShouldBeBilled");
         change.set("agedToLostDelayedBilling", billing);

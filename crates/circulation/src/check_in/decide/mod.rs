@@ -1,4 +1,4 @@
-//! Where the item goes, what becomes of its loan and of the request that waits for it (circulation.md 3).
+//! The decision of a check-in: the item's destination, its loan, and the request that it fulfills.
 
 mod destination;
 #[cfg(test)]
@@ -20,10 +20,10 @@ use uuid::Uuid;
 pub use loan::ClosedLoan;
 pub use request::{MovedRequest, TakenIn, moved};
 
-/// What changes when the item comes back.
+/// The changes of a check-in.
 #[derive(Debug, Clone)]
 pub struct CheckIn {
-    /// The item as it stands afterwards.
+    /// The item after the check-in.
     pub item: ItemAtDesk,
     pub state: StateChange,
     /// Floating collection that the item now belongs to.
@@ -33,11 +33,11 @@ pub struct CheckIn {
     /// The check-in record.
     pub record: Map<String, Value>,
     pub record_id: Uuid,
-    /// The item was used in the library and comes back to its own shelf.
+    /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
 }
 
-/// The first refusal in desk order, or all that changes.
+/// The first refusal in desk order, or all changes.
 pub fn decide(
     facts: Facts,
     command: &CheckInRequest,
@@ -122,7 +122,7 @@ fn refuse_open_claim(item: &ItemAtDesk, command: &CheckInRequest) -> Option<Refu
     })
 }
 
-/// A lost item that nobody has on loan was lost by its last patron, to whom what they paid may be refunded.
+/// A lost item without an open loan was lost during its last loan, whose fees may have to be refunded.
 fn refuse_lost_item_without_loss(facts: &Facts, item: &ItemAtDesk) -> Option<Refusal> {
     let is_lost = matches!(item.status.as_str(), "Declared lost" | "Aged to lost" | "Lost and paid");
     if !is_lost || facts.loan.is_some() {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_from_the_reading_room_was_used_in_the_node() {
+    fn an_available_item_without_requests_at_its_own_desk_counts_as_in_house_use() {
         assert!(done(facts("Available"), MAIN_DESK).in_node_use);
         assert!(!done(facts("Available"), BRANCH_DESK).in_node_use);
         assert!(!done(facts("In transit"), MAIN_DESK).in_node_use);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn every_check_in_is_recorded_with_what_it_found() {
+    fn a_check_in_record_has_the_status_and_queue_before_the_check_in() {
         let queue = vec![request(1, json!({}))];
         let check_in = done(Facts { queue, ..facts("Paged") }, MAIN_DESK);
         let record = Value::Object(check_in.record);

@@ -1,4 +1,4 @@
-//! The request that an item fulfills moves on: to the hold shelf, into transit, or into delivery.
+//! The next status of the request that an item fulfills: hold shelf, in transit or delivery.
 
 use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::request_snapshot as snapshot;
@@ -15,11 +15,11 @@ pub struct MovedRequest {
     pub change: RecordChange,
     /// New positions in its queue.
     pub positions: queue::Moves,
-    /// The request as it stands afterwards.
+    /// The request after the check-in.
     pub request: QueuedRequest,
 }
 
-/// Where, by whom and when an item is taken in.
+/// Where, by whom and when an item is checked in.
 #[derive(Debug, Clone, Copy)]
 pub struct TakenIn {
     pub service_point: Uuid,
@@ -27,7 +27,7 @@ pub struct TakenIn {
     pub now: Timestamp,
 }
 
-/// The request that an item fulfills, moved on.
+/// The request that an item fulfills, with its next status.
 pub fn moved(
     request: &QueuedRequest,
     queue: &[QueuedRequest],

@@ -1,4 +1,4 @@
-//! A small library for the tests of this use case: a book, its reader, and one policy.
+//! Settings and facts for the tests of this use case: an item, a patron and one loan policy.
 
 use super::{CheckOut, decide};
 use crate::check_out::facts::Facts;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 pub const POLICY: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
 pub const BOOK: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff4);
-/// The reader, and his group.
+/// The patron, and their group.
 pub const READER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff5);
 /// Another patron, copy, kind.
 pub const OTHER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff6);
@@ -23,7 +23,7 @@ pub const DESK: Uuid = Uuid::from_u128(7);
 pub const STACKS: Uuid = Uuid::from_u128(8);
 pub const LOAN: Uuid = Uuid::from_u128(9);
 
-/// A library that lends for three weeks.
+/// Settings with a loan period of three weeks.
 pub fn usual() -> CirculationSettings {
     library(json!({}))
 }
@@ -55,7 +55,7 @@ pub fn server_with(rule: &str, differs: Value) -> CirculationSettings {
     settings
 }
 
-/// The book is on its shelf and its reader at the desk.
+/// An available item and an active patron.
 pub fn facts() -> Facts {
     item_that_is("Available")
 }
@@ -87,7 +87,7 @@ pub fn id_of_request(position: u128) -> Uuid {
     Uuid::from_u128(100 + position)
 }
 
-/// A hold of the book at a position of its queue; `differs` replaces parts of it.
+/// A hold of the item at a position of its queue; `differs` replaces parts of it.
 pub fn request(position: u128, patron: Uuid, differs: Value) -> QueuedRequest {
     let mut document = json!({"id": id_of_request(position), "requestLevel": "Item", "itemId": BOOK,
         "requesterId": patron, "requestType": "Hold", "status": "Open - Not yet filled",
@@ -110,7 +110,7 @@ pub fn command() -> CheckOutRequest {
     }
 }
 
-/// Somebody who may override everything.
+/// An actor with all override permissions.
 pub fn actor() -> Actor {
     let now = time::parse("2024-05-15T08:00:00Z").expect("a time");
     Actor { by: None, may: MayOverride::all(), now, loan_id: LOAN, dry_run: false }

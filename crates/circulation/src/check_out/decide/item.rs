@@ -1,10 +1,10 @@
-//! Refusals about the item and those who wait for it.
+//! Refusals about the item and its requests.
 
 use super::{Scan, with_maybe};
 use crate::desk::QueuedRequest;
 use carrel_records::Refusal;
 
-/// What is lost, claimed or no thing at all is not lent; what is missing or withdrawn may be, once it is in hand.
+/// Items that are lost, claimed returned or intellectual are not lent; missing and withdrawn ones may be, once found.
 const NOT_LENT: [&str; 4] = ["Declared lost", "Claimed returned", "Aged to lost", "Intellectual item"];
 
 impl Scan<'_> {
@@ -47,7 +47,7 @@ impl Scan<'_> {
                     "{} (Barcode: {}) cannot be checked out to user {} because it has been requested by another patron",
                     item.title(),
                     item.barcode(),
-                    patron.said_name()
+                    patron.display_name()
                 )),
                 "userBarcode",
                 &self.command.user_barcode,
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_item_goes_out_in_any_status_but_five() {
+    fn an_item_is_lent_in_any_status_but_five() {
         let refused: Vec<String> = statuses()
             .into_iter()
             .filter(|status| decided(&item_that_is(status), &command(), &usual()).is_err())
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loan_that_is_still_open_keeps_its_item_whatever_the_status_says() {
+    fn an_item_with_an_open_loan_is_refused_whatever_its_status() {
         let refusals =
             refusals(decided(&Facts { item_has_open_loan: true, ..facts() }, &command(), &usual()));
         assert_eq!(refusals[0].code, Some("ITEM_HAS_OPEN_LOAN"));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_of_those_who_wait_for_the_item_gets_it() {
+    fn an_item_is_lent_only_to_the_first_requester() {
         let refused = |queue: Vec<crate::desk::QueuedRequest>| {
             decided(&Facts { queue, ..facts() }, &command(), &usual()).is_err()
         };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patron_without_a_whole_name_is_reported_by_his_user_name() {
+    fn a_refusal_names_a_patron_without_full_name_by_username() {
         let mut facts = Facts { queue: vec![request(1, OTHER, json!({}))], ..facts() };
         facts.patron.as_mut().expect("a patron").personal.first_name = None;
         assert!(messages(decided(&facts, &command(), &usual()))[0].contains("to user joan because"));

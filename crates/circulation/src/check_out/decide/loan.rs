@@ -30,7 +30,7 @@ impl Scan<'_> {
         let mut due = match named.and_then(|block| block.due_date.as_deref()).and_then(time::parse) {
             Some(at) => Due { at, by_hold: false, by_expiration: false, by_recall: false },
             None => {
-                // FOLIO quirk: a hold of the patron's own, which this loan fills, shortens it as well.
+                // FOLIO quirk: a hold of the patron themselves, which this loan fills, shortens it as well.
                 let hold_is_pending = queue.iter().any(|request| {
                     request.is_hold()
                         && request.is_not_yet_filled()
@@ -46,7 +46,7 @@ impl Scan<'_> {
                 }
             }
         };
-        // A recall that waits behind this loan shortens it at once.
+        // A recall that remains in the queue shortens the loan at once.
         let recalled = queue
             .iter()
             .filter(|request| Some(request.id) != permitted.fills)
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loan_says_who_has_what_until_when_and_by_which_policies() {
+    fn a_loan_has_patron_item_due_date_and_policies() {
         let by = Some(OTHER);
         let decided = super::super::decide(&facts(), &command(), &Actor { by, ..actor() }, &usual());
         let now = "2024-05-15T08:00:00.000+00:00";
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_that_waits_shortens_the_loan_also_the_patrons_own() {
+    fn a_waiting_hold_shortens_the_loan_also_the_patrons_own() {
         let days = json!({"holds": {"alternateCheckoutLoanPeriod": {"duration": 2, "intervalId": "Days"}}});
         let settings = library(json!({"requestManagement": days}));
         let due = |patron, differs: Value| {
@@ -196,16 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn a_recall_that_waits_shortens_the_loan_also_where_staff_have_named_a_date() {
+    fn a_waiting_recall_shortens_the_loan_also_with_a_due_date_of_staff() {
         let recalls = json!({"recalls": {"recallReturnInterval": {"duration": 5, "intervalId": "Days"}}});
         let settings = library(json!({"requestManagement": recalls}));
         let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({"requestType": "Recall"}))];
         let facts = Facts { queue, ..facts() };
-        let mut insisting = command();
-        insisting.override_blocks.item_not_loanable_block =
+        let mut overriding = command();
+        overriding.override_blocks.item_not_loanable_block =
             Some(WithDueDate { due_date: Some("2024-07-01T10:00:00Z".into()) });
-        insisting.override_blocks.comment = Some("why".into());
-        for command in [command(), insisting] {
+        overriding.override_blocks.comment = Some("why".into());
+        for command in [command(), overriding] {
             let loan = lent(&facts, &command, &settings);
             assert_eq!(loan["dueDate"], "2024-05-20T23:59:59.000+00:00");
             assert_eq!(loan["dueDateChangedByRecall"], true);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_ends_before_shortens_the_loan() {
+    fn an_account_that_expires_before_the_due_date_shortens_the_loan() {
         let mut facts = facts();
         facts.patron.as_mut().expect("a patron").expiration_date = Some("2024-05-20T00:00:00Z".into());
         let loan = lent(&facts, &command(), &usual());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_use_at_the_location_is_in_use_where_the_library_has_that() {
+    fn a_loan_for_use_at_location_is_in_use_if_the_feature_is_on() {
         let mut settings = library(json!({"loansPolicy": {"profileId": "Rolling", "forUseAtLocation": true,
             "period": {"duration": 3, "intervalId": "Hours"}}}));
         assert!(lent(&facts(), &command(), &settings).get("forUseAtLocation").is_none());

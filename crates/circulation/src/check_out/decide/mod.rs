@@ -1,7 +1,7 @@
-//! Whether the item may go to the patron, and what the loan then is: the refusals in desk order.
+//! The decision of a check-out: refusals in desk order, or the loan.
 //!
-//! `patron` has those about patron and proxy, `item` those about the item and who waits for it, `terms` those of
-//! the loan policy, `loan` the due date and the loan itself.
+//! `patron` has the refusals about patron and proxy, `item` those about the item and its requests, `terms` those of the
+//! loan policy, `loan` the due date and the loan itself.
 
 #[cfg(test)]
 mod fixtures;
@@ -24,14 +24,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What changes when the item goes to the patron.
+/// The changes of a check-out.
 #[derive(Debug, Clone)]
 pub struct CheckOut {
     pub loan: Map<String, Value>,
     pub loan_id: Uuid,
     pub item_id: Uuid,
     pub patron_id: Uuid,
-    /// The request that this fills, and the new positions of those behind it.
+    /// The request that this fills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
 }
@@ -45,7 +45,7 @@ pub struct Policies {
     pub notice: Uuid,
 }
 
-/// All that a decision is made from.
+/// The inputs of the decision.
 #[derive(Clone, Copy)]
 struct Scan<'a> {
     facts: &'a Facts,
@@ -54,7 +54,7 @@ struct Scan<'a> {
     settings: &'a CirculationSettings,
 }
 
-/// A check-out that nothing stands against.
+/// A check-out without refusals.
 struct Permitted<'a> {
     patron: &'a Patron,
     item: &'a ItemAtDesk,
@@ -100,7 +100,7 @@ pub fn policies(
     Scan { facts, command, actor, settings }.permit().map(|permitted| permitted.policies)
 }
 
-/// Dates that cannot be read are no dates; nobody looks anything up for them.
+/// Refuses dates that cannot be read, before any facts are gathered.
 pub fn refuse_unreadable(command: &CheckOutRequest) -> Result<(), Failure> {
     let named = command.override_blocks.item_not_loanable_block.as_ref();
     for (name, date) in [
@@ -159,7 +159,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The desk; what is no id is reported as storage tells it, once nothing else stands against the loan.
+    /// The service point; a malformed id is refused in storage's words, after all other refusals.
     fn service_point(&self) -> Result<Uuid, Refusal> {
         let reported = self.command.service_point_id.as_deref().unwrap_or_default();
         Uuid::parse_str(reported).map_err(|_| {
@@ -171,7 +171,7 @@ impl<'a> Scan<'a> {
 
     fn loan_policy(&self, patron: &Patron, item: &ItemAtDesk) -> Result<Matched, Failure> {
         if let Some(id) = self.command.force_loan_policy_id {
-            // The rules are not to blame for what the caller asked for.
+            // The caller named the policy, not the circulation rules: another message than theirs.
             if !self.settings.loan_policies.contains_key(&id) {
                 return Err(Refusal::new(format!("Loan policy {id} could not be found"))
                     .with("forceLoanPolicyId", id.to_string())
@@ -187,12 +187,12 @@ impl<'a> Scan<'a> {
         self.settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)
     }
 
-    /// The first request that waits for this item, be it the patron's or somebody else's.
+    /// The first request that this item can fulfill, of this patron or another one.
     fn first_request(&self) -> Option<&'a QueuedRequest> {
         queue::first_fulfillable_by_lending(&self.facts.queue, self.facts.item.as_ref()?, self.settings)
     }
 
-    /// A recall of the patron's own that waits for another copy is filled by this one as well.
+    /// The patron's own request, also a recall of another item of the instance, which this item fills as well.
     fn own_request_filled_by(&self, item: &ItemAtDesk, patron: &Patron) -> Option<Uuid> {
         let own = |request: &&QueuedRequest| request.requester_id() == Some(patron.id);
         let own: Vec<QueuedRequest> = self.facts.queue.iter().filter(own).cloned().collect();
@@ -213,7 +213,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A parameter as it was sent: absent ones are reported as null.
+/// Adds a parameter as it was sent; an absent one is null.
 fn with_maybe(refusal: Refusal, key: &str, value: &Option<String>) -> Refusal {
     match value {
         Some(value) => refusal.with(key, value.clone()),
@@ -228,7 +228,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_that_is_wrong_is_reported_at_once_and_in_desk_order() {
+    fn all_refusals_are_returned_at_once_in_desk_order() {
         let mut command = command();
         command.service_point_id = None;
         command.proxy_user_barcode = Some("proxy".into());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_or_what_is_not_there_is_reported_with_what_was_sent() {
+    fn an_unknown_barcode_is_refused_with_the_barcode_as_it_was_sent() {
         let mut command = command();
         command.proxy_user_barcode = Some("proxy".into());
         let refusals = refusals(decided(&Facts::default(), &command, &usual()));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dry_run_tells_the_policies_and_needs_no_desk() {
+    fn a_dry_run_returns_the_policies_and_needs_no_service_point() {
         let command = CheckOutRequest { service_point_id: None, ..command() };
         let actor = Actor { dry_run: true, ..actor() };
         let reported = policies(&facts(), &command, &actor, &usual()).expect("policies");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patron_without_a_group_is_a_matter_for_the_administrator() {
+    fn a_patron_without_a_group_is_a_configuration_error() {
         let mut facts = facts();
         facts.patron.as_mut().expect("a patron").patron_group = None;
         let refused = decided(&facts, &command(), &usual()).expect_err("no policy").to_string();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_say_nothing_or_name_no_policy_are_reported_as_such() {
+    fn blank_rules_and_unknown_policies_are_configuration_errors() {
         let mut blank = usual();
         blank.rules = carrel_circulation_rules::Rules::parse("").expect("blank rules can be read");
         let refused = decided(&facts(), &command(), &blank).expect_err("no policy").to_string();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn another_policy_than_that_of_the_rules_may_be_asked_for() {
+    fn a_forced_policy_replaces_that_of_the_rules() {
         let mut settings = usual();
         let mut other = settings.loan_policies[&POLICY].clone();
         other.id = Some(OTHER.to_string());
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_somebody_else_holds_keeps_the_patron_waiting() {
+    fn a_lock_in_the_lock_storage_refuses_the_check_out() {
         let facts = Facts { locked_elsewhere: true, ..facts() };
         let mut settings = usual();
         settings.check_out_lock.enabled = true;
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_or_no_date_is_refused() {
+    fn malformed_ids_and_dates_are_refused() {
         let command = CheckOutRequest { service_point_id: Some("desk".into()), ..command() };
         let refusals = refusals(decided(&facts(), &command, &usual()));
         assert_eq!(refusals[0].parameters, [("checkoutServicePointId".to_owned(), Some("desk".to_owned()))]);

@@ -1,4 +1,4 @@
-//! Refusals about the patron and who comes for him.
+//! Refusals about the patron and their proxy.
 
 use super::{Scan, with_maybe};
 use crate::desk::override_blocks::PATRON_BLOCK;
@@ -14,7 +14,7 @@ impl Scan<'_> {
         self.facts.patron.is_none().then(|| unknown("userBarcode", &self.command.user_barcode))
     }
 
-    /// Manual blocks first, as one refusal, then each automated one; or the refusal of overriding them.
+    /// One refusal for all manual blocks, then one for each automated block; or the refusal of an override.
     pub(super) fn refuse_for_patron_blocks(&self) -> Vec<Refusal> {
         let Some(patron) = &self.facts.patron else { return Vec::new() };
         if self.command.override_blocks.patron_block.is_some() {
@@ -88,7 +88,7 @@ fn unknown(key: &str, barcode: &Option<String>) -> Refusal {
         .code("USER_BARCODE_NOT_FOUND")
 }
 
-/// Active and not past; older records keep both under `meta`.
+/// Whether a proxy relation is active and has not expired; older records keep both under `meta`.
 pub fn is_valid_relation(relation: &Value, now: Timestamp) -> bool {
     let at = |key: &str| {
         relation.get(key).or_else(|| relation.pointer(&format!("/meta/{key}"))).and_then(Value::as_str)
@@ -117,7 +117,7 @@ mod tests {
         Facts { manual_blocks: blocks.to_vec(), ..facts() }
     }
 
-    /// A library that has blocked the reader from everything but renewing.
+    /// Settings with automated blocks of the patron on borrowing and requests.
     fn blocking() -> crate::settings::CirculationSettings {
         let mut settings = usual();
         let block = |message: &str, borrowing| Block {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn manual_blocks_are_reported_as_one_and_automated_ones_each() {
+    fn manual_blocks_are_one_refusal_and_automated_blocks_one_each() {
         let refusals = refusals(decided(&blocked(), &command(), &blocking()));
         let reported: Vec<_> =
             refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code.unwrap_or(""))).collect();
@@ -151,19 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn who_may_override_both_kinds_of_block_says_why() {
-        let mut insisting = command();
-        insisting.override_blocks.patron_block = Some(Empty {});
+    fn an_override_of_patron_blocks_needs_permission_and_comment() {
+        let mut overriding = command();
+        overriding.override_blocks.patron_block = Some(Empty {});
         let (facts, settings) = (blocked(), blocking());
         let reported = |command: &CheckOutRequest| messages(decided(&facts, command, &settings));
-        assert_eq!(reported(&insisting), ["Override should be performed with the comment specified"]);
-        insisting.override_blocks.comment = Some("known to us".into());
-        let loan = decided(&facts, &insisting, &settings).expect("a loan").loan;
+        assert_eq!(reported(&overriding), ["Override should be performed with the comment specified"]);
+        overriding.override_blocks.comment = Some("known to us".into());
+        let loan = decided(&facts, &overriding, &settings).expect("a loan").loan;
         assert_eq!(loan["action"], "checkedOutThroughOverride");
         assert_eq!(loan["actionComment"], "known to us");
 
         let actor = Actor { may: MayOverride::default(), ..actor() };
-        let refused = refusals(super::super::decide(&facts, &insisting, &actor, &settings));
+        let refused = refusals(super::super::decide(&facts, &overriding, &actor, &settings));
         assert_eq!(refused.len(), 1, "told once for both kinds of block");
         assert_eq!(refused[0].message, "Insufficient override permissions");
         let lacks = refused[0].overridable.as_ref().map(|block| block.missing_permissions.clone());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_is_closed_expired_or_unclear_borrows_nothing() {
+    fn an_inactive_expired_or_undetermined_account_is_refused() {
         for (differs, expected) in [
             (json!({"active": true, "expirationDate": "2024-05-15T08:00:00.001Z"}), None),
             (
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_comes_for_somebody_who_has_said_so() {
+    fn a_proxy_needs_a_valid_relation_to_the_sponsor() {
         let command = CheckOutRequest { proxy_user_barcode: Some("proxy".into()), ..command() };
         let with = |proxy: Uuid, relation: Value| {
             let proxy = Patron { id: proxy, active: Some(true), ..Patron::default() };

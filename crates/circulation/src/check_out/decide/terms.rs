@@ -1,4 +1,4 @@
-//! Refusals of the loan policy: so many things of a kind, and things that are not lent.
+//! Refusals of the loan policy: item limits, and items that are not loanable.
 
 use super::{Scan, with_maybe};
 use crate::desk::ItemAtDesk;
@@ -64,8 +64,8 @@ impl Scan<'_> {
     }
 }
 
-/// What a limit counts things by, and its code: the limit counts things of a kind, so that a rule which names no
-/// kind limits nothing.
+/// What an item limit counts by, in words and as a code; `None` if the rule names neither material nor loan type, as the
+/// limit then counts nothing.
 fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, &'static str)> {
     match (conditions.patron_group, conditions.material_type, conditions.loan_type) {
         (true, true, true) => Some((
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_limit_counts_things_of_the_kinds_that_the_rule_names() {
+    fn an_item_limit_counts_by_the_types_that_the_rule_names() {
         let two = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 2,
             "period": {"duration": 3, "intervalId": "Weeks"}}});
         let (same, other) = (Some(BOOK), Some(OTHER));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_reported_with_its_number_and_may_be_overridden() {
+    fn an_item_limit_is_refused_with_its_number_and_can_be_overridden() {
         let one = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 1,
             "period": {"duration": 3, "intervalId": "Weeks"}}});
         let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
@@ -161,16 +161,16 @@ mod tests {
         let reported = refusals(decided(&facts, &command(), &settings));
         assert_eq!(reported[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
         assert_eq!(reported[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
-        let mut insisting = command();
-        insisting.override_blocks.item_limit_block = Some(Empty {});
-        insisting.override_blocks.comment = Some("a favor".into());
-        let loan = decided(&facts, &insisting, &settings).expect("a loan").loan;
+        let mut overriding = command();
+        overriding.override_blocks.item_limit_block = Some(Empty {});
+        overriding.override_blocks.comment = Some("a favor".into());
+        let loan = decided(&facts, &overriding, &settings).expect("a loan").loan;
         assert_eq!(loan["action"], "checkedOutThroughOverride");
         assert_eq!(loan["dueDate"], "2024-06-05T23:59:59.000+00:00", "the policy's own date");
     }
 
     #[test]
-    fn what_is_not_lent_is_reported_with_its_policy() {
+    fn an_item_that_is_not_loanable_is_refused_with_its_policy() {
         let reported = refusals(decided(&facts(), &command(), &library(json!({"loanable": false}))));
         let keys: Vec<&str> = reported[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(
@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn who_lends_it_all_the_same_says_why_and_until_when() {
+    fn an_override_of_not_loanable_needs_comment_and_due_date() {
         let settings = library(json!({"loanable": false}));
-        let insisting = |due_date: Option<&str>, comment: Option<&str>| {
+        let overriding = |due_date: Option<&str>, comment: Option<&str>| {
             let mut command = command();
             command.override_blocks.item_not_loanable_block =
                 Some(WithDueDate { due_date: due_date.map(str::to_owned) });
@@ -193,22 +193,22 @@ mod tests {
         let reported = |command: &CheckOutRequest| messages(decided(&facts(), command, &settings));
         let date = "2024-05-20T10:00:00Z";
         assert_eq!(
-            reported(&insisting(Some(date), None)),
+            reported(&overriding(Some(date), None)),
             ["Override should be performed with the comment specified"]
         );
         assert_eq!(
-            reported(&insisting(None, Some("why"))),
+            reported(&overriding(None, Some("why"))),
             ["Override should be performed with due date specified"]
         );
         assert_eq!(
-            reported(&insisting(Some("2024-05-15T08:00:00Z"), Some("why"))),
+            reported(&overriding(Some("2024-05-15T08:00:00Z"), Some("why"))),
             ["Due date should be later than loan date"]
         );
-        let loan = decided(&facts(), &insisting(Some(date), Some("why")), &settings).expect("a loan").loan;
+        let loan = decided(&facts(), &overriding(Some(date), Some("why")), &settings).expect("a loan").loan;
         assert_eq!(loan["dueDate"], "2024-05-20T10:00:00.000+00:00");
 
         let actor = Actor { may: MayOverride::default(), ..actor() };
-        let refused = super::super::decide(&facts(), &insisting(None, None), &actor, &settings);
+        let refused = super::super::decide(&facts(), &overriding(None, None), &actor, &settings);
         assert_eq!(messages(refused), ["Insufficient override permissions"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is known about a loan that a client sends whole, in one round trip.
+//! The facts of the decision on a loan that a client sends whole, in one round trip.
 
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::loans::find::{self, LoanAtDesk, id_bind, text_at};
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-/// What stands in the library beside the loan that was sent.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// The loan as stored until now.
+    /// The stored loan.
     pub existing: Option<Map<String, Value>>,
     pub item: Option<ItemAtDesk>,
     pub patron: Option<Patron>,
@@ -21,14 +21,14 @@ pub struct Facts {
     pub amount_remaining: f64,
 }
 
-/// Locks patron, queue, item and loan, and reads what the decision wants to know.
+/// Locks patron, queue, item and loan, and reads the facts.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     id: Uuid,
     sent: &Map<String, Value>,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let [user, item, proxy] = ["userId", "itemId", "proxyUserId"].map(|key| id_bind(text_at(sent, key)));
-    // Where a queue is found, the facts are gathered again with the queue held.
+    // If the item has a queue, the facts are gathered again with the queue locked.
     let mut held = None;
     loop {
         let (tx, facts, settings) =

@@ -1,4 +1,4 @@
-//! A loan as a client sends it whole, to be made or replaced: the desk's old way, still used by scripts.
+//! A loan that a client sends whole, to create or to replace it, as scripts do.
 
 mod decide;
 mod facts;
@@ -8,7 +8,7 @@ pub use facts::gather;
 
 use serde_json::{Map, Value, json};
 
-/// A loan without status is open, and was checked out.
+/// Sets the defaults: status open, action checked out.
 pub fn with_defaults(mut sent: Map<String, Value>) -> Map<String, Value> {
     if !sent.contains_key("status") {
         sent.insert("status".into(), json!({"name": "Open"}));

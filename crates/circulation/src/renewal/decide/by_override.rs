@@ -1,4 +1,4 @@
-//! Renewal because staff insist.
+//! Renewal by override.
 
 use super::{Case, Renewed};
 use carrel_loan_rules::due_date::{self, Renewal};
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 impl Case<'_> {
-    /// The loan renewed because staff insist, or the refusal of their wish.
+    /// The loan renewed by override, or the refusals of the override.
     pub(super) fn renew_by_override(&self) -> Result<Renewed, Refusal> {
         let overrides = &self.command.override_blocks;
         let comment = overrides.comment.as_deref().unwrap_or_default();
@@ -31,12 +31,12 @@ impl Case<'_> {
         Ok(Renewed { loan, item_status })
     }
 
-    /// The policy's date where it moves the due date, else the one that staff name.
+    /// The date of the policy if it changes the due date, else the date in the override.
     fn due_date_by_override(&self) -> Result<Timestamp, Refusal> {
         let policy = self.terms.policy;
         let wanted = self.command.override_blocks.renewal_due_date_required_block.as_ref();
         let wanted = wanted.and_then(|block| block.due_date.as_deref()).and_then(time::parse);
-        // FOLIO quirk: the absent date is reported as the text "null".
+        // FOLIO quirk: an absent date is the text "null" in the refusal.
         let needs_date = |words: &str, code| Refusal::new(words).with("dueDate", "null").code(code);
         let named = || {
             wanted.ok_or_else(|| {
@@ -97,31 +97,31 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn staff_who_insist_say_why_and_where_the_policy_gives_no_date_until_when() {
+    fn an_override_needs_a_comment_and_a_due_date_if_the_policy_gives_none() {
         let facts = lent("Checked out", json!({}));
         let not_loanable = library(json!({"loanable": false}));
         assert_eq!(
-            codes(&facts, &insisting(None, Some(" ")), &usual()),
+            codes(&facts, &overriding(None, Some(" ")), &usual()),
             ["OVERRIDE_RENEWAL_COMMENT_REQUIRED"]
         );
         assert_eq!(
-            codes(&facts, &insisting(None, Some("why")), &not_loanable),
+            codes(&facts, &overriding(None, Some("why")), &not_loanable),
             ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED"]
         );
         assert_eq!(
-            codes(&facts, &insisting(None, Some("why")), &usual()),
+            codes(&facts, &overriding(None, Some("why")), &usual()),
             ["OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"]
         );
         let far = lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"}));
         assert_eq!(
-            codes(&far, &insisting(None, Some("why")), &usual()),
+            codes(&far, &overriding(None, Some("why")), &usual()),
             ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED"]
         );
         assert_eq!(
-            codes(&far, &insisting(Some("2024-07-01T00:00:00Z"), Some("why")), &usual()),
+            codes(&far, &overriding(Some("2024-07-01T00:00:00Z"), Some("why")), &usual()),
             ["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]
         );
-        let renewed = decided(&facts, &insisting(Some("2024-05-16T00:00:00Z"), Some("why")), &not_loanable)
+        let renewed = decided(&facts, &overriding(Some("2024-05-16T00:00:00Z"), Some("why")), &not_loanable)
             .expect("renewed");
         assert_eq!(renewed.loan["dueDate"], "2024-05-16T00:00:00.000+00:00");
         assert_eq!(renewed.loan["actionComment"], "why");
@@ -133,18 +133,18 @@ mod tests {
             "Aged to lost",
             json!({"agedToLostDelayedBilling": {"lostItemHasBeenBilled": false, "agedToLostDate": "then"}}),
         );
-        let renewed = decided(&facts, &insisting(None, Some("found")), &usual()).expect("renewed");
+        let renewed = decided(&facts, &overriding(None, Some("found")), &usual()).expect("renewed");
         assert_eq!(renewed.item_status, Some("Checked out"));
         assert_eq!(renewed.loan["action"], "renewedThroughOverride");
         assert_eq!(renewed.loan["agedToLostDelayedBilling"], json!({"agedToLostDate": "then"}));
     }
 
     #[test]
-    fn without_the_permission_nobody_insists() {
+    fn an_override_without_permission_is_refused() {
         let facts = lent("Checked out", json!({}));
         let now = time::parse(NOW).expect("a time");
         let actor = Actor { by: None, may: MayOverride::default(), now };
-        let refused = decide(&facts, &insisting(None, None), &actor, &usual());
+        let refused = decide(&facts, &overriding(None, None), &actor, &usual());
         let Err(Failure::Refused(refusals)) = refused else { unreachable!("a refusal was expected") };
         let codes: Vec<_> = refusals.iter().filter_map(|refusal| refusal.code).collect();
         assert_eq!(codes, ["INSUFFICIENT_OVERRIDE_PERMISSIONS", "OVERRIDE_RENEWAL_COMMENT_REQUIRED"]);

@@ -1,4 +1,4 @@
-//! A small library for the tests of this use case: a book that is lent, its borrower, and one policy.
+//! Settings and facts for the tests of this use case: an item on loan, its borrower and one loan policy.
 
 use super::{Renewed, decide};
 use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};
@@ -17,7 +17,7 @@ pub const POLICY: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff)
 pub const BOOK: Uuid = Uuid::from_u128(4);
 pub const READER: Uuid = Uuid::from_u128(5);
 
-/// A library with one loan policy; `differs` replaces parts of it.
+/// Settings with one loan policy; `differs` replaces parts of it.
 pub fn library(differs: Value) -> CirculationSettings {
     let mut policy = json!({
         "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,
@@ -82,7 +82,7 @@ pub fn by_barcode() -> RenewalRequest {
     }
 }
 
-pub fn insisting(due_date: Option<&str>, comment: Option<&str>) -> RenewalRequest {
+pub fn overriding(due_date: Option<&str>, comment: Option<&str>) -> RenewalRequest {
     let mut command = by_barcode();
     command.override_blocks.renewal_block = Some(Empty {});
     command.override_blocks.renewal_due_date_required_block =

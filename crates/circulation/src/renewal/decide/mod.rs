@@ -1,11 +1,10 @@
-//! Whether the patron may keep the item, and until when: the refusals in FOLIO's order.
+//! The decision of a renewal: refusals in FOLIO's order, or the renewed loan.
 //!
-//! `patron` finds the loan and asks about its borrower, `rules` renews as the policy says, `insisting` because staff
-//! insist.
+//! `patron` finds the loan and checks its borrower, `rules` renews by the loan policy, `by_override` by an override.
 
+mod by_override;
 #[cfg(test)]
 mod fixtures;
-mod insisting;
 mod patron;
 mod rules;
 
@@ -23,7 +22,7 @@ use patron::{find, refuse_for_account_status, refuse_for_patron_blocks};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What changes when the loan is renewed.
+/// The changes of a renewal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Renewed {
     pub loan: Map<String, Value>,
@@ -31,7 +30,7 @@ pub struct Renewed {
     pub item_status: Option<&'static str>,
 }
 
-/// An order names both item and patron, and a date that can be read where it names one.
+/// Refuses a request that lacks item or patron, or has a date that cannot be read.
 pub fn refuse_incomplete(command: &RenewalRequest) -> Result<(), Failure> {
     let missing = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().is_empty();
     let refusal = match command.by {
@@ -74,14 +73,15 @@ pub fn decide(
     settings: &CirculationSettings,
 ) -> Result<Renewed, Failure> {
     let overrides = &command.override_blocks;
-    let insists = overrides.renewal_block.is_some() || overrides.renewal_due_date_required_block.is_some();
+    let is_override =
+        overrides.renewal_block.is_some() || overrides.renewal_due_date_required_block.is_some();
     let mut refusals = Vec::new();
     let found = find(facts, command, &mut refusals)?;
     if let Some((_, patron)) = found {
         refusals.extend(refuse_for_account_status(patron, actor.now));
         refuse_for_patron_blocks(facts, patron, command, actor, settings, &mut refusals);
     }
-    if insists {
+    if is_override {
         refusals.extend(RENEWAL_BLOCK.refuse_override(&actor.may));
     }
     let Some((loan, patron)) = found else { return Err(Failure::refused_once_each(refusals)) };
@@ -94,7 +94,7 @@ pub fn decide(
     let matched = settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)?;
     let terms = settings.loan_terms(matched.id)?;
     let case = Case { loan, patron, terms: &terms, policy: matched.id, command, actor, settings };
-    let renewed = if insists {
+    let renewed = if is_override {
         case.renew_by_override().map_err(|refusal| refusals.push(refusal)).ok()
     } else {
         refusals.extend(case.refuse_for_reminders());
@@ -138,14 +138,14 @@ impl Case<'_> {
         self.terms.policy.renewal_limit_is_reached(self.renewals_so_far())
     }
 
-    /// Whether somebody has been billed for reminders of this loan.
+    /// Whether reminders of this loan have been billed.
     fn has_billed_reminders(&self) -> bool {
         let reminders = self.loan.document.get("reminders");
         let number = reminders.and_then(|reminders| reminders.pointer("/lastFeeBilled/number"));
         number.and_then(Value::as_i64).unwrap_or(0) > 0
     }
 
-    /// What any renewal does to the loan; action and comment are the caller's.
+    /// The changes that every renewal makes to the loan; action and comment are set by the caller.
     fn renewed_until(&self, due_date: Timestamp) -> Map<String, Value> {
         let mut loan = self.loan.document.clone();
         loan.insert("dueDate".into(), time::format(due_date).into());
@@ -171,15 +171,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_order_names_item_and_patron() {
+    fn a_renewal_without_item_or_patron_is_refused() {
         assert!(refuse_incomplete(&by_barcode()).is_ok());
         assert!(refuse_incomplete(&RenewalRequest::default()).is_err());
         assert!(refuse_incomplete(&RenewalRequest { by: By::Id, ..by_barcode() }).is_err());
-        assert!(refuse_incomplete(&insisting(Some("next week"), None)).is_err());
+        assert!(refuse_incomplete(&overriding(Some("next week"), None)).is_err());
     }
 
     #[test]
-    fn a_renewed_loan_counts_its_renewals_and_starts_its_reminders_again() {
+    fn a_renewal_is_counted_and_resets_the_reminders() {
         let facts = lent(
             "Checked out",
             json!({"renewalCount": 1, "dueDateChangedByRecall": true, "reminders": {"lastFeeBilled": {}}}),

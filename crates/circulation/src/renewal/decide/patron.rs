@@ -1,4 +1,4 @@
-//! The loan that is to be renewed, and refusals about its borrower.
+//! The loan to renew, and refusals about its borrower.
 
 use super::{Actor, By, Facts, RenewalRequest};
 use crate::desk::override_blocks::PATRON_BLOCK;
@@ -10,7 +10,7 @@ use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 
-/// The loan and its borrower; `None` where a refusal stands against going on without them.
+/// The loan and its borrower; `None` after a refusal without which the other checks make no sense.
 pub(super) fn find<'a>(
     facts: &'a Facts,
     command: &RenewalRequest,
@@ -32,7 +32,7 @@ pub(super) fn find<'a>(
         return Ok(None);
     };
     let Some(loan) = &facts.loan else {
-        // FOLIO quirk: no open loan is reported in the words of too many.
+        // FOLIO quirk: the message for no open loan is that for several.
         return Err(Failure::Misconfigured(format!("More than one open loan for item {}", item.barcode())));
     };
     let Some(patron) = &loan.patron else {
@@ -53,7 +53,7 @@ pub(super) fn find<'a>(
                 .with(key, asked.clone().unwrap_or_default())
                 .code("ITEM_CHECKED_OUT_TO_DIFFERENT_USER"),
         );
-        // FOLIO quirk: only who asks by id hears all other refusals too.
+        // FOLIO quirk: only a renewal by id returns all other refusals too.
         if command.by == By::Barcode {
             return Ok(None);
         }
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_item_on_loan_to_somebody_else_is_refused_and_by_id_with_all_the_rest() {
+    fn an_item_on_loan_to_another_patron_is_refused_and_by_id_with_all_other_refusals() {
         let settings = library(json!({"loanable": false}));
         let facts = lent("Checked out", json!({}));
         let by_card = RenewalRequest { user_barcode: Some("other".into()), ..by_barcode() };
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_reported_in_folios_words() {
+    fn unknown_items_and_users_are_refused_in_folios_words() {
         let nothing = Facts { item: None, loan: None, ..Facts::default() };
         assert_eq!(codes(&nothing, &by_barcode(), &usual()), ["ITEM_BARCODE_NOT_FOUND"]);
         let not_lent = Facts { loan: None, ..lent("Available", json!({})) };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_borrower_who_is_inactive_or_blocked_hears_of_both() {
+    fn an_inactive_and_blocked_borrower_gets_both_refusals() {
         let mut facts = lent("Checked out", json!({}));
         facts.manual_blocks = vec![json!({"renewals": true, "desc": "owes"})];
         let patron = |facts: &mut Facts, active| {
@@ -151,10 +151,10 @@ mod tests {
         patron(&mut facts, None);
         assert_eq!(codes(&facts, &by_barcode(), &usual()), ["USER_STATUS_CANNOT_BE_DETERMINED", blocked]);
         patron(&mut facts, Some(true));
-        let mut insisting = by_barcode();
-        insisting.override_blocks.patron_block = Some(Empty {});
-        insisting.override_blocks.comment = Some("known to us".into());
-        let loan = decided(&facts, &insisting, &usual()).expect("renewed").loan;
+        let mut overriding = by_barcode();
+        overriding.override_blocks.patron_block = Some(Empty {});
+        overriding.override_blocks.comment = Some("known to us".into());
+        let loan = decided(&facts, &overriding, &usual()).expect("renewed").loan;
         assert_eq!(
             (&loan["action"], &loan["actionComment"]),
             (&json!("renewedThroughOverride"), &json!("known to us"))

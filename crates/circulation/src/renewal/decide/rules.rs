@@ -1,4 +1,4 @@
-//! Renewal as the loan policy says.
+//! Renewal by the loan policy.
 
 use super::{Case, Renewed};
 use crate::desk::QueuedRequest;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 impl Case<'_> {
-    /// Whether the overdue fine policy of the loan forbids to renew it once reminders have been billed.
+    /// The refusal if the loan's overdue fine policy blocks renewal after a billed reminder.
     pub(super) fn refuse_for_reminders(&self) -> Option<Refusal> {
         let policy = Uuid::parse_str(text_at(&self.loan.document, "overdueFinePolicyId"))
             .ok()
@@ -25,7 +25,7 @@ impl Case<'_> {
         })
     }
 
-    /// The renewed loan, or all refusals that stand against it.
+    /// The renewed loan, or all refusals.
     pub(super) fn renew_by_the_rules(&self, refusals: &mut Vec<Refusal>) -> Option<Renewed> {
         let policy = self.terms.policy;
         let before = refusals.len();
@@ -107,7 +107,7 @@ impl Case<'_> {
             .is_some_and(QueuedRequest::is_hold)
     }
 
-    /// What staff may override without naming a due date.
+    /// The refusals that staff can override without a new due date.
     fn refusals_that_keep_the_due_date(&self) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(recall) = self.recall() {
@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn all_that_stands_against_a_renewal_is_reported_at_once_and_in_order() {
+    fn all_refusals_of_a_renewal_are_returned_at_once_in_order() {
         let recalled = || waiting(lent("Checked out", json!({})), "Recall", json!(BOOK));
         let held = || waiting(lent("Checked out", json!({})), "Hold", json!(null));
         let limited = || json!({"renewalsPolicy": {"numberAllowed": 0, "renewFromId": "SYSTEM_DATE"}});

@@ -219,3 +219,24 @@ async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
         "forceLoanPolicyId": null});
     server.check_out_with(&test_item, &patron, nothing_said).await.expect(201);
 }
+
+/// As in a tenant behind a gateway, where barcodes may repeat.
+#[tokio::test]
+async fn of_two_items_with_one_barcode_every_action_takes_the_same_one() {
+    let server = LendingServer::open().await;
+    let (one, other) = (server.item().await, server.item().await);
+    let database = server.server.database().await;
+    let repeat = format!(
+        "DROP INDEX item_barcode_key;
+         UPDATE item SET doc = jsonb_set(doc, '{{barcode}}', '\"{}\"') WHERE id = '{}'",
+        one.barcode, other.id
+    );
+    database.batch_execute(&repeat).await.expect("the barcode can repeat");
+    let first = one.id.min(other.id).to_string();
+    for _ in 0..2 {
+        let loan = server.check_out(&one, &server.patron().await).await.expect(201);
+        assert_eq!(loan["itemId"], first.as_str());
+        let answer = server.check_in(&one, server.main_desk).await.expect(200);
+        assert_eq!((&answer["loan"]["id"], &answer["item"]["id"]), (&loan["id"], &first.as_str().into()));
+    }
+}

@@ -1,4 +1,4 @@
-//! Whether a loan that a client sends whole is taken, and what follows from it.
+//! The decision on a loan that a client sends whole: refusals, or the changes of loan, item and queue.
 
 mod new;
 mod replacement;
@@ -17,17 +17,17 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What becomes of the loan, its item and the queue behind it.
+/// The changes of the loan, its item and the item's queue.
 #[derive(Debug, Clone)]
 pub struct Decision {
     pub loan: Map<String, Value>,
     pub item_id: Uuid,
     /// The item's new status, where it changes.
     pub item_status: Option<&'static str>,
-    /// The request that the new loan fills, and the new positions of those behind it.
+    /// The request that the new loan fills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
-    /// The request that the item fulfills now that it is back.
+    /// The request that the returned item fulfills.
     pub moved: Option<MovedRequest>,
 }
 

@@ -1,4 +1,4 @@
-//! A loan that is made.
+//! A new loan.
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks, with_text};
 use crate::desk::{ItemAtDesk, Patron, queue};
@@ -89,12 +89,12 @@ fn requested_by_another(item: &ItemAtDesk, patron: &Patron, sent: &Map<String, V
         "{} (Barcode: {}) cannot be checked out to user {} because it has been requested by another patron",
         item.title(),
         item.barcode(),
-        patron.said_name()
+        patron.display_name()
     );
     with_text(Refusal::new(words), "userId", sent)
 }
 
-/// When a loan is due that somebody else's recall shortens from its first day; `None` where it stays as it was sent.
+/// The due date of a loan that another patron's recall shortens at once; `None` if it stays as sent.
 fn recalled_due_date(
     sent: &Map<String, Value>,
     patron: &Patron,
@@ -125,7 +125,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_out_lost_or_missing_is_not_lent() {
+    fn an_item_that_is_out_lost_or_missing_is_refused() {
         let refused = |status: &str| {
             let sent = loan("Open", json!({}));
             let refused = decide_new(&item(status), &sent, &library(), now());

@@ -1,4 +1,4 @@
-//! A loan that takes the place of a stored one: with it the item may come back.
+//! The replacement of a stored loan, which may return its item.
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks};
 use crate::check_in::{self, MovedRequest, TakenIn};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Refusals of a replaced loan, the first one found, or the loan as it will be stored.
+/// The first refusal, or the loan as it will be stored.
 pub fn decide_replacement(
     facts: &Facts,
     sent: &Map<String, Value>,
@@ -50,7 +50,7 @@ pub fn decide_replacement(
     let moved = request.map(|request| moved_on(request, facts, item, sent, by, now, settings)).transpose()?;
     let becomes = match (is_closed, request) {
         (true, Some(request)) if request.wants_delivery() => "Awaiting delivery",
-        // FOLIO quirk: also where the request waits at another service point.
+        // FOLIO quirk: also if the request's pickup service point is another one.
         (true, Some(_)) => "Awaiting pickup",
         (true, None) => "Available",
         (false, _) if item.status == "Declared lost" => "Declared lost",
@@ -68,7 +68,7 @@ pub fn decide_replacement(
     })
 }
 
-/// The request that the item fulfills now that it is back.
+/// The request that the returned item fulfills.
 fn moved_on(
     request: &QueuedRequest,
     facts: &Facts,
@@ -90,7 +90,7 @@ fn moved_on(
     check_in::moved(request, &facts.queue, item, status, &taken_in, settings)
 }
 
-/// What clients may leave out without taking it away, and what they cannot change.
+/// Keeps fields that clients may omit or cannot change.
 fn keep(loan: &mut Map<String, Value>, existing: &Map<String, Value>) {
     for kept in ["patronGroupIdAtCheckout", "isDcb"] {
         if !loan.contains_key(kept)
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loan_that_is_closed_brings_its_item_back() {
+    fn closing_a_loan_returns_its_item() {
         let closed = loan("Closed", json!({"checkinServicePointId": DESK, "borrower": {}}));
         let decision = replaced(&item("Checked out"), closed).expect("allowed");
         assert_eq!(decision.item_status, Some("Available"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_somebody_waits_for_goes_to_the_hold_shelf() {
+    fn a_returned_item_with_a_request_goes_to_the_hold_shelf() {
         let request =
             object(json!({"id": READER, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
             "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf", "position": 1}));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loan_keeps_its_item_lent() {
+    fn replacing_an_open_loan_keeps_its_item_checked_out() {
         assert_eq!(
             replaced(&item("Checked out"), loan("Open", json!({}))).expect("allowed").item_status,
             None
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thing_wrong_with_a_loan_is_reported() {
+    fn only_the_first_refusal_is_returned() {
         let other = Uuid::from_u128(9).to_string();
         let table = [
             (item("Available"), loan("Lent", json!({})), "Loan status must be \"Open\" or \"Closed\""),
