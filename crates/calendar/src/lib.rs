@@ -22,6 +22,7 @@ pub fn module() -> Module {
         routes: |router: &mut Router| route::connect(router),
         jobs: &[],
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

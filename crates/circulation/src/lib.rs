@@ -49,6 +49,7 @@ pub fn module() -> Module {
         },
         jobs: &[],
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

@@ -33,6 +33,7 @@ pub fn module() -> Module {
         },
         jobs: &[],
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

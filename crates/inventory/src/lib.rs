@@ -20,7 +20,7 @@ pub mod item_state;
 mod item_view;
 pub mod items;
 mod locations;
-mod mark_item;
+pub mod mark_item;
 mod moving;
 mod ownership;
 pub mod records;
@@ -46,6 +46,7 @@ pub fn module() -> Module {
         routes,
         jobs: JOBS,
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

@@ -41,6 +41,7 @@ pub fn module() -> Module {
         },
         jobs: JOBS,
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod surface;
 pub mod tenant;
 pub mod tenant_state;
 pub mod token;
+pub mod transaction_listeners;
 
 pub use carrel_postgres as database;
 pub use carrel_postgres::meter;
@@ -25,3 +26,4 @@ pub use http::{Answer, Call, Handler, Router};
 pub use module::Module;
 pub use node::{Node, ServerOptions};
 pub use tenant::Tenant;
+pub use transaction_listeners::{Changes, TransactionListeners};

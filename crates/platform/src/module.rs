@@ -4,6 +4,7 @@ use crate::http::Router;
 use crate::jobs::Job;
 use crate::record_store::change_listeners::ChangeListener;
 use crate::record_store::upgrade::Step;
+use crate::transaction_listeners::TransactionListeners;
 use carrel_records::RecordType;
 
 /// One area of the library: its records, its tables beyond the declared ones, its routes.
@@ -23,4 +24,6 @@ pub struct Module {
     pub jobs: &'static [&'static Job],
     /// Records of other modules that it keeps something of.
     pub change_listeners: &'static [ChangeListener],
+    /// Connects functions that run in the transactions of other modules.
+    pub transaction_listeners: fn(&mut TransactionListeners),
 }

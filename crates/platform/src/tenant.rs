@@ -10,6 +10,7 @@ use crate::database::replicas::{ReplicaState, Replicas};
 use crate::database::{Connection, OpenPool, Tx};
 use crate::settings_version::SettingsVersion;
 use crate::tenant_state::TenantState;
+use crate::transaction_listeners::TransactionListeners;
 use carrel_records::{Failure, RecordType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,6 +30,8 @@ pub struct Tenant {
     pub cache: Cache,
     /// What modules keep in memory for it.
     pub state: TenantState,
+    /// What modules do in the transactions of others.
+    pub listeners: Arc<TransactionListeners>,
     pub(crate) version: Arc<SettingsVersion>,
     /// Connections with the role of the node, for upkeep of the tenant's tables.
     pub(crate) platform: OpenPool,

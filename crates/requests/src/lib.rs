@@ -25,6 +25,7 @@ pub mod read;
 pub mod records;
 mod refresh;
 mod remove;
+mod reopen;
 mod reorder;
 mod reports;
 mod request_preferences;
@@ -34,7 +35,7 @@ pub mod user_dependents;
 pub mod view;
 
 use carrel_platform::jobs::Job;
-use carrel_platform::{Module, Router};
+use carrel_platform::{Module, Router, TransactionListeners};
 
 /// What is done in the background.
 static JOBS: &[&Job] = &[&expiry::EXPIRY, &queue_level::QUEUE_LEVEL, &refresh::REFRESH];
@@ -67,6 +68,9 @@ pub fn module() -> Module {
         },
         jobs: JOBS,
         change_listeners: refresh::CHANGE_LISTENERS,
+        transaction_listeners: |listeners: &mut TransactionListeners| {
+            listeners.connect(reopen::reopen_request)
+        },
     }
 }
 

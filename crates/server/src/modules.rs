@@ -9,9 +9,9 @@ pub fn modules() -> Vec<Module> {
     vec![
         carrel_users::module(),
         carrel_inventory::module(),
+        carrel_calendar::module(),
         carrel_fees_fines::module(),
         carrel_notices::module(),
-        carrel_calendar::module(),
         carrel_circulation::module(),
         carrel_requests::module(),
         carrel_patron::module(),

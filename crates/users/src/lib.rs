@@ -60,6 +60,7 @@ pub fn module() -> Module {
         },
         jobs: JOBS,
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
 

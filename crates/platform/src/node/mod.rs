@@ -18,6 +18,7 @@ use crate::settings_version::SettingsVersion;
 use crate::tenant::{Tenant, TenantPools, is_tenant_id, schema_of};
 use crate::tenant_state::TenantState;
 use crate::token::Keys;
+use crate::transaction_listeners::TransactionListeners;
 use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -91,6 +92,7 @@ pub struct Node {
     pub modules: Vec<Module>,
     /// Every declared record type.
     pub records: Arc<[&'static RecordType]>,
+    listeners: Arc<TransactionListeners>,
     pub options: ServerOptions,
     pub keys: Keys,
     /// Records that a new tenant begins with, in order of reference.
@@ -145,9 +147,14 @@ impl Node {
         let records: Arc<[&'static RecordType]> =
             modules.iter().flat_map(|module| module.records.iter().copied()).collect();
         let cached_tables = modules.iter().flat_map(|module| module.cached_tables.iter().copied()).collect();
+        let mut listeners = TransactionListeners::default();
+        for module in &modules {
+            (module.transaction_listeners)(&mut listeners);
+        }
         let node = Arc::new(Node {
             modules,
             records,
+            listeners: Arc::new(listeners),
             options,
             keys: Keys::new(&secret),
             first_records,
@@ -291,6 +298,7 @@ impl Node {
             lenient,
             cache: Cache::default(),
             state: TenantState::default(),
+            listeners: Arc::clone(&self.listeners),
             version,
             platform: self.platform.clone(),
             records: self.records.clone(),

@@ -39,6 +39,7 @@ async fn opened(server: &TestServer, records: &'static [&'static RecordType]) ->
         routes: |_| {},
         jobs: &[],
         change_listeners: &[],
+        transaction_listeners: |_| (),
     });
     let address = server.cluster.address(&server.database);
     Node::open(address, 6, modules, ServerOptions::default(), Vec::new())

@@ -65,6 +65,7 @@ fn module(
         routes: |_| {},
         jobs: &[],
         change_listeners: &[],
+        transaction_listeners: |_| (),
     });
     modules
 }
