@@ -1,6 +1,6 @@
-//! Kinds of postal addresses: one that users have stays.
+//! Address types: one that users have cannot be deleted.
 //!
-//! Routes: `DELETE /addresstypes/{addresstypeId}`; the others are those of a plain record.
+//! Routes: `DELETE /addresstypes/{addresstypeId}`; the others are those of the record declaration.
 
 use crate::records::people::ADDRESS_TYPE;
 use carrel_platform::record_store::write;
@@ -18,14 +18,14 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let rows = tx
         .query(
             "SELECT EXISTS (SELECT 1 FROM users WHERE users.doc->'personal'->'addresses' @>
-                 jsonb_build_array(jsonb_build_object('addressTypeId', t.id)))
+                 jsonb_build_array(jsonb_build_object('addressTypeId', t.id))) AS is_used
              FROM addresstype t WHERE t.id = $1 FOR UPDATE OF t",
             vec![id.into()],
         )
         .await?;
-    let used: bool =
-        rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound("Not found".into()))?;
-    if used {
+    let is_used: bool =
+        rows.first().map(|row| row.get("is_used")).ok_or_else(|| Failure::NotFound("Not found".into()))?;
+    if is_used {
         let words = format!("Cannot remove address type '{id}' as it is being used");
         return Err(Failure::Conflict(words));
     }

@@ -1,4 +1,4 @@
-//! The gateway's questions about callers, answered from the tenant's catalog of permissions.
+//! Answers the platform's questions about callers from the tenant's permission catalog.
 
 use crate::permissions::PermissionCatalog;
 use carrel_platform::Tenant;
@@ -11,22 +11,22 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
-type Answered<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
 
-/// Keeps the doors.
+/// Knows the permissions of users and the tokens that were revoked.
 #[derive(Default)]
 pub struct PermissionAuthorizer {
-    /// Expanded sets, each good for the catalog it was read from.
+    /// Expanded permissions by tenant and user, valid for the catalog that they were computed from.
     expanded: Mutex<HashMap<(String, Uuid), Expanded>>,
 }
 
 type Expanded = (Arc<PermissionCatalog>, Permissions);
 
-/// Past this many remembered callers the memory is emptied.
-const REMEMBERED: usize = 20_000;
+/// Users whose expanded permissions are cached; beyond this number the cache is emptied.
+const MAX_CACHED: usize = 20_000;
 
 impl Authorizer for PermissionAuthorizer {
-    fn permissions<'a>(&'a self, tenant: &'a Arc<Tenant>, user: Uuid) -> Answered<'a, Permissions> {
+    fn permissions<'a>(&'a self, tenant: &'a Arc<Tenant>, user: Uuid) -> BoxFuture<'a, Permissions> {
         Box::pin(async move {
             let catalog = PermissionCatalog::of(tenant).await?;
             let key = (tenant.id.clone(), user);
@@ -37,7 +37,7 @@ impl Authorizer for PermissionAuthorizer {
                 return Ok(permissions.clone());
             }
             let permissions = Permissions::new(catalog.of_user(user));
-            if expanded.len() >= REMEMBERED {
+            if expanded.len() >= MAX_CACHED {
                 expanded.clear();
             }
             expanded.insert(key, (catalog, permissions.clone()));
@@ -45,7 +45,7 @@ impl Authorizer for PermissionAuthorizer {
         })
     }
 
-    fn is_revoked<'a>(&'a self, tenant: &'a Arc<Tenant>, claims: &'a Claims) -> Answered<'a, bool> {
+    fn is_revoked<'a>(&'a self, tenant: &'a Arc<Tenant>, claims: &'a Claims) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             let catalog = PermissionCatalog::of(tenant).await?;
             Ok(catalog.generations.get(&claims.user_id).is_some_and(|current| claims.generation < *current))

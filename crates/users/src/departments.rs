@@ -1,4 +1,4 @@
-//! Departments of the university, with the number of users that belong to each.
+//! Departments, with the number of users that belong to each.
 //!
 //! Routes: `/departments…`. Changes departments.
 
@@ -27,7 +27,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         .await?
         .send_and_commit(pipeline)
         .await
-        .map_err(|error| reported(error, &ready.document))?;
+        .map_err(|error| storage_failure(error, &ready.document))?;
     Ok(routes::created(&DEPARTMENT, &ready))
 }
 
@@ -44,33 +44,33 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_replacement(&DEPARTMENT, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &DEPARTMENT, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
-/// A department that users belong to stays.
+/// A department that users belong to cannot be deleted.
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    // Whoever gives the department to a user meanwhile waits, and then finds it gone.
+    // Locked, so that no concurrent transaction assigns it to a user.
     let rows = tx
         .query(
-            "SELECT EXISTS (SELECT 1 FROM users WHERE users.doc->'departments' ? d.id::text)
+            "SELECT EXISTS (SELECT 1 FROM users WHERE users.doc->'departments' ? d.id::text) AS is_used
              FROM departments d WHERE d.id = $1 FOR UPDATE OF d",
             vec![id.into()],
         )
         .await?;
-    let used: bool =
-        rows.first().map(|row| row.get(0)).ok_or_else(|| Failure::NotFound("Not found".into()))?;
-    if used {
+    let is_used: bool =
+        rows.first().map(|row| row.get("is_used")).ok_or_else(|| Failure::NotFound("Not found".into()))?;
+    if is_used {
         return Err(Failure::Conflict(format!("Key (id)=({id}) is still referenced from table \"users\".")));
     }
     write::delete(tx, &tenant.id, &DEPARTMENT, id, &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 
-fn reported(error: DatabaseError, document: &write::Document) -> Failure {
+fn storage_failure(error: DatabaseError, document: &write::Document) -> Failure {
     let constraint = error.constraint.clone().unwrap_or_default();
     let known =
         [("departments_pkey", "id"), ("departments_name_key", "name"), ("departments_code_key", "code")];

@@ -1,4 +1,4 @@
-//! Users: accounts and their groups, logging in, permissions, and the settings of a tenant.
+//! Users: user records and patron groups, logging in, permissions, notes, and the settings of a tenant.
 
 pub mod address_types;
 pub mod administrator;
@@ -10,7 +10,7 @@ pub mod login;
 pub mod notes;
 pub mod patron_pin;
 pub mod permissions;
-pub mod portraits;
+pub mod profile_pictures;
 pub mod proxies;
 pub mod records;
 pub mod self_registration;
@@ -54,7 +54,7 @@ pub fn module() -> Module {
             user_tenants::connect(router);
             staging_users::connect(router);
             self_registration::connect(router);
-            portraits::connect(router);
+            profile_pictures::connect(router);
             notes::connect(router);
             settings::connect(router);
         },
@@ -71,10 +71,10 @@ pub fn connect_extended(router: &mut Router, extensions: &'static Extensions) {
     users_bl::connect(router, extensions);
 }
 
-/// What a new tenant has of this module: collection paths and documents.
+/// Reference data of a new tenant: collection paths and documents.
 pub fn first_records() -> Vec<(String, Value)> {
     let mut records = permissions::first_records();
-    records.extend(portraits::first_records());
+    records.extend(profile_pictures::first_records());
     records.extend(notes::first_records());
     records
 }

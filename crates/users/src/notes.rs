@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A tenant has at most so many types.
-const TYPES: i64 = 25;
+/// Note types of a tenant, at most.
+const MAX_NOTE_TYPES: i64 = 25;
 
 pub fn connect(router: &mut Router) {
     on(router, "GET", "/notes", |call| list(&NOTE, call));
@@ -28,8 +28,8 @@ pub fn connect(router: &mut Router) {
     on(router, "GET", "/note-types/{typeId}", |call| find(&NOTE_TYPE, "Note type", call));
     on(router, "PUT", "/note-types/{id}", replace_type);
     on(router, "DELETE", "/note-types/{id}", |call| delete(&NOTE_TYPE, "Note type", call));
-    on(router, "GET", "/note-links/domain/{domain}/type/{type}/id/{id}", linked);
-    on(router, "PUT", "/note-links/type/{type}/id/{id}", link);
+    on(router, "GET", "/note-links/domain/{domain}/type/{type}/id/{id}", list_by_link);
+    on(router, "PUT", "/note-links/type/{type}/id/{id}", update_links);
 }
 
 /// Connects a handler with the statuses of mod-notes: 415 for a body that is not sent as JSON, 422 for everything
@@ -66,7 +66,7 @@ fn is_json(content_type: Option<&str>) -> bool {
     })
 }
 
-/// The type that a new tenant has.
+/// The note type of a new tenant.
 pub fn first_records() -> Vec<(String, Value)> {
     let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"carrel:note-type:general");
     vec![(NOTE_TYPE.path.to_owned(), json!({"id": id, "name": "General note"}))]
@@ -86,7 +86,7 @@ async fn find(record: &'static RecordType, noun: &str, call: Call) -> Result<Ans
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, record, id).await? {
         Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
-        None => Ok(unknown(noun, id)),
+        None => Ok(not_found(noun, id)),
     }
 }
 
@@ -103,9 +103,9 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         .await?
         .send_and_commit(pipeline)
         .await
-        .map_err(|error| reported(error, &ready.document))?;
+        .map_err(|error| storage_failure(error, &ready.document))?;
     let connection = tenant.writer().await?;
-    let stored = reread(&connection, &NOTE, ready.id).await?;
+    let stored = read_stored(&connection, &NOTE, ready.id).await?;
     Ok(stored.status(StatusCode::CREATED).location(format!("/notes/{}", ready.id)))
 }
 
@@ -116,7 +116,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let unlinked = document.get("links").and_then(Value::as_array).is_none_or(Vec::is_empty);
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let Some(stored) = write::lock(&mut tx, &NOTE, id).await? else { return Ok(unknown("Note", id)) };
+    let Some(stored) = write::lock(&mut tx, &NOTE, id).await? else { return Ok(not_found("Note", id)) };
     let stored = stored.parse();
     if unlinked {
         write::delete(tx, &tenant.id, &NOTE, id, &call.node.records, call.now).await?;
@@ -125,7 +125,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &NOTE, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
@@ -142,7 +142,7 @@ async fn delete(record: &'static RecordType, noun: &str, call: Call) -> Result<A
                 other => other,
             }
         })?;
-    Ok(if found { Answer::no_content() } else { unknown(noun, id) })
+    Ok(if found { Answer::no_content() } else { not_found(noun, id) })
 }
 
 async fn create_type(call: Call) -> Result<Answer, Failure> {
@@ -152,10 +152,10 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&NOTE_TYPE, document, &call.caller, call.now)?;
     let mut tx = tenant.begin().await?;
     if !call.caller.lenient {
-        let rows = tx.query("SELECT count(*) FROM note_type", vec![]).await?;
-        if rows.first().map_or(0, |row| row.get::<_, i64>(0)) >= TYPES {
-            return Err(Refusal::new(format!("Maximum number of note types allowed is {TYPES}"))
-                .with("limit", TYPES.to_string())
+        let rows = tx.query("SELECT count(*) AS total FROM note_type", vec![]).await?;
+        if rows.first().map_or(0, |row| row.get::<_, i64>("total")) >= MAX_NOTE_TYPES {
+            return Err(Refusal::new(format!("Maximum number of note types allowed is {MAX_NOTE_TYPES}"))
+                .with("limit", MAX_NOTE_TYPES.to_string())
                 .kind("-1")
                 .code("NOTE_TYPES_LIMIT_REACHED")
                 .into());
@@ -163,7 +163,7 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
     }
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(routes::created(&NOTE_TYPE, &ready))
 }
 
@@ -174,18 +174,18 @@ async fn replace_type(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let Some(stored) = write::lock(&mut tx, &NOTE_TYPE, id).await? else {
-        return Ok(unknown("Note type", id));
+        return Ok(not_found("Note type", id));
     };
     let stored = stored.parse();
     let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }
 
-/// The notes of one domain by their link to one thing: those that have it, those that have not, or all.
-async fn linked(call: Call) -> Result<Answer, Failure> {
+/// Lists the notes of one domain by their link to one object: with it, without it, or all.
+async fn list_by_link(call: Call) -> Result<Answer, Failure> {
     let link = json!([{"type": call.parameter(1), "id": call.parameter(2)}]);
     let mut binds: Vec<Bind> = vec![call.parameter(0).into()];
     let mut condition = String::from("note.doc->>'domain' = $1");
@@ -207,40 +207,41 @@ async fn linked(call: Call) -> Result<Answer, Failure> {
         binds.push(types.into());
         condition.push_str(&format!(" AND note_type.doc->>'name' = ANY(${})", binds.len()));
     }
-    let (field, falls) = match call.query.get("orderBy") {
+    let (field, descending) = match call.query.get("orderBy") {
         Some("title") => ("note.doc->>'title'", false),
         Some("content") => ("note.doc->>'content'", false),
         Some("noteType") => ("note_type.doc->>'name'", false),
         Some("updatedDate") => ("note.doc->'metadata'->>'updatedDate'", true),
         _ => ("note.id", false),
     };
-    let falls = call.query.get("order").map_or(falls, |order| order.eq_ignore_ascii_case("desc"));
-    let order = if falls { "DESC" } else { "ASC" };
+    let descending = call.query.get("order").map_or(descending, |order| order.eq_ignore_ascii_case("desc"));
+    let order = if descending { "DESC" } else { "ASC" };
     let limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX))?.min(1000);
     let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
     let from = read::from_sql(&NOTE);
-    let place = binds.len();
+    let condition_binds = binds.len();
     let mut pipeline = Pipeline::new();
-    let count = pipeline.add(format!("SELECT count(*) FROM {from} WHERE {condition}"), binds.clone());
+    let count =
+        pipeline.add(format!("SELECT count(*) AS total FROM {from} WHERE {condition}"), binds.clone());
     binds.extend([limit.into(), offset.into()]);
     let page = pipeline.add(
         format!(
-            "SELECT {} FROM {from} WHERE {condition} ORDER BY {field} {order}, note.id
+            "SELECT {} AS document FROM {from} WHERE {condition} ORDER BY {field} {order}, note.id
              LIMIT ${}::bigint OFFSET ${}::bigint",
             read::document_sql(&NOTE),
-            place + 1,
-            place + 2
+            condition_binds + 1,
+            condition_binds + 2
         ),
         binds,
     );
     let results = call.tenant()?.reader().await?.send(pipeline).await?;
-    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get(0)).collect();
-    let total = results.first(count).map_or(0, |row| row.get(0));
+    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get("document")).collect();
+    let total = results.first(count).map_or(0, |row| row.get("total"));
     Ok(Answer::json_bytes(read::Page { documents, total }.to_bytes(&NOTE)))
 }
 
-/// Ties notes to a thing or unties them; one that is tied to nothing any more goes.
-async fn link(call: Call) -> Result<Answer, Failure> {
+/// Links notes to an object or removes the links; a note without links is deleted.
+async fn update_links(call: Call) -> Result<Answer, Failure> {
     #[derive(serde::Deserialize)]
     struct Changes {
         notes: Vec<Change>,
@@ -277,15 +278,15 @@ async fn link(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-async fn reread(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Answer, Failure> {
+async fn read_stored(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Answer, Failure> {
     let document = read::find(connection, record, id).await?;
     document
         .map(|document| Answer::json_bytes(document.0.into_bytes()))
         .ok_or_else(|| Failure::internal("a record just written is there"))
 }
 
-fn refusal(words: String) -> Failure {
-    validation(Refusal::new(words)).into()
+fn refusal(message: String) -> Failure {
+    validation(Refusal::new(message)).into()
 }
 
 /// The form of mod-notes, where no other is given.
@@ -296,7 +297,7 @@ fn validation(refusal: Refusal) -> Refusal {
     }
 }
 
-fn reported(error: DatabaseError, document: &Document) -> Failure {
+fn storage_failure(error: DatabaseError, document: &Document) -> Failure {
     let value = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     if error.is_foreign_key_violation() {
         return refusal(format!("Key (type_id)=({}) is not present in table \"type\".", value("typeId")));
@@ -309,8 +310,8 @@ fn reported(error: DatabaseError, document: &Document) -> Failure {
     error.into()
 }
 
-/// FOLIO quirk: what is not found is reported in the shape of a refusal.
-fn unknown(noun: &str, id: Uuid) -> Answer {
+/// FOLIO quirk: 404 has the body of a refusal.
+fn not_found(noun: &str, id: Uuid) -> Answer {
     let error = Refusal::new(format!("{noun} with ID [{id}] was not found"))
         .kind("-1")
         .code("NOT_FOUND_ERROR")

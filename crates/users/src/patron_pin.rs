@@ -1,4 +1,4 @@
-//! A patron's PIN, for machines that ask for one; kept as a hash.
+//! A patron's PIN, for machines that ask for one; stored as a hash.
 //!
 //! Routes: `/patron-pin`, `/patron-pin/verify`. The id is the user's.
 
@@ -19,12 +19,12 @@ struct Pin {
 }
 
 pub fn connect(router: &mut Router) {
-    router.on("POST", "/patron-pin", keep);
-    router.on("DELETE", "/patron-pin", forget);
+    router.on("POST", "/patron-pin", store);
+    router.on("DELETE", "/patron-pin", delete);
     router.on("POST", "/patron-pin/verify", verify);
 }
 
-async fn keep(call: Call) -> Result<Answer, Failure> {
+async fn store(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
     let hasher = call.node.state.of::<PasswordHasher>();
     let document = json!({"id": sent.id, "pin": hasher.hash(&sent.pin).await?});
@@ -40,7 +40,7 @@ async fn keep(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
-async fn forget(call: Call) -> Result<Answer, Failure> {
+async fn delete(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM patronpin WHERE id = $1", vec![sent.id.into()]);
@@ -48,7 +48,7 @@ async fn forget(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::text(StatusCode::OK, ""))
 }
 
-/// 200 for the right PIN; 422 without a word for any other, and for a patron who has none.
+/// 200 for the right PIN; 422 with an empty body for any other, and for a patron without one.
 async fn verify(call: Call) -> Result<Answer, Failure> {
     let sent: Pin = call.read_json()?;
     let hasher = call.node.state.of::<PasswordHasher>();

@@ -1,6 +1,6 @@
-//! Who may act as proxy for which sponsor: a pair stands once.
+//! Proxy relationships: a sponsor and a proxy have at most one.
 //!
-//! Routes: `POST /proxiesfor`; the others are those of a plain record.
+//! Routes: `POST /proxiesfor`; the others are those of the record declaration.
 
 use crate::records::people::PROXIES_FOR;
 use carrel_platform::record_store::{routes, write};
@@ -20,17 +20,17 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let pair = |key: &str| ready.document.get(key).and_then(Value::as_str).map(str::to_owned);
     if let (Some(user), Some(proxy)) = (pair("userId"), pair("proxyUserId")) {
-        // The sponsor's row is held, so that the same pair sent twice at once is reported the second time.
+        // The sponsor's row is locked, so that of two concurrent requests for one pair the second is refused.
         let mut pipeline = Pipeline::new();
         pipeline.add(
             "SELECT 1 FROM users WHERE id = $1::text::uuid FOR NO KEY UPDATE",
             vec![user.as_str().into()],
         );
-        let account_status = pipeline.add(
+        let existing = pipeline.add(
             "SELECT 1 FROM proxyfor WHERE user_id = $1::text::uuid AND proxy_user_id = $2::text::uuid",
             vec![user.into(), proxy.into()],
         );
-        if tx.send(pipeline).await?.first(account_status).is_some() {
+        if tx.send(pipeline).await?.first(existing).is_some() {
             let refusal = Refusal::new("Proxy relationship already exists").of_storage();
             return Err(match sent_id {
                 Some(id) => refusal.with("proxyFor", id),

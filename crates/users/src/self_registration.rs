@@ -1,4 +1,4 @@
-//! Patrons who register themselves from outside: they become staging users, and may ask how it stands.
+//! Self-registration of patrons: they become staging users, and can ask for the status of their registration.
 //!
 //! Routes: `POST /patron`, `PUT /patron/{externalSystemId}`, `GET /patron/registration-status/{identifier}`.
 //! Reads users of type patron; changes staging users.
@@ -15,39 +15,39 @@ use serde_json::{Value, json};
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/patron", |call| async move {
-        refuse_unfit(&call)?;
+        refuse_invalid(&call)?;
         staging_users::create(call).await
     });
     router.on("PUT", "/patron/{externalSystemId}", |call| async move {
-        refuse_unfit(&call)?;
-        match staging_users::amend(call).await {
-            Err(Failure::NotFound(_)) => Ok(reported(StatusCode::NOT_FOUND, Said::StagingUserNotFound)),
+        refuse_invalid(&call)?;
+        match staging_users::update(call).await {
+            Err(Failure::NotFound(_)) => Ok(problem(StatusCode::NOT_FOUND, Problem::StagingUserNotFound)),
             other => other,
         }
     });
     router.on("GET", "/patron/registration-status/{identifier}", registration_status);
 }
 
-/// Also a change is sent as a whole registration.
-fn refuse_unfit(call: &Call) -> Result<(), Failure> {
+/// A change is sent as a complete registration, too.
+fn refuse_invalid(call: &Call) -> Result<(), Failure> {
     write::check(&STAGING_USER, &mut call.object()?, &call.caller)
 }
 
-/// What is reported beside the usual answers.
+/// A problem with a code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum Problem {
     StagingUserNotFound,
     UserNotFound,
     UserAccountInactive,
     MultipleUsersWithEmail,
 }
 
-fn reported(status: StatusCode, said: Said) -> Answer {
-    let (message, code) = match said {
-        Said::StagingUserNotFound => ("Staging user does not exist", "STAGING_USER_NOT_FOUND"),
-        Said::UserNotFound => ("User does not exist", "USER_NOT_FOUND"),
-        Said::UserAccountInactive => ("User account is not active", "USER_ACCOUNT_INACTIVE"),
-        Said::MultipleUsersWithEmail => {
+fn problem(status: StatusCode, problem: Problem) -> Answer {
+    let (message, code) = match problem {
+        Problem::StagingUserNotFound => ("Staging user does not exist", "STAGING_USER_NOT_FOUND"),
+        Problem::UserNotFound => ("User does not exist", "USER_NOT_FOUND"),
+        Problem::UserAccountInactive => ("User account is not active", "USER_ACCOUNT_INACTIVE"),
+        Problem::MultipleUsersWithEmail => {
             ("Multiple users found with the same email", "MULTIPLE_USER_WITH_EMAIL")
         }
     };
@@ -61,17 +61,17 @@ async fn registration_status(call: Call) -> Result<Answer, Failure> {
     let condition = read::condition(Some(&query), &USER, &call.node.records)?;
     let sql = format!("SELECT users.doc FROM users WHERE {} LIMIT 2", condition.conditions);
     let rows = call.tenant()?.reader().await?.query(sql, read::binds(&condition.arguments)).await?;
-    let users: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
+    let users: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>("doc").parse()).collect();
     Ok(match users.as_slice() {
-        [] => reported(StatusCode::NOT_FOUND, Said::UserNotFound),
-        [user] if user["active"] == true => Answer::json(&shown(user)),
-        [_] => reported(StatusCode::NOT_FOUND, Said::UserAccountInactive),
-        _ => reported(StatusCode::BAD_REQUEST, Said::MultipleUsersWithEmail),
+        [] => problem(StatusCode::NOT_FOUND, Problem::UserNotFound),
+        [user] if user["active"] == true => Answer::json(&presented(user)),
+        [_] => problem(StatusCode::NOT_FOUND, Problem::UserAccountInactive),
+        _ => problem(StatusCode::BAD_REQUEST, Problem::MultipleUsersWithEmail),
     })
 }
 
-/// The user without what this interface does not know.
-fn shown(user: &Value) -> Value {
+/// The user without the properties that this interface does not have.
+fn presented(user: &Value) -> Value {
     let mut user = user.clone();
     if let Some(user) = user.as_object_mut() {
         user.remove("_version");
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_staff_clients_know_is_not_shown() {
+    fn properties_for_staff_clients_are_left_out() {
         let user = json!({"id": "1", "_version": 3, "personal": {"lastName": "A", "pronouns": "they"}});
-        assert_eq!(shown(&user), json!({"id": "1", "personal": {"lastName": "A"}}));
+        assert_eq!(presented(&user), json!({"id": "1", "personal": {"lastName": "A"}}));
     }
 }

@@ -1,7 +1,7 @@
-//! People who have registered themselves and wait to become users.
+//! Staging users: self-registered patrons who wait to become users.
 //!
-//! Routes: `/staging-users…`. Reads groups and the address type of homes; changes staging users, and users when one
-//! is merged.
+//! Routes: `/staging-users…`. Reads patron groups and the address type for homes; changes staging users, and users
+//! when a staging user is merged.
 
 use crate::records::people::{STAGING_USER, USER};
 use carrel_platform::record_store::write::{self, Document};
@@ -19,11 +19,11 @@ const MINOR: &str = "Basic -- Minor (INTERNAL)";
 pub fn connect(router: &mut Router) {
     router.on("GET", "/staging-users", |call| routes::list(&STAGING_USER, call));
     router.on("POST", "/staging-users", create);
-    router.on("PUT", "/staging-users/{externalSystemId}", amend);
-    router.on("PUT", "/staging-users/{id}/mergeOrCreateUser", merge);
+    router.on("PUT", "/staging-users/{externalSystemId}", update);
+    router.on("PUT", "/staging-users/{id}/mergeOrCreateUser", merge_or_create_user);
 }
 
-/// Takes a registration in.
+/// Stores a registration.
 pub(crate) async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
     document.insert("externalSystemId".into(), Uuid::new_v4().to_string().into());
@@ -35,8 +35,8 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::created(&ready.document))
 }
 
-/// Adds what is sent to what is there; the address of mail, which was verified, stays.
-pub(crate) async fn amend(call: Call) -> Result<Answer, Failure> {
+/// Merges what is sent into the stored registration; the verified e-mail address stays.
+pub(crate) async fn update(call: Call) -> Result<Answer, Failure> {
     let mut sent = Value::Object(call.object()?);
     for kept in ["id", "externalSystemId"] {
         sent[kept] = Value::Null;
@@ -54,10 +54,10 @@ pub(crate) async fn amend(call: Call) -> Result<Answer, Failure> {
         .await?;
     let (id, stored) = rows
         .first()
-        .map(|row| (row.get::<_, Uuid>(0), row.get::<_, Json>(1).parse()))
+        .map(|row| (row.get::<_, Uuid>("id"), row.get::<_, Json>("doc").parse()))
         .ok_or_else(|| Failure::NotFound("No matching user found for update.".into()))?;
     let mut whole = stored.clone();
-    lay_over(&mut whole, &sent);
+    merge_non_null(&mut whole, &sent);
     let Value::Object(document) = whole else {
         return Err(Failure::internal("a stored record is an object"));
     };
@@ -68,21 +68,21 @@ pub(crate) async fn amend(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&ready.document))
 }
 
-/// Everything of the second that is not null replaces the first, level by level.
-fn lay_over(base: &mut Value, over: &Value) {
+/// Replaces values by those of the second document that are not null, level by level.
+fn merge_non_null(base: &mut Value, over: &Value) {
     match (base, over) {
         (_, Value::Null) => {}
         (Value::Object(base), Value::Object(over)) => {
             for (key, value) in over {
-                lay_over(base.entry(key).or_insert(Value::Null), value);
+                merge_non_null(base.entry(key).or_insert(Value::Null), value);
             }
         }
         (base, over) => *base = over.clone(),
     }
 }
 
-/// Makes a user of the staging user, or adds what he says to an existing one; the staging user goes.
-async fn merge(call: Call) -> Result<Answer, Failure> {
+/// Makes a user of the staging user, or updates an existing one from it, and deletes the staging user.
+async fn merge_or_create_user(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
@@ -90,7 +90,7 @@ async fn merge(call: Call) -> Result<Answer, Failure> {
         .await?
         .ok_or_else(|| Failure::NotFound(format!("staging user with id {id} not found")))?
         .parse();
-    let home = named(&mut tx, "addresstype", "addressType", HOME)
+    let home = find_by_name(&mut tx, "addresstype", "addressType", HOME)
         .await?
         .ok_or_else(|| Failure::Conflict("unable to find address with home as address type".into()))?;
     let existing = match call.query.get("userId").filter(|id| !id.is_empty()) {
@@ -106,10 +106,10 @@ async fn merge(call: Call) -> Result<Answer, Failure> {
         Some((_, stored)) => stored.as_object().cloned().unwrap_or_default(),
         None => Map::new(),
     };
-    fill(&mut user, &staging, &home, existing.is_none());
-    let group = group_of(&mut tx, &user, &staging, existing.is_none()).await?;
+    copy_into_user(&mut user, &staging, &home, existing.is_none());
+    let group = patron_group_for(&mut tx, &user, &staging, existing.is_none()).await?;
     if let Some(group) = group {
-        join(&mut user, &group);
+        set_patron_group(&mut user, &group);
     }
     let mut pipeline = Pipeline::new();
     let user_id = match &existing {
@@ -129,8 +129,8 @@ async fn merge(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"userId": user_id})))
 }
 
-/// Puts what the staging user says into the user.
-fn fill(user: &mut Document, staging: &Value, home: &Value, new: bool) {
+/// Copies the staging user's data into the user.
+fn copy_into_user(user: &mut Document, staging: &Value, home: &Value, new: bool) {
     user.insert("active".into(), true.into());
     for key in ["preferredEmailCommunication", "externalSystemId"] {
         user.insert(key.into(), staging[key].clone());
@@ -151,21 +151,21 @@ fn fill(user: &mut Document, staging: &Value, home: &Value, new: bool) {
     ] {
         personal[key] = from.clone();
     }
-    // 002 is mail.
+    // 002 is e-mail.
     personal["preferredContactTypeIds"] = json!(["002"]);
     let address = &staging["addressInfo"];
     let mut addresses = personal["addresses"].as_array().cloned().unwrap_or_default();
     for other in &mut addresses {
         other["primaryAddress"] = false.into();
     }
-    let place = addresses.iter().position(|known| known["addressTypeId"] == home["id"]);
-    let place = place.unwrap_or_else(|| {
+    let home_address = addresses.iter().position(|known| known["addressTypeId"] == home["id"]);
+    let home_address = home_address.unwrap_or_else(|| {
         addresses.push(json!({"id": Uuid::new_v4()}));
         addresses.len() - 1
     });
-    let kept = addresses[place]["id"].clone();
-    addresses[place] = json!({
-        "id": if kept.is_null() { json!(Uuid::new_v4()) } else { kept },
+    let address_id = addresses[home_address]["id"].clone();
+    addresses[home_address] = json!({
+        "id": if address_id.is_null() { json!(Uuid::new_v4()) } else { address_id },
         "countryId": address["country"], "addressLine1": address["addressLine0"],
         "addressLine2": address["addressLine1"], "city": address["city"], "region": address["province"],
         "postalCode": address["zip"], "addressTypeId": home["id"], "primaryAddress": true
@@ -173,8 +173,8 @@ fn fill(user: &mut Document, staging: &Value, home: &Value, new: bool) {
     personal["addresses"] = addresses.into();
 }
 
-/// Minors have a group of their own; a new user is a remote one, an existing one stays where he is.
-async fn group_of(
+/// The patron group: minors have their own, a new user is a remote patron, an existing user keeps theirs.
+async fn patron_group_for(
     tx: &mut Tx,
     user: &Document,
     staging: &Value,
@@ -187,15 +187,15 @@ async fn group_of(
             let id = user.get("patronGroup").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
             let Some(id) = id else { return Ok(None) };
             let rows = tx.query("SELECT doc FROM groups WHERE id = $1", vec![id.into()]).await?;
-            return Ok(rows.first().map(|row| row.get::<_, Json>(0).parse()));
+            return Ok(rows.first().map(|row| row.get::<_, Json>("doc").parse()));
         }
     };
-    let group = named(tx, "groups", "group", name).await?;
+    let group = find_by_name(tx, "groups", "group", name).await?;
     let missing = || Failure::Conflict(format!("unable to find patron group with {name} as group"));
     group.map(Some).ok_or_else(missing)
 }
 
-fn join(user: &mut Document, group: &Value) {
+fn set_patron_group(user: &mut Document, group: &Value) {
     user.insert("patronGroup".into(), group["id"].clone());
     let enrolled = user.get("enrollmentDate").and_then(Value::as_str).and_then(time::parse);
     if let (Some(enrolled), Some(days)) = (enrolled, group["expirationOffsetInDays"].as_i64()) {
@@ -206,7 +206,7 @@ fn join(user: &mut Document, group: &Value) {
     }
 }
 
-async fn named(tx: &mut Tx, table: &str, key: &str, name: &str) -> Result<Option<Value>, Failure> {
+async fn find_by_name(tx: &mut Tx, table: &str, key: &str, name: &str) -> Result<Option<Value>, Failure> {
     let condition = read::parse(&format!("{key}==\"{name}\""))?;
     let record = if table == "groups" {
         &crate::records::people::USERGROUP
@@ -216,7 +216,7 @@ async fn named(tx: &mut Tx, table: &str, key: &str, name: &str) -> Result<Option
     let built = read::condition(Some(&condition), record, &[record])?;
     let sql = format!("SELECT {table}.doc FROM {table} WHERE {}", built.conditions);
     let rows = tx.query(sql, read::binds(&built.arguments)).await?;
-    Ok(rows.first().map(|row| row.get::<_, Json>(0).parse()))
+    Ok(rows.first().map(|row| row.get::<_, Json>("doc").parse()))
 }
 
 #[cfg(test)]
@@ -224,9 +224,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_sent_stays() {
+    fn null_values_change_nothing() {
         let mut base = json!({"a": 1, "b": {"c": 2, "d": 3}});
-        lay_over(&mut base, &json!({"a": null, "b": {"d": 4, "e": 5}}));
+        merge_non_null(&mut base, &json!({"a": null, "b": {"d": 4, "e": 5}}));
         assert_eq!(base, json!({"a": 1, "b": {"c": 2, "d": 4, "e": 5}}));
     }
 
@@ -238,7 +238,7 @@ mod tests {
             panic!("an object")
         };
         let staging = json!({"addressInfo": {"city": "Ghent"}, "generalInfo": {"lastName": "A"}});
-        fill(&mut user, &staging, &json!({"id": "home"}), false);
+        copy_into_user(&mut user, &staging, &json!({"id": "home"}), false);
         let addresses = &user["personal"]["addresses"];
         assert_eq!(
             (&addresses[0]["primaryAddress"], &addresses[1]["city"]),

@@ -8,7 +8,7 @@ use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 
-/// Filter and property; names are compared without case.
+/// Query parameter and SQL expression; user names are compared without case.
 const FILTERS: [(&str, &str); 8] = [
     ("userId", "doc->>'userId'"),
     ("username", "lower(doc->>'username')"),
@@ -27,7 +27,7 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let word = match call.query.get("queryOp") {
+    let operator = match call.query.get("queryOp") {
         Some(word) if word.eq_ignore_ascii_case("or") => " OR ",
         _ => " AND ",
     };
@@ -39,25 +39,25 @@ async fn list(call: Call) -> Result<Answer, Failure> {
             conditions.push(format!("{property} = ${}", binds.len()));
         }
     }
-    let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(word) };
+    let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(operator) };
     let limit = call.query.number("limit", 10, 0, i64::from(i32::MAX))?;
     let offset = call.query.number("offset", 0, 0, i64::from(i32::MAX))?;
-    let place = binds.len();
+    let count_binds = binds.len();
     let mut page_binds = binds.clone();
     page_binds.extend([limit.into(), offset.into()]);
     let mut pipeline = Pipeline::new();
     let page = pipeline.add(
         format!(
             "SELECT doc FROM user_tenant WHERE {condition} ORDER BY id LIMIT ${}::bigint OFFSET ${}::bigint",
-            place + 1,
-            place + 2
+            count_binds + 1,
+            count_binds + 2
         ),
         page_binds,
     );
-    let count = pipeline.add(format!("SELECT count(*) FROM user_tenant WHERE {condition}"), binds);
+    let count = pipeline.add(format!("SELECT count(*) AS total FROM user_tenant WHERE {condition}"), binds);
     let results = call.tenant()?.reader().await?.send(pipeline).await?;
-    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get(0)).collect();
-    let total = results.first(count).map_or(0, |row| row.get(0));
+    let documents: Vec<Json> = results.rows(page).iter().map(|row| row.get("doc")).collect();
+    let total = results.first(count).map_or(0, |row| row.get("total"));
     Ok(Answer::json_bytes(read::Page { documents, total }.to_bytes(&USER_TENANT)))
 }
 
@@ -68,7 +68,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
-/// Of one tenant, or all.
+/// Deletes the records of one tenant, or all.
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     match call.query.get("tenantId").filter(|id| !id.trim().is_empty()) {

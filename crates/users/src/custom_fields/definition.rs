@@ -1,4 +1,4 @@
-//! What the definition of an added field must be, and the names that it is given.
+//! Validation of a custom field's definition, and the names and ids that the server gives.
 
 use base64::Engine;
 use carrel_records::{Failure, Refusal};
@@ -19,9 +19,9 @@ const ACCORDIONS: [&str; 7] = [
     "requests",
 ];
 
-/// Refuses a definition that does not hold together.
+/// Refuses a definition whose parts contradict each other.
 pub fn refuse(field: &Document) -> Result<(), Failure> {
-    check(field).map_err(|words| Refusal::new(words).of_storage().into())
+    check(field).map_err(|message| Refusal::new(message).of_storage().into())
 }
 
 fn check(field: &Document) -> Result<(), String> {
@@ -69,9 +69,9 @@ fn check_options(field: &Document, kind: &str) -> Result<(), String> {
     let Some(options) = select["options"]["values"].as_array() else {
         return Err("The 'values' property should not be null".into());
     };
-    let most = if kind == "RADIO_BUTTON" { 5 } else { 200 };
-    if options.is_empty() || options.len() > most {
-        return Err(format!("The options amount should be in range 1 - {most}"));
+    let max = if kind == "RADIO_BUTTON" { 5 } else { 200 };
+    if options.is_empty() || options.len() > max {
+        return Err(format!("The options amount should be in range 1 - {max}"));
     }
     let values: Vec<&str> = options.iter().map(|option| option["value"].as_str().unwrap_or("")).collect();
     if values.iter().any(|value| value.trim().is_empty() || value.chars().count() > 100) {
@@ -95,7 +95,7 @@ fn check_options(field: &Document, kind: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sorts the options as asked, gives ids to new ones, and a format to a text without one.
+/// Sorts the options as requested, gives ids to new ones, and a format to a text field without one.
 pub fn complete(field: &mut Document) {
     if text(field, "type").starts_with("TEXTBOX") && !field.contains_key("textField") {
         field.insert("textField".into(), json!({"fieldFormat": "TEXT"}));
@@ -131,7 +131,7 @@ pub fn complete(field: &mut Document) {
     }
 }
 
-/// Ids of the options, and of those among them that stand as default.
+/// Ids of all options, and of those that are defaults.
 pub fn option_ids(field: &Value) -> (Vec<String>, Vec<String>) {
     let options = field["selectField"]["options"]["values"].as_array().map_or(&[][..], Vec::as_slice);
     let ids = |wanted: &dyn Fn(&Value) -> bool| {
@@ -144,31 +144,31 @@ pub fn option_ids(field: &Value) -> (Vec<String>, Vec<String>) {
     (ids(&|_| true), ids(&|option| option["default"] == true))
 }
 
-/// The key of the field in users' records: its name in one word, with a number where the word is taken.
+/// The field's key in user records: its name in camel case, with a number where that is taken.
 pub fn ref_id(name: &str, taken: &[String]) -> String {
-    let word = in_one_word(name);
+    let key = camel_case(name);
     let last = taken
         .iter()
-        .filter_map(|known| match known.strip_prefix(&word)? {
+        .filter_map(|known| match known.strip_prefix(&key)? {
             "" => Some(1),
             rest => rest.strip_prefix('_')?.parse::<u32>().ok(),
         })
         .max();
     match last {
-        None => word,
-        Some(last) => format!("{word}_{}", last + 1),
+        None => key,
+        Some(last) => format!("{key}_{}", last + 1),
     }
 }
 
-fn in_one_word(name: &str) -> String {
+fn camel_case(name: &str) -> String {
     let mut word = String::new();
     for part in name.split_whitespace() {
         let plain = part.nfd().filter(|c| !is_combining_mark(*c)).filter(char::is_ascii_alphabetic);
         // The first letter of a part counts even where it is dropped: "1st" is "st", not "St".
         let starts =
             part.chars().next().is_some_and(|c| c.nfd().next().is_some_and(|c| c.is_ascii_alphabetic()));
-        for (place, letter) in plain.enumerate() {
-            let upper = place == 0 && starts && !word.is_empty();
+        for (index, letter) in plain.enumerate() {
+            let upper = index == 0 && starts && !word.is_empty();
             word.push(if upper { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() });
         }
     }
@@ -183,13 +183,13 @@ pub fn text<'d>(field: &'d Document, key: &str) -> &'d str {
 mod tests {
     use super::*;
 
-    fn reported(field: Value) -> String {
+    fn message(field: Value) -> String {
         let Value::Object(field) = field else { panic!("an object") };
         check(&field).err().unwrap_or_default()
     }
 
     #[test]
-    fn a_name_becomes_one_word_and_is_numbered_where_taken() {
+    fn a_key_is_in_camel_case_and_numbered_where_taken() {
         assert_eq!(ref_id("Expiration Date", &[]), "expirationDate");
         assert_eq!(ref_id("Département préféré", &[]), "departementPrefere");
         assert_eq!(ref_id("Pet", &["pet".into()]), "pet_2");
@@ -198,30 +198,27 @@ mod tests {
     }
 
     #[test]
-    fn a_select_field_needs_options_that_differ() {
+    fn the_options_of_a_select_field_are_unique() {
         let field = |values: Value| json!({"name": "n", "type": "RADIO_BUTTON", "selectField": {"multiSelect": false, "options": {"values": values}}});
-        assert_eq!(reported(field(json!([{"value": "a"}, {"value": "b"}]))), "");
-        assert_eq!(reported(field(json!([]))), "The options amount should be in range 1 - 5");
+        assert_eq!(message(field(json!([{"value": "a"}, {"value": "b"}]))), "");
+        assert_eq!(message(field(json!([]))), "The options amount should be in range 1 - 5");
+        assert_eq!(message(field(json!([{"value": "a"}, {"value": "a"}]))), "Option values should be unique");
         assert_eq!(
-            reported(field(json!([{"value": "a"}, {"value": "a"}]))),
-            "Option values should be unique"
-        );
-        assert_eq!(
-            reported(field(json!([{"value": "a", "default": true}, {"value": "b", "default": true}]))),
+            message(field(json!([{"value": "a", "default": true}, {"value": "b", "default": true}]))),
             "The max defaults amount is 1"
         );
     }
 
     #[test]
-    fn each_kind_has_its_own_attribute() {
+    fn each_type_has_its_own_attribute() {
         let field = json!({"name": "n", "type": "DATE_PICKER", "textField": {"fieldFormat": "TEXT"}});
-        assert!(reported(field).starts_with("Attribute textField is not allowed"));
+        assert!(message(field).starts_with("Attribute textField is not allowed"));
         assert!(
-            reported(json!({"name": "n", "type": "SINGLE_CHECKBOX"})).starts_with("The 'checkBox' property")
+            message(json!({"name": "n", "type": "SINGLE_CHECKBOX"})).starts_with("The 'checkBox' property")
         );
         let repeated =
             json!({"name": "n", "type": "SINGLE_CHECKBOX", "checkboxField": {}, "isRepeatable": true});
-        assert!(reported(repeated).starts_with("Repeatable is not supported"));
+        assert!(message(repeated).starts_with("Repeatable is not supported"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Fields of the user record that the library has added.
+//! Custom fields of the user record.
 //!
-//! Routes: `/custom-fields…`. Changes definitions; where a field or an option goes, its values go from users.
+//! Routes: `/custom-fields…`. Changes definitions; deleting a field or an option deletes its values from users.
 
 mod definition;
 pub mod value;
@@ -24,7 +24,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/custom-fields/{id}/options/{optId}/stats", option_stats);
 }
 
-/// In the order in which they are shown.
+/// Lists the fields in display order.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
     if asked.query.as_ref().is_none_or(|query| query.sort.is_empty()) {
@@ -42,9 +42,9 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 async fn create(call: Call) -> Result<Answer, Failure> {
     let field = call.object()?;
     let mut tx = call.tenant()?.begin().await?;
-    let account_status = account_status(&mut tx).await?;
-    let last = account_status.iter().filter_map(|(_, field)| field["order"].as_i64()).max().unwrap_or(0);
-    let taken: Vec<String> = account_status.iter().map(|(_, field)| ref_id(field)).collect();
+    let fields = lock_all(&mut tx).await?;
+    let last = fields.iter().filter_map(|(_, field)| field["order"].as_i64()).max().unwrap_or(0);
+    let taken: Vec<String> = fields.iter().map(|(_, field)| ref_id(field)).collect();
     let ready = new_field(&call, field, &taken, last + 1)?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, call.now);
@@ -74,7 +74,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     definition::refuse(&field)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let stored = write::lock(&mut tx, &CUSTOM_FIELD, id).await?.ok_or_else(|| unknown(id))?.parse();
+    let stored = write::lock(&mut tx, &CUSTOM_FIELD, id).await?.ok_or_else(|| not_found(id))?.parse();
     field.insert("order".into(), stored["order"].clone());
     let mut pipeline = Pipeline::new();
     change(&call, &mut pipeline, id, field, &stored)?;
@@ -82,7 +82,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Adds the statements that replace one definition and take the values of vanished options from users.
+/// Adds the statements that replace one definition and delete the values of removed options from users.
 fn change(
     call: &Call,
     pipeline: &mut Pipeline,
@@ -93,8 +93,8 @@ fn change(
     field.insert("id".into(), id.to_string().into());
     field.insert("refId".into(), stored["refId"].clone());
     definition::complete(&mut field);
-    let refuse = |key: &str, words: String, value: &Value| {
-        Err(Refusal::new(words).with(key, value.to_string()).of_storage().into())
+    let refuse = |key: &str, message: String, value: &Value| {
+        Err(Refusal::new(message).with(key, value.to_string()).of_storage().into())
     };
     let (old, new) = (&stored["type"], field.get("type").cloned().unwrap_or_default());
     if new != *old {
@@ -115,14 +115,14 @@ fn change(
     write::update(pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, stored, call.now);
     let (had, _) = definition::option_ids(stored);
     let (has, defaults) = definition::option_ids(&Value::Object(ready.document));
-    let gone: Vec<String> = had.into_iter().filter(|option| !has.contains(option)).collect();
-    if !gone.is_empty() {
-        take_options(pipeline, &ref_id(stored), gone, defaults);
+    let removed: Vec<String> = had.into_iter().filter(|option| !has.contains(option)).collect();
+    if !removed.is_empty() {
+        remove_options(pipeline, &ref_id(stored), removed, defaults);
     }
     Ok(())
 }
 
-/// The whole list in its new order; fields that are not in it go, with their values.
+/// Replaces the whole list in its new order; fields that are not in it are deleted with their values.
 async fn replace_all(call: Call) -> Result<Answer, Failure> {
     let mut body = call.object()?;
     let entity = body.get("entityType").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -131,36 +131,33 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
     };
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut account_status: HashMap<Uuid, Value> = account_status(&mut tx)
-        .await?
-        .into_iter()
-        .filter(|(_, field)| field["entityType"] == *entity)
-        .collect();
-    let mut taken: Vec<String> = account_status.values().map(ref_id).collect();
+    let mut stored_fields: HashMap<Uuid, Value> =
+        lock_all(&mut tx).await?.into_iter().filter(|(_, field)| field["entityType"] == *entity).collect();
+    let mut taken: Vec<String> = stored_fields.values().map(ref_id).collect();
     let mut pipeline = Pipeline::new();
-    let mut made = Vec::new();
-    for (place, field) in (1_i64..).zip(fields) {
+    let mut created = Vec::new();
+    for (order, field) in (1_i64..).zip(fields) {
         let Value::Object(mut field) = field else {
             return Err(Failure::Invalid("customFields must hold objects".into()));
         };
         definition::refuse(&field)?;
         let id = field.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
-        match id.and_then(|id| account_status.remove(&id).map(|stored| (id, stored))) {
+        match id.and_then(|id| stored_fields.remove(&id).map(|stored| (id, stored))) {
             Some((id, stored)) => {
-                field.insert("order".into(), place.into());
+                field.insert("order".into(), order.into());
                 change(&call, &mut pipeline, id, field, &stored)?;
             }
             None => {
-                let ready = new_field(&call, field, &taken, place)?;
+                let ready = new_field(&call, field, &taken, order)?;
                 taken.push(ref_id(&Value::Object(ready.document.clone())));
-                made.push(ready);
+                created.push(ready);
             }
         }
     }
-    for (id, stored) in &account_status {
-        take_field(&mut pipeline, &tenant.id, *id, stored, &call);
+    for (id, stored) in &stored_fields {
+        delete_field(&mut pipeline, &tenant.id, *id, stored, &call);
     }
-    for ready in &made {
+    for ready in &created {
         write::insert(&mut pipeline, &tenant.id, &CUSTOM_FIELD, ready, call.now);
     }
     tx.send_and_commit(pipeline).await?;
@@ -171,12 +168,12 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    let mut account_status = account_status(&mut tx).await?;
-    let place = account_status.iter().position(|(known, _)| *known == id).ok_or_else(|| unknown(id))?;
-    let (_, stored) = account_status.remove(place);
+    let mut fields = lock_all(&mut tx).await?;
+    let index = fields.iter().position(|(known, _)| *known == id).ok_or_else(|| not_found(id))?;
+    let (_, stored) = fields.remove(index);
     let mut pipeline = Pipeline::new();
-    take_field(&mut pipeline, &tenant.id, id, &stored, &call);
-    for (order, (other, field)) in (1_i64..).zip(&account_status) {
+    delete_field(&mut pipeline, &tenant.id, id, &stored, &call);
+    for (order, (other, field)) in (1_i64..).zip(&fields) {
         if field["order"] != order {
             pipeline.add(
                 "UPDATE custom_fields SET doc = jsonb_set(doc, '{order}', to_jsonb($2::bigint)) WHERE id = $1",
@@ -216,38 +213,39 @@ async fn option_stats(call: Call) -> Result<Answer, Failure> {
 
 async fn count(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>) -> Result<i64, Failure> {
     let connection = call.tenant()?.reader().await?;
-    let rows = connection.query(format!("SELECT count(*) FROM users WHERE {condition}"), binds).await?;
-    Ok(rows.first().map_or(0, |row| row.get(0)))
+    let rows =
+        connection.query(format!("SELECT count(*) AS total FROM users WHERE {condition}"), binds).await?;
+    Ok(rows.first().map_or(0, |row| row.get("total")))
 }
 
 async fn find(call: &Call) -> Result<(Uuid, Value), Failure> {
     let id = call.id(0)?;
     let connection = call.tenant()?.reader().await?;
-    let found = read::find(&connection, &CUSTOM_FIELD, id).await?.ok_or_else(|| unknown(id))?;
+    let found = read::find(&connection, &CUSTOM_FIELD, id).await?.ok_or_else(|| not_found(id))?;
     Ok((id, found.parse()))
 }
 
-/// All definitions in their order, held against changes by others.
-async fn account_status(tx: &mut Tx) -> Result<Vec<(Uuid, Value)>, Failure> {
+/// Locks all definitions and reads them in their order.
+async fn lock_all(tx: &mut Tx) -> Result<Vec<(Uuid, Value)>, Failure> {
     let rows = tx
         .query(
             "SELECT id, doc FROM custom_fields ORDER BY carrel.number(doc->>'order'), id FOR NO KEY UPDATE",
             vec![],
         )
         .await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
+    Ok(rows.iter().map(|row| (row.get("id"), row.get::<_, Json>("doc").parse())).collect())
 }
 
 fn ref_id(field: &Value) -> String {
     field["refId"].as_str().unwrap_or_default().to_owned()
 }
 
-fn unknown(id: Uuid) -> Failure {
+fn not_found(id: Uuid) -> Failure {
     Failure::NotFound(format!("CustomField not found by id: {id}"))
 }
 
 /// Adds the statements that delete a field with its values.
-fn take_field(pipeline: &mut Pipeline, tenant: &str, id: Uuid, stored: &Value, call: &Call) {
+fn delete_field(pipeline: &mut Pipeline, tenant: &str, id: Uuid, stored: &Value, call: &Call) {
     pipeline.add(
         "UPDATE users SET doc = doc #- ARRAY['customFields', $1::text] WHERE doc->'customFields' ? $1",
         vec![ref_id(stored).into()],
@@ -256,32 +254,33 @@ fn take_field(pipeline: &mut Pipeline, tenant: &str, id: Uuid, stored: &Value, c
     write::announce_delete(pipeline, tenant, &CUSTOM_FIELD, id, &Json(stored.to_string()), call.now);
 }
 
-/// Adds the statements that take options from users; who has none left gets the default, if there is one.
-fn take_options(pipeline: &mut Pipeline, field: &str, gone: Vec<String>, defaults: Vec<String>) {
-    let instead = match &defaults[..] {
+/// Adds the statements that remove options from users. A user without any option left gets the default, if there is
+/// one.
+fn remove_options(pipeline: &mut Pipeline, field: &str, removed: Vec<String>, defaults: Vec<String>) {
+    let replacement = match &defaults[..] {
         [] => None,
         [one] => Some(json!(one)),
         several => Some(json!(several)),
     };
-    // Several values of which some stay.
+    // Several values, of which some remain.
     pipeline.add(
         "UPDATE users SET doc = jsonb_set(doc, ARRAY['customFields', $1::text], (doc->'customFields'->$1) - $2::text[])
          WHERE doc->'customFields' ? $1 AND doc->'customFields'->$1 ?| $2
              AND jsonb_typeof(doc->'customFields'->$1) = 'array'",
-        vec![field.into(), gone.clone().into()],
+        vec![field.into(), removed.clone().into()],
     );
     let none_left = "doc->'customFields' ? $1 AND (doc->'customFields'->$1 = '[]'
         OR jsonb_typeof(doc->'customFields'->$1) = 'string' AND doc->'customFields'->$1 ?| $2)";
-    match instead {
-        Some(instead) => pipeline.add(
+    match replacement {
+        Some(replacement) => pipeline.add(
             format!(
                 "UPDATE users SET doc = jsonb_set(doc, ARRAY['customFields', $1::text], $3::jsonb) WHERE {none_left}"
             ),
-            vec![field.into(), gone.into(), (&instead).into()],
+            vec![field.into(), removed.into(), (&replacement).into()],
         ),
         None => pipeline.add(
             format!("UPDATE users SET doc = doc #- ARRAY['customFields', $1::text] WHERE {none_left}"),
-            vec![field.into(), gone.into()],
+            vec![field.into(), removed.into()],
         ),
     };
 }

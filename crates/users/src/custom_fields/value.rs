@@ -1,15 +1,18 @@
-//! The values that users have in fields that the library has added.
+//! Validation of the values that users have in custom fields.
 
 use carrel_records::Refusal;
 use jiff::civil::Date;
 use serde_json::{Map, Value};
 
-const SHORT: usize = 150;
-const LONG: usize = 1500;
+/// Longest value of a short text field, in characters.
+const MAX_SHORT: usize = 150;
+/// Longest value of a long text field, in characters.
+const MAX_LONG: usize = 1500;
 
-/// What is wrong with the values, in their order; the definitions are found by `refId`.
+/// A refusal for each invalid value, in their order; definitions are found by `refId`.
 pub fn refusals(values: &Map<String, Value>, definitions: &[Value]) -> Vec<Refusal> {
-    let refusal = |key: &str, value: String, words: String| Refusal::new(words).with(key, value).of_storage();
+    let refusal =
+        |key: &str, value: String, message: String| Refusal::new(message).with(key, value).of_storage();
     values
         .iter()
         .filter_map(|(key, value)| match definitions.iter().find(|field| field["refId"] == **key) {
@@ -18,7 +21,7 @@ pub fn refusals(values: &Map<String, Value>, definitions: &[Value]) -> Vec<Refus
                 key.clone(),
                 format!("Custom field with refId {key} is not found"),
             )),
-            Some(field) => check(value, field).err().map(|words| refusal(key, value.to_string(), words)),
+            Some(field) => check(value, field).err().map(|message| refusal(key, value.to_string(), message)),
         })
         .collect()
 }
@@ -38,16 +41,16 @@ fn check(value: &Value, field: &Value) -> Result<(), String> {
         }
         "TEXTBOX_SHORT" | "TEXTBOX_LONG" => match value {
             Value::Array(values) if repeatable => {
-                values.iter().try_for_each(|value| text_fits(value, kind, field))
+                values.iter().try_for_each(|value| check_text(value, kind, field))
             }
-            value => text_fits(value, kind, field),
+            value => check_text(value, kind, field),
         },
         "SINGLE_SELECT_DROPDOWN" | "MULTI_SELECT_DROPDOWN" | "RADIO_BUTTON" => match value {
             Value::Array(values) if repeatable || kind == "MULTI_SELECT_DROPDOWN" => {
-                values.iter().try_for_each(|value| option_stands(value, kind, field))
+                values.iter().try_for_each(|value| check_option(value, kind, field))
             }
             _ if repeatable => Err(format!("Field with type {kind} must be an array")),
-            value => option_stands(value, kind, field),
+            value => check_option(value, kind, field),
         },
         _ => Ok(()),
     }
@@ -57,7 +60,7 @@ fn string<'v>(value: &'v Value, kind: &str) -> Result<&'v str, String> {
     value.as_str().ok_or_else(|| format!("Field with type {kind} must be a string"))
 }
 
-fn option_stands(value: &Value, kind: &str, field: &Value) -> Result<(), String> {
+fn check_option(value: &Value, kind: &str, field: &Value) -> Result<(), String> {
     let option = string(value, kind)?;
     let options = field["selectField"]["options"]["values"].as_array().map_or(&[][..], Vec::as_slice);
     if options.iter().any(|known| known["id"] == option) {
@@ -68,30 +71,30 @@ fn option_stands(value: &Value, kind: &str, field: &Value) -> Result<(), String>
     Err(format!("Field {name} can only have following values: [{}]", known.join(", ")))
 }
 
-fn text_fits(value: &Value, kind: &str, field: &Value) -> Result<(), String> {
+fn check_text(value: &Value, kind: &str, field: &Value) -> Result<(), String> {
     let text = string(value, kind)?;
     let format = field["textField"]["fieldFormat"].as_str().unwrap_or("TEXT");
-    let fits = match format {
+    let is_valid = match format {
         "EMAIL" => is_email(text),
         "URL" => is_url(text),
         "NUMBER" => is_number(text),
         _ => !text.trim().is_empty(),
     };
-    if !fits {
+    if !is_valid {
         return Err(format!("Invalid {} format: {text}", format.to_lowercase()));
     }
-    let most = if kind == "TEXTBOX_LONG" { LONG } else { SHORT };
-    match text.chars().count() <= most {
+    let max = if kind == "TEXTBOX_LONG" { MAX_LONG } else { MAX_SHORT };
+    match text.chars().count() <= max {
         true => Ok(()),
-        false => Err(format!("Maximum length of the value is {most}")),
+        false => Err(format!("Maximum length of the value is {max}")),
     }
 }
 
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || c == '@');
-    let host_fits = host.contains('.') && host.split('.').all(|level| !level.is_empty());
-    plain(name) && plain(host) && host_fits && !name.starts_with('.') && !name.ends_with('.')
+    let is_host = host.contains('.') && host.split('.').all(|level| !level.is_empty());
+    plain(name) && plain(host) && is_host && !name.starts_with('.') && !name.ends_with('.')
 }
 
 fn is_url(text: &str) -> bool {
@@ -100,7 +103,7 @@ fn is_url(text: &str) -> bool {
     host.contains('.') && !text.contains(char::is_whitespace)
 }
 
-/// Digits with one comma or point as decimal mark; blanks or commas between thousands.
+/// Digits with one comma or point as decimal mark; spaces or commas between thousands.
 fn is_number(text: &str) -> bool {
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(kind: &str, more: Value, value: Value) -> String {
+    fn message(kind: &str, more: Value, value: Value) -> String {
         let mut field = json!({"refId": "f", "type": kind});
         for (key, value) in more.as_object().expect("an object") {
             field[key] = value.clone();
@@ -148,44 +151,41 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_of_the_kind_of_its_field() {
-        assert_eq!(reported("SINGLE_CHECKBOX", json!({}), json!(true)), "");
+    fn a_value_has_the_type_of_its_field() {
+        assert_eq!(message("SINGLE_CHECKBOX", json!({}), json!(true)), "");
         assert_eq!(
-            reported("SINGLE_CHECKBOX", json!({}), json!("true")),
+            message("SINGLE_CHECKBOX", json!({}), json!("true")),
             "Field with type SINGLE_CHECKBOX must be a boolean"
         );
-        assert_eq!(reported("DATE_PICKER", json!({}), json!("2026-02-28")), "");
+        assert_eq!(message("DATE_PICKER", json!({}), json!("2026-02-28")), "");
+        assert_eq!(message("DATE_PICKER", json!({}), json!("2026-02-30")), "Invalid date format: 2026-02-30");
         assert_eq!(
-            reported("DATE_PICKER", json!({}), json!("2026-02-30")),
-            "Invalid date format: 2026-02-30"
-        );
-        assert_eq!(
-            reported("TEXTBOX_SHORT", json!({}), json!(1)),
+            message("TEXTBOX_SHORT", json!({}), json!(1)),
             "Field with type TEXTBOX_SHORT must be a string"
         );
         assert_eq!(
-            reported("TEXTBOX_SHORT", json!({}), json!("x".repeat(151))),
+            message("TEXTBOX_SHORT", json!({}), json!("x".repeat(151))),
             "Maximum length of the value is 150"
         );
     }
 
     #[test]
-    fn an_option_stands_in_its_list() {
+    fn an_option_outside_the_list_is_refused() {
         let options = || json!({"selectField": {"options": {"values": [{"id": "opt_1", "value": "red"}]}}});
-        assert_eq!(reported("RADIO_BUTTON", options(), json!("opt_1")), "");
-        assert_eq!(reported("MULTI_SELECT_DROPDOWN", options(), json!(["opt_1"])), "");
+        assert_eq!(message("RADIO_BUTTON", options(), json!("opt_1")), "");
+        assert_eq!(message("MULTI_SELECT_DROPDOWN", options(), json!(["opt_1"])), "");
         assert!(
-            reported("RADIO_BUTTON", options(), json!("opt_2"))
+            message("RADIO_BUTTON", options(), json!("opt_2"))
                 .starts_with("Field f can only have following values: [")
         );
         assert_eq!(
-            reported("RADIO_BUTTON", options(), json!(["opt_1"])),
+            message("RADIO_BUTTON", options(), json!(["opt_1"])),
             "Field with type RADIO_BUTTON must be a string"
         );
     }
 
     #[test]
-    fn a_field_that_nobody_has_added_is_reported() {
+    fn an_unknown_field_is_refused() {
         let Value::Object(values) = json!({"gone": 1}) else { panic!("an object") };
         assert_eq!(refusals(&values, &[])[0].message, "Custom field with refId gone is not found");
     }

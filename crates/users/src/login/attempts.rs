@@ -1,11 +1,11 @@
 //! Attempts to log in, counted in the database before the password is checked, so that parallel guesses on any
 //! number of nodes count like guesses in a row.
 //!
-//! Three limits stand together. One address has few attempts on one account: a stranger who uses them up closes the
-//! account to that address and to nobody else. All addresses together have more attempts on one account; past that
-//! limit only addresses that have logged in to it before are admitted, so that guesses from many addresses come to an
-//! end and the owner is not locked out. One address has a limit over all accounts, against one password tried on many
-//! names. Changes `login_attempt`.
+//! There are three limits. One address has few attempts on one account: a stranger who exhausts them closes the account
+//! for that address only. All addresses together have more attempts on one account; beyond that limit only addresses
+//! that have logged in to the account before are admitted, so that guesses from many addresses end without locking the
+//! owner out. One address has a limit over all accounts, against one password tried on many names. Changes
+//! `login_attempt`.
 
 use carrel_platform::{Pipeline, Tenant};
 use carrel_records::Failure;
@@ -42,7 +42,7 @@ pub struct Attempt {
     failures: i32,
 }
 
-/// The account of a name that belongs to nobody: it is counted like any other, so that the answers are alike.
+/// The account id under which an unknown name is counted. It is counted like an account, so that answers do not differ.
 pub fn account_of_unknown_name(folded_name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, folded_name.as_bytes())
 }
@@ -122,12 +122,12 @@ impl Attempt {
     }
 }
 
-/// Adds the statement that opens the account to every address: its password was set anew.
+/// Adds the statement that opens the account to every address, after its password was reset.
 pub fn reset(pipeline: &mut Pipeline, account: Uuid) {
     pipeline.add("UPDATE login_attempt SET attempts = 0 WHERE account_id = $1", vec![account.into()]);
 }
 
-/// Adds the statement that deletes what is known of the accounts.
+/// Adds the statement that deletes the attempts on the accounts.
 pub fn delete(pipeline: &mut Pipeline, accounts: Vec<Uuid>) {
     pipeline.add("DELETE FROM login_attempt WHERE account_id = ANY($1)", vec![accounts.into()]);
 }

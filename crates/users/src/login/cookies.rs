@@ -5,14 +5,14 @@ use carrel_platform::{Answer, Call};
 use http::header::SET_COOKIE;
 use jiff::Timestamp;
 
-/// Both tokens; the refresh token goes to the routes of logging in only.
+/// Sets the cookies of both tokens; browsers send the refresh token to `/authn` only.
 pub fn with_cookies(answer: Answer, pair: &Pair, call: &Call) -> Answer {
     answer
         .header(SET_COOKIE, set_cookie("folioAccessToken", &pair.access, "/", pair.access_ends, call))
         .header(SET_COOKIE, set_cookie("folioRefreshToken", &pair.refresh, "/authn", pair.refresh_ends, call))
 }
 
-/// Makes the browser forget them.
+/// Makes the browser delete both cookies.
 pub fn without_cookies(answer: Answer, call: &Call) -> Answer {
     let epoch = Timestamp::UNIX_EPOCH;
     answer
@@ -24,8 +24,7 @@ fn set_cookie(name: &str, value: &str, path: &str, ends: Timestamp, call: &Call)
     cookie(name, value, path, ends, call.now, call.node.options.secure_cookies)
 }
 
-/// `Secure` would keep a cookie from being sent back over plain HTTP, and `SameSite=None` is only allowed
-/// together with it.
+/// Browsers send a `Secure` cookie over HTTPS only, and accept `SameSite=None` only together with it.
 fn cookie(name: &str, value: &str, path: &str, ends: Timestamp, now: Timestamp, secure: bool) -> String {
     let age = (ends.as_second() - now.as_second()).max(0);
     let expires = jiff::fmt::rfc2822::DateTimePrinter::new()
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_says_how_long_it_is_good_in_both_ways() {
+    fn a_cookie_has_its_lifetime_as_age_and_as_date() {
         let now = Timestamp::constant(1_767_225_600, 0);
         let ends = Timestamp::constant(1_767_226_200, 0);
         assert_eq!(
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_server_reached_by_https_marks_its_cookies_secure() {
+    fn cookies_are_secure_only_where_the_server_is_reached_by_https() {
         let now = Timestamp::UNIX_EPOCH;
         assert!(cookie("a", "b", "/", now, now, true).ends_with("; HttpOnly; Secure; SameSite=None"));
         assert!(!cookie("a", "b", "/", now, now, false).contains("Secure"));

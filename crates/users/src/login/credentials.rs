@@ -1,4 +1,4 @@
-//! Passwords: stored, changed, and set anew by a link.
+//! Credentials: created, changed, and reset by an action.
 //!
 //! Routes: `/authn/credentials`, `/authn/credentials-existence`, `/authn/update`, `/authn/password/repeatable`,
 //! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history; a password that is
@@ -19,13 +19,13 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-/// A new password must differ from so many before it, the present one included.
-const REMEMBERED: i64 = 10;
+/// Latest passwords, the current one included, that cannot be used again.
+const HISTORY_LENGTH: i64 = 10;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/authn/credentials", create);
     router.on("DELETE", "/authn/credentials", delete);
-    router.on("GET", "/authn/credentials-existence", exist);
+    router.on("GET", "/authn/credentials-existence", exists);
     router.on("POST", "/authn/update", change);
     router.on("POST", "/authn/password/repeatable", repeatable);
     router.on("POST", "/authn/password-reset-action", create_action);
@@ -33,7 +33,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/authn/reset-password", reset);
 }
 
-/// A password for a user who has none yet.
+/// Creates the credentials of a user without any.
 async fn create(call: Call) -> Result<Answer, Failure> {
     let credentials = call.read_json::<Credentials>()?;
     let sent = credentials.password.clone().unwrap_or_default();
@@ -81,7 +81,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-async fn exist(call: Call) -> Result<Answer, Failure> {
+async fn exists(call: Call) -> Result<Answer, Failure> {
     let user = requested_user(&call)?;
     Ok(Answer::json(&json!({"credentialsExist": has_password(call.tenant()?, user).await?})))
 }
@@ -136,7 +136,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Failure> {
         tokens::store(&mut pipeline, user.user_id, pair);
     }
     tx.send_and_commit(pipeline).await?;
-    events::note(tenant, events::PASSWORD_CHANGE, user.user_id, call.now).await?;
+    events::log_event(tenant, events::PASSWORD_CHANGE, user.user_id, call.now).await?;
     let answer = Answer::no_content();
     Ok(match &pair {
         Some(pair) => with_cookies(answer, pair, &call),
@@ -144,7 +144,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Failure> {
     })
 }
 
-/// Adds the statements that put a new hash in the place of an old one, which goes to the history.
+/// Adds the statements that replace the hash and move the old one to the history.
 fn replace(pipeline: &mut Pipeline, user: Uuid, hash: String, now: Timestamp) {
     pipeline.add(
         "INSERT INTO auth_credentials_history (id, user_id, hash, replaced)
@@ -154,7 +154,7 @@ fn replace(pipeline: &mut Pipeline, user: Uuid, hash: String, now: Timestamp) {
     pipeline.add(
         "DELETE FROM auth_credentials_history WHERE user_id = $1 AND id NOT IN
              (SELECT id FROM auth_credentials_history WHERE user_id = $1 ORDER BY replaced DESC LIMIT $2)",
-        vec![user.into(), (REMEMBERED - 1).into()],
+        vec![user.into(), (HISTORY_LENGTH - 1).into()],
     );
     pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)
@@ -163,15 +163,15 @@ fn replace(pipeline: &mut Pipeline, user: Uuid, hash: String, now: Timestamp) {
     );
 }
 
-/// Whether a password may be taken again: not if it is the present one or one of the last.
+/// Whether a password may be used: not if it is the current one or one of the latest.
 async fn repeatable(call: Call) -> Result<Answer, Failure> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Asked {
+    struct Candidate {
         password: String,
         user_id: Uuid,
     }
-    let asked: Asked = call.read_json()?;
+    let candidate: Candidate = call.read_json()?;
     let hasher = call.node.state.of::<PasswordHasher>();
     let admission = hasher.admit()?;
     let connection = call.tenant()?.writer().await?;
@@ -179,19 +179,19 @@ async fn repeatable(call: Call) -> Result<Answer, Failure> {
         .query(
             "SELECT hash FROM auth_credentials WHERE user_id = $1
              UNION ALL SELECT hash FROM auth_credentials_history WHERE user_id = $1",
-            vec![asked.user_id.into()],
+            vec![candidate.user_id.into()],
         )
         .await?;
     drop(connection);
     for row in rows {
-        if admission.verify(&asked.password, row.get("hash")).await? {
+        if admission.verify(&candidate.password, row.get("hash")).await? {
             return Ok(Answer::json(&json!({"result": "invalid"})));
         }
     }
     Ok(Answer::json(&json!({"result": "valid"})))
 }
 
-/// Permission to set a password without the old one, by whoever names its id.
+/// Allows one change of a password without the old one, to whoever names its id.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetAction {
@@ -232,7 +232,7 @@ async fn find_action(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"id": id, "userId": user, "expirationTime": time::format(ends)})))
 }
 
-/// Whose password may be set, and until when.
+/// The user whose password the action resets, and until when.
 pub(crate) async fn action_of(tenant: &Tenant, id: Uuid) -> Result<Option<(Uuid, Timestamp)>, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
@@ -277,7 +277,7 @@ pub(crate) async fn set_by_action(call: &Call, action: Uuid, new: &str) -> Resul
     tx.send_and_commit(pipeline).await?;
     let is_new = known.is_empty();
     let event = if is_new { events::PASSWORD_CREATE } else { events::PASSWORD_RESET };
-    events::note(tenant, event, user, call.now).await?;
+    events::log_event(tenant, event, user, call.now).await?;
     Ok(is_new)
 }
 

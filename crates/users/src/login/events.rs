@@ -1,8 +1,8 @@
-//! The log of logins and password changes, kept where the tenant's configuration asks for it.
+//! The log of logins and password changes, for tenants whose configuration enables it.
 //!
 //! Routes: `/authn/log/events…`. Reads the entries of the older configuration with module `EVENT_LOG`: code
-//! `STATUS` switches the log on, every other enabled code one kind of event; what is switched off is answered with
-//! 204. Changes `event_logs`.
+//! `STATUS` enables the log, every other enabled code one type of event; routes of a disabled log answer 204. Changes
+//! `event_logs`.
 
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
@@ -19,7 +19,7 @@ pub const PASSWORD_CREATE: &str = "PASSWORD_CREATE";
 pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
 pub const PASSWORD_RESET: &str = "PASSWORD_RESET";
 
-/// Something that happened to an account.
+/// A login or password change of an account.
 pub static LOG_EVENT: RecordType = RecordType {
     name: "logEvent",
     module: "mod-login",
@@ -48,39 +48,39 @@ pub fn connect(router: &mut Router) {
     router.on("DELETE", "/authn/log/events/{id}", delete);
 }
 
-/// What of it is logged, as it was at one settings version.
-struct Switches {
-    on: bool,
-    kinds: HashSet<String>,
+/// The enabled parts of the log, valid for one settings version.
+struct LogSettings {
+    enabled: bool,
+    event_types: HashSet<String>,
 }
 
-impl Switches {
-    async fn of(tenant: &Tenant) -> Result<Arc<Switches>, Failure> {
+impl LogSettings {
+    async fn of(tenant: &Tenant) -> Result<Arc<LogSettings>, Failure> {
         let settings_version = tenant.settings_version().await?;
-        if let Some((known, switches)) = tenant.cache.get::<Switches>()
+        if let Some((known, settings)) = tenant.cache.get::<LogSettings>()
             && known >= settings_version
         {
-            return Ok(switches);
+            return Ok(settings);
         }
         let connection = tenant.writer().await?;
         let rows = connection
             .query(
-                "SELECT doc->>'code' FROM config_data
+                "SELECT doc->>'code' AS code FROM config_data
                  WHERE lower(doc->>'module') = lower('EVENT_LOG') AND doc->>'enabled' = 'true'",
                 vec![],
             )
             .await?;
-        let kinds: HashSet<String> = rows.iter().filter_map(|row| row.get(0)).collect();
-        let switches = Arc::new(Switches { on: kinds.contains("STATUS"), kinds });
-        tenant.cache.put(settings_version, Arc::clone(&switches));
-        Ok(switches)
+        let event_types: HashSet<String> = rows.iter().filter_map(|row| row.get("code")).collect();
+        let settings = Arc::new(LogSettings { enabled: event_types.contains("STATUS"), event_types });
+        tenant.cache.put(settings_version, Arc::clone(&settings));
+        Ok(settings)
     }
 }
 
-/// Notes an event of ours where it is asked for.
-pub async fn note(tenant: &Tenant, kind: &str, user: Uuid, now: Timestamp) -> Result<(), Failure> {
-    let switches = Switches::of(tenant).await?;
-    if !switches.on || !switches.kinds.contains(kind) {
+/// Logs an event, if its type is enabled.
+pub async fn log_event(tenant: &Tenant, kind: &str, user: Uuid, now: Timestamp) -> Result<(), Failure> {
+    let settings = LogSettings::of(tenant).await?;
+    if !settings.enabled || !settings.event_types.contains(kind) {
         return Ok(());
     }
     let id = Uuid::new_v7(write::uuid_time(now));
@@ -94,7 +94,7 @@ pub async fn note(tenant: &Tenant, kind: &str, user: Uuid, now: Timestamp) -> Re
 
 async fn list(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    if !Switches::of(tenant).await?.on {
+    if !LogSettings::of(tenant).await?.enabled {
         return Ok(Answer::no_content());
     }
     let mut asked = read::Asked::read(&call.query)?;
@@ -108,12 +108,12 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut document = call.object()?;
-    let switches = Switches::of(tenant).await?;
-    if !switches.on {
+    let settings = LogSettings::of(tenant).await?;
+    if !settings.enabled {
         return Ok(Answer::no_content());
     }
     let kind = document.get("eventType").and_then(Value::as_str).unwrap_or_default();
-    if !switches.kinds.contains(kind) {
+    if !settings.event_types.contains(kind) {
         return Ok(Answer::no_content());
     }
     document.remove("id");
@@ -125,7 +125,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    if !Switches::of(tenant).await?.on {
+    if !LogSettings::of(tenant).await?.enabled {
         return Ok(Answer::no_content());
     }
     let user = call.parameter(0);

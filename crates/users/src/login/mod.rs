@@ -103,7 +103,7 @@ pub(crate) async fn check(call: &Call, credentials: &Credentials) -> Result<(Log
     let is_verified = admission.verify(password, &account.hash).await?;
     drop(admission);
     if !is_verified {
-        events::note(tenant, events::FAILED_LOGIN, account_id, call.now).await?;
+        events::log_event(tenant, events::FAILED_LOGIN, account_id, call.now).await?;
         return Err(refused());
     }
     if account.active { Ok((account.user, attempt)) } else { Err(refused()) }

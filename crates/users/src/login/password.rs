@@ -111,7 +111,7 @@ impl Admission<'_> {
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
-            // The client has gone: its result is of no use.
+            // The client has disconnected and needs no result.
             if !sender.is_closed() {
                 let _ = sender.send(work());
             }

@@ -67,7 +67,7 @@ async fn login_with_expiry(call: Call, composite: Composite) -> Result<Answer, F
 async fn log_in(call: &Call) -> Result<(LoggedIn, Pair), Failure> {
     let (user, attempt) = check(call, &call.read_json::<Credentials>()?).await?;
     let pair = tokens_for(call, &user, &attempt).await?;
-    events::note(call.tenant()?, events::SUCCESSFUL_LOGIN, user.user_id, call.now).await?;
+    events::log_event(call.tenant()?, events::SUCCESSFUL_LOGIN, user.user_id, call.now).await?;
     Ok((user, pair))
 }
 

@@ -20,16 +20,17 @@ pub struct PermissionCatalog {
     pub generations: HashMap<Uuid, i64>,
 }
 
-/// What is known of one permission.
+/// What one permission contains.
 #[derive(Default)]
 pub struct Set {
     pub contains: Vec<Name>,
-    /// Made by the library, not by a module.
+    /// Created by the library, not declared by a module.
     pub mutable: bool,
 }
 
 impl PermissionCatalog {
-    /// The tenant's catalog, read again when its settings version has moved. Borrows a connection then: callers hold none.
+    /// The tenant's catalog, read again when its settings version has moved. That borrows a connection, so callers must
+    /// not hold one.
     pub async fn of(tenant: &Tenant) -> Result<Arc<PermissionCatalog>, Failure> {
         let settings_version = tenant.settings_version().await?;
         if let Some((known, catalog)) = tenant.cache.get::<PermissionCatalog>()
@@ -81,15 +82,15 @@ impl PermissionCatalog {
         Ok(catalog)
     }
 
-    /// All that the names contain, with the names; names that are no permission are dropped.
+    /// The permissions named and all that they contain; names of no permission are dropped.
     pub fn expand(&self, names: &[Name]) -> HashSet<Name> {
         let mut all = HashSet::new();
-        let mut open: Vec<Name> = names.to_vec();
-        while let Some(name) = open.pop() {
+        let mut pending: Vec<Name> = names.to_vec();
+        while let Some(name) = pending.pop() {
             if let Some(set) = self.sets.get(&name)
                 && all.insert(name)
             {
-                open.extend(set.contains.iter().cloned());
+                pending.extend(set.contains.iter().cloned());
             }
         }
         all
@@ -103,7 +104,7 @@ impl PermissionCatalog {
         self.sets.get(name)
     }
 
-    /// Those of the names that are no permission.
+    /// The names that are no permission.
     pub fn missing<'n>(&self, names: &'n [String]) -> Vec<&'n str> {
         names.iter().map(String::as_str).filter(|name| !self.sets.contains_key(*name)).collect()
     }
@@ -112,7 +113,7 @@ impl PermissionCatalog {
         self.sets.keys()
     }
 
-    /// By permission: the sets that name it, sorted.
+    /// By permission: the names of the sets that contain it directly, sorted.
     pub fn parents(&self) -> HashMap<&str, Vec<&str>> {
         let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
         for (name, set) in &self.sets {
@@ -124,7 +125,7 @@ impl PermissionCatalog {
         parents
     }
 
-    /// By permission: the records of users that name it, sorted.
+    /// By permission: the ids of the permission users that hold it directly, sorted.
     pub fn grants(&self) -> HashMap<&str, Vec<Uuid>> {
         let mut grants: HashMap<&str, Vec<Uuid>> = HashMap::new();
         for (id, names) in self.holders.values() {
@@ -137,7 +138,7 @@ impl PermissionCatalog {
     }
 }
 
-/// The names in an array. Anything else in it gives nothing.
+/// The strings in an array. Other values are ignored, so they grant nothing.
 fn names(json: Option<Json>) -> Vec<Name> {
     match json.map(|json| json.parse()) {
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(Into::into).collect(),
@@ -166,20 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn sets_inside_sets_are_followed_once() {
+    fn a_cycle_of_sets_is_expanded_once() {
         let mut all: Vec<_> = catalog().expand(&["a".into()]).into_iter().collect();
         all.sort();
         assert_eq!(all, ["a".into(), "b".into(), "c".into(), "d".into()] as [Name; 4]);
     }
 
     #[test]
-    fn a_name_that_is_no_permission_allows_nothing() {
+    fn an_unknown_name_expands_to_nothing() {
         assert!(catalog().expand(&["gone".into()]).is_empty());
         assert_eq!(catalog().missing(&["a".into(), "gone".into()]), ["gone"]);
     }
 
     #[test]
-    fn a_permission_knows_the_sets_it_is_in() {
+    fn parents_are_the_sets_that_contain_a_permission() {
         assert_eq!(catalog().parents()["a"], ["b"]);
     }
 }

@@ -1,12 +1,12 @@
-//! Permissions: what a user may do, with sets inside sets.
+//! Permissions of users; permissions contain others, and so form sets.
 //!
-//! Routes: `/perms/users…` (`holders`), `/perms/permissions…` and `/perms/purge-deprecated` (`sets`). The
-//! permissions of the surface are records too, made with the tenant and not to be changed; libraries add sets of
-//! their own.
+//! Routes: `/perms/users…` (`permission_users`), `/perms/permissions…` and `/perms/purge-deprecated` (`sets`). The
+//! permissions of FOLIO's modules are records that come with the tenant and cannot be changed; libraries add their own
+//! sets.
 
 mod assigning;
 mod catalog;
-mod holders;
+mod permission_users;
 mod sets;
 
 pub(crate) use assigning::refuse_if_account_has_more;
@@ -65,21 +65,21 @@ pub static PERMISSION_USER: RecordType = RecordType {
 };
 
 pub fn connect(router: &mut Router) {
-    holders::connect(router);
+    permission_users::connect(router);
     sets::connect(router);
 }
 
-/// Id of a permission of the surface: the same in every tenant.
+/// Id of a module's permission, the same in every tenant.
 pub fn id_of(name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("carrel:permission:{name}").as_bytes())
 }
 
-/// The permissions of the surface as records of a new tenant.
+/// The permissions of modules as records of a new tenant.
 pub fn first_records() -> Vec<(String, Value)> {
     let own = [
         (EVERYTHING, vec![], "Everything"),
-        ("carrel.admin.read", vec![], "See how the server does"),
-        ("carrel.admin.jobs", vec![], "Start and stop work in the background"),
+        ("carrel.admin.read", vec![], "See how the server performs"),
+        ("carrel.admin.jobs", vec![], "Start and stop background jobs"),
     ];
     let surface = PERMISSIONS.iter().map(|permission| {
         json!({
@@ -98,7 +98,7 @@ pub fn first_records() -> Vec<(String, Value)> {
     surface.chain(own).map(|document| (PERMISSION.path.to_owned(), document)).collect()
 }
 
-/// The texts in an array of a document.
+/// The strings in an array of a document.
 fn texts(document: &Map<String, Value>, key: &str) -> Vec<String> {
     let names = document.get(key).and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()

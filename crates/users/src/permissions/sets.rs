@@ -1,7 +1,7 @@
 //! Permissions and sets of them.
 //!
-//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the catalog; changes `permissions`, takes deleted
-//! ones out of sets and from users, and moves the settings version.
+//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the catalog; changes `permissions`, removes
+//! deleted ones from sets and users, and moves the settings version.
 
 use crate::permissions::assigning::{refuse_more_than_held, refuse_reserved_name};
 use crate::permissions::{Name, PERMISSION, PermissionCatalog, page_of, texts};
@@ -21,8 +21,8 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/perms/purge-deprecated", purge);
 }
 
-/// `expandSubs` shows the permissions of a set in full, `expanded` all that it contains by name. There are no
-/// dummies here, so `includeDummy` changes nothing.
+/// `expandSubs` gives the records of a set's permissions, `expanded` the names of all that it contains. There are no
+/// dummy permissions, so `includeDummy` changes nothing.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
     (asked.limit, asked.offset) = page_of(&call.query)?;
@@ -35,7 +35,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     add_derived(&catalog, &mut documents);
     let is = |name: &str| call.query.get(name) == Some("true");
     if is("expandSubs") {
-        let wanted: Vec<String> = documents.iter().flat_map(subs).collect();
+        let wanted: Vec<String> = documents.iter().flat_map(contained_in).collect();
         let mut by_name: HashMap<String, Value> = HashMap::new();
         for full in full_of(tenant, wanted).await? {
             let name = full["permissionName"].as_str().unwrap_or_default().to_owned();
@@ -43,12 +43,12 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         }
         for document in &mut documents {
             let full: Vec<Value> =
-                subs(document).iter().filter_map(|name| by_name.get(name)).cloned().collect();
+                contained_in(document).iter().filter_map(|name| by_name.get(name)).cloned().collect();
             document["subPermissions"] = full.into();
         }
     } else if is("expanded") {
         for document in &mut documents {
-            let names: Vec<Name> = subs(document).into_iter().map(Into::into).collect();
+            let names: Vec<Name> = contained_in(document).into_iter().map(Into::into).collect();
             let mut all: Vec<String> = catalog.expand(&names).iter().map(|name| name.to_string()).collect();
             all.sort();
             document["subPermissions"] = all.into();
@@ -77,14 +77,14 @@ pub async fn full_of(tenant: &Tenant, names: Vec<String>) -> Result<Vec<Value>, 
             vec![names.clone().into()],
         )
         .await?;
-    let place: HashMap<&str, usize> =
-        names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
-    let mut documents: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect();
-    documents.sort_by_key(|document| document["permissionName"].as_str().and_then(|name| place.get(name)));
+    let index: HashMap<&str, usize> =
+        names.iter().enumerate().map(|(index, name)| (name.as_str(), index)).collect();
+    let mut documents: Vec<Value> = rows.iter().map(|row| row.get::<_, Json>("doc").parse()).collect();
+    documents.sort_by_key(|document| document["permissionName"].as_str().and_then(|name| index.get(name)));
     Ok(documents)
 }
 
-/// Where a permission stands and to whom it is given; computed, not stored.
+/// Adds the sets that contain a permission and the users who hold it; they are computed, not stored.
 fn add_derived(catalog: &PermissionCatalog, documents: &mut [Value]) {
     let (parents, grants) = (catalog.parents(), catalog.grants());
     for document in documents {
@@ -94,12 +94,12 @@ fn add_derived(catalog: &PermissionCatalog, documents: &mut [Value]) {
     }
 }
 
-fn subs(document: &Value) -> Vec<String> {
+fn contained_in(document: &Value) -> Vec<String> {
     document.as_object().map(|object| texts(object, "subPermissions")).unwrap_or_default()
 }
 
-/// What a client may say of a set; the rest is ours.
-fn uploaded(call: &Call) -> Result<Map<String, Value>, Failure> {
+/// The set as sent, without the properties that the server sets.
+fn read_upload(call: &Call) -> Result<Map<String, Value>, Failure> {
     let mut document = call.object()?;
     for set_by_server in ["childOf", "grantedTo", "dummy", "deprecated", "moduleName", "moduleVersion"] {
         document.remove(set_by_server);
@@ -116,7 +116,7 @@ fn uploaded(call: &Call) -> Result<Map<String, Value>, Failure> {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let mut document = uploaded(&call)?;
+    let mut document = read_upload(&call)?;
     document.entry("visible").or_insert(true.into());
     let id = match document.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
@@ -136,14 +136,14 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         return Err(taken().into());
     }
     let subs = texts(&document, "subPermissions");
-    refuse_unknown_subs(&catalog, &name, &subs, "'permissionName'", &name, "")?;
+    refuse_unknown_permissions(&catalog, &name, &subs, "'permissionName'", &name, "")?;
     if !call.caller.lenient {
         refuse_reserved_name(&call.caller, &catalog, &name)?;
         let added: Vec<&str> = subs.iter().map(String::as_str).collect();
         refuse_more_than_held(&call.caller, &catalog, &added)?;
     }
     let mut shown = document.clone();
-    add_kept(&mut document);
+    add_server_properties(&mut document);
     let ready = write::prepare_new(&PERMISSION, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &PERMISSION, &ready, call.now);
@@ -158,7 +158,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::created(&shown))
 }
 
-fn add_kept(document: &mut Map<String, Value>) {
+fn add_server_properties(document: &mut Map<String, Value>) {
     document.insert("dummy".into(), false.into());
     document.insert("deprecated".into(), false.into());
     document.entry("subPermissions").or_insert(json!([]));
@@ -166,7 +166,7 @@ fn add_kept(document: &mut Map<String, Value>) {
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
-    let mut document = uploaded(&call)?;
+    let mut document = read_upload(&call)?;
     if document.get("id").and_then(Value::as_str) != Some(call.parameter(0)) {
         return Err(Failure::Invalid("Invalid id value".into()));
     }
@@ -185,13 +185,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid("cannot change an immutable permission".into()));
     }
     let name = stored["permissionName"].as_str().unwrap_or_default();
-    let (had, wanted) = (subs(&stored), texts(&document, "subPermissions"));
+    let (had, wanted) = (contained_in(&stored), texts(&document, "subPermissions"));
     let added: Vec<&str> = wanted.iter().filter(|sub| !had.contains(sub)).map(String::as_str).collect();
     refuse_more_than_held(&call.caller, &catalog, &added)?;
     let unknown = "Unable to update derived fields: ";
-    refuse_unknown_subs(&catalog, name, &wanted, "id", call.parameter(0), unknown)?;
+    refuse_unknown_permissions(&catalog, name, &wanted, "id", call.parameter(0), unknown)?;
     let shown = document.clone();
-    add_kept(&mut document);
+    add_server_properties(&mut document);
     let ready = write::prepare_replacement(&PERMISSION, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &PERMISSION, &ready, &stored, call.now);
@@ -201,7 +201,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&shown))
 }
 
-fn refuse_unknown_subs(
+fn refuse_unknown_permissions(
     catalog: &PermissionCatalog,
     name: &str,
     subs: &[String],
@@ -233,7 +233,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     }
     let name = stored["permissionName"].as_str().unwrap_or_default().to_owned();
     let mut pipeline = Pipeline::new();
-    remove(&mut pipeline, vec![name]);
+    delete_everywhere(&mut pipeline, vec![name]);
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
@@ -243,19 +243,22 @@ async fn purge(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let rows = tx
-        .query("SELECT doc->>'permissionName' FROM permissions WHERE doc->>'deprecated' = 'true'", vec![])
+        .query(
+            "SELECT doc->>'permissionName' AS name FROM permissions WHERE doc->>'deprecated' = 'true'",
+            vec![],
+        )
         .await?;
-    let names: Vec<String> = rows.iter().filter_map(|row| row.get(0)).collect();
+    let names: Vec<String> = rows.iter().filter_map(|row| row.get("name")).collect();
     if !names.is_empty() {
         let mut pipeline = Pipeline::new();
-        remove(&mut pipeline, names.clone());
+        delete_everywhere(&mut pipeline, names.clone());
         tx.send_and_commit(pipeline).await?;
     }
     Ok(Answer::json(&json!({"totalRecords": names.len(), "permissionNames": names})))
 }
 
-/// Adds the statements that delete permissions, out of sets and from users too.
-fn remove(pipeline: &mut Pipeline, names: Vec<String>) {
+/// Adds the statements that delete permissions and remove them from sets and users.
+fn delete_everywhere(pipeline: &mut Pipeline, names: Vec<String>) {
     for (table, key) in [("permissions", "subPermissions"), ("permissions_users", "permissions")] {
         pipeline.add(
             format!(

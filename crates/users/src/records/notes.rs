@@ -2,7 +2,7 @@
 
 use carrel_records::{Composed, PLAIN, RecordType, date, text, to, unique};
 
-/// A kind of note. FOLIO's table is named `type`, which says too little among all tables of a tenant.
+/// A type of note. FOLIO's table is named `type`; all modules share one schema here, so the name says more.
 pub static NOTE_TYPE: RecordType = RecordType {
     name: "noteType",
     module: "mod-notes",
@@ -25,7 +25,7 @@ pub static NOTE_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A note, linked to the things that it is about.
+/// A note, linked to the objects that it is about.
 pub static NOTE: RecordType = RecordType {
     name: "note",
     module: "mod-notes",

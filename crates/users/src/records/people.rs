@@ -1,4 +1,4 @@
-//! Users and what belongs to them: groups, addresses, departments, proxies, pins, portraits.
+//! Users and what belongs to them: groups, addresses, departments, proxies, PINs, profile pictures.
 
 use carrel_records::{
     Composed, PLAIN, RecordType, Routes, array, boolean, date, joined, mentions, number, text, to, unique,
@@ -114,7 +114,7 @@ pub static USERGROUP: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A kind of postal address, such as home.
+/// A type of postal address, such as home.
 pub static ADDRESS_TYPE: RecordType = RecordType {
     name: "addressType",
     module: "mod-users",
@@ -131,7 +131,7 @@ pub static ADDRESS_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A department of the university, to which users may belong.
+/// A department, to which users may belong.
 pub static DEPARTMENT: RecordType = RecordType {
     name: "department",
     module: "mod-users",
@@ -155,7 +155,7 @@ pub static DEPARTMENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Who may act as proxy for which sponsor.
+/// A sponsor and the user who may act as their proxy.
 pub static PROXIES_FOR: RecordType = RecordType {
     name: "proxiesFor",
     module: "mod-users",
@@ -279,7 +279,7 @@ pub static PATRON_PIN: RecordType = RecordType {
     ..PLAIN
 };
 
-/// The portrait of a user, encrypted.
+/// The profile picture of a user.
 pub static PROFILE_PICTURE: RecordType = RecordType {
     name: "profilePicture",
     module: "mod-users",
@@ -296,7 +296,7 @@ pub static PROFILE_PICTURE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A field of the user record that the library has added.
+/// The definition of a custom field of the user record.
 pub static CUSTOM_FIELD: RecordType = RecordType {
     name: "customField",
     module: "mod-users",

@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, boolean, mentions, text, unique};
 
-/// Whether and how portraits are kept.
+/// Whether and how profile pictures are stored.
 pub static PROFILE_PICTURE_CONFIGURATION: RecordType = RecordType {
     name: "profilePictureConfiguration",
     module: "mod-users",
@@ -95,7 +95,7 @@ pub static CONFIG: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A change of a configuration entry.
+/// A recorded change of a configuration entry.
 pub static CONFIG_AUDIT: RecordType = RecordType {
     name: "configAudit",
     module: "mod-configuration",
@@ -175,7 +175,7 @@ pub static LOCALE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Where the library's user interface is found.
+/// The address of the library's user interface.
 pub static BASE_URL: RecordType = RecordType {
     name: "baseUrl",
     module: "mod-settings",

@@ -1,4 +1,4 @@
-//! Where the library's user interface is found.
+//! The address of the library's user interface.
 
 use super::single;
 use crate::records::settings::BASE_URL;
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_address_has_no_slash_at_its_end() {
+    fn a_base_url_does_not_end_with_a_slash() {
         assert!(check("https://library.example").is_ok());
         assert!(check("https://library.example/").is_err());
         assert!(check(" ").is_err());

@@ -1,4 +1,4 @@
-//! The older configuration, and what was done to it.
+//! Entries of the older configuration, and the audit of their changes.
 
 use crate::records::settings::{CONFIG, CONFIG_AUDIT};
 use carrel_platform::database::DatabaseError;
@@ -18,14 +18,14 @@ pub(super) fn connect(router: &mut Router) {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let ready = write::prepare_new(&CONFIG, enabled(call.object()?), &call.caller, call.now)?;
+    let ready = write::prepare_new(&CONFIG, with_default_enabled(call.object()?), &call.caller, call.now)?;
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &CONFIG, &ready, call.now);
-    audit(&mut pipeline, Deed::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
+    add_audit(&mut pipeline, Operation::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => {}
-        Err(error) if is_taken(&error) => return Ok(taken(&ready.document)),
+        Err(error) if is_duplicate(&error) => return Ok(duplicate(&ready.document)),
         Err(error) => return Err(write::reported(&CONFIG, error, &ready.document)),
     }
     Ok(routes::created(&CONFIG, &ready))
@@ -39,11 +39,17 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::NotFound("Not found".into()));
     };
     let stored = stored.parse();
-    let ready =
-        write::prepare_replacement(&CONFIG, id, enabled(call.object()?), &stored, &call.caller, call.now)?;
+    let ready = write::prepare_replacement(
+        &CONFIG,
+        id,
+        with_default_enabled(call.object()?),
+        &stored,
+        &call.caller,
+        call.now,
+    )?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &CONFIG, &ready, &stored, call.now);
-    audit(&mut pipeline, Deed::Updated, id, &Value::Object(ready.document.clone()), call.now);
+    add_audit(&mut pipeline, Operation::Updated, id, &Value::Object(ready.document.clone()), call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&CONFIG, error, &ready.document))?;
     Ok(Answer::no_content())
 }
@@ -58,57 +64,57 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM config_data WHERE id = $1", vec![id.into()]);
     write::announce_delete(&mut pipeline, &tenant.id, &CONFIG, id, &stored, call.now);
-    audit(&mut pipeline, Deed::Deleted, id, &stored.parse(), call.now);
+    add_audit(&mut pipeline, Operation::Deleted, id, &stored.parse(), call.now);
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }
 
-/// An entry counts unless it says otherwise.
-fn enabled(mut entry: Document) -> Document {
+/// An entry is enabled unless it says otherwise.
+fn with_default_enabled(mut entry: Document) -> Document {
     if entry.get("enabled").is_none_or(Value::is_null) {
         entry.insert("enabled".into(), true.into());
     }
     entry
 }
 
-/// What was done to an entry.
+/// An audited operation on an entry.
 #[derive(Clone, Copy)]
-enum Deed {
+enum Operation {
     Inserted,
     Updated,
     Deleted,
 }
 
-impl Deed {
+impl Operation {
     fn letter(self) -> &'static str {
         match self {
-            Deed::Inserted => "I",
-            Deed::Updated => "U",
-            Deed::Deleted => "D",
+            Operation::Inserted => "I",
+            Operation::Updated => "U",
+            Operation::Deleted => "D",
         }
     }
 }
 
-fn audit(pipeline: &mut Pipeline, deed: Deed, entry: Uuid, content: &Value, now: Timestamp) {
+fn add_audit(pipeline: &mut Pipeline, operation: Operation, entry: Uuid, content: &Value, now: Timestamp) {
     let id = Uuid::new_v7(uuid_time(now));
     let record = json!({
         "id": id,
         "orig_id": entry,
-        "operation": deed.letter(),
+        "operation": operation.letter(),
         "jsonb": {"content": [content]},
         "createdDate": time::format(now),
     });
     write::insert_text(pipeline, &CONFIG_AUDIT, id, record.to_string());
 }
 
-/// The new entry's module, name, code and user are those of another.
-fn is_taken(error: &DatabaseError) -> bool {
+/// Whether another entry has the same module, name, code and user.
+fn is_duplicate(error: &DatabaseError) -> bool {
     error.is_unique_violation()
         && !error.constraint.as_deref().unwrap_or_default().starts_with("config_data_pkey")
 }
 
-/// FOLIO quirk: the values stand beside the message, not among parameters.
-fn taken(entry: &Document) -> Answer {
+/// FOLIO quirk: the values are properties of the error, not parameters.
+fn duplicate(entry: &Document) -> Answer {
     let mut error = json!({
         "message": "Cannot have more than one tenant or user record with the same module, config name and code",
         "parameters": [],
@@ -124,8 +130,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_counts_unless_it_says_otherwise() {
-        let entry = |value: Value| enabled(value.as_object().cloned().unwrap_or_default());
+    fn an_entry_is_enabled_by_default() {
+        let entry = |value: Value| with_default_enabled(value.as_object().cloned().unwrap_or_default());
         assert_eq!(entry(json!({}))["enabled"], true);
         assert_eq!(entry(json!({"enabled": false}))["enabled"], false);
     }

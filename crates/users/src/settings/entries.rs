@@ -1,8 +1,8 @@
 //! Settings by scope and key.
 //!
-//! FOLIO quirk: what may not be read is not found, and what is taken is forbidden.
+//! FOLIO quirk: a setting that may not be read is 404, a key that is taken 403.
 
-use super::access::{Deed, Reach, may_touch};
+use super::access::{Operation, ReadableScopes, is_allowed_on};
 use crate::records::settings::SETTINGS_ENTRY;
 use carrel_platform::record_store::read::{self, Page};
 use carrel_platform::record_store::routes;
@@ -32,8 +32,8 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     if call.caller.lenient {
         return routes::list(&SETTINGS_ENTRY, call).await;
     }
-    let reach = Reach::of(&call.caller);
-    if reach.is_nothing() {
+    let readable = ReadableScopes::of(&call.caller);
+    if readable.is_empty() {
         return Err(forbidden());
     }
     let asked = read::Asked::read(&call.query)?;
@@ -41,39 +41,40 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let mut binds = read::binds(&condition.arguments);
     let first = binds.len();
     binds.extend([
-        reach.everything.into(),
-        reach.global.into(),
-        reach.users.into(),
-        reach.owner.into(),
+        readable.everything.into(),
+        readable.global.into(),
+        readable.users.into(),
+        readable.owner.into(),
         Bind::from(call.caller.user_id),
     ]);
-    let place = |nth: usize| format!("${}", first + nth);
+    let parameter = |nth: usize| format!("${}", first + nth);
     let conditions = format!(
         "({}) AND ({}::boolean
            OR (settings.user_id IS NULL AND settings.doc->>'scope' = ANY({}::text[]))
            OR (settings.user_id IS NOT NULL AND settings.doc->>'scope' = ANY({}::text[]))
            OR (settings.user_id = {}::uuid AND settings.doc->>'scope' = ANY({}::text[])))",
         condition.conditions,
-        place(1),
-        place(2),
-        place(3),
-        place(5),
-        place(4),
+        parameter(1),
+        parameter(2),
+        parameter(3),
+        parameter(5),
+        parameter(4),
     );
     let mut pipeline = Pipeline::new();
-    let counted = pipeline.add(format!("SELECT count(*) FROM settings WHERE {conditions}"), binds.clone());
+    let counted =
+        pipeline.add(format!("SELECT count(*) AS total FROM settings WHERE {conditions}"), binds.clone());
     binds.extend([asked.limit.into(), asked.offset.into()]);
     let page = pipeline.add(
         format!(
             "SELECT settings.doc FROM settings WHERE {conditions} ORDER BY {} LIMIT {}::bigint OFFSET {}::bigint",
             condition.order_by,
-            place(6),
-            place(7),
+            parameter(6),
+            parameter(7),
         ),
         binds,
     );
     let results = call.tenant()?.reader().await?.send(pipeline).await?;
-    let total = results.first(counted).map_or(0, |row| row.get(0));
+    let total = results.first(counted).map_or(0, |row| row.get("total"));
     let page = Page { documents: results.documents(page), total };
     Ok(Answer::json_bytes(page.to_bytes(&SETTINGS_ENTRY)))
 }
@@ -82,7 +83,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     if call.caller.lenient {
         return routes::create(&SETTINGS_ENTRY, call).await;
     }
-    let entry = complete(&call)?;
+    let entry = read_entry(&call)?;
     let ready = write::prepare_new(&SETTINGS_ENTRY, entry, &call.caller, call.now)?;
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
@@ -100,7 +101,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let connection = call.tenant()?.reader().await?;
     let stored = read::find(&connection, &SETTINGS_ENTRY, id).await?.ok_or_else(not_found)?;
-    if !call.caller.lenient && !may_touch(&call.caller, Deed::Read, &stored.parse()) {
+    if !call.caller.lenient && !is_allowed_on(&call.caller, Operation::Read, &stored.parse()) {
         return Err(not_found());
     }
     Ok(Answer::json_bytes(stored.0.into_bytes()))
@@ -111,15 +112,15 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return routes::replace(&SETTINGS_ENTRY, call).await;
     }
     let id = call.id(0)?;
-    let entry = complete(&call)?;
+    let entry = read_entry(&call)?;
     if entry.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok()) != Some(id) {
         return Err(Failure::Invalid("id mismatch".into()));
     }
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &SETTINGS_ENTRY, id).await?.ok_or_else(not_found)?.parse();
-    // A permission for the new scope gives none over the setting that stands there under another.
-    if !may_touch(&call.caller, Deed::Write, &stored) {
+    // A permission for the new scope does not cover a stored setting of another scope.
+    if !is_allowed_on(&call.caller, Operation::Write, &stored) {
         return Err(not_found());
     }
     let ready = write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &stored, &call.caller, call.now)?;
@@ -135,15 +136,15 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if !call.caller.lenient {
         let connection = call.tenant()?.writer().await?;
         let stored = read::find(&connection, &SETTINGS_ENTRY, call.id(0)?).await?.ok_or_else(not_found)?;
-        if !may_touch(&call.caller, Deed::Write, &stored.parse()) {
+        if !is_allowed_on(&call.caller, Operation::Write, &stored.parse()) {
             return Err(not_found());
         }
     }
     routes::delete(&SETTINGS_ENTRY, call).await
 }
 
-/// The entry of the body, which must name id, scope and key, and be one that the caller may write.
-fn complete(call: &Call) -> Result<Document, Failure> {
+/// The entry of the body: it must have id, scope and key, and the caller must be allowed to write it.
+fn read_entry(call: &Call) -> Result<Document, Failure> {
     let entry = call.object()?;
     for (name, article) in [("id", "an"), ("scope", "a"), ("key", "a")] {
         if entry.get(name).is_none_or(Value::is_null) {
@@ -151,11 +152,11 @@ fn complete(call: &Call) -> Result<Document, Failure> {
         }
     }
     let entry = Value::Object(entry);
-    if !may_touch(&call.caller, Deed::Write, &entry) {
+    if !is_allowed_on(&call.caller, Operation::Write, &entry) {
         return Err(forbidden());
     }
     match entry {
         Value::Object(entry) => Ok(entry),
-        _ => Err(Failure::internal("an object stays one")),
+        _ => Err(Failure::internal("an entry is a JSON object")),
     }
 }

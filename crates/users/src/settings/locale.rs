@@ -52,21 +52,21 @@ fn check(locale: &Document) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn reported(locale: Value) -> String {
+    fn message(locale: Value) -> String {
         let checked = check(locale.as_object().expect("an object"));
         checked.err().map(|failure| failure.to_string()).unwrap_or_default()
     }
 
     #[test]
-    fn the_first_missing_part_is_named() {
-        assert!(reported(json!({"locale": "de-DE", "timezone": " "})).ends_with("timezone missing"));
-        assert!(reported(json!({})).ends_with("locale missing"));
+    fn the_first_missing_property_is_named() {
+        assert!(message(json!({"locale": "de-DE", "timezone": " "})).ends_with("timezone missing"));
+        assert!(message(json!({})).ends_with("locale missing"));
     }
 
     #[test]
-    fn two_numbering_systems_are_known() {
+    fn latn_and_arab_are_the_numbering_systems() {
         let locale = |system: &str| json!({"locale": "ar", "currency": "EUR", "timezone": "UTC", "numberingSystem": system});
-        assert_eq!(reported(locale("arab")), "");
-        assert!(reported(locale("roman")).ends_with("numberingSystem must be latn or arab, or not defined"));
+        assert_eq!(message(locale("arab")), "");
+        assert!(message(locale("roman")).ends_with("numberingSystem must be latn or arab, or not defined"));
     }
 }

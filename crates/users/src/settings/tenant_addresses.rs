@@ -7,8 +7,8 @@ use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::Value;
 
-/// How many addresses are listed unless a number is asked for.
-const USUAL_LIMIT: i64 = 50;
+/// Addresses in a list without `limit`.
+const DEFAULT_LIMIT: i64 = 50;
 
 pub(super) fn connect(router: &mut Router) {
     router.on("GET", "/tenant-addresses", list);
@@ -19,7 +19,7 @@ pub(super) fn connect(router: &mut Router) {
 async fn list(call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
     if call.query.get("limit").is_none() {
-        asked.limit = USUAL_LIMIT;
+        asked.limit = DEFAULT_LIMIT;
     }
     let connection = call.tenant()?.reader().await?;
     let page = read::list(&connection, &TENANT_ADDRESS, &call.node.records, &asked).await?;
@@ -27,7 +27,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let address = named(&call)?;
+    let address = read_address(&call)?;
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&TENANT_ADDRESS, address, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
@@ -41,8 +41,8 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
-    let mut address = named(&call)?;
-    // FOLIO quirk: the id of the body does not matter.
+    let mut address = read_address(&call)?;
+    // FOLIO quirk: the id in the body is ignored.
     address.remove("id");
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
@@ -60,7 +60,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-fn named(call: &Call) -> Result<write::Document, Failure> {
+fn read_address(call: &Call) -> Result<write::Document, Failure> {
     let address = call.object()?;
     if address.get("name").and_then(Value::as_str).is_none_or(|name| name.trim().is_empty()) {
         return Err(Failure::Invalid("name missing".into()));

@@ -1,6 +1,6 @@
-//! Many settings at once: made where scope, key and user are new, else given the new value.
+//! Many settings at once: created where scope, key and user are new, else replaced.
 
-use super::access::{Deed, may_touch};
+use super::access::{Operation, is_allowed_on};
 use super::entries::forbidden;
 use crate::records::settings::SETTINGS_ENTRY;
 use carrel_platform::record_store::write::{self, Document};
@@ -20,17 +20,19 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
         if entry.contains_key("id") {
             return Err(Failure::Invalid("No id must supplied for upload".into()));
         }
-        if !call.caller.lenient && !may_touch(&call.caller, Deed::Write, &Value::Object(entry.clone())) {
+        if !call.caller.lenient
+            && !is_allowed_on(&call.caller, Operation::Write, &Value::Object(entry.clone()))
+        {
             return Err(forbidden());
         }
     }
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let (mut inserted, mut updated) = (0, 0);
-    // One after the other: the same key may come twice. All or none of them are kept.
+    // One after the other, as a key may come twice, in one transaction.
     for entry in entries {
         let mut pipeline = Pipeline::new();
-        match stored(&mut tx, &entry).await? {
+        match find_stored(&mut tx, &entry).await? {
             None => {
                 let ready =
                     write::prepare_new(&SETTINGS_ENTRY, with_id(entry, &call), &call.caller, call.now)?;
@@ -58,7 +60,7 @@ fn with_id(mut entry: Document, call: &Call) -> Document {
     entry
 }
 
-async fn stored(tx: &mut Tx, entry: &Document) -> Result<Option<(Uuid, Json)>, Failure> {
+async fn find_stored(tx: &mut Tx, entry: &Document) -> Result<Option<(Uuid, Json)>, Failure> {
     let text = |name: &str| entry.get(name).and_then(Value::as_str);
     let user = text("userId").and_then(|id| Uuid::parse_str(id).ok());
     let rows = tx
@@ -73,5 +75,5 @@ async fn stored(tx: &mut Tx, entry: &Document) -> Result<Option<(Uuid, Json)>, F
             ],
         )
         .await?;
-    Ok(rows.first().map(|row| (row.get(0), row.get(1))))
+    Ok(rows.first().map(|row| (row.get("id"), row.get("doc"))))
 }

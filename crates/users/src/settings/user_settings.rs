@@ -1,8 +1,9 @@
 //! Settings of mod-users.
 //!
-//! Routes: `/user/settings/{id}`. The setting of profile pictures keeps its key; the other routes are plain.
+//! Routes: `PUT /user/settings/{id}`; the others are those of the record declaration. The encryption key of profile
+//! pictures cannot be changed.
 
-use crate::portraits;
+use crate::profile_pictures;
 use crate::records::settings::USER_SETTING;
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -41,15 +42,15 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             named,
         ));
     }
-    if document.get("key").is_some_and(|key| key == portraits::KEY) {
+    if document.get("key").is_some_and(|key| key == profile_pictures::KEY) {
         let key = |setting: &Value| setting["encryptionKey"].as_str().map(str::to_owned);
         let value = document.get("value").unwrap_or(&Value::Null);
         if key(value).is_none() || key(value) != key(&stored["value"]) {
-            return Err(Failure::Invalid(portraits::OTHER_KEY.into()));
+            return Err(Failure::Invalid(profile_pictures::KEY_CANNOT_CHANGE.into()));
         }
         if value["maxFileSize"].as_f64().is_some_and(|size| size > MAX_FILE_SIZE) {
             // FOLIO quirk: 500, though the client can put it right.
-            return Ok(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, portraits::TOO_LARGE_A_LIMIT));
+            return Ok(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, profile_pictures::LIMIT_TOO_LARGE));
         }
     }
     let record = &USER_SETTING;

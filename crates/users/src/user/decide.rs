@@ -1,4 +1,4 @@
-//! What a user's record must be, beyond its shape.
+//! Validation of a user record beyond its shape.
 
 use crate::custom_fields::value;
 use carrel_records::{Failure, time};
@@ -9,26 +9,26 @@ use uuid::Uuid;
 
 type Document = Map<String, Value>;
 
-/// What stands in the database of that which the record names.
+/// What the database has of the records that the user refers to.
 #[derive(Default)]
 pub struct Facts {
     pub group_found: bool,
     pub address_types: HashSet<Uuid>,
     pub departments: HashSet<Uuid>,
-    /// Definitions of the fields that the library has added.
+    /// Definitions of custom fields.
     pub custom_fields: Vec<Value>,
 }
 
-/// Some texts differ, as FOLIO's do.
+/// Some messages depend on it, as FOLIO's do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
-    Creating,
-    Replacing,
+pub enum Operation {
+    Create,
+    Replace,
 }
 
-/// Drops what counts as nothing: blanks around the name, empty values of added fields.
-pub fn tidy(document: &mut Document, doing: Doing) {
-    if doing == Doing::Creating
+/// Removes spaces around the user name and empty values of custom fields.
+pub fn normalize(document: &mut Document, operation: Operation) {
+    if operation == Operation::Create
         && let Some(Value::String(name)) = document.get_mut("username")
         && !name.trim().is_empty()
     {
@@ -39,17 +39,17 @@ pub fn tidy(document: &mut Document, doing: Doing) {
     }
 }
 
-/// Refuses, in the order in which FOLIO looks.
-pub fn refuse(document: &Document, facts: &Facts, doing: Doing) -> Result<(), Failure> {
-    let invalid = |words: &str| Err(Failure::Invalid(words.to_owned()));
+/// Refuses an invalid record, in the order of FOLIO's checks.
+pub fn refuse(document: &Document, facts: &Facts, operation: Operation) -> Result<(), Failure> {
+    let invalid = |message: &str| Err(Failure::Invalid(message.to_owned()));
     let personal = document.get("personal");
     if text(document, "type") == Some("shadow")
         && personal.is_some_and(|personal| personal["profilePictureLink"].is_string())
     {
         return invalid("Profile Picture feature is not applicable for user's type SHADOW");
     }
-    let born = personal.and_then(|personal| personal["dateOfBirth"].as_str()).and_then(time::parse);
-    if born.is_some_and(|born| born < year_one()) {
+    let birth = personal.and_then(|personal| personal["dateOfBirth"].as_str()).and_then(time::parse);
+    if birth.is_some_and(|birth| birth < year_one()) {
         return invalid("dateOfBirth must be at least 0001-01-01");
     }
     let types = address_types(document);
@@ -64,9 +64,9 @@ pub fn refuse(document: &Document, facts: &Facts, doing: Doing) -> Result<(), Fa
         }
     }
     if !types.iter().all(|kind| facts.address_types.contains(kind)) {
-        return invalid(match doing {
-            Doing::Creating => "You cannot add addresses with non-existent address types",
-            Doing::Replacing => "All addresses types defined for users must be existing",
+        return invalid(match operation {
+            Operation::Create => "You cannot add addresses with non-existent address types",
+            Operation::Replace => "All addresses types defined for users must be existing",
         });
     }
     if let Some(group) = text(document, "patronGroup")
@@ -80,7 +80,7 @@ pub fn refuse(document: &Document, facts: &Facts, doing: Doing) -> Result<(), Fa
     Ok(())
 }
 
-/// Types of the addresses, in their order.
+/// Ids of the address types, in the order of the addresses.
 pub fn address_types(document: &Document) -> Vec<Uuid> {
     let addresses = document.get("personal").and_then(|personal| personal["addresses"].as_array());
     addresses
@@ -121,57 +121,57 @@ mod tests {
         }
     }
 
-    fn reported(document: Value, facts: &Facts, doing: Doing) -> String {
+    fn message(document: Value, facts: &Facts, operation: Operation) -> String {
         let Value::Object(document) = document else { panic!("an object") };
-        refuse(&document, facts, doing).map_or_else(|failure| failure.to_string(), |()| String::new())
+        refuse(&document, facts, operation).map_or_else(|failure| failure.to_string(), |()| String::new())
     }
 
     #[test]
-    fn a_user_whose_references_stand_is_taken() {
+    fn a_user_with_valid_references_is_accepted() {
         let user = json!({"username": "a", "patronGroup": GROUP, "departments": [LAW],
             "personal": {"lastName": "A", "addresses": [{"addressTypeId": HOME}], "dateOfBirth": "1901-01-01"}});
-        assert_eq!(reported(user, &facts(), Doing::Creating), "");
+        assert_eq!(message(user, &facts(), Operation::Create), "");
     }
 
     #[test]
-    fn one_address_of_a_type_is_enough() {
+    fn two_addresses_of_one_type_are_refused() {
         let twice = json!({"personal": {"addresses": [{"addressTypeId": HOME}, {"addressTypeId": HOME}]}});
         assert!(
-            reported(twice, &facts(), Doing::Creating).contains("limited to one address per addresstype")
+            message(twice, &facts(), Operation::Create).contains("limited to one address per addresstype")
         );
     }
 
     #[test]
-    fn an_unknown_address_type_is_reported_in_different_words_when_replacing() {
+    fn the_message_for_an_unknown_address_type_depends_on_the_operation() {
         let user = || json!({"personal": {"addresses": [{"addressTypeId": GROUP}]}});
-        assert!(reported(user(), &facts(), Doing::Creating).contains("non-existent address types"));
-        assert!(reported(user(), &facts(), Doing::Replacing).contains("must be existing"));
+        assert!(message(user(), &facts(), Operation::Create).contains("non-existent address types"));
+        assert!(message(user(), &facts(), Operation::Replace).contains("must be existing"));
     }
 
     #[test]
     fn an_unknown_group_or_department_is_refused() {
         let none = Facts::default();
         assert!(
-            reported(json!({"patronGroup": GROUP}), &none, Doing::Creating)
+            message(json!({"patronGroup": GROUP}), &none, Operation::Create)
                 .ends_with("Patron group not found")
         );
-        assert!(reported(json!({"departments": [LAW]}), &none, Doing::Creating).contains("(departments)"));
+        assert!(message(json!({"departments": [LAW]}), &none, Operation::Create).contains("(departments)"));
     }
 
     #[test]
-    fn a_shadow_has_no_portrait_and_nobody_is_older_than_our_era() {
+    fn a_shadow_user_has_no_profile_picture_and_no_birth_date_before_the_year_one() {
         let shadow = json!({"type": "shadow", "personal": {"profilePictureLink": "x"}});
-        assert!(reported(shadow, &facts(), Doing::Creating).contains("SHADOW"));
+        assert!(message(shadow, &facts(), Operation::Create).contains("SHADOW"));
         let old = json!({"personal": {"dateOfBirth": "-000044-03-15T00:00:00Z"}});
-        assert!(reported(old, &facts(), Doing::Creating).contains("0001-01-01"));
+        assert!(message(old, &facts(), Operation::Create).contains("0001-01-01"));
     }
 
     #[test]
-    fn blanks_around_a_new_name_and_empty_added_fields_are_dropped() {
+    fn spaces_around_a_new_name_and_empty_custom_fields_are_removed() {
         let Value::Object(mut user) = json!({"username": " a ", "customFields": {"x": "", "y": "z"}}) else {
             panic!("an object")
         };
-        tidy(&mut user, Doing::Creating);
+        normalize(&mut user, Operation::Create);
         assert_eq!(Value::Object(user), json!({"username": "a", "customFields": {"y": "z"}}));
     }
 }

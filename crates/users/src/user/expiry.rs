@@ -1,6 +1,6 @@
-//! Accounts that have run out are no longer active.
+//! Expired users are deactivated.
 //!
-//! Routes: `/users/expire/timer`. Changes users, ends their tokens, announces `users.users`.
+//! Routes: `/users/expire/timer`. Changes users, revokes their tokens, publishes `users.users`.
 
 use crate::login::tokens;
 use crate::records::people::USER;
@@ -11,18 +11,18 @@ use carrel_records::{Failure, RecordType, time};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// So many accounts are ended in one transaction.
-const AT_ONCE: usize = 200;
+/// Users deactivated in one transaction, at most.
+const BATCH_SIZE: usize = 200;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/users/expire/timer", |call: Call| async move {
-        end_expired(call.tenant()?, &call.node.records, &call.caller, call.now).await?;
+        deactivate_expired(call.tenant()?, &call.node.records, &call.caller, call.now).await?;
         Ok(Answer::no_content())
     });
 }
 
-/// Ends the accounts whose expiration date has passed; tells how many.
-pub async fn end_expired(
+/// Deactivates users whose expiration date has passed, and gives their number.
+pub async fn deactivate_expired(
     tenant: &Tenant,
     records: &[&'static RecordType],
     caller: &Caller,
@@ -31,26 +31,26 @@ pub async fn end_expired(
     let query = format!("active==true and expirationDate<\"{}\"", time::format(now));
     let condition = read::condition(Some(&read::parse(&query)?), &USER, records)?;
     let sql = format!(
-        "SELECT users.id, users.doc FROM users WHERE {} ORDER BY users.id LIMIT {AT_ONCE}
+        "SELECT users.id, users.doc FROM users WHERE {} ORDER BY users.id LIMIT {BATCH_SIZE}
          FOR NO KEY UPDATE SKIP LOCKED",
         condition.conditions
     );
-    let mut ended = 0;
+    let mut deactivated = 0;
     loop {
         let mut tx = tenant.begin().await?;
         let rows = tx.query(sql.clone(), read::binds(&condition.arguments)).await?;
         if rows.is_empty() {
-            return Ok(ended);
+            return Ok(deactivated);
         }
         let mut pipeline = Pipeline::new();
         let mut ids = Vec::with_capacity(rows.len());
         for row in &rows {
-            let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
+            let (id, stored): (Uuid, Json) = (row.get("id"), row.get("doc"));
             let stored = stored.parse();
             let Some(mut document) = stored.as_object().cloned() else { continue };
             document.insert("active".into(), false.into());
             document.insert("updatedDate".into(), time::format(now).into());
-            // Stored before its shape may have been made stricter: only what ends is changed.
+            // The stored record may be older than a stricter shape, and only `active` changes.
             let lenient = Caller { lenient: true, ..caller.clone() };
             let ready = write::prepare_replacement(&USER, id, document, &stored, &lenient, now)?;
             write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, now);
@@ -58,6 +58,6 @@ pub async fn end_expired(
         }
         tokens::revoke_all(&mut pipeline, ids, now);
         tx.send_and_commit(pipeline).await?;
-        ended += rows.len();
+        deactivated += rows.len();
     }
 }

@@ -1,8 +1,8 @@
 //! Users: patrons, staff and other accounts.
 //!
-//! Routes: `/users…` but for portraits, and the timer that ends expired accounts (`expiry`). Reads groups, address
-//! types, departments and added fields; changes users, and ends the tokens of those who are no longer active.
-//! Announces `users.users`.
+//! Routes: `/users…` except profile pictures; deleting (`deletion`) and expiry (`expiry`) have their own files. Reads
+//! patron groups, address types, departments and custom fields; changes users, and revokes the tokens of users who are
+//! no longer active. Publishes `users.users`.
 
 mod decide;
 pub mod deletion;
@@ -11,7 +11,7 @@ pub mod lookup;
 
 use crate::login::tokens;
 use crate::records::people::USER;
-use crate::user::decide::{Doing, Facts};
+use crate::user::decide::{Facts, Operation};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, Ready};
@@ -20,7 +20,7 @@ use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use expiry::end_expired;
+pub use expiry::deactivate_expired;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/users", create);
@@ -31,24 +31,26 @@ pub fn connect(router: &mut Router) {
 async fn create(call: Call) -> Result<Answer, Failure> {
     let document = call.object()?;
     let tx = call.tenant()?.begin().await?;
-    let ready = store_new(&call, tx, document).await?;
+    let ready = create_user(&call, tx, document).await?;
     Ok(routes::created(&USER, &ready))
 }
 
-/// Checks and stores a new user.
-async fn store_new(call: &Call, mut tx: Tx, mut document: Document) -> Result<Ready, Failure> {
-    decide::tidy(&mut document, Doing::Creating);
+/// Validates and stores a new user.
+async fn create_user(call: &Call, mut tx: Tx, mut document: Document) -> Result<Ready, Failure> {
+    decide::normalize(&mut document, Operation::Create);
     let now: Value = time::format(call.now).into();
     document.insert("createdDate".into(), now.clone());
     document.insert("updatedDate".into(), now);
     let ready = write::prepare_new(&USER, document, &call.caller, call.now)?;
     if !call.caller.lenient {
-        let facts = gather(&mut tx, &ready.document).await?;
-        decide::refuse(&ready.document, &facts, Doing::Creating)?;
+        let facts = load_facts(&mut tx, &ready.document).await?;
+        decide::refuse(&ready.document, &facts, Operation::Create)?;
     }
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &call.tenant()?.id, &USER, &ready, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Creating))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| storage_failure(error, &ready.document, Operation::Create))?;
     Ok(ready)
 }
 
@@ -66,11 +68,11 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             return Err(Failure::NotFound(id.to_string()));
         }
         document.insert("id".into(), id.to_string().into());
-        store_new(&call, tx, document).await?;
+        create_user(&call, tx, document).await?;
         return Ok(Answer::no_content());
     };
     let stored = stored.parse();
-    decide::tidy(&mut document, Doing::Replacing);
+    decide::normalize(&mut document, Operation::Replace);
     document.insert("updatedDate".into(), time::format(call.now).into());
     match stored.get("createdDate") {
         Some(created) => document.insert("createdDate".into(), created.clone()),
@@ -78,21 +80,24 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     };
     let ready = write::prepare_replacement(&USER, id, document, &stored, &call.caller, call.now)?;
     if !call.caller.lenient {
-        let facts = gather(&mut tx, &ready.document).await?;
-        decide::refuse(&ready.document, &facts, Doing::Replacing)?;
+        let facts = load_facts(&mut tx, &ready.document).await?;
+        decide::refuse(&ready.document, &facts, Operation::Replace)?;
     }
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, call.now);
-    let ends = stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
-    if ends {
+    let is_deactivated =
+        stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
+    if is_deactivated {
         tokens::revoke_all(&mut pipeline, vec![id], call.now);
     }
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(error, &ready.document, Doing::Replacing))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| storage_failure(error, &ready.document, Operation::Replace))?;
     Ok(Answer::no_content())
 }
 
-/// What the record names, held so that it stands when the record does.
-async fn gather(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
+/// Reads what the record refers to, locked until the record is stored.
+async fn load_facts(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
     let group = decide::text(document, "patronGroup").and_then(|id| Uuid::parse_str(id).ok());
     let (types, departments) = (decide::address_types(document), decide::departments(document));
     let has_fields =
@@ -109,7 +114,7 @@ async fn gather(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
     }
     let results = tx.send(pipeline).await?;
     let found = |step: Option<usize>| {
-        step.map(|step| results.rows(step).iter().map(|row| row.get::<_, Uuid>(0)).collect())
+        step.map(|step| results.rows(step).iter().map(|row| row.get::<_, Uuid>("id")).collect())
             .unwrap_or_default()
     };
     Ok(Facts {
@@ -117,13 +122,13 @@ async fn gather(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> {
         address_types: found(types),
         departments: found(departments),
         custom_fields: fields
-            .map(|step| results.rows(step).iter().map(|row| row.get::<_, Json>(0).parse()).collect())
+            .map(|step| results.rows(step).iter().map(|row| row.get::<_, Json>("doc").parse()).collect())
             .unwrap_or_default(),
     })
 }
 
-/// FOLIO quirk: a name that is taken is refused with 422 to a new user and with plain text to another.
-fn reported(error: DatabaseError, document: &Document, doing: Doing) -> Failure {
+/// FOLIO quirk: a name that is taken is 422 for a new user and plain text for a replaced one.
+fn storage_failure(error: DatabaseError, document: &Document, operation: Operation) -> Failure {
     let constraint = error.constraint.clone().unwrap_or_default();
     if !error.is_unique_violation() {
         return write::reported(&USER, error, document);
@@ -134,14 +139,14 @@ fn reported(error: DatabaseError, document: &Document, doing: Doing) -> Failure 
         ("users_barcode_key", "barcode", "This barcode has already been taken"),
     ];
     let known = known.into_iter().find(|(name, ..)| constraint.starts_with(name));
-    match (known, doing) {
-        (Some((_, key, words)), Doing::Creating) => {
+    match (known, operation) {
+        (Some((_, key, message)), Operation::Create) => {
             let value = decide::text(document, key).unwrap_or_default();
-            Refusal::new(words).with(key, value).of_storage().into()
+            Refusal::new(message).with(key, value).of_storage().into()
         }
-        (Some((.., words)), Doing::Replacing) => Failure::Conflict(words.into()),
-        (None, Doing::Creating) => write::reported(&USER, error, document),
-        (None, Doing::Replacing) => Failure::Conflict(format!(
+        (Some((.., message)), Operation::Replace) => Failure::Conflict(message.into()),
+        (None, Operation::Create) => write::reported(&USER, error, document),
+        (None, Operation::Replace) => Failure::Conflict(format!(
             "Key (lower(f_unaccent(jsonb ->> 'externalSystemId'::text)))=({}) already exists.",
             decide::text(document, "externalSystemId").unwrap_or_default().to_lowercase()
         )),

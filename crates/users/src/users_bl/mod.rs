@@ -1,10 +1,10 @@
-//! Users with what belongs to them: group, permissions, proxies, service points.
+//! Composite users: a user with patron group, permissions, proxies and service points.
 //!
-//! Routes: `/bl-users…`. Reads users, groups, permissions, proxies, service points; open transactions and new
-//! passwords have files of their own.
+//! Routes: `/bl-users…`. Reads users, groups, permissions, proxies and service points; open transactions and
+//! password reset links have their own files.
 
 mod open_transactions;
-mod password_reset;
+mod password_reset_link;
 
 use crate::extensions::Extensions;
 use crate::permissions::{PermissionCatalog, full_of};
@@ -33,7 +33,7 @@ pub fn connect(router: &mut Router, extensions: &'static Extensions) {
         Ok(Answer::json(&composite_of(&call, id, extensions).await?))
     });
     open_transactions::connect(router, extensions);
-    password_reset::connect(router);
+    password_reset_link::connect(router);
 }
 
 /// The id of the user with the name.
@@ -43,7 +43,7 @@ async fn id_of_username(call: &Call, name: &str) -> Result<Uuid, Failure> {
     found.ok_or_else(|| Failure::NotFound(format!("Users with username '{name}' not found")))
 }
 
-/// What is shown beside the user.
+/// The parts of a composite that are requested.
 struct Included {
     groups: bool,
     permissions: bool,
@@ -54,20 +54,20 @@ struct Included {
 impl Included {
     /// `include` may be repeated, or hold several names.
     fn read(call: &Call) -> Included {
-        let asked: Vec<&str> =
+        let requested: Vec<&str> =
             call.query.all("include").flat_map(|names| names.split(',')).map(str::trim).collect();
-        let default = asked.iter().all(|name| name.is_empty());
-        let has = |name: &str| asked.contains(&name);
+        let is_default = requested.iter().all(|name| name.is_empty());
+        let has = |name: &str| requested.contains(&name);
         Included {
-            groups: default || has("groups"),
-            permissions: default || has("perms"),
+            groups: is_default || has("groups"),
+            permissions: is_default || has("perms"),
             proxies: has("proxiesfor"),
-            service_points: default || has("servicepoints"),
+            service_points: is_default || has("servicepoints"),
         }
     }
 }
 
-/// The composite of one user. With `expandPermissions` the permissions stand in full, those in sets too.
+/// The composite of one user. `expandPermissions` gives the records of all permissions, also those in sets.
 pub async fn composite_of(call: &Call, user: Uuid, extensions: &Extensions) -> Result<Value, Failure> {
     let included = Included::read(call);
     let tenant = call.tenant()?;
@@ -138,20 +138,22 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let ids: Vec<Uuid> = users.iter().filter_map(|user| Uuid::parse_str(user["id"].as_str()?).ok()).collect();
     let mut pipeline = Pipeline::new();
     let groups = pipeline.add(
-        "SELECT u.id, g.doc FROM users u JOIN groups g ON g.id = u.patron_group WHERE u.id = ANY($1)",
+        "SELECT u.id AS user_id, g.doc AS document FROM users u JOIN groups g ON g.id = u.patron_group WHERE u.id = ANY($1)",
         vec![ids.clone().into()],
     );
     let held = pipeline.add(
-        "SELECT user_id, doc->'permissions' FROM permissions_users WHERE user_id = ANY($1)",
+        "SELECT user_id, doc->'permissions' AS document FROM permissions_users WHERE user_id = ANY($1)",
         vec![ids.clone().into()],
     );
-    let proxies = pipeline
-        .add("SELECT user_id, doc FROM proxyfor WHERE user_id = ANY($1) ORDER BY id", vec![ids.into()]);
+    let proxies = pipeline.add(
+        "SELECT user_id, doc AS document FROM proxyfor WHERE user_id = ANY($1) ORDER BY id",
+        vec![ids.into()],
+    );
     let results = connection.send(pipeline).await?;
-    let by_user = |step: usize| {
+    let by_user = |statement: usize| {
         let mut found: HashMap<String, Vec<Value>> = HashMap::new();
-        for row in results.rows(step) {
-            let (id, document): (Uuid, Option<Json>) = (row.get(0), row.get(1));
+        for row in results.rows(statement) {
+            let (id, document): (Uuid, Option<Json>) = (row.get("user_id"), row.get("document"));
             found.entry(id.to_string()).or_default().extend(document.map(|json| json.parse()));
         }
         found

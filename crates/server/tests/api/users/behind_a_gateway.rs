@@ -1,11 +1,11 @@
-//! Behind a gateway: who may speak for it, and how it begins and ends tenants.
+//! Behind a gateway: the gateway's secret, its headers, and enabling and disabling modules.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn who_does_not_know_the_secret_does_not_pass_for_the_gateway() {
+async fn calls_without_the_gateway_s_secret_are_refused() {
     let secret = "correct-horse-battery-staple";
     let options = ServerOptions {
         behind_gateway: true,
@@ -20,7 +20,7 @@ async fn who_does_not_know_the_secret_does_not_pass_for_the_gateway() {
 }
 
 #[tokio::test]
-async fn a_tenant_begins_with_reference_data_and_is_purged_at_its_end() {
+async fn enabling_loads_reference_data_and_deleting_purges() {
     let server =
         TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
     let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
@@ -36,7 +36,7 @@ async fn a_tenant_begins_with_reference_data_and_is_purged_at_its_end() {
 }
 
 #[tokio::test]
-async fn a_module_that_ends_takes_its_data_along_only_when_it_is_reported_to_purge() {
+async fn disabling_purges_data_only_when_requested() {
     let server =
         TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
     let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
@@ -53,7 +53,7 @@ async fn a_module_that_ends_takes_its_data_along_only_when_it_is_reported_to_pur
 }
 
 #[tokio::test]
-async fn the_user_and_permissions_of_the_headers_are_believed() {
+async fn user_and_permissions_are_taken_from_the_headers() {
     let server =
         TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
     let user = "79ff2a8b-d9c3-5b39-ad4a-0a84025ab085";
@@ -67,7 +67,7 @@ async fn the_user_and_permissions_of_the_headers_are_believed() {
 }
 
 #[tokio::test]
-async fn tenants_do_not_begin_or_end_this_way_where_no_gateway_stands_before() {
+async fn tenants_are_not_enabled_this_way_without_a_gateway() {
     let server = TestServer::start().await;
     server.post("/_/tenant", &json!({})).await.expect_status(403);
     server.delete("/_/tenant").await.expect_status(403);

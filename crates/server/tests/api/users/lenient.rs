@@ -1,10 +1,10 @@
-//! Behind a gateway: the headers are believed, and a tenant made on first use is lenient.
+//! Behind a gateway: a tenant that is created on first use is lenient.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{Client, TestServer};
 use serde_json::json;
 
-/// As a public test suite calls: with a token that is none.
+/// A caller like a public test suite, with a token that is none.
 async fn suite() -> (TestServer, Client) {
     let options = ServerOptions { behind_gateway: true, makes_tenants: true, ..ServerOptions::default() };
     let server = TestServer::start_in(options).await;
@@ -20,7 +20,7 @@ async fn suite() -> (TestServer, Client) {
 const SOME_ID: &str = "11111111-1111-4111-8111-111111111111";
 
 #[tokio::test]
-async fn a_lenient_tenant_begins_empty_and_takes_what_is_incomplete() {
+async fn a_lenient_tenant_starts_empty_and_accepts_incomplete_records() {
     let (_library, caller) = suite().await;
     assert_eq!(caller.get("/groups").await.expect(200)["totalRecords"], 0);
     let item = json!({"holdingsRecordId": SOME_ID, "color": "red", "status": {"name": "Available"}});
@@ -62,7 +62,7 @@ async fn a_lenient_tenant_lends_of_two_items_with_one_barcode_either() {
 }
 
 #[tokio::test]
-async fn a_suite_is_reported_of_the_blocks_that_it_gave() {
+async fn a_lenient_tenant_returns_the_blocks_that_were_posted() {
     let (_library, caller) = suite().await;
     let block = json!({"patronBlockConditionId": SOME_ID, "blockBorrowing": true, "blockRenewals": false,
         "blockRequests": false, "message": "Too many"});
@@ -101,7 +101,7 @@ async fn unique_values_stay_unique_and_types_are_checked() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_lenient_tenant_empties_it_and_leaves_it_usable() {
+async fn deleting_a_lenient_tenant_empties_it() {
     let (_library, caller) = suite().await;
     for _ in 0..2 {
         caller.post("/groups", &json!({"group": "a"})).await.expect(201);

@@ -33,7 +33,7 @@ pub(super) async fn user_with_password(server: &TestServer, name: &str, password
 }
 
 #[tokio::test]
-async fn every_login_gives_both_cookies_with_their_life() {
+async fn every_login_sets_both_cookies_with_their_lifetime() {
     let server = TestServer::start().await;
     for path in ["/authn/login", "/authn/login-with-expiry", "/bl-users/login-with-expiry"] {
         let reply = log_in(&server, path, ADMIN, PASSWORD).await;
@@ -52,7 +52,7 @@ async fn every_login_gives_both_cookies_with_their_life() {
 }
 
 #[tokio::test]
-async fn the_older_login_gives_its_token_in_header_and_body() {
+async fn the_older_login_returns_its_token_in_header_and_body() {
     let server = TestServer::start().await;
     let reply = log_in(&server, "/authn/login", ADMIN, PASSWORD).await;
     let token = reply.expect(201)["okapiToken"].as_str().expect("a token").to_owned();
@@ -61,7 +61,7 @@ async fn the_older_login_gives_its_token_in_header_and_body() {
 }
 
 #[tokio::test]
-async fn a_token_is_taken_as_header_bearer_or_cookie() {
+async fn a_token_is_accepted_as_header_bearer_or_cookie() {
     let server = TestServer::start().await;
     let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let cookie = sent(&reply, "folioAccessToken");
@@ -95,7 +95,7 @@ async fn the_composite_of_a_login_has_the_id_of_the_record_of_permissions() {
 }
 
 #[tokio::test]
-async fn an_unknown_name_a_wrong_password_and_a_closed_account_are_refused_in_the_same_words() {
+async fn an_unknown_name_a_wrong_password_and_an_inactive_user_get_the_same_answer() {
     let server = TestServer::start().await;
     user_with_password(&server, "idle", "right").await;
     let unknown = log_in(&server, "/authn/login", "nobody", "x").await;
@@ -106,7 +106,7 @@ async fn an_unknown_name_a_wrong_password_and_a_closed_account_are_refused_in_th
 }
 
 #[tokio::test]
-async fn five_wrong_passwords_close_the_account_to_the_right_one() {
+async fn five_wrong_passwords_close_the_account_to_their_address() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "victim", "right").await;
     for _ in 0..5 {
@@ -118,7 +118,7 @@ async fn five_wrong_passwords_close_the_account_to_the_right_one() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_session() {
+async fn a_refresh_token_can_be_used_once_and_reuse_ends_the_session() {
     let server = TestServer::start().await;
     let first = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let refresh = |reply: &Reply| stranger(&server).with_header("cookie", &sent(reply, "folioRefreshToken"));
@@ -130,7 +130,7 @@ async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_opens_no_door() {
+async fn a_refresh_token_is_no_access_token() {
     let server = TestServer::start().await;
     let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let cookie = sent(&reply, "folioRefreshToken");
@@ -139,7 +139,7 @@ async fn a_refresh_token_opens_no_door() {
 }
 
 #[tokio::test]
-async fn logging_out_clears_the_cookies_and_takes_the_refresh_token_back() {
+async fn logout_clears_the_cookies_and_revokes_the_refresh_token() {
     let server = TestServer::start().await;
     let reply = log_in(&server, "/authn/login-with-expiry", ADMIN, PASSWORD).await;
     let both = format!("{}; {}", sent(&reply, "folioAccessToken"), sent(&reply, "folioRefreshToken"));
@@ -151,7 +151,7 @@ async fn logging_out_clears_the_cookies_and_takes_the_refresh_token_back() {
 }
 
 #[tokio::test]
-async fn logging_out_everywhere_ends_every_token_made_before() {
+async fn logout_all_revokes_every_earlier_token() {
     let server = TestServer::start().await;
     let token = |reply: Reply| reply.header("x-okapi-token").expect("a token").to_owned();
     let desk = server.client_with(&token(log_in(&server, "/authn/login", ADMIN, PASSWORD).await));
@@ -163,7 +163,7 @@ async fn logging_out_everywhere_ends_every_token_made_before() {
 }
 
 #[tokio::test]
-async fn who_is_no_longer_active_is_out_at_once() {
+async fn a_deactivated_user_is_logged_out_at_once() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "leaver", "pw").await;
     let reply = log_in(&server, "/authn/login", "leaver", "pw").await;
@@ -177,7 +177,7 @@ async fn who_is_no_longer_active_is_out_at_once() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_by_the_old_one_and_not_repeated() {
+async fn a_password_is_changed_with_the_old_one_and_not_repeated() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "careful", "old").await;
     let change = |old: &str| json!({"username": "careful", "password": old, "newPassword": "new"});
@@ -192,7 +192,7 @@ async fn a_password_is_changed_by_the_old_one_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_link_sets_a_password_once() {
+async fn a_reset_link_sets_a_password_once() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "forgetful", "lost").await;
     let link: Value = server.post("/bl-users/password-reset/link", &json!({"userId": id})).await.expect(200);
@@ -208,7 +208,7 @@ async fn a_link_sets_a_password_once() {
 }
 
 #[tokio::test]
-async fn credentials_are_given_once_and_taken_away() {
+async fn credentials_are_created_once_and_deleted() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "leaving", "secret").await;
     let exist = async || {
@@ -224,7 +224,7 @@ async fn credentials_are_given_once_and_taken_away() {
 }
 
 #[tokio::test]
-async fn a_leave_to_set_a_password_is_used_once() {
+async fn a_password_reset_action_can_be_used_once() {
     let server = TestServer::start().await;
     let id = user_with_password(&server, "reset", "old").await;
     let action = Uuid::new_v4();

@@ -1,16 +1,16 @@
-//! Users: who gets in, who may do what, and the records of people.
+//! Users: logging in, permissions, user records and settings.
 
-mod added_fields;
+mod authorization;
 mod behind_a_gateway;
 mod bootstrap;
-mod doors;
+mod custom_fields;
 mod escalation;
 mod gateway;
 mod lenient;
 mod login;
 mod login_limits;
 mod notes;
-mod people;
 mod permissions;
 mod sessions;
 mod settings;
+mod user_records;

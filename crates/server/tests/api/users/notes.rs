@@ -6,7 +6,7 @@ use serde_json::json;
 const PATRON: &str = "11111111-1111-4111-8111-111111111111";
 
 #[tokio::test]
-async fn a_note_is_read_by_the_patron_it_is_about_and_goes_with_its_last_link() {
+async fn a_note_is_found_by_its_link_and_deleted_with_its_last_one() {
     let server = TestServer::start().await;
     let types = server.get("/note-types").await.expect(200);
     let note = json!({"typeId": types["noteTypes"][0]["id"], "title": "Careful", "domain": "users",
@@ -22,7 +22,7 @@ async fn a_note_is_read_by_the_patron_it_is_about_and_goes_with_its_last_link() 
 }
 
 #[tokio::test]
-async fn a_type_in_use_stays() {
+async fn a_note_type_in_use_cannot_be_deleted() {
     let server = TestServer::start().await;
     let types = server.get("/note-types").await.expect(200);
     let id = types["noteTypes"][0]["id"].as_str().expect("an id").to_owned();
@@ -33,7 +33,7 @@ async fn a_type_in_use_stays() {
 }
 
 #[tokio::test]
-async fn what_notes_cannot_understand_is_422_and_another_content_type_415() {
+async fn an_invalid_request_is_422_and_another_content_type_415() {
     let server = TestServer::start().await;
     for path in ["/notes?limit=0", "/notes?limit=-1", "/note-types?limit=x", "/notes?query=(", "/notes/no-id"]
     {

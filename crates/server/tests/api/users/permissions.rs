@@ -11,7 +11,7 @@ async fn set(server: &TestServer, name: &str, inner: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn a_permission_in_a_set_in_a_set_opens_its_door() {
+async fn a_permission_in_a_nested_set_is_granted() {
     let server = TestServer::start().await;
     set(&server, "desk.readers", &["users.collection.get"]).await;
     set(&server, "desk.all", &["desk.readers"]).await;
@@ -23,7 +23,7 @@ async fn a_permission_in_a_set_in_a_set_opens_its_door() {
 }
 
 #[tokio::test]
-async fn a_set_that_changes_changes_what_its_holders_may_do() {
+async fn a_changed_set_changes_what_its_holders_may_do() {
     let server = TestServer::start().await;
     let mut readers = set(&server, "desk.readers", &["users.collection.get"]).await;
     let clerk = server.staff_with(&["desk.readers"]).await;
@@ -39,7 +39,7 @@ async fn a_set_that_changes_changes_what_its_holders_may_do() {
 }
 
 #[tokio::test]
-async fn a_module_s_permission_is_not_changed() {
+async fn a_permission_of_a_module_cannot_be_changed() {
     let server = TestServer::start().await;
     let found = server.get("/perms/permissions?query=permissionName==users.item.get").await.expect(200);
     let path = format!("/perms/permissions/{}", found["permissions"][0]["id"].as_str().expect("an id"));
@@ -51,7 +51,7 @@ async fn a_module_s_permission_is_not_changed() {
 }
 
 #[tokio::test]
-async fn nobody_gives_what_he_does_not_hold_unless_he_may_assign_all_of_the_kind() {
+async fn users_give_only_what_they_hold_or_may_assign() {
     let server = TestServer::start().await;
     set(&server, "house.set", &["users.collection.get"]).await;
     let user = Uuid::new_v4();
@@ -71,7 +71,7 @@ async fn nobody_gives_what_he_does_not_hold_unless_he_may_assign_all_of_the_kind
 }
 
 #[tokio::test]
-async fn what_is_no_permission_is_not_given() {
+async fn an_unknown_permission_is_refused() {
     let server = TestServer::start().await;
     let user = Uuid::new_v4();
     let refused = server.post("/perms/users", &json!({"userId": user, "permissions": ["no.such"]})).await;
@@ -93,7 +93,7 @@ async fn sets_are_shown_by_name_expanded_or_in_full() {
 }
 
 #[tokio::test]
-async fn a_holder_is_addressed_by_his_user_id_as_well() {
+async fn a_permission_user_is_addressed_by_user_id_too() {
     let server = TestServer::start().await;
     let user = Uuid::new_v4();
     let given = json!({"userId": user, "permissions": ["users.item.get"]});

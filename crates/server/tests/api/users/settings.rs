@@ -15,7 +15,7 @@ const ROUTES: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn staff_see_the_settings_of_their_scope_and_no_other() {
+async fn staff_see_only_settings_of_their_scope() {
     let server = TestServer::start().await;
     for (scope, value) in [("circulation", json!("any text")), ("office", json!([1, {"a": null}]))] {
         server.post("/settings/entries", &entry(scope, "color", value)).await.expect(204);
@@ -31,7 +31,7 @@ async fn staff_see_the_settings_of_their_scope_and_no_other() {
 }
 
 #[tokio::test]
-async fn without_a_scope_nothing_is_listed() {
+async fn without_a_scope_permission_nothing_is_listed() {
     let server = TestServer::start().await;
     let clerk = server.staff_with(&ROUTES).await;
     let answer = clerk.get("/settings/entries").await;
@@ -43,7 +43,7 @@ async fn without_a_scope_nothing_is_listed() {
 }
 
 #[tokio::test]
-async fn a_permission_for_one_scope_takes_no_setting_of_another() {
+async fn a_permission_for_one_scope_changes_no_setting_of_another() {
     let server = TestServer::start().await;
     let theirs = entry("office", "color", json!("red"));
     server.post("/settings/entries", &theirs).await.expect(204);
@@ -57,7 +57,7 @@ async fn a_permission_for_one_scope_takes_no_setting_of_another() {
 }
 
 #[tokio::test]
-async fn an_upload_makes_and_changes_settings() {
+async fn an_upload_creates_and_replaces_settings() {
     let server = TestServer::start().await;
     let upload = |value: i64| json!([{"scope": "circulation", "key": "a", "value": value}, {"scope": "circulation", "key": "b", "value": value}]);
     let first = server.put("/settings/upload", &upload(1)).await.expect(200);
@@ -79,7 +79,7 @@ async fn the_locale_is_one_record() {
 }
 
 #[tokio::test]
-async fn addresses_have_names_of_their_own() {
+async fn address_names_are_unique() {
     let server = TestServer::start().await;
     let address = json!({"name": "Main", "address": "1 Library Walk"});
     let id = server.post("/tenant-addresses", &address).await.expect(201)["id"].clone();
@@ -91,7 +91,7 @@ async fn addresses_have_names_of_their_own() {
 }
 
 #[tokio::test]
-async fn the_older_configuration_is_found_by_module_and_name_and_its_changes_are_kept() {
+async fn configuration_entries_are_found_by_module_and_name_and_audited() {
     let server = TestServer::start().await;
     let entry = json!({"module": "CHECKOUT", "configName": "other_settings", "value": "{\"audioAlertsEnabled\":false}"});
     let id = server.post("/configurations/entries", &entry).await.expect(201)["id"].clone();

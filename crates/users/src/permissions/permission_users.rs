@@ -16,14 +16,14 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/perms/users", list);
     router.on("POST", "/perms/users", create);
     router.on("GET", "/perms/users/{id}", |call| async move {
-        let (_, document) = stored(&call).await?.ok_or_else(|| nobody(&call, "No user with"))?;
+        let (_, document) = find_stored(&call).await?.ok_or_else(|| not_found(&call, "No user with"))?;
         Ok(Answer::json(&document))
     });
     router.on("PUT", "/perms/users/{id}", replace);
     router.on("DELETE", "/perms/users/{id}", delete);
     router.on("GET", "/perms/users/{id}/permissions", permissions);
-    router.on("POST", "/perms/users/{id}/permissions", give);
-    router.on("DELETE", "/perms/users/{id}/permissions/{perm}", take);
+    router.on("POST", "/perms/users/{id}/permissions", add_permission);
+    router.on("DELETE", "/perms/users/{id}/permissions/{perm}", remove_permission);
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
@@ -36,7 +36,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
-    let names = without_doubles(&mut document);
+    let names = without_duplicates(&mut document);
     let user = document.get("userId").and_then(Value::as_str).unwrap_or_default().to_owned();
     if !user.is_empty() && Uuid::parse_str(&user).is_err() {
         return Err(Failure::Invalid(format!("Invalid UUID string: {user}")));
@@ -44,7 +44,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&PERMISSION_USER, document, &call.caller, call.now)?;
     let catalog = PermissionCatalog::of(tenant).await?;
-    refuse_bad_names(&call, &catalog, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    refuse_names(&call, &catalog, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| duplicate(error, &user, &ready))?;
@@ -64,7 +64,7 @@ fn duplicate(error: DatabaseError, user: &str, ready: &write::Ready) -> Failure 
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
-    let names = without_doubles(&mut document);
+    let names = without_duplicates(&mut document);
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let unknown = || Failure::NotFound(format!("No permissions user found with id {id}"));
@@ -74,10 +74,10 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let stored = write::lock(&mut tx, &PERMISSION_USER, id).await?.ok_or_else(unknown)?.parse();
     let is_same_user = stored.get("userId") == document.get("userId");
     let held = stored.as_object().map(|stored| texts(stored, "permissions")).unwrap_or_default();
-    // A record that goes over to another user gives them all that is in it.
+    // A record whose user changes gives that user everything in it.
     let is_added = |name: &&String| !is_same_user || !held.contains(name);
     let added: Vec<&str> = names.iter().filter(is_added).map(String::as_str).collect();
-    refuse_bad_names(&call, &catalog, id, &added)?;
+    refuse_names(&call, &catalog, id, &added)?;
     let ready = write::prepare_replacement(&PERMISSION_USER, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
@@ -100,9 +100,9 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// `expanded` follows sets into sets; `full` gives the records instead of the names.
+/// `expanded` adds what the permissions contain; `full` gives records instead of names.
 async fn permissions(call: Call) -> Result<Answer, Failure> {
-    let (_, document) = stored(&call).await?.ok_or_else(|| nobody(&call, "No user found by"))?;
+    let (_, document) = find_stored(&call).await?.ok_or_else(|| not_found(&call, "No user found by"))?;
     let mut seen = std::collections::HashSet::new();
     let mut names: Vec<Name> = texts(&document, "permissions")
         .into_iter()
@@ -129,14 +129,14 @@ async fn permissions(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"permissionNames": full, "totalRecords": total})))
 }
 
-async fn give(call: Call) -> Result<Answer, Failure> {
+async fn add_permission(call: Call) -> Result<Answer, Failure> {
     let body = call.object()?;
     let name = body.get("permissionName").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (id, document) = stored(&call)
+    let (id, document) = find_stored(&call)
         .await?
-        .ok_or_else(|| Failure::Invalid(format!("User with {} does not exist", key_of(&call))))?;
+        .ok_or_else(|| Failure::Invalid(format!("User with {} does not exist", key_text(&call))))?;
     if texts(&document, "permissions").contains(&name) {
-        let words = format!("User with {} already has permission {name}", key_of(&call));
+        let words = format!("User with {} already has permission {name}", key_text(&call));
         return Err(Refusal::new(words).with("'userId'", id.to_string()).of_storage().into());
     }
     let catalog = PermissionCatalog::of(call.tenant()?).await?;
@@ -144,23 +144,23 @@ async fn give(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid(format!("Permission by name '{name}' does not exist")));
     }
     refuse_more_than_held(&call.caller, &catalog, &[&name])?;
-    change(&call, id, "coalesce(doc->'permissions', '[]') || to_jsonb($2::text)", &name).await?;
+    update_names(&call, id, "coalesce(doc->'permissions', '[]') || to_jsonb($2::text)", &name).await?;
     Ok(Answer::json(&json!({"permissionName": name})))
 }
 
-async fn take(call: Call) -> Result<Answer, Failure> {
+async fn remove_permission(call: Call) -> Result<Answer, Failure> {
     let name = call.parameter(1).to_owned();
-    let (id, document) = stored(&call)
+    let (id, document) = find_stored(&call)
         .await?
-        .ok_or_else(|| Failure::NotFound(format!("User with {} does not exist", key_of(&call))))?;
+        .ok_or_else(|| Failure::NotFound(format!("User with {} does not exist", key_text(&call))))?;
     if !texts(&document, "permissions").contains(&name) {
-        return Err(Failure::Invalid(format!("User with {} does not contain {name}", key_of(&call))));
+        return Err(Failure::Invalid(format!("User with {} does not contain {name}", key_text(&call))));
     }
-    change(&call, id, "(doc->'permissions') - $2::text", &name).await?;
+    update_names(&call, id, "(doc->'permissions') - $2::text", &name).await?;
     Ok(Answer::no_content())
 }
 
-async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Result<(), Failure> {
+async fn update_names(call: &Call, id: Uuid, change: &'static str, name: &str) -> Result<(), Failure> {
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
     pipeline.add(
@@ -173,13 +173,8 @@ async fn change(call: &Call, id: Uuid, change: &'static str, name: &str) -> Resu
     Ok(())
 }
 
-/// Refuses what the caller may not give and what is no permission.
-fn refuse_bad_names(
-    call: &Call,
-    catalog: &PermissionCatalog,
-    id: Uuid,
-    added: &[&str],
-) -> Result<(), Failure> {
+/// Refuses permissions that the caller may not give, and names of no permission.
+fn refuse_names(call: &Call, catalog: &PermissionCatalog, id: Uuid, added: &[&str]) -> Result<(), Failure> {
     if call.caller.lenient {
         return Ok(());
     }
@@ -196,8 +191,8 @@ fn refuse_bad_names(
     Err(Refusal::new(words).with("id", id.to_string()).of_storage().into())
 }
 
-/// The record that the address names: by its id, or by another field with `indexField`.
-async fn stored(call: &Call) -> Result<Option<(Uuid, Map<String, Value>)>, Failure> {
+/// The record that the path names: by its id, or by another field with `indexField`.
+async fn find_stored(call: &Call) -> Result<Option<(Uuid, Map<String, Value>)>, Failure> {
     let Ok(key) = call.id(0) else { return Ok(None) };
     let condition = match call.query.get("indexField") {
         Some("userId") => "user_id = $1",
@@ -213,17 +208,17 @@ async fn stored(call: &Call) -> Result<Option<(Uuid, Map<String, Value>)>, Failu
     }))
 }
 
-fn nobody(call: &Call, words: &str) -> Failure {
-    Failure::NotFound(format!("{words} {}", key_of(call)))
+fn not_found(call: &Call, message: &str) -> Failure {
+    Failure::NotFound(format!("{message} {}", key_text(call)))
 }
 
 /// How FOLIO names the record in messages.
-fn key_of(call: &Call) -> String {
+fn key_text(call: &Call) -> String {
     format!("{} {}", call.query.get("indexField").unwrap_or("id"), call.parameter(0))
 }
 
-/// Names each permission once and keeps their order.
-fn without_doubles(document: &mut Map<String, Value>) -> Vec<String> {
+/// Removes repeated names and keeps the order of the others.
+fn without_duplicates(document: &mut Map<String, Value>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in texts(document, "permissions") {
         if !names.contains(&name) {
@@ -239,9 +234,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_permission_named_twice_is_kept_once_in_its_place() {
+    fn a_repeated_permission_stays_once_in_its_place() {
         let Value::Object(mut document) = json!({"permissions": ["b", "a", "b"]}) else { panic!() };
-        assert_eq!(without_doubles(&mut document), ["b", "a"]);
+        assert_eq!(without_duplicates(&mut document), ["b", "a"]);
         assert_eq!(document["permissions"], json!(["b", "a"]));
     }
 }

@@ -1,12 +1,12 @@
-//! Every route of the surface is closed to those who may not pass: no token, another tenant's token, no
-//! permission. The exceptions are listed here; the lists only shrink.
+//! Every route refuses callers without a token, with a token of another tenant, and without its permission. Exceptions
+//! are listed here; the lists only shrink.
 
 use carrel_platform::surface::{ROUTES, Route};
 use carrel_testkit::{Client, OTHER_TENANT, TENANT, TestServer};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Open to everybody: they make a token, or say what may be known about the server.
+/// Routes without a token: those that issue one, and what is public about the server.
 const OPEN: [&str; 17] = [
     "GET /",
     "GET /_/health",
@@ -27,7 +27,7 @@ const OPEN: [&str; 17] = [
     "POST /bl-users/login-with-expiry",
 ];
 
-/// Any token of the tenant will do: they concern the caller himself.
+/// Routes that need a token and no permission: they concern the caller only.
 const FOR_ALL_WITH_A_TOKEN: [&str; 10] = [
     "GET /_/jsonSchemas",
     "GET /_/ramls",
@@ -41,7 +41,7 @@ const FOR_ALL_WITH_A_TOKEN: [&str; 10] = [
     "POST /token/invalidate-all",
 ];
 
-/// Ends the session, and so would close the doors behind it.
+/// Routes that end the session of the test.
 const ENDS_THE_SESSION: [&str; 2] = ["POST /authn/logout-all", "POST /token/invalidate-all"];
 
 fn name(route: &Route) -> String {
@@ -70,7 +70,7 @@ async fn status(client: &Client, route: &Route, path: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn without_a_token_only_the_open_doors_open() {
+async fn without_a_token_only_open_routes_answer() {
     let server = TestServer::start().await;
     let stranger = server.stranger().with_header("x-okapi-tenant", TENANT);
     let mut passed = BTreeSet::new();
@@ -84,7 +84,7 @@ async fn without_a_token_only_the_open_doors_open() {
 }
 
 #[tokio::test]
-async fn the_token_of_another_tenant_opens_nothing() {
+async fn a_token_of_another_tenant_is_refused_by_every_route() {
     let server = TestServer::start().await;
     server.node.create_tenant(OTHER_TENANT, "Other", "").await.expect("made");
     let theirs = server.token_of(server.admin_id, "diku_admin", OTHER_TENANT);
@@ -95,7 +95,7 @@ async fn the_token_of_another_tenant_opens_nothing() {
 }
 
 #[tokio::test]
-async fn without_a_permission_nothing_opens_that_asks_for_one() {
+async fn a_caller_without_permissions_is_refused_where_one_is_required() {
     let server = TestServer::start().await;
     let caller = server.client_of(Uuid::new_v4(), "nobody-in-particular");
     let mut passed = BTreeSet::new();
@@ -105,5 +105,5 @@ async fn without_a_permission_nothing_opens_that_asks_for_one() {
         }
     }
     let expected: BTreeSet<String> = FOR_ALL_WITH_A_TOKEN.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(passed, expected, "routes that any token opens are listed");
+    assert_eq!(passed, expected, "routes that need no permission are listed");
 }

@@ -1,8 +1,8 @@
-//! Portraits of users.
+//! Profile pictures of users.
 //!
 //! Routes: `/users/profile-picture…`, `/users/configurations/entry…`. Reads the tenant's settings; changes
-//! `profile_picture` and `configuration`. FOLIO encrypts portraits with a key that lies in the next table; here the
-//! database's own protection is what counts, and the key is only kept for those who read the settings.
+//! `profile_picture` and `configuration`. FOLIO encrypts pictures with a key that it stores in the next table; here
+//! the database protects them, and the key is stored only for clients that read the settings.
 
 use crate::records::people::PROFILE_PICTURE;
 use crate::records::settings::PROFILE_PICTURE_CONFIGURATION;
@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 /// Key of the setting of mod-users that says whether and how pictures are stored.
 pub(crate) const KEY: &str = "PROFILE_PICTURE_CONFIG";
-pub(crate) const OTHER_KEY: &str = "Cannot update the Encryption key";
-pub(crate) const TOO_LARGE_A_LIMIT: &str = "Max file size should not exceed more than 10 megabytes";
+pub(crate) const KEY_CANNOT_CHANGE: &str = "Cannot update the Encryption key";
+pub(crate) const LIMIT_TOO_LARGE: &str = "Max file size should not exceed more than 10 megabytes";
 const MEGABYTE: usize = 1024 * 1024;
 /// No setting allows a larger picture, in bytes.
 const MAX_PICTURE_BYTES: usize = 10 * MEGABYTE;
@@ -33,7 +33,7 @@ pub fn connect(router: &mut Router) {
     router.on("PUT", "/users/configurations/entry/{configId}", configure);
 }
 
-/// The settings of a new tenant: no portraits.
+/// The configuration of a new tenant: pictures are disabled.
 pub fn first_records() -> Vec<(String, Value)> {
     let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"carrel:profile-picture-configuration");
     let document = json!({"id": id, "configName": KEY, "enabled": false, "enabledObjectStorage": false,
@@ -41,7 +41,7 @@ pub fn first_records() -> Vec<(String, Value)> {
     vec![(PROFILE_PICTURE_CONFIGURATION.path.to_owned(), document)]
 }
 
-/// The setting of mod-users where there is one, else the older entry.
+/// The setting of mod-users if there is one, else the older configuration entry.
 async fn settings(tenant: &Tenant) -> Result<Value, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
@@ -199,10 +199,10 @@ async fn configure(call: Call) -> Result<Answer, Failure> {
         .ok_or_else(|| Failure::NotFound("Not found".into()))?
         .parse();
     if document.get("encryptionKey").is_none_or(|key| *key != stored["encryptionKey"]) {
-        return Err(Failure::Invalid(OTHER_KEY.into()));
+        return Err(Failure::Invalid(KEY_CANNOT_CHANGE.into()));
     }
     if document.get("maxFileSize").and_then(Value::as_f64).is_some_and(|size| size > 10.0) {
-        return Ok(refused(TOO_LARGE_A_LIMIT));
+        return Ok(refused(LIMIT_TOO_LARGE));
     }
     let record = &PROFILE_PICTURE_CONFIGURATION;
     let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;

@@ -1,8 +1,8 @@
-//! A new password: by the old one, or by a link that staff give out.
+//! Password reset links, given out by staff.
 //!
 //! Routes: `/bl-users/settings/myprofile/password`, `/bl-users/password-reset/link`, `…/validate`, `…/reset`. The
-//! link carries a token that allows the last two and names the leave to set the password. FOLIO also mails the
-//! link; here the one who asks for it gets it in the answer.
+//! link carries a token that allows the last two routes and names the password reset action. FOLIO also mails the link;
+//! here the answer contains it. Users change their own password at the first route.
 
 use crate::login::credentials::{self, ResetAction};
 use crate::login::tokens;
@@ -13,9 +13,10 @@ use jiff::SignedDuration;
 use serde_json::json;
 use uuid::Uuid;
 
-/// What stands in place of a user's name in the token of a link.
+/// Prefix of the subject of a link's token, before the id of the action.
 const SUBJECT: &str = "UNDEFINED_USER__RESET_PASSWORD_";
-const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// Lifetime of a link.
+const LINK_LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 const PERMISSIONS: [&str; 2] =
     ["users-bl.password-reset-link.validate", "users-bl.password-reset-link.reset"];
 
@@ -23,7 +24,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/bl-users/settings/myprofile/password", credentials::change);
     router.on("POST", "/bl-users/password-reset/link", link);
     router.on("POST", "/bl-users/password-reset/validate", |call| async move {
-        leave(&call).await?;
+        action_of_token(&call).await?;
         Ok(Answer::no_content())
     });
     router.on("POST", "/bl-users/password-reset/reset", reset);
@@ -32,10 +33,10 @@ pub fn connect(router: &mut Router) {
 async fn link(call: Call) -> Result<Answer, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Asked {
+    struct LinkRequest {
         user_id: Uuid,
     }
-    let asked: Asked = call.read_json()?;
+    let request: LinkRequest = call.read_json()?;
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
     let rows = connection
@@ -43,21 +44,21 @@ async fn link(call: Call) -> Result<Answer, Failure> {
             "SELECT coalesce(doc->>'username', '') AS username,
                     (SELECT doc->>'baseUrl' FROM baseurl LIMIT 1) AS base_url
              FROM users WHERE id = $1",
-            vec![asked.user_id.into()],
+            vec![request.user_id.into()],
         )
         .await?;
     drop(connection);
     let (username, base): (String, Option<String>) =
         rows.first().map(|row| (row.get("username"), row.get("base_url"))).ok_or_else(|| {
-            Refusal::new(format!("User with id '{}' not found", asked.user_id)).code("user.not-found")
+            Refusal::new(format!("User with id '{}' not found", request.user_id)).code("user.not-found")
         })?;
     if username.trim().is_empty() {
-        let words = "User without username cannot reset password";
-        return Err(Refusal::new(words).code("user.absent-username").into());
+        let message = "User without username cannot reset password";
+        return Err(Refusal::new(message).code("user.absent-username").into());
     }
-    refuse_if_account_has_more(&call, asked.user_id).await?;
-    let (id, ends) = (Uuid::new_v4(), call.now + GOOD_FOR);
-    let action = ResetAction { id, user_id: asked.user_id, expiration_time: time::format(ends) };
+    refuse_if_account_has_more(&call, request.user_id).await?;
+    let (id, ends) = (Uuid::new_v4(), call.now + LINK_LIFETIME);
+    let action = ResetAction { id, user_id: request.user_id, expiration_time: time::format(ends) };
     credentials::store_action(tenant, &action).await?;
     let keys = &call.node.keys;
     let token =
@@ -70,18 +71,18 @@ async fn link(call: Call) -> Result<Answer, Failure> {
 async fn reset(call: Call) -> Result<Answer, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Sent {
+    struct NewPassword {
         new_password: String,
     }
-    let sent: Sent = call.read_json()?;
-    let action = leave(&call).await?;
+    let sent: NewPassword = call.read_json()?;
+    let action = action_of_token(&call).await?;
     credentials::set_by_action(&call, action, &sent.new_password).await?;
     Ok(Answer::no_content())
 }
 
-/// The leave that the caller's token names, while it is good.
-async fn leave(call: &Call) -> Result<Uuid, Failure> {
-    let refused = |words: String, code| Failure::from(Refusal::new(words).code(code));
+/// The password reset action that the caller's token names, unless it is used or expired.
+async fn action_of_token(call: &Call) -> Result<Uuid, Failure> {
+    let refused = |message: String, code| Failure::from(Refusal::new(message).code(code));
     let name = call.caller.username.as_deref().unwrap_or_default();
     let id = name.strip_prefix(SUBJECT).and_then(|id| Uuid::parse_str(id).ok());
     let id = id.ok_or_else(|| refused("Invalid token.".into(), "link.invalid"))?;

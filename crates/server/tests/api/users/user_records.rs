@@ -1,4 +1,4 @@
-//! Users and what belongs to them.
+//! User records and what belongs to them.
 
 use carrel_testkit::TestServer;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn path_of(user: &Value) -> String {
 }
 
 #[tokio::test]
-async fn name_and_barcode_stand_once_whatever_their_case() {
+async fn username_and_barcode_are_unique_regardless_of_case() {
     let server = TestServer::start().await;
     let first = with(user("Amélie"), "barcode", json!("B1"));
     server.post("/users", &first).await.expect(201);
@@ -34,7 +34,7 @@ async fn name_and_barcode_stand_once_whatever_their_case() {
 }
 
 #[tokio::test]
-async fn a_user_is_found_by_keywords_and_by_the_name_of_his_group() {
+async fn a_user_is_found_by_keywords_and_by_the_name_of_their_group() {
     let server = TestServer::start().await;
     let groups = server.get("/groups?query=group==staff").await.expect(200);
     let group = groups["usergroups"][0]["id"].clone();
@@ -48,7 +48,7 @@ async fn a_user_is_found_by_keywords_and_by_the_name_of_his_group() {
 }
 
 #[tokio::test]
-async fn departments_and_address_types_in_use_stay() {
+async fn departments_and_address_types_in_use_cannot_be_deleted() {
     let server = TestServer::start().await;
     let department = server.post("/departments", &json!({"name": "Law", "code": "L"})).await.expect(201);
     let types = server.get("/addresstypes?limit=1").await.expect(200);
@@ -67,7 +67,7 @@ async fn departments_and_address_types_in_use_stay() {
 }
 
 #[tokio::test]
-async fn a_pair_of_sponsor_and_proxy_stands_once_even_when_two_desks_write_it_at_once() {
+async fn a_proxy_relationship_is_unique_even_when_created_concurrently() {
     let server = TestServer::start().await;
     let (sponsor, proxy) = (user("sponsor"), user("proxy"));
     for user in [&sponsor, &proxy] {
@@ -81,7 +81,7 @@ async fn a_pair_of_sponsor_and_proxy_stands_once_even_when_two_desks_write_it_at
 }
 
 #[tokio::test]
-async fn the_timer_ends_accounts_that_have_run_out() {
+async fn the_timer_deactivates_expired_users() {
     let server = TestServer::start().await;
     let past = with(user("past"), "expirationDate", json!("2020-01-01T00:00:00.000+00:00"));
     let future = with(user("future"), "expirationDate", json!("2999-01-01T00:00:00.000+00:00"));
@@ -94,7 +94,7 @@ async fn the_timer_ends_accounts_that_have_run_out() {
 }
 
 #[tokio::test]
-async fn open_transactions_keep_a_user() {
+async fn a_user_with_open_transactions_cannot_be_deleted() {
     let server = TestServer::start().await;
     let (sponsor, proxy) = (user("sponsor"), user("proxy"));
     for user in [&sponsor, &proxy] {
@@ -110,7 +110,7 @@ async fn open_transactions_keep_a_user() {
 }
 
 #[tokio::test]
-async fn a_patron_is_known_by_his_pin() {
+async fn a_patron_pin_is_verified() {
     let server = TestServer::start().await;
     let pin = |pin: &str| json!({"id": "11111111-1111-4111-8111-111111111111", "pin": pin});
     server.post("/patron-pin", &pin("1234")).await.expect_status(201);
@@ -119,7 +119,7 @@ async fn a_patron_is_known_by_his_pin() {
 }
 
 #[tokio::test]
-async fn who_registers_himself_becomes_a_user() {
+async fn a_staging_user_becomes_a_user() {
     let server = TestServer::start().await;
     let staging = json!({"generalInfo": {"firstName": "Ada", "lastName": "Byron"},
         "contactInfo": {"email": "ada@example.org"}, "addressInfo": {"city": "London"}});
@@ -133,7 +133,7 @@ async fn who_registers_himself_becomes_a_user() {
 }
 
 #[tokio::test]
-async fn who_never_expires_may_be_written_with_the_last_day_of_9999() {
+async fn an_expiration_date_of_9999_is_accepted_and_searchable() {
     let server = TestServer::start().await;
     let user = json!({"username": "forever", "expirationDate": "9999-12-31T23:59:59.000Z"});
     let stored = server.admin.post("/users", &user).await.expect(201);

@@ -1,4 +1,4 @@
-//! Fields that the library adds to the user record.
+//! Custom fields of the user record.
 
 use carrel_testkit::TestServer;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn owner(server: &TestServer) -> String {
 }
 
 #[tokio::test]
-async fn a_value_that_its_field_does_not_have_is_refused() {
+async fn a_value_outside_the_options_is_refused() {
     let server = TestServer::start().await;
     pets(&server).await;
     let user = json!({"personal": {"lastName": "X"}, "customFields": {"pets": ["opt_9"], "car": "x"}});
@@ -37,7 +37,7 @@ async fn a_field_with_a_taken_name_gets_a_number() {
 }
 
 #[tokio::test]
-async fn an_option_that_goes_takes_its_values_along_and_so_does_a_field() {
+async fn deleting_an_option_or_a_field_deletes_its_values() {
     let server = TestServer::start().await;
     let mut field = pets(&server).await;
     let owner = owner(&server).await;
