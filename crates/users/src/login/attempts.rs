@@ -10,7 +10,10 @@
 use carrel_platform::{Pipeline, Tenant};
 use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
 /// Attempts without success by one address on one account in [`WINDOW`].
@@ -33,9 +36,31 @@ const ALL_ACCOUNTS: Uuid = Uuid::nil();
 /// The address of rows that count an account over all addresses.
 const ALL_ADDRESSES: &str = "";
 
+/// Locks of the node, so that attempts of one address on one account come one after the other: people who log in to one
+/// account at the same moment would count as failures until their passwords are verified. Other accounts that share a
+/// lock only wait.
+pub struct AttemptLocks([Arc<Mutex<()>>; 64]);
+
+impl Default for AttemptLocks {
+    fn default() -> AttemptLocks {
+        AttemptLocks(std::array::from_fn(|_| Arc::default()))
+    }
+}
+
+impl AttemptLocks {
+    async fn lock(&self, tenant: &str, account: Uuid, address: &str) -> OwnedMutexGuard<()> {
+        let mut hasher = DefaultHasher::new();
+        (tenant, account, address).hash(&mut hasher);
+        let index = hasher.finish() as usize % self.0.len();
+        Arc::clone(&self.0[index]).lock_owned().await
+    }
+}
+
 /// An attempt that was counted and may go on to the password.
 #[derive(Debug)]
 pub struct Attempt {
+    /// Held until the attempt's outcome is recorded.
+    _lock: OwnedMutexGuard<()>,
     account: Uuid,
     address: String,
     /// Attempts by the address on the account, this one included.
@@ -51,11 +76,14 @@ pub fn account_of_unknown_name(folded_name: &str) -> Uuid {
 /// accounts is refused with 429.
 pub async fn count(
     tenant: &Tenant,
+    locks: &AttemptLocks,
     account: Uuid,
     address: IpAddr,
     now: Timestamp,
 ) -> Result<Option<Attempt>, Failure> {
     let address = address_key(address);
+    // Waits without a database connection.
+    let lock = locks.lock(&tenant.id, account, &address).await;
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     // Rows are locked in this order here and in `count_success`.
@@ -77,7 +105,7 @@ pub async fn count(
     let counted = tx.send_and_commit(pipeline).await?;
     let on_account: i32 = counted.first(of_account).map_or(i32::MAX, |row| row.get("attempts"));
     let is_open = on_account <= MAX_PER_ACCOUNT || is_known;
-    Ok(is_open.then_some(Attempt { account, address, failures }))
+    Ok(is_open.then_some(Attempt { _lock: lock, account, address, failures }))
 }
 
 /// Adds a statement that counts one attempt and gives the row; it gives none where the limit was reached before.

@@ -17,7 +17,7 @@ pub mod tokens;
 pub use cleanup::CLEANUP;
 
 use crate::extensions::Extensions;
-use crate::login::attempts::Attempt;
+use crate::login::attempts::{Attempt, AttemptLocks};
 use crate::login::password::{MAX_PASSWORD_BYTES, PasswordHasher};
 use crate::login::tokens::Pair;
 use crate::user::lookup;
@@ -95,7 +95,9 @@ pub(crate) async fn check(call: &Call, credentials: &Credentials) -> Result<(Log
             attempts::account_of_unknown_name(&lookup::folded(name.as_deref().unwrap_or_default()))
         }
     };
-    let attempt = attempts::count(tenant, account_id, call.address, call.now).await?.ok_or_else(refused)?;
+    let locks = call.node.state.of::<AttemptLocks>();
+    let attempt = attempts::count(tenant, &locks, account_id, call.address, call.now).await?;
+    let attempt = attempt.ok_or_else(refused)?;
     let Some(account) = account else {
         admission.verify_dummy(password).await?;
         return Err(refused());

@@ -59,6 +59,15 @@ async fn parallel_guesses_count_like_guesses_in_a_row() {
     log_in(&server, LOGIN, "target", "right").await.expect_status(422);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_logins_to_one_account_at_once_are_no_failures() {
+    let server = TestServer::start().await;
+    user_with_password(&server, "shared", "right").await;
+    let client = stranger(&server);
+    let statuses = join_all((0..20).map(|_| try_password(&client, "shared", "right"))).await;
+    assert_eq!(statuses, [201; 20]);
+}
+
 #[tokio::test]
 async fn guesses_of_an_unknown_name_are_answered_like_those_of_a_known_one() {
     let server = TestServer::start().await;
