@@ -17,6 +17,9 @@ pub const DOCUMENT: &str = "item.doc || jsonb_strip_nulls(jsonb_build_object(\
     'lastCheckIn', item_state.last_check_in, \
     '_version', coalesce((item.doc->>'_version')::integer, 0) + item_state.version))";
 
+/// The properties that [`DOCUMENT`] adds to the stored item.
+pub const ADDS: &[&str] = &["status", "inTransitDestinationServicePointId", "lastCheckIn", "_version"];
+
 /// A change of an item's state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateChange {

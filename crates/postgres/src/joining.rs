@@ -1,5 +1,5 @@
-//! Changes that travel as one statement. What a scan pays for is the number of statements, so changes that follow
-//! each other are the parts of one, and changes of one kind are the rows of one part.
+//! Changes joined into one statement. The cost of a desk action grows with the number of its statements, so consecutive
+//! changes become the parts of one statement, and changes of one kind the rows of one part.
 
 use crate::Bind;
 use std::borrow::Cow;
@@ -23,10 +23,10 @@ pub(crate) struct Step {
     pub rows: Option<&'static RowChange>,
 }
 
-/// So many changes are one statement at most: a batch of a thousand records is not one of a thousand parts.
-const LONGEST_JOIN: usize = 8;
-/// So many rows are one part at most.
-const MOST_ROWS: usize = 500;
+/// Parts of one statement, at most.
+const MAX_PARTS: usize = 8;
+/// Rows of one part, at most.
+const MAX_ROWS_PER_PART: usize = 500;
 
 /// The statements to send, changes that follow each other as one, each with the number of its first step.
 pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
@@ -70,13 +70,13 @@ impl Part {
     fn takes(&self, step: &Step) -> bool {
         step.rows.is_some()
             && self.change == step.rows
-            && self.rows.len() < MOST_ROWS
+            && self.rows.len() < MAX_ROWS_PER_PART
             && (self.touch.as_ref().is_some_and(|touch| touch.inserts)
                 || self.rows.iter().all(|row| row.first() != step.binds.first()))
     }
 
-    /// Its statement and its binds.
-    fn reported(mut self) -> (Cow<'static, str>, Vec<Bind>) {
+    /// Its statement and its values.
+    fn into_statement(mut self) -> (Cow<'static, str>, Vec<Bind>) {
         match self.change {
             Some(change) if self.rows.len() > 1 => {
                 let mut columns: Vec<Vec<Bind>> =
@@ -96,20 +96,20 @@ impl Part {
 fn fits(parts: &[Part], next: &Step) -> bool {
     let Some(touch) = &next.joins else { return false };
     parts.iter().any(|part| part.takes(next))
-        || parts.len() < LONGEST_JOIN
+        || parts.len() < MAX_PARTS
             && parts.iter().filter_map(|part| part.touch.as_ref()).all(|other| touch.is_apart_from(other))
 }
 
 fn one_statement(mut parts: Vec<Part>) -> Step {
     if parts.len() == 1 {
-        let (sql, binds) = parts.swap_remove(0).reported();
+        let (sql, binds) = parts.swap_remove(0).into_statement();
         return Step { sql, binds, joins: None, rows: None };
     }
     let (mut text, mut all) = (String::from("WITH "), Vec::new());
     for (place, part) in parts.into_iter().enumerate() {
         let between = if place == 0 { "" } else { ", " };
         let _ = write!(text, "{between}change_{place} AS (");
-        let (sql, binds) = part.reported();
+        let (sql, binds) = part.into_statement();
         shift_parameters(&sql, all.len(), &mut text);
         text.push(')');
         all.extend(binds);

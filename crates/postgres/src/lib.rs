@@ -20,27 +20,27 @@ use carrel_records::Failure;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Turns an error of the driver into a failure; a database that cannot be reached is reported as unavailable.
+/// The failure for an error of the driver; `doing` says what was under way, for the log.
 pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
-    if is_passing(&error) {
-        tell_of_outage(&error, doing);
-        return unreachable_now();
+    if is_outage(&error) {
+        log_outage(&error, doing);
+        return database_unreachable();
     }
     // A NUL character, which no text of the database can hold.
     if error.code().is_some_and(|code| code.code() == "22021") {
         return Failure::Invalid("A text holds a character that cannot be stored".into());
     }
-    // The time for a client's query is over.
+    // `statement_timeout`.
     if error.code().is_some_and(|code| code.code() == "57014") {
-        return took_too_long();
+        return query_timed_out();
     }
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
 }
 
-/// So long a client's query may take until it has its first row. FOLIO's modules wait as long.
-pub const LONGEST_QUERY: Duration = Duration::from_secs(60);
+/// The longest time until a client's query has its first row. FOLIO's modules wait as long.
+pub const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn took_too_long() -> Failure {
+pub fn query_timed_out() -> Failure {
     Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into())
 }
 
@@ -49,12 +49,12 @@ pub(crate) fn is_shortage(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| code.code() == "53300")
 }
 
-pub fn unreachable_now() -> Failure {
+pub fn database_unreachable() -> Failure {
     Failure::Unavailable("The database cannot be reached at the moment. Try again.".into())
 }
 
-/// One line in five seconds: every call of every desk meets the same outage.
-fn tell_of_outage(error: &dyn std::error::Error, doing: &str) {
+/// At most one line in five seconds, as every call meets the same outage.
+fn log_outage(error: &dyn std::error::Error, doing: &str) {
     static REPORTED: Mutex<Option<Instant>> = Mutex::new(None);
     let mut reported = REPORTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if reported.is_none_or(|reported| reported.elapsed() > Duration::from_secs(5)) {
@@ -64,12 +64,12 @@ fn tell_of_outage(error: &dyn std::error::Error, doing: &str) {
     }
 }
 
-/// Whether the error tells of the server's or the network's state and nothing of the statement.
-fn is_passing(error: &tokio_postgres::Error) -> bool {
+/// Whether the error comes from the state of the server or the network, not from the statement.
+fn is_outage(error: &tokio_postgres::Error) -> bool {
     match error.code() {
-        Some(code) => is_passing_state(code.code()),
-        // Neither an answer of the server nor a value of ours that does not fit: the connection broke or was
-        // never made. The driver tells the kind of an error by its source alone.
+        Some(code) => is_outage_state(code.code()),
+        // Without a code: the connection broke or was never opened. The driver shows the kind of an error only by
+        // its source.
         None => {
             error.is_closed()
                 || std::error::Error::source(error)
@@ -81,7 +81,7 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
 
 /// Connection lost (08), disk full or too many connections (53), shutting down, starting up, ended by an operator or
 /// by a deadline of idleness (57P, 25P03), a primary that has become a replica (25006).
-fn is_passing_state(state: &str) -> bool {
+fn is_outage_state(state: &str) -> bool {
     state.starts_with("08")
         || state.starts_with("53")
         || state.starts_with("57P")
@@ -90,15 +90,15 @@ fn is_passing_state(state: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_passing_state;
+    use super::is_outage_state;
 
     #[test]
     fn the_servers_state_is_reported_from_mistakes_in_statements() {
         for state in ["08006", "53300", "53100", "57P01", "57P02", "57P03", "25P03", "25006"] {
-            assert!(is_passing_state(state), "{state}");
+            assert!(is_outage_state(state), "{state}");
         }
         for state in ["23505", "42601", "57014", "25P02", "22021"] {
-            assert!(!is_passing_state(state), "{state}");
+            assert!(!is_outage_state(state), "{state}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::joining::{RowChange, Step, Touch, changed_tables, joined};
 use crate::meter;
 use crate::pool::{NoAnswer, WatchedTables};
-use crate::{Bind, Connection, Json, failure, tell_of_outage, unreachable_now};
+use crate::{Bind, Connection, Json, database_unreachable, failure, log_outage};
 use carrel_records::Failure;
 use futures_util::future::{join_all, try_join_all};
 use std::borrow::Cow;
@@ -112,8 +112,8 @@ impl From<DatabaseError> for Failure {
         match error.error {
             Cause::Driver(error) => failure(error, "running a statement"),
             Cause::NoAnswer(_) => {
-                tell_of_outage(&error.error, "running a statement");
-                unreachable_now()
+                log_outage(&error.error, "running a statement");
+                database_unreachable()
             }
         }
     }

@@ -8,7 +8,7 @@
 //! A task that holds a connection must not ask for another: a few such tasks would wait for each other until their
 //! time-outs. Builds with debug assertions panic where one does.
 
-use crate::{LONGEST_QUERY, Server, failure, is_shortage, unreachable_now};
+use crate::{QUERY_TIMEOUT, Server, database_unreachable, failure, is_shortage};
 use carrel_records::Failure;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -45,8 +45,8 @@ const RETRY_SHORTAGE: Duration = Duration::from_millis(100);
 /// Statements that one connection keeps prepared, at most.
 const MAX_PREPARED: usize = 1_000;
 
-/// Callers and the server agree on when a statement of ours has taken too long.
-pub(crate) const LONGEST_CHANGE: Duration = Duration::from_secs(20);
+/// The longest time of one of the program's own statements.
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The client side waits this much longer than the server, whose answer says more.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
@@ -61,19 +61,19 @@ fn closing() -> Failure {
 /// What a pool's connections are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Statements of ours that come again and again; each takes 20 seconds at most.
-    Deeds,
-    /// What clients ask in CQL; each query takes 60 seconds at most.
+    /// The program's own statements, which recur; each takes at most 20 seconds.
+    Writes,
+    /// Clients' CQL queries; each takes at most 60 seconds.
     Queries,
-    /// Tables of the platform and upgrades of tenants, without a limit on the server's side.
+    /// Upgrades and other maintenance, without a time-out on the server.
     Upkeep,
 }
 
 impl Work {
     fn statement_timeout(self) -> Option<Duration> {
         match self {
-            Work::Deeds => Some(LONGEST_CHANGE),
-            Work::Queries => Some(LONGEST_QUERY),
+            Work::Writes => Some(WRITE_TIMEOUT),
+            Work::Queries => Some(QUERY_TIMEOUT),
             Work::Upkeep => None,
         }
     }
@@ -189,19 +189,19 @@ impl Pools {
         watched: Option<Arc<WatchedTables>>,
     ) -> OpenPool {
         let mut config = self.shared.server.config.clone();
-        // Waiting longer than this for a row means that something is stuck; the desk hears of it.
+        // Waiting longer than this for a row lock means that something is stuck; the caller gets an error.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
         options.push_str(match work {
-            // Planning a scan's facts takes forty times as long as running them, and their plan is the same
-            // whatever the barcode: planned once a connection. Tables that are empty today will not be, so
-            // indexes are used from the first day.
-            Work::Deeds | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
+            // Planning such a statement takes up to forty times as long as running it, and the plan does not depend
+            // on the values: it is planned once per connection. Sequential scans are off because tables that are
+            // empty when the plan is made grow later.
+            Work::Writes | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
             // A client's query is planned for its own values: a plan for any value would not know how rare
             // a status is, and would scan the whole table by id.
             Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
         if let Some(longest) = work.statement_timeout() {
-            // What takes so long keeps others from their work.
+            // A statement that takes longer keeps others from their work.
             options.push_str(&format!(" -c statement_timeout={}", longest.as_millis()));
         }
         options.push_str(" -c jit=off -c timezone=UTC");
@@ -212,10 +212,10 @@ impl Pools {
         }
         config.options(&options);
         config.connect_timeout(CONNECT_TIMEOUT);
-        // A server whose machine is gone says nothing; without this it would be waited for during two hours.
+        // Without keepalives a server whose machine is gone would be waited for during two hours.
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
-        // The tenant stands in the name, so that its waits can be told from others'.
+        // The schema's name in `pg_stat_activity` tells whose statements wait.
         config.application_name(
             schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
         );
@@ -229,7 +229,7 @@ impl Pools {
             state.pools.insert(id, pool);
             id
         };
-        let timeout = work.statement_timeout().unwrap_or(LONGEST_QUERY) + TIMEOUT_MARGIN;
+        let timeout = work.statement_timeout().unwrap_or(QUERY_TIMEOUT) + TIMEOUT_MARGIN;
         let entry = Entry { id, server, timeout, watched, shared: Arc::clone(&self.shared) };
         OpenPool { entry: Arc::new(entry) }
     }
@@ -286,7 +286,7 @@ impl OpenPool {
                     Ok(Err(_)) => slot.client = None,
                     Err(_) => {
                         slot.abandon();
-                        return Err(unreachable_now());
+                        return Err(database_unreachable());
                     }
                 }
             }
@@ -307,7 +307,7 @@ impl OpenPool {
                 Ok(Err(error)) => return Err(failure(error, "opening a connection to the database")),
                 Err(_) => {
                     shared.silent.store(true, Relaxed);
-                    return Err(unreachable_now());
+                    return Err(database_unreachable());
                 }
             }
         }

@@ -1,31 +1,31 @@
 //! Streaming replicas of a tenant's data, for reading.
 //!
 //! A replica is used only when it has replayed all that was committed when the read began, by whichever node; so
-//! everybody reads his own writes. One that is dead or late is left alone for a while, and the primary answers.
+//! users read their own writes. One that fails or lags is skipped for a while, and the primary answers.
 
 use crate::{Connection, OpenPool};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A late replica gets this many chances, four milliseconds apart.
-const TRIES_TO_CATCH_UP: usize = 4;
-/// A replica that cannot be reached is left alone for this long; then one caller tries it again.
-const DEAD_FOR: Duration = Duration::from_secs(10);
-/// The same for one that lags behind.
-const LATE_FOR: Duration = Duration::from_secs(1);
+/// A late replica is asked this often, every four milliseconds.
+const CATCH_UP_ATTEMPTS: usize = 4;
+/// A replica that cannot be reached is skipped for this long; then one caller tries it again.
+const RETRY_FAILED_AFTER: Duration = Duration::from_secs(10);
+/// The same for one that lags.
+const RETRY_LATE_AFTER: Duration = Duration::from_secs(1);
 
 /// The replicas of one tenant.
 pub struct Replicas {
     all: Vec<Replica>,
-    /// They take turns.
+    /// The replica that the next read begins with.
     next: AtomicUsize,
 }
 
 struct Replica {
     pool: OpenPool,
-    /// Milliseconds of this program's clock until which it is left alone; 0 while it is well.
-    left_alone_until: AtomicU64,
+    opened: Instant,
+    /// Milliseconds since `opened`, until which it is skipped; 0 while it is in use.
+    skipped_until: AtomicU64,
     /// Bytes of WAL that it had yet to replay when it was last asked.
     behind: AtomicI64,
     /// Reads that it has answered.
@@ -46,7 +46,8 @@ impl Replicas {
     pub fn new(pools: Vec<OpenPool>) -> Replicas {
         let replica = |pool| Replica {
             pool,
-            left_alone_until: AtomicU64::new(0),
+            opened: Instant::now(),
+            skipped_until: AtomicU64::new(0),
             behind: AtomicI64::new(0),
             reads: AtomicU64::new(0),
         };
@@ -60,7 +61,7 @@ impl Replicas {
     /// In the order of the configuration.
     pub fn state(&self) -> Vec<ReplicaState> {
         let state = |replica: &Replica| ReplicaState {
-            in_use: replica.left_alone_until.load(Relaxed) == 0,
+            in_use: replica.skipped_until.load(Relaxed) == 0,
             behind: replica.behind.load(Relaxed),
             reads: replica.reads.load(Relaxed),
         };
@@ -69,22 +70,22 @@ impl Replicas {
 
     /// A connection to a replica that has replayed every commit acknowledged so far.
     pub async fn caught_up(&self, primary: &OpenPool) -> Option<Connection> {
-        if !self.all.iter().any(Replica::is_worth_asking) {
+        if !self.all.iter().any(Replica::may_be_tried) {
             return None;
         }
-        // Asked before a replica's connection is taken: who waits for one connection holds no other.
+        // Asked before a replica's connection is borrowed: a task that waits for a connection holds no other.
         let written = position(primary).await?;
         let first = self.next.fetch_add(1, Relaxed);
         for turn in 0..self.all.len() {
             let replica = &self.all[(first + turn) % self.all.len()];
-            if !replica.may_be_asked() {
+            if !replica.claim_try() {
                 continue;
             }
             let connection = match replica.pool.get().await {
                 Ok(connection) => connection,
                 Err(error) => {
                     tracing::warn!(error = %error, "a replica cannot be reached; the primary answers");
-                    replica.leave_alone(DEAD_FOR);
+                    replica.skip_for(RETRY_FAILED_AFTER);
                     continue;
                 }
             };
@@ -114,7 +115,7 @@ async fn position(primary: &OpenPool) -> Option<String> {
 
 impl Replica {
     async fn has_replayed(&self, connection: &Connection, written: &str) -> bool {
-        for _ in 0..TRIES_TO_CATCH_UP {
+        for _ in 0..CATCH_UP_ATTEMPTS {
             let asked = connection
                 .query(
                     // A server that replays nothing is no replica.
@@ -123,43 +124,42 @@ impl Replica {
                 )
                 .await;
             let Ok(rows) = asked else {
-                self.leave_alone(DEAD_FOR);
+                self.skip_for(RETRY_FAILED_AFTER);
                 return false;
             };
             let behind: i64 = rows.first().map_or(i64::MAX, |row| row.get(0));
             self.behind.store(behind.max(0), Relaxed);
             if behind <= 0 {
-                self.left_alone_until.store(0, Relaxed);
+                self.skipped_until.store(0, Relaxed);
                 return true;
             }
             tokio::time::sleep(Duration::from_millis(4)).await;
         }
-        self.leave_alone(LATE_FOR);
+        self.skip_for(RETRY_LATE_AFTER);
         false
     }
 
-    fn is_worth_asking(&self) -> bool {
-        self.left_alone_until.load(Relaxed) <= now()
+    /// Milliseconds since it was opened, at least 1.
+    fn now(&self) -> u64 {
+        self.opened.elapsed().as_millis() as u64 + 1
     }
 
-    /// Of all who find the time of rest over, one tries.
-    fn may_be_asked(&self) -> bool {
-        let until = self.left_alone_until.load(Relaxed);
+    fn may_be_tried(&self) -> bool {
+        self.skipped_until.load(Relaxed) <= self.now()
+    }
+
+    /// Whether this caller may try the replica; after a failure only one caller may.
+    fn claim_try(&self) -> bool {
+        let until = self.skipped_until.load(Relaxed);
         if until == 0 {
             return true;
         }
-        let now = now();
-        let longer = now + DEAD_FOR.as_millis() as u64;
-        until <= now && self.left_alone_until.compare_exchange(until, longer, Relaxed, Relaxed).is_ok()
+        let now = self.now();
+        let longer = now + RETRY_FAILED_AFTER.as_millis() as u64;
+        until <= now && self.skipped_until.compare_exchange(until, longer, Relaxed, Relaxed).is_ok()
     }
 
-    fn leave_alone(&self, time: Duration) {
-        self.left_alone_until.store(now() + time.as_millis() as u64, Relaxed);
+    fn skip_for(&self, time: Duration) {
+        self.skipped_until.store(self.now() + time.as_millis() as u64, Relaxed);
     }
-}
-
-/// Milliseconds since the program's first look at a replica, and one.
-fn now() -> u64 {
-    static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-    STARTED.elapsed().as_millis() as u64 + 1
 }

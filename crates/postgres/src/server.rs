@@ -15,7 +15,8 @@ pub struct Server {
 /// A server of one's own address, with what it asks for in TLS put by the driver's rules.
 impl From<Config> for Server {
     fn from(config: Config) -> Server {
-        let tls = Tls::new(&Trust::Anybody, None).expect("TLS without files needs nothing that may lack");
+        let tls =
+            Tls::new(&Trust::AnyCertificate, None).expect("TLS without files needs nothing that may lack");
         Server::with(config, tls, Ssl::default())
     }
 }
@@ -130,11 +131,11 @@ impl Ssl {
             })
         };
         Ok(match self.mode.as_deref() {
-            Some("disable") => (SslMode::Disable, Trust::Anybody),
-            None | Some("prefer" | "allow") => (SslMode::Prefer, Trust::Anybody),
+            Some("disable") => (SslMode::Disable, Trust::AnyCertificate),
+            None | Some("prefer" | "allow") => (SslMode::Prefer, Trust::AnyCertificate),
             // As with libpq, who names certificates wants them looked at.
             Some("require") => match &self.root {
-                None => (SslMode::Require, Trust::Anybody),
+                None => (SslMode::Require, Trust::AnyCertificate),
                 Some(root) => (SslMode::Require, Trust::SignedBy(root.clone())),
             },
             Some("verify-ca") => (SslMode::Require, Trust::SignedBy(root()?)),

@@ -20,23 +20,23 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Where Linux distributions keep the certificates that the whole machine trusts (`sslrootcert=system`).
-const OF_THE_SYSTEM: [&str; 3] =
+/// Where Linux distributions keep the root certificates of the machine (`sslrootcert=system`).
+const SYSTEM_ROOT_FILES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
-/// How far a server's certificate is trusted.
+/// Which certificates of a server are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Encrypted, whoever answers.
+    /// Any: encrypted, but not authenticated.
     #[default]
-    Anybody,
-    /// Signed by one of the certificates in the file, for whatever host.
+    AnyCertificate,
+    /// Signed by one of the certificates in the file, for any host.
     SignedBy(String),
-    /// The same, and made for the host that the address names.
+    /// The same, and issued for the host of the address.
     SignedByFor(String),
 }
 
-/// Makes encrypted connections of one kind.
+/// Opens encrypted connections.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
@@ -49,15 +49,19 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// `own` are the files of a certificate and key by which this program says who it is.
+    /// `own` are the files of this program's certificate and key.
     pub(crate) fn new(trust: &Trust, own: Option<(&str, &str)>) -> Result<Tls, String> {
         let provider = Arc::new(ring::default_provider());
         let (roots, for_the_host) = match trust {
-            Trust::Anybody => (None, false),
+            Trust::AnyCertificate => (None, false),
             Trust::SignedBy(file) => (Some(Roots::read(file)?), false),
             Trust::SignedByFor(file) => (Some(Roots::read(file)?), true),
         };
-        let judge = Judge { roots, for_the_host, algorithms: provider.signature_verification_algorithms };
+        let judge = CertificateVerifier {
+            roots,
+            for_the_host,
+            algorithms: provider.signature_verification_algorithms,
+        };
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| format!("TLS: {error}"))?
@@ -92,14 +96,14 @@ pub fn key_in(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
 #[derive(Debug)]
 struct Roots {
     store: RootCertStore,
-    /// A server may show one of them as its own: so do those who made a single certificate for it by hand.
+    /// A server may present one of them as its own, a self-signed certificate.
     shown: Vec<CertificateDer<'static>>,
 }
 
 impl Roots {
     fn read(file: &str) -> Result<Roots, String> {
         let file = match file {
-            "system" => OF_THE_SYSTEM
+            "system" => SYSTEM_ROOT_FILES
                 .iter()
                 .find(|file| Path::new(file).is_file())
                 .ok_or("sslrootcert=system: this machine has no list of certificates that it trusts")?,
@@ -107,7 +111,7 @@ impl Roots {
         };
         let shown = certificates_in(Path::new(file)).map_err(|words| format!("sslrootcert: {words}"))?;
         let mut store = RootCertStore::empty();
-        // A system's list may hold some of an older make.
+        // A system's list may contain some that rustls does not accept.
         if store.add_parsable_certificates(shown.iter().cloned()).0 == 0 {
             return Err(format!("sslrootcert: {file} holds no certificate that can be used"));
         }
@@ -115,17 +119,17 @@ impl Roots {
     }
 }
 
-/// Decides whether a server is who it should be.
+/// Verifies a server's certificate as `sslmode` asks.
 #[derive(Debug)]
-struct Judge {
+struct CertificateVerifier {
     roots: Option<Roots>,
     for_the_host: bool,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl Judge {
-    /// Looks at a signature only where somebody is trusted: else a certificate may be of any make.
-    fn unless_anybody(
+impl CertificateVerifier {
+    /// Verifies a signature only if certificates are checked at all.
+    fn unless_any_certificate(
         &self,
         verify: impl FnOnce(&WebPkiSupportedAlgorithms) -> Result<HandshakeSignatureValid, Error>,
     ) -> Result<HandshakeSignatureValid, Error> {
@@ -136,7 +140,7 @@ impl Judge {
     }
 }
 
-impl ServerCertVerifier for Judge {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -163,7 +167,9 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.unless_anybody(|algorithms| verify_tls12_signature(message, certificate, signed, algorithms))
+        self.unless_any_certificate(|algorithms| {
+            verify_tls12_signature(message, certificate, signed, algorithms)
+        })
     }
 
     fn verify_tls13_signature(
@@ -172,7 +178,9 @@ impl ServerCertVerifier for Judge {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.unless_anybody(|algorithms| verify_tls13_signature(message, certificate, signed, algorithms))
+        self.unless_any_certificate(|algorithms| {
+            verify_tls13_signature(message, certificate, signed, algorithms)
+        })
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -194,7 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     }
 }
 
-/// One connection to be.
+/// A connection that is being opened.
 pub struct Connect {
     connector: TlsConnector,
     host: ServerName<'static>,

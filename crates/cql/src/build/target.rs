@@ -56,9 +56,10 @@ impl Builder<'_> {
     /// The record's field, not that of another.
     pub fn own(&mut self, record: &RecordType, index: &str) -> Target {
         known(record, index).unwrap_or_else(|| {
+            let document = document_of(record, index);
             let path = index.split('.').map(str::to_owned).collect();
             let argument = self.arguments.bind(super::Argument::TextArray(path));
-            let expression = Expression::unknown(&document_of(record), &argument);
+            let expression = Expression::unknown(&document, &argument);
             Target::plain(record, "?", expression)
         })
     }
@@ -177,11 +178,15 @@ impl Target {
     }
 }
 
-/// The jsonb expression in which paths without a declaration are looked for.
-fn document_of(record: &RecordType) -> String {
+/// The jsonb expression in which a path without a declaration is looked up: the composed document only if composing
+/// can change the path's value.
+fn document_of(record: &RecordType, path: &str) -> String {
+    let property = path.split(['.', '[']).next().unwrap_or_default();
     match &record.composed {
-        Some(composed) => format!("({})", composed.document),
-        None => format!("{}.doc", record.table),
+        Some(composed) if composed.adds.is_empty() || composed.adds.contains(&property) => {
+            format!("({})", composed.document)
+        }
+        _ => format!("{}.doc", record.table),
     }
 }
 
@@ -200,7 +205,7 @@ pub(super) fn known(record: &RecordType, index: &str) -> Option<Target> {
         return Some(Target { value_index: true, holds_uuid, ..target });
     }
     let (kind, holds_uuid) = shaped(record, index)?;
-    let expression = Expression::at(&document_of(record), index, kind);
+    let expression = Expression::at(&document_of(record, index), index, kind);
     Some(Target { holds_uuid, ..Target::plain(record, index, expression) })
 }
 
@@ -208,7 +213,7 @@ pub(super) fn known(record: &RecordType, index: &str) -> Option<Target> {
 /// has no order. Only names as JSON documents have them are looked at.
 pub(super) fn unknown_order(record: &RecordType, index: &str) -> Option<Target> {
     let plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-' | b'.');
-    let expression = || Expression::at(&document_of(record), index, Kind::Text);
+    let expression = || Expression::at(&document_of(record, index), index, Kind::Text);
     index.bytes().all(plain).then(|| Target::plain(record, "?", expression()))
 }
 

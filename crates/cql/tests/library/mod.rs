@@ -53,6 +53,7 @@ pub static ITEM: RecordType = RecordType {
     composed: Some(Composed {
         from: "item JOIN item_state ON item_state.id = item.id",
         document: "item.doc || item_state.doc",
+        adds: &[],
     }),
     ..PLAIN
 };

@@ -65,6 +65,7 @@ pub static ACCOUNT: RecordType = RecordType {
         document: "accounts.doc || CASE WHEN holdings_record.id IS NULL THEN '{}' ELSE \
                    jsonb_build_object('holdingsRecordId', holdings_record.id, \
                    'instanceId', holdings_record.instance_id) END",
+        adds: &[],
     }),
     result_info: true,
     ..PLAIN

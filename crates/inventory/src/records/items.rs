@@ -153,7 +153,11 @@ pub static ITEM: RecordType = RecordType {
     ],
     reaches: &[through(&["holdingsRecordId", "instanceId"], "instance").alias("instance").reverse("item")],
     optimistic_locking: true,
-    composed: Some(Composed { from: item_state::FROM, document: item_state::DOCUMENT }),
+    composed: Some(Composed {
+        from: item_state::FROM,
+        document: item_state::DOCUMENT,
+        adds: item_state::ADDS,
+    }),
     events: Some("inventory.item"),
     result_info: true,
     ..PLAIN

@@ -158,7 +158,11 @@ impl Node {
             return Err(refused(format!("tenant '{id}' is there already; nothing was changed")));
         }
         self.make_role(id).await?;
-        fill.await.map_err(refused)?;
+        if let Err(words) = fill.await {
+            // All that was filled in is gone with its transaction; the role must go, too.
+            drop_role(&self.platform.get().await?, id).await;
+            return Err(refused(words));
+        }
         self.enter_tenant(entry).await?;
         // Brings it up to date where the release is another one.
         self.read_tenants().await?;
@@ -245,16 +249,7 @@ impl Node {
             return Err(failure(error, "dropping the tenant's schema"));
         }
         table::forget(&connection, id).await?;
-        // The role may own things in other databases of the same server; then it stays.
-        if let Err(error) = connection
-            .client()
-            .batch_execute(&format!(
-                "REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};"
-            ))
-            .await
-        {
-            tracing::info!(tenant = id, error = %error, "the role of dropped tenant {id} stays");
-        }
+        drop_role(&connection, id).await;
         tracing::info!(tenant = id, "tenant {id} was dropped");
         Ok(())
     }
@@ -278,7 +273,7 @@ impl Node {
         reference_records: ReferenceRecords,
     ) -> Result<(), Failure> {
         let schema = schema_of(id);
-        let pool = self.pools.open(Some(&schema), 1, Work::Deeds, None);
+        let pool = self.pools.open(Some(&schema), 1, Work::Writes, None);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
         let mut pipeline = Pipeline::new();
@@ -302,5 +297,14 @@ impl Node {
         })?;
         tx.commit().await?;
         Ok(())
+    }
+}
+
+/// Drops a tenant's role. It stays if it owns something in another database of the same server.
+async fn drop_role(connection: &Connection, id: &str) {
+    let schema = schema_of(id);
+    let sql = format!("REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};");
+    if let Err(error) = connection.client().batch_execute(&sql).await {
+        tracing::info!(tenant = id, error = %error, "the role of tenant {id} stays");
     }
 }

@@ -286,7 +286,7 @@ impl Node {
         let queries = |pools: &Pools| pools.open(Some(&schema), size, Work::Queries, None);
         let tenant = Arc::new(Tenant {
             pools: TenantPools {
-                writer: self.pools.open(Some(&schema), size, Work::Deeds, Some(self.watched(&version))),
+                writer: self.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
                 reader: queries(&self.pools),
                 replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
                 reads: AtomicU64::new(0),

@@ -1,6 +1,6 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Connection, Json, LONGEST_QUERY, failure, took_too_long, unreachable_now};
+use crate::database::{Connection, Json, QUERY_TIMEOUT, database_unreachable, failure, query_timed_out};
 use crate::http::{Answer, Call, Rest, pretty};
 use crate::record_store::read::{self, Asked, Bound, Count, Page};
 use bytes::Bytes;
@@ -158,11 +158,11 @@ async fn pour(
         let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
         connection.client().query_raw(&statement, binds).await
     });
-    let mut rows = Box::pin(begun.await.map_err(|_| unreachable_now())?.map_err(reported)?);
-    let Ok(first) = tokio::time::timeout(LONGEST_QUERY, rows.next()).await else {
+    let mut rows = Box::pin(begun.await.map_err(|_| database_unreachable())?.map_err(reported)?);
+    let Ok(first) = tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await else {
         // The database notices within two seconds that nobody waits for it any more.
         connection.discard();
-        return Err(took_too_long());
+        return Err(query_timed_out());
     };
     if let Some(Err(error)) = first {
         connection.discard();
@@ -199,7 +199,7 @@ async fn pour(
                 connection.discard();
                 return;
             }
-            next = match tokio::time::timeout(LONGEST_QUERY, rows.next()).await {
+            next = match tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await {
                 Ok(next) => next,
                 Err(_) => {
                     tracing::warn!("a long list broke off after {sent} rows: the database sends no more");

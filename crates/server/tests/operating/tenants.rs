@@ -80,6 +80,7 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
         .await
         .expect("the tenant is there");
     assert_eq!(row.get::<_, i64>(0), acknowledged, "all that was acknowledged was carried");
+    assert!(!has_role(&here.folder).await, "the role goes with the tenant");
     let other_folder = Scratch::named("moved-there");
     std::fs::create_dir_all(&other_folder.folder).expect("a folder can be made");
     let program = serve(&other_folder.folder, &["--database", &to]);
@@ -87,6 +88,33 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
 
     let again = carrel_refused(&["tenant", "move", TENANT, "--to", &to, "--data", &from]);
     assert!(again.contains("there is no tenant"), "{again}");
+}
+
+/// Whether the private server of a data directory, which must run, has the tenant's role.
+async fn has_role(data: &std::path::Path) -> bool {
+    let socket = carrel_embedded_postgres::socket_of(data).expect("the directory is there");
+    let mut config = tokio_postgres::Config::new();
+    config.host_path(socket).user("carrel").dbname("postgres");
+    let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("the server runs");
+    tokio::spawn(connection);
+    let role = "SELECT 1 FROM pg_roles WHERE rolname = 'library_harbor'";
+    !client.query(role, &[]).await.expect("roles can be read").is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_that_fails_leaves_the_tenant_here_and_no_role_there() {
+    let here = library_data("not-moved");
+    let from = here.folder.to_string_lossy().into_owned();
+    let there = OwnPostgres::start(&here.folder, "other", "");
+    let looker = there.connect("postgres").await;
+    // What stands in the way of the restore.
+    looker.batch_execute("CREATE SCHEMA library_harbor").await.expect("a schema can be made");
+    let refused =
+        carrel_refused(&["tenant", "move", TENANT, "--to", &there.by_network("postgres"), "--data", &from]);
+    assert!(refused.contains("pg_restore failed"), "{refused}");
+    let role = "SELECT 1 FROM pg_roles WHERE rolname = 'library_harbor'";
+    assert!(looker.query(role, &[]).await.expect("roles can be read").is_empty(), "the role went again");
+    assert!(carrel_said(&["tenant", "list", "--data", &from]).starts_with(TENANT));
 }
 
 #[test]

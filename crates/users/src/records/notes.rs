@@ -21,6 +21,7 @@ pub static NOTE_TYPE: RecordType = RecordType {
         from: "note_type",
         document: "note_type.doc || jsonb_build_object('usage', jsonb_build_object('isAssigned', \
                    EXISTS (SELECT 1 FROM note n WHERE n.type_id = note_type.id)))",
+        adds: &[],
     }),
     ..PLAIN
 };
@@ -57,6 +58,7 @@ pub static NOTE: RecordType = RecordType {
     composed: Some(Composed {
         from: "note LEFT JOIN note_type ON note_type.id = note.type_id",
         document: "note.doc || jsonb_build_object('type', note_type.doc->>'name')",
+        adds: &[],
     }),
     ..PLAIN
 };

@@ -151,6 +151,7 @@ pub static DEPARTMENT: RecordType = RecordType {
         from: "departments",
         document: "departments.doc || jsonb_build_object('usageNumber', \
                    (SELECT count(*) FROM users u WHERE u.doc->'departments' ? departments.id::text))",
+        adds: &[],
     }),
     ..PLAIN
 };

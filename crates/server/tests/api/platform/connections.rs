@@ -89,7 +89,7 @@ async fn pools_share_their_servers_budget_and_close_what_nobody_uses() {
     let address = server.cluster.address(database).primary;
     let pools = Pools::with_idle_timeout(address, BUDGET, Duration::from_millis(600));
     // More pools, and more callers of each, than the budget has connections.
-    let tenants: Vec<_> = (0..12).map(|_| pools.open(None, 3, Work::Deeds, None)).collect();
+    let tenants: Vec<_> = (0..12).map(|_| pools.open(None, 3, Work::Writes, None)).collect();
     let callers = (0..60).map(|number| {
         let pool = tenants[number % tenants.len()].clone();
         tokio::spawn(async move {
@@ -120,11 +120,11 @@ async fn pools_share_their_servers_budget_and_close_what_nobody_uses() {
 async fn a_caller_who_goes_away_while_waiting_leaves_the_connection_to_others() {
     let server = TestServer::start().await;
     let pools = Pools::new(server.cluster.address(&server.database).primary, 1);
-    let pool = pools.open(None, 1, Work::Deeds, None);
+    let pool = pools.open(None, 1, Work::Writes, None);
     let held = pool.get().await.expect("the first caller gets it");
     let impatient = tokio::time::timeout(Duration::from_millis(50), pool.get()).await;
     assert!(impatient.is_err(), "there is only one connection");
-    let other_pool = pools.open(None, 1, Work::Deeds, None);
+    let other_pool = pools.open(None, 1, Work::Writes, None);
     let waiting = tokio::spawn(async move { other_pool.get().await.map(|_| ()) });
     tokio::time::sleep(Duration::from_millis(20)).await;
     drop(held);
@@ -135,7 +135,7 @@ async fn a_caller_who_goes_away_while_waiting_leaves_the_connection_to_others() 
 async fn a_call_that_breaks_off_leaves_no_half_read_connection_behind() {
     let server = TestServer::start().await;
     let pools = Pools::new(server.cluster.address(&server.database).primary, 1);
-    let pool = pools.open(None, 1, Work::Deeds, None);
+    let pool = pools.open(None, 1, Work::Writes, None);
     let slow = pool.get().await.expect("a connection");
     let broken_off =
         tokio::time::timeout(Duration::from_millis(50), slow.query("SELECT pg_sleep(15)", vec![])).await;
