@@ -44,6 +44,8 @@ pub(crate) struct TenantPools {
     pub writer: OpenPool,
     /// The primary, for clients' queries.
     pub reader: OpenPool,
+    /// The primary, for work that holds a reading connection meanwhile.
+    pub background: OpenPool,
     pub replicas: Replicas,
     /// Reads that the primary has answered.
     pub reads: AtomicU64,
@@ -53,6 +55,7 @@ impl TenantPools {
     pub fn close(&self) {
         self.writer.close();
         self.reader.close();
+        self.background.close();
         self.replicas.close();
     }
 }
@@ -61,6 +64,12 @@ impl Tenant {
     /// A connection that may write.
     pub async fn writer(&self) -> Result<Connection, Failure> {
         self.pools.writer.get().await
+    }
+
+    /// A connection that may write, for work that reads from another connection at the same time. It is not of the
+    /// node's common budget: who holds one of that may wait for this one, and nobody who holds this one waits.
+    pub async fn background(&self) -> Result<Connection, Failure> {
+        self.pools.background.get().await
     }
 
     /// A transaction on the primary.
@@ -78,6 +87,12 @@ impl Tenant {
                 self.pools.reader.get().await
             }
         }
+    }
+
+    /// A connection to the primary for plain reading, for what a replica could not finish.
+    pub async fn primary_reader(&self) -> Result<Connection, Failure> {
+        self.pools.reads.fetch_add(1, Relaxed);
+        self.pools.reader.get().await
     }
 
     /// What is known of each replica, in the order of the configuration.

@@ -101,6 +101,8 @@ pub struct Node {
     pub state: TenantState,
     per_tenant: usize,
     pools: Pools,
+    /// Of the primary, for [`Tenant::background`].
+    background: Pools,
     /// Of each replica, in the order of the configuration.
     replicas: Vec<Pools>,
     platform: OpenPool,
@@ -130,6 +132,10 @@ const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schem
 /// This program's release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
+/// Connections of [`Tenant::background`], of all tenants and of one.
+const BACKGROUND_CONNECTIONS: usize = 8;
+const BACKGROUND_PER_TENANT: usize = 4;
+
 impl Node {
     /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
     pub async fn open(
@@ -139,6 +145,7 @@ impl Node {
         options: ServerOptions,
         first_records: Vec<FirstRecord>,
     ) -> Result<Arc<Node>, Failure> {
+        let background = Pools::new(address.primary.clone(), BACKGROUND_CONNECTIONS);
         let pools = Pools::new(address.primary, connections);
         let replicas = address.replicas.into_iter().map(|server| Pools::new(server, connections)).collect();
         let platform = pools.open(None, 4, Work::Upkeep, None);
@@ -161,6 +168,7 @@ impl Node {
             state: TenantState::default(),
             per_tenant: address.per_tenant,
             pools,
+            background,
             replicas,
             platform,
             cached_tables,
@@ -288,6 +296,7 @@ impl Node {
             pools: TenantPools {
                 writer: self.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
                 reader: queries(&self.pools),
+                background: self.background.open(Some(&schema), BACKGROUND_PER_TENANT, Work::Deeds, None),
                 replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
                 reads: AtomicU64::new(0),
             },
