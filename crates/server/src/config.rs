@@ -8,6 +8,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The private PostgreSQL has 300; tests, the lab and people who look in need some.
 const MOST_OF_PRIVATE: usize = 250;
@@ -53,6 +54,15 @@ pub struct Settings {
     /// Largest body that is read, in MiB.
     #[arg(long, env = "CARREL_LARGEST_BODY")]
     pub largest_body: Option<usize>,
+    /// Records of a list, at most.
+    #[arg(long, env = "CARREL_MAX_LIST_SIZE")]
+    pub max_list_size: Option<i64>,
+    /// Milliseconds for which a refresh of a list is shown as running at least, so that clients can see it.
+    #[arg(long, env = "CARREL_LIST_REFRESH_VISIBLE")]
+    pub list_refresh_visible: Option<u64>,
+    /// Refreshes, queries and exports of lists at once.
+    #[arg(long, env = "CARREL_LIST_WORKERS")]
+    pub list_workers: Option<usize>,
     /// Mark cookies Secure: for a server reached by HTTPS through a proxy. With --tls-certificate they always are.
     #[arg(long, env = "CARREL_SECURE_COOKIES")]
     pub secure_cookies: bool,
@@ -100,6 +110,7 @@ pub struct Resolved {
     pub connections: Option<usize>,
     pub tenant_connections: usize,
     pub options: carrel_platform::ServerOptions,
+    pub lists: carrel_lists::Options,
 }
 
 impl Settings {
@@ -158,6 +169,22 @@ impl Settings {
         if !(1..=4096).contains(&largest_body) {
             return Err(format!("--largest-body is in MiB, from 1 to 4096, and not {largest_body}"));
         }
+        let mut lists = carrel_lists::Options::default();
+        if let Some(max_size) = self.max_list_size.or(file.max_list_size) {
+            lists.max_size = max_size;
+        }
+        if let Some(milliseconds) = self.list_refresh_visible.or(file.list_refresh_visible) {
+            lists.visible_for = Duration::from_millis(milliseconds);
+        }
+        if let Some(workers) = self.list_workers.or(file.list_workers) {
+            lists.workers = workers;
+        }
+        if lists.max_size < 1
+            || lists.visible_for > Duration::from_secs(60)
+            || !(1..=64).contains(&lists.workers)
+        {
+            return Err("--max-list-size is at least 1, --list-refresh-visible at most 60000, --list-workers from 1 to 64".into());
+        }
         match &gateway_secret {
             Some(secret) if secret.len() < SHORTEST_SECRET => {
                 return Err(format!("--gateway-secret needs at least {SHORTEST_SECRET} characters"));
@@ -196,6 +223,7 @@ impl Settings {
                 counts_round_trips: self.count_round_trips || file.count_round_trips,
                 ..Default::default()
             },
+            lists,
             certificate,
         })
     }
@@ -230,6 +258,11 @@ impl fmt::Display for Resolved {
             None => "as the database allows".to_owned(),
         };
         writeln!(f, "connections         {connections} in all, {} per tenant", self.tenant_connections)?;
+        writeln!(
+            f,
+            "lists               at most {} records, {} workers, refreshes shown for {:?}",
+            self.lists.max_size, self.lists.workers, self.lists.visible_for
+        )?;
         let options = &self.options;
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", options.secure_cookies)?;

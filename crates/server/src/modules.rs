@@ -15,6 +15,7 @@ pub fn modules() -> Vec<Module> {
         carrel_circulation::module(),
         carrel_requests::module(),
         carrel_patron::module(),
+        carrel_lists::module(),
     ]
 }
 

@@ -4,6 +4,7 @@ mod calendar;
 mod circulation;
 mod fees_fines;
 mod inventory;
+mod lists;
 mod notices;
 mod patron;
 mod platform;

@@ -1,0 +1,317 @@
+//! One run: jobs that want the same are selected once, and each is ended by itself.
+
+use super::Engine;
+use super::jobs::{self, End, Kind, Taken};
+use super::results::{self, Writer};
+use crate::entity_types;
+use crate::exports;
+use crate::query::{indexed, select};
+use carrel_fql::Query;
+use carrel_platform::database::failure;
+use carrel_platform::{Connection, Node, Tenant};
+use carrel_records::Failure;
+use futures_util::TryStreamExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+/// Time between two heartbeats.
+const BEAT: Duration = Duration::from_secs(2);
+/// Memory for sorting the identifiers of one query.
+const WORK_MEM: &str = "32MB";
+
+/// Further tries of a run when the database goes away, and the pause before the first of them.
+const TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(300);
+
+pub const UNEXPECTED: &str = "unexpected.error";
+
+/// Runs jobs that want the same, and ends them.
+pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, taken: Vec<Taken>) {
+    let ids: Vec<Uuid> = taken.iter().map(|job| job.id).collect();
+    let registered = engine.register(&ids);
+    let first = &taken[0];
+    let result = match first.kind {
+        Kind::Export => first.result_id.unwrap_or_default(),
+        _ => Uuid::now_v7(),
+    };
+    let records = Arc::new(AtomicI64::new(0));
+    let started = Instant::now();
+    let outcome = if first.attempts > jobs::MAX_ATTEMPTS {
+        Some(Err(Failure::internal(format!("given up after {} attempts", jobs::MAX_ATTEMPTS))))
+    } else {
+        let work = async {
+            let mut tries = 0;
+            loop {
+                let done = match first.kind {
+                    Kind::Export => exports::write(tenant, first, tries > 0, &records).await,
+                    _ => select(node, tenant, first, &ids, (result, tries > 0), &records).await,
+                };
+                tries += 1;
+                // A server that is restarted, or a replica that is lost: the next try reads from the primary.
+                if !matches!(done, Err(Failure::Unavailable(_))) || tries > TRIES {
+                    return done;
+                }
+                tokio::time::sleep(PAUSE * tries).await;
+            }
+        };
+        let deadline = tokio::time::timeout(engine.options().deadline, work);
+        // In a task of its own: this one may hold a connection, and the heartbeat needs another.
+        let mut heartbeat = AbortOnDrop(tokio::spawn(beat(
+            Arc::clone(engine),
+            Arc::clone(tenant),
+            (ids.clone(), Arc::clone(&registered.notify)),
+            Arc::clone(&records),
+        )));
+        tokio::select! {
+            done = deadline => Some(done.unwrap_or_else(|_| {
+                Err(Failure::TooLarge(format!("took longer than {:?}", engine.options().deadline)))
+            })),
+            _ = &mut heartbeat.0 => None,
+        }
+    };
+    // Nobody wants it any more, or another node has taken it over.
+    let Some(outcome) = outcome else {
+        if first.kind != Kind::Export {
+            forget(tenant, result).await;
+        }
+        return;
+    };
+    if matches!(&outcome, Err(Failure::Unavailable(_))) {
+        // The lease ends by itself, and the job is taken again.
+        tracing::warn!(tenant = tenant.id, job.id = %first.id, "a list job waits for the database");
+        let (node, tenant) = (Arc::downgrade(node), tenant.id.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(jobs::LEASE + BEAT).await;
+            if let Some(node) = node.upgrade() {
+                super::submit(&node, &tenant);
+            }
+        });
+        return;
+    }
+    let end = end_of(&outcome);
+    if let (End::Failed { .. }, Err(cause)) = (&end, &outcome) {
+        tracing::warn!(tenant = tenant.id, job.id = %first.id, "a list job failed: {cause}");
+    }
+    tracing::debug!(tenant = tenant.id, job.id = %first.id, "list job: {end:?} in {:?}", started.elapsed());
+    if !matches!(end, End::Done { .. }) && first.kind != Kind::Export {
+        forget(tenant, result).await;
+    }
+    // What is left is waiting, which needs no worker.
+    let (engine, tenant) = (Arc::clone(engine), Arc::clone(tenant));
+    tokio::spawn(async move {
+        for job in taken {
+            tokio::spawn(publish(Arc::clone(&engine), Arc::clone(&tenant), job, result, end.clone()));
+        }
+        drop(registered);
+    });
+}
+
+fn end_of(outcome: &Result<i64, Failure>) -> End {
+    match outcome {
+        Ok(TOO_LARGE) => End::TooLarge,
+        Ok(records) => End::Done { records: *records },
+        // What went wrong inside is for the log.
+        Err(Failure::Internal { .. }) => {
+            End::Failed { code: UNEXPECTED, message: "The query failed unexpectedly".into() }
+        }
+        Err(failure) => End::Failed { code: UNEXPECTED, message: failure.to_string() },
+    }
+}
+
+/// A task that ends with whoever started it.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A connection in the middle of a stream: it is closed where the run is given up.
+struct Streaming(Option<Connection>);
+
+impl Streaming {
+    fn connection(&self) -> &Connection {
+        self.0.as_ref().expect("the connection is taken at the end of the stream only")
+    }
+
+    /// Ends the transaction and gives the connection back.
+    async fn end(mut self) {
+        if self.connection().client().batch_execute("COMMIT").await.is_ok() {
+            self.0.take();
+        }
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.discard();
+        }
+    }
+}
+
+/// More records than allowed.
+const TOO_LARGE: i64 = -1;
+
+/// Finds the records and stores their identifiers; the number of them.
+async fn select(
+    node: &Arc<Node>,
+    tenant: &Arc<Tenant>,
+    job: &Taken,
+    ids: &[Uuid],
+    (result, from_primary): (Uuid, bool),
+    records: &AtomicI64,
+) -> Result<i64, Failure> {
+    let entity_type = entity_types::entity_type(tenant, job.entity_type_id)
+        .await?
+        .ok_or_else(|| Failure::NotFound(format!("There is no entity type {}", job.entity_type_id)))?;
+    let query = Query::parse(&job.fql_query).map_err(|error| Failure::Invalid(error.to_string()))?;
+    let statement = select::identifiers(&entity_type, &query, Some(job.max_size.saturating_add(1))).map_err(
+        |errors| Failure::Invalid(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    )?;
+    indexed::report(node, &entity_type, &query);
+    let width = entity_type.id_columns().count();
+    let mut writer = {
+        let connection = tenant.background().await?;
+        results::drop(&connection, result).await?;
+        let writer = Writer::begin(&connection, result, width).await?;
+        jobs::begin_result(&connection, ids, result).await?;
+        writer
+    };
+    // A replica where there is one; results go to the primary.
+    let reader = if from_primary { tenant.primary_reader().await? } else { tenant.reader().await? };
+    let reader = Streaming(Some(reader));
+    let count = stream(tenant, reader.connection(), &statement, &mut writer, records, job.max_size).await?;
+    if count == TOO_LARGE {
+        // The statement may still be running: its server notices that nobody listens.
+        drop(reader);
+    } else {
+        reader.end().await;
+    }
+    if count != TOO_LARGE {
+        writer.end(&tenant.background().await?).await?;
+    }
+    Ok(count)
+}
+
+async fn stream(
+    tenant: &Tenant,
+    reader: &Connection,
+    statement: &select::Statement,
+    writer: &mut Writer,
+    records: &AtomicI64,
+    max_size: i64,
+) -> Result<i64, Failure> {
+    // The time is bounded by the job's deadline; the session's own limit is for calls that somebody waits for.
+    let settings = format!(
+        "BEGIN READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '{WORK_MEM}'; \
+         SET LOCAL idle_in_transaction_session_timeout = 0"
+    );
+    reader.client().batch_execute(&settings).await.map_err(told)?;
+    let prepared = reader.client().prepare(&statement.sql).await.map_err(told)?;
+    let rows = reader.client().query_raw(&prepared, &statement.binds).await.map_err(told)?;
+    let mut rows = std::pin::pin!(rows);
+    let width = writer.width();
+    let mut count: i64 = 0;
+    while let Some(row) = rows.try_next().await.map_err(told)? {
+        count += 1;
+        if count > max_size {
+            return Ok(TOO_LARGE);
+        }
+        let is_full =
+            writer.push((0..width).map(|part| row.get::<_, Option<Uuid>>(part).unwrap_or_default()));
+        if is_full {
+            records.store(count, Relaxed);
+            writer.flush(&tenant.background().await?).await?;
+        }
+    }
+    records.store(count, Relaxed);
+    Ok(count)
+}
+
+/// A replica that cancels a query to replay what the primary has removed is a server that went away.
+fn told(error: tokio_postgres::Error) -> Failure {
+    match error.code().map(|state| state.code()) {
+        Some("40001" | "40P01") => Failure::Unavailable("The replica cancelled the query".into()),
+        _ => failure(error, "selecting the records of a list"),
+    }
+}
+
+/// Renews the lease until nothing of the run is wanted any more.
+async fn beat(
+    engine: Arc<Engine>,
+    tenant: Arc<Tenant>,
+    (jobs, notify): (Vec<Uuid>, Arc<Notify>),
+    records: Arc<AtomicI64>,
+) {
+    let mut renewed = Instant::now();
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(BEAT) => {}
+            () = notify.notified() => {}
+        }
+        if engine.stopping.load(Relaxed) {
+            return;
+        }
+        let ours = match tenant.writer().await {
+            Ok(connection) => jobs::renew(&connection, engine.owner, &jobs, records.load(Relaxed)).await,
+            Err(failure) => Err(failure),
+        };
+        match ours {
+            Ok(ours) if ours.is_empty() => return,
+            Ok(_) => renewed = Instant::now(),
+            // A database that is away for longer than the lease gives the job to somebody else.
+            Err(_) if renewed.elapsed() > jobs::LEASE => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// Ends one job, once it was shown as running for long enough; keeps its lease meanwhile.
+async fn publish(engine: Arc<Engine>, tenant: Arc<Tenant>, job: Taken, result: Uuid, end: End) {
+    for attempt in 0..5_u32 {
+        match try_publish(&engine, &tenant, &job, result, &end).await {
+            Ok(_) => return,
+            Err(failure) => {
+                tracing::info!(tenant = tenant.id, job.id = %job.id, "a list job cannot be ended yet: {failure}");
+                tokio::time::sleep(Duration::from_millis(250) * 2_u32.pow(attempt)).await;
+            }
+        }
+    }
+    // The lease ends, and the job is taken again.
+}
+
+async fn try_publish(
+    engine: &Engine,
+    tenant: &Tenant,
+    job: &Taken,
+    result: Uuid,
+    end: &End,
+) -> Result<bool, Failure> {
+    let wait = {
+        let connection = tenant.writer().await?;
+        jobs::visible_for(&connection, job.id).await?
+    };
+    let until = Instant::now() + wait;
+    while Instant::now() < until {
+        tokio::time::sleep(BEAT.min(until.saturating_duration_since(Instant::now()))).await;
+        let records = if let End::Done { records } = end { *records } else { 0 };
+        let connection = tenant.writer().await?;
+        if jobs::renew(&connection, engine.owner, &[job.id], records).await?.is_empty() {
+            return Ok(false);
+        }
+    }
+    jobs::end(tenant, engine.owner, job, result, end).await
+}
+
+/// What was stored of a result that nobody will see; what cannot be removed now is removed by maintenance.
+async fn forget(tenant: &Tenant, result: Uuid) {
+    if let Ok(connection) = tenant.background().await {
+        let _ = results::drop(&connection, result).await;
+    }
+}

@@ -1,0 +1,71 @@
+//! Lists, entity types and queries.
+
+mod engine;
+mod entity_types;
+mod exports;
+mod queries;
+mod saved_lists;
+
+use carrel_testkit::{Client, LendingServer};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub const ITEMS: &str = "d0213d22-32cf-490f-9196-d81c3c66e53f";
+pub const USERS: &str = "ddc93926-d15a-4a45-9d9c-93eadc3d9bbf";
+
+/// A query of the present version.
+pub fn fql(condition: Value) -> String {
+    let mut query = condition;
+    query["_version"] = "24".into();
+    query.to_string()
+}
+
+/// A list of items that meet a condition.
+pub fn list_of_items(name: &str, condition: Value) -> Value {
+    json!({"name": name, "entityTypeId": ITEMS, "fqlQuery": fql(condition), "isActive": true, "isPrivate": false})
+}
+
+/// A new list; its id.
+pub async fn create(client: &Client, list: &Value) -> String {
+    let created = client.post("/lists", list).await.expect(201);
+    created["id"].as_str().expect("a list has an id").to_owned()
+}
+
+/// Asks again until the answer is as wanted; the engine works in the background.
+pub async fn until(client: &Client, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..1_200 {
+        let answer = client.get(path).await.expect(200);
+        if wanted(&answer) {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{path} did not become as wanted within a minute");
+}
+
+/// Refreshes a list and waits for the end; the list then.
+pub async fn refreshed(client: &Client, id: &str) -> Value {
+    client.post(&format!("/lists/{id}/refresh"), &Value::Null).await.expect(200);
+    until(client, &format!("/lists/{id}"), |list| list["inProgressRefresh"].is_null()).await
+}
+
+/// Barcodes that a list shows.
+pub async fn barcodes(client: &Client, id: &str) -> Vec<String> {
+    let contents =
+        client.get(&format!("/lists/{id}/contents?fields=items.barcode&size=1000")).await.expect(200);
+    let rows = contents["content"].as_array().expect("contents are an array");
+    let mut found: Vec<String> =
+        rows.iter().filter_map(|row| row["items.barcode"].as_str()).map(str::to_owned).collect();
+    found.sort();
+    found
+}
+
+/// A library with a few items; their barcodes are known to it.
+pub async fn library_with_items(count: usize) -> (LendingServer, Vec<carrel_testkit::TestItem>) {
+    let library = LendingServer::open().await;
+    let mut books = Vec::new();
+    for _ in 0..count {
+        books.push(library.item().await);
+    }
+    (library, books)
+}
