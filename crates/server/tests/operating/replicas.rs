@@ -194,3 +194,43 @@ async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
         setup.node(1).get(&path).await.expect(200);
     }
 }
+
+/// Refreshes a list of users and says how many it shows.
+async fn refreshed(node: &Client, list: &str) -> u64 {
+    node.post(&format!("/lists/{list}/refresh"), &Value::Null).await.expect(200);
+    for _ in 0..1_200 {
+        let shown = node.get(&format!("/lists/{list}")).await.expect(200);
+        if shown["inProgressRefresh"].is_null() {
+            assert!(shown["failedRefresh"].is_null(), "the refresh has failed: {shown}");
+            let contents = node.get(&format!("/lists/{list}/contents")).await.expect(200);
+            let rows = contents["content"].as_array().map_or(0, Vec::len) as u64;
+            assert_eq!(shown["successRefresh"]["recordsCount"], rows, "the contents are whole");
+            return rows;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the refresh did not end within a minute");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_selected_on_a_replica_and_outlive_it() {
+    let mut setup = ReplicaSetup::with_a_replica("lists-of-a-replica").await;
+    wait_for_the_replica(setup.node(0), Duration::from_secs(10)).await;
+    let list = json!({"name": "Users", "entityTypeId": "ddc93926-d15a-4a45-9d9c-93eadc3d9bbf", "isActive": true,
+        "isPrivate": false, "fqlQuery": "{\"_version\":\"24\",\"users.username\":{\"$empty\":false}}"});
+    let created = setup.node(0).post("/lists", &list).await.expect(201);
+    let list = created["id"].as_str().expect("a list has an id");
+    let before = refreshed(setup.node(0), list).await;
+
+    // What was written a moment ago is found, late as the replica may be.
+    setup.pause_replay().await;
+    let user = json!({"id": uuid::Uuid::new_v4(), "username": "late", "personal": {"lastName": "Late"}});
+    setup.node(0).post("/users", &user).await.expect(201);
+    assert_eq!(refreshed(setup.node(1), list).await, before + 1);
+    setup.resume_replay().await;
+
+    setup.replica.kill();
+    assert_eq!(refreshed(setup.node(0), list).await, before + 1);
+    setup.replica.start_again();
+    assert_eq!(refreshed(setup.node(1), list).await, before + 1);
+}

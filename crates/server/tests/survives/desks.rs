@@ -142,7 +142,7 @@ impl Desks {
     }
 }
 
-async fn log_in(address: SocketAddr) -> Client {
+pub async fn log_in(address: SocketAddr) -> Client {
     let client = Client::new(address).with_header("x-okapi-tenant", TENANT);
     let login = json!({"username": ADMIN, "password": PASSWORD}).to_string();
     for _ in 0..400 {

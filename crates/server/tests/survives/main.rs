@@ -7,6 +7,7 @@
 
 mod desks;
 mod invariants;
+mod lists;
 mod running;
 
 use desks::Desks;
