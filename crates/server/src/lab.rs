@@ -49,6 +49,8 @@ pub enum Workload {
     Cico,
     /// Placing a hold: item level, instance level, by the patron.
     Holds,
+    /// Refreshing lists, beside one statement that stores the same result.
+    Lists,
 }
 
 /// Where to play, with what.
@@ -127,7 +129,7 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
             load(&target, &server.address).await
         }
         LabCommand::Run { workload, target, plan, users, seconds, report } => {
-            if workload == Workload::Holds && plan.is_some() {
+            if workload != Workload::Cico && plan.is_some() {
                 return Err("a plan is played by `lab run cico`".into());
             }
             let server = Server::of(&target).await?;
@@ -135,6 +137,7 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
                 load(&target, &server.address).await?;
             }
             match plan {
+                None if workload == Workload::Lists => lists(&target, &server).await,
                 None if workload == Workload::Holds => holds(&target, &server, report).await,
                 None => cico(&target, &server, report).await,
                 Some(file) => carrel_lab::run_plan(PlanOptions {
@@ -184,6 +187,21 @@ async fn holds(target: &Target, server: &Server, report: Option<PathBuf>) -> Res
         credentials: target.credentials(),
         library: loaded.library(),
         run: run_options(target, server, target.timing().for_holds(), report)?,
+    })
+    .await
+    .map_err(|error| error.to_string())?;
+    server.tell_memory();
+    Ok(())
+}
+
+async fn lists(target: &Target, server: &Server) -> Result<(), String> {
+    let database = target.database.clone().or_else(|| server.database.clone());
+    carrel_lab::run_lists(carrel_lab::ListsOptions {
+        address: server.address.clone(),
+        credentials: target.credentials(),
+        database: database.ok_or("lists are measured beside a statement: give --database")?,
+        server: target.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
+        json: target.json.clone(),
     })
     .await
     .map_err(|error| error.to_string())?;
@@ -269,6 +287,7 @@ impl Server {
             .args(["serve", "--port", &port.to_string(), "--data"])
             .arg(&target.data)
             .env("CARREL_LOG", "warn")
+            .env("CARREL_LIST_REFRESH_VISIBLE", "0")
             .spawn()
             .map_err(|error| format!("the lab's server could not be started: {error}"))?;
         let server = Server {
