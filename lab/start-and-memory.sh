@@ -16,7 +16,7 @@ log=$(mktemp)
 server=
 trap 'kill -INT "$server" 2>/dev/null; rm -f "$log" "$log.calls"' EXIT INT TERM
 
-start() { "$carrel" "$1" --data "$data" --port "$port" >"$log" 2>&1 & server=$!; }
+start() { "$carrel" "$1" --data "$data" --port "$port" --open-metrics >"$log" 2>&1 & server=$!; }
 stop() { kill -INT "$server"; wait "$server" || true; }
 now() { date +%s%N; }
 call() { curl -s -o /dev/null -w '%{http_code}' -H "X-Okapi-Token: $token" -H 'Content-Type: application/json' "$@" || true; }

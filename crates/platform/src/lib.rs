@@ -24,6 +24,6 @@ pub use database::{Bind, Connection, Json, Pipeline, RowChange, Tx};
 pub use event::Event;
 pub use http::{Answer, Call, Handler, Router};
 pub use module::Module;
-pub use node::{Node, ServerOptions};
+pub use node::{Node, SameSite, ServerOptions};
 pub use tenant::Tenant;
 pub use transaction_listeners::{Changes, TransactionListeners};

@@ -39,3 +39,11 @@ CREATE TABLE IF NOT EXISTS platform.job (
     PRIMARY KEY (tenant, name)
 );
 CREATE INDEX IF NOT EXISTS job_due ON platform.job (due);
+-- What the health page writes to see that writing works.
+CREATE TABLE IF NOT EXISTS platform.health (
+    id integer PRIMARY KEY CHECK (id = 1),
+    checked timestamptz NOT NULL
+);
+-- Grows within a transaction that is rolled back, to see that the disk has room; always empty.
+CREATE TABLE IF NOT EXISTS platform.disk_check (filling text NOT NULL);
+ALTER TABLE platform.disk_check ALTER COLUMN filling SET STORAGE EXTERNAL;

@@ -95,6 +95,11 @@ impl Tenant {
         self.pools.reader.get().await
     }
 
+    /// Connections for reading that this node may open to each of the tenant's servers.
+    pub fn reader_connections(&self) -> usize {
+        self.pools.reader.max_connections()
+    }
+
     /// What is known of each replica, in the order of the configuration.
     pub fn replicas(&self) -> Vec<ReplicaState> {
         self.pools.replicas.state()

@@ -45,6 +45,14 @@ pub async fn metered<F: Future>(meter: Arc<Meter>, work: F) -> F::Output {
     METER.scope(meter, timed).await
 }
 
+/// Starts work that goes on behind a request's answer and counts for the request.
+pub fn spawn_metered(work: impl Future<Output = ()> + Send + 'static) {
+    match METER.try_with(Arc::clone) {
+        Ok(meter) => tokio::spawn(metered(meter, work)),
+        Err(_) => tokio::spawn(work),
+    };
+}
+
 struct Timed<F> {
     work: Pin<Box<F>>,
     meter: Arc<Meter>,

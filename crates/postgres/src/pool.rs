@@ -230,7 +230,8 @@ impl Pools {
             id
         };
         let timeout = work.statement_timeout().unwrap_or(QUERY_TIMEOUT) + TIMEOUT_MARGIN;
-        let entry = Entry { id, server, timeout, watched, shared: Arc::clone(&self.shared) };
+        let entry =
+            Entry { id, size: size.max(1), server, timeout, watched, shared: Arc::clone(&self.shared) };
         OpenPool { entry: Arc::new(entry) }
     }
 }
@@ -243,6 +244,7 @@ pub struct OpenPool {
 
 struct Entry {
     id: u64,
+    size: usize,
     server: Server,
     timeout: Duration,
     watched: Option<Arc<WatchedTables>>,
@@ -338,6 +340,11 @@ impl OpenPool {
     /// Closes what is idle, and what is in use as soon as it is given back; refuses whoever asks from now on.
     pub fn close(&self) {
         self.entry.shared.close_pool(self.entry.id);
+    }
+
+    /// Connections that may be open at once.
+    pub fn max_connections(&self) -> usize {
+        self.entry.size
     }
 
     /// (open, idle, waiting)

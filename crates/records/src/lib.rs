@@ -18,4 +18,4 @@ pub fn json_text(document: &impl serde::Serialize) -> String {
 pub use declaration::*;
 pub use failure::Failure;
 pub use money::Money;
-pub use refusal::{OverridableBlock, Refusal};
+pub use refusal::{MAX_REFUSALS, OverridableBlock, Refusal};

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// Refusals of one request that are collected and reported; what is wrong beyond them shows once these are mended.
+pub const MAX_REFUSALS: usize = 100;
+
 /// One reason why something was not done; the text, keys and codes are FOLIO's interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {

@@ -2,6 +2,7 @@
 
 use carrel_embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
+use carrel_platform::{SameSite, ServerOptions};
 use clap::Args;
 use serde::Deserialize;
 use std::fmt;
@@ -51,7 +52,7 @@ pub struct Settings {
     /// Database connections of one tenant.
     #[arg(long, env = "CARREL_TENANT_CONNECTIONS")]
     pub tenant_connections: Option<usize>,
-    /// Largest body that is read, in MiB.
+    /// Largest body of a batch of records, in MiB; other routes take less.
     #[arg(long, env = "CARREL_LARGEST_BODY")]
     pub largest_body: Option<usize>,
     /// Records of a list, at most.
@@ -63,6 +64,28 @@ pub struct Settings {
     /// Refreshes, queries and exports of lists at once.
     #[arg(long, env = "CARREL_LIST_WORKERS")]
     pub list_workers: Option<usize>,
+    /// Memory for all bodies of more than 64 KiB that are held at once, in MiB.
+    #[arg(long, env = "CARREL_BODY_MEMORY")]
+    pub body_memory: Option<usize>,
+    /// Connections of clients that may be open at once; at most the limit of open files less 200.
+    #[arg(long, env = "CARREL_CLIENT_CONNECTIONS")]
+    pub client_connections: Option<usize>,
+    /// Connections of one address that may be open at once; at most half of all.
+    #[arg(long, env = "CARREL_ADDRESS_CONNECTIONS")]
+    pub address_connections: Option<usize>,
+    /// Seconds for the head of a request, and for which a kept connection may be idle.
+    #[arg(long, env = "CARREL_HEADER_TIMEOUT")]
+    pub header_timeout: Option<u64>,
+    /// An origin whose pages may use cookies, such as https://desk.example.org; can be given several times, in the
+    /// environment with semicolons between them.
+    #[arg(long = "allowed-origin", env = "CARREL_ALLOWED_ORIGIN", value_delimiter = ';')]
+    pub allowed_origin: Vec<String>,
+    /// SameSite of cookies: strict, lax or none; none needs secure cookies.
+    #[arg(long, env = "CARREL_COOKIE_SAME_SITE")]
+    pub cookie_same_site: Option<String>,
+    /// Answer /metrics without a token, for a Prometheus that has none.
+    #[arg(long, env = "CARREL_OPEN_METRICS")]
+    pub open_metrics: bool,
     /// Mark cookies Secure: for a server reached by HTTPS through a proxy. With --tls-certificate they always are.
     #[arg(long, env = "CARREL_SECURE_COOKIES")]
     pub secure_cookies: bool,
@@ -109,7 +132,7 @@ pub struct Resolved {
     /// `None` leaves it to what the database server gives.
     pub connections: Option<usize>,
     pub tenant_connections: usize,
-    pub options: carrel_platform::ServerOptions,
+    pub options: ServerOptions,
     pub lists: carrel_lists::Options,
 }
 
@@ -185,6 +208,37 @@ impl Settings {
         {
             return Err("--max-list-size is at least 1, --list-refresh-visible at most 60000, --list-workers from 1 to 64".into());
         }
+        let body_memory = self.body_memory.or(file.body_memory).unwrap_or(256.max(largest_body));
+        if body_memory < largest_body {
+            return Err(format!("--body-memory has no room for one body of {largest_body} MiB"));
+        }
+        let usual = ServerOptions::default();
+        let connections_in_all =
+            self.client_connections.or(file.client_connections).unwrap_or(usual.connections_in_all);
+        let connections_per_address =
+            self.address_connections.or(file.address_connections).unwrap_or(usual.connections_per_address);
+        let header_timeout = self.header_timeout.or(file.header_timeout).unwrap_or(60);
+        if connections_in_all == 0 || connections_per_address == 0 || header_timeout == 0 {
+            return Err(
+                "--client-connections, --address-connections and --header-timeout are at least 1".into()
+            );
+        }
+        let allowed_origins =
+            if self.allowed_origin.is_empty() { file.allowed_origin } else { self.allowed_origin };
+        if let Some(wrong) = allowed_origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(format!(
+                "--allowed-origin is a scheme, a host and a port where it is not the usual one, such as https://desk.example.org, and not {wrong}"
+            ));
+        }
+        let secure_cookies = self.secure_cookies || file.secure_cookies || certificate.is_some();
+        let cookie_same_site = self.cookie_same_site.or(file.cookie_same_site);
+        let cookie_same_site = match cookie_same_site.as_deref() {
+            None | Some("lax") => SameSite::Lax,
+            Some("strict") => SameSite::Strict,
+            Some("none") if secure_cookies => SameSite::None,
+            Some("none") => return Err("--cookie-same-site none needs --secure-cookies".into()),
+            Some(other) => return Err(format!("--cookie-same-site is strict, lax or none, and not {other}")),
+        };
         match &gateway_secret {
             Some(secret) if secret.len() < SHORTEST_SECRET => {
                 return Err(format!("--gateway-secret needs at least {SHORTEST_SECRET} characters"));
@@ -211,12 +265,19 @@ impl Settings {
             connections,
             tenant_connections,
             database,
-            options: carrel_platform::ServerOptions {
+            options: ServerOptions {
                 behind_gateway,
                 gateway_secret,
                 makes_tenants,
                 largest_body: largest_body * 1024 * 1024,
-                secure_cookies: self.secure_cookies || file.secure_cookies || certificate.is_some(),
+                body_memory: body_memory * 1024 * 1024,
+                connections_in_all,
+                connections_per_address,
+                header_timeout: Duration::from_secs(header_timeout),
+                allowed_origins,
+                cookie_same_site,
+                open_metrics: self.open_metrics || file.open_metrics,
+                secure_cookies,
                 endless_tokens: self.endless_tokens || file.endless_tokens,
                 allows_bootstrap: self.allow_bootstrap || file.allow_bootstrap,
                 trusted_proxies,
@@ -274,6 +335,15 @@ impl fmt::Display for Resolved {
         writeln!(f, "behind a gateway    {}", options.behind_gateway)?;
         write!(f, "makes tenants       {}", options.makes_tenants)
     }
+}
+
+/// A scheme and an authority, as browsers send it.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, host)| {
+        matches!(scheme, "http" | "https")
+            && !host.is_empty()
+            && !host.contains(|c: char| c == '/' || c == '*' || c.is_whitespace() || c.is_uppercase())
+    })
 }
 
 pub fn without_password(address: &str) -> String {

@@ -8,6 +8,7 @@ mod database;
 pub mod demo;
 pub mod first_records;
 pub mod gateway;
+mod health;
 pub mod lab;
 pub mod modules;
 pub mod observability;

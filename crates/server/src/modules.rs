@@ -33,6 +33,7 @@ static USER_EXTENSIONS: Extensions = Extensions {
 pub fn router() -> Router {
     let mut router = Router::default();
     crate::observability::connect(&mut router);
+    crate::health::connect(&mut router);
     crate::gateway::connect(&mut router);
     crate::okapi_modules::connect(&mut router);
     crate::background::connect(&mut router);

@@ -1,57 +1,25 @@
-//! Seen from outside: health, metrics, the API document, a plain start page.
+//! What anybody may see of the server: metrics, the API document, a start page. Health is in `health.rs`.
 
-use carrel_platform::http::{App, BOUNDS};
+use carrel_platform::http::{App, BOUNDS, content_security_policy};
 use carrel_platform::record_store::missing_index;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
+use http::header::CONTENT_SECURITY_POLICY;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, RwLock, Weak};
-
-/// The nodes that run in this process: one, and in tests several.
-static NODES: RwLock<Vec<Weak<App>>> = RwLock::new(Vec::new());
-
-/// Keeps the running house, so that its routes can tell about it.
-pub fn remember(app: &Arc<App>) {
-    let mut nodes = NODES.write().expect("no holder of this lock panics");
-    nodes.retain(|open_node| open_node.strong_count() > 0);
-    nodes.push(Arc::downgrade(app));
-}
-
-fn app_of(call: &Call) -> Result<Arc<App>, Failure> {
-    let nodes = NODES.read().expect("no holder of this lock panics");
-    nodes
-        .iter()
-        .filter_map(Weak::upgrade)
-        .find(|open_node| Arc::ptr_eq(&open_node.node, &call.node))
-        .ok_or_else(|| Failure::internal("a call to a house that was not remembered"))
-}
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/", start_page);
-    router.on("GET", "/admin/health", health);
-    router.on("GET", "/_/health", health);
     router.on("GET", "/metrics", metrics);
     router.on("GET", "/openapi.json", |call| async move {
-        Ok(Answer::json(&crate::openapi::document(&app_of(&call)?.router, &call.node.records)))
+        Ok(Answer::json(&crate::openapi::document(&call.app.router, &call.node.records)))
     });
     router.on("GET", "/api-docs", api_page);
     router.on("GET", "/admin/missing-indexes", missing_indexes);
     // No consortium here; clients ask for one and take 404 for no.
     router.on("GET", "/consortia", |_| async { Err(Failure::NotFound("No consortium".into())) });
     router.on("GET", "/saml/check", |_| async { Ok(Answer::json(&json!({"active": false}))) });
-}
-
-async fn health(call: Call) -> Result<Answer, Failure> {
-    let connection = call.node.platform().await?;
-    connection.query("SELECT 1", vec![]).await?;
-    Ok(Answer::json(&json!({
-        "status": "UP",
-        "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": call.node.uptime().as_secs(),
-        "tenants": call.node.tenants().len(),
-    })))
 }
 
 async fn missing_indexes(_: Call) -> Result<Answer, Failure> {
@@ -66,7 +34,7 @@ async fn missing_indexes(_: Call) -> Result<Answer, Failure> {
 }
 
 async fn metrics(call: Call) -> Result<Answer, Failure> {
-    let app = app_of(&call)?;
+    let app: &App = &call.app;
     let mut text = String::with_capacity(16 * 1024);
     text.push_str("# HELP carrel_requests_total Answers by FOLIO module and status class.\n# TYPE carrel_requests_total counter\n");
     let modules: Vec<_> = app.figures().collect();
@@ -142,7 +110,7 @@ fn resident_bytes() -> Option<u64> {
 }
 
 async fn api_page(call: Call) -> Result<Answer, Failure> {
-    let app = app_of(&call)?;
+    let app: &App = &call.app;
     let mut rows = String::new();
     for place in app.router.places() {
         let route = place.route;
@@ -158,13 +126,26 @@ async fn api_page(call: Call) -> Result<Answer, Failure> {
     }
     let style = "body{font:15px/1.5 system-ui;margin:2rem;max-width:72rem}table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ddd;padding:.25rem .5rem;text-align:left;vertical-align:top}.missing{color:#767676}.missing td:first-child:after{content:' (501)'}input{font:inherit;padding:.4rem;width:24rem}";
     let script = "const f=document.querySelector('input');f.oninput=()=>document.querySelectorAll('tbody tr').forEach(r=>r.hidden=!r.textContent.toLowerCase().includes(f.value.toLowerCase()))";
-    Ok(Answer::html(format!(
+    let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Carrel: API</title><style>{style}</style><h1>API</h1><p>Every route of FOLIO's surface; those in grey answer 501. <a href=\"/openapi.json\">OpenAPI document</a></p><label>Find <input type=\"search\" autofocus></label><table><thead><tr><th>Method</th><th>Path</th><th>Module</th><th>Permissions</th></tr></thead><tbody>{rows}</tbody></table><script>{script}</script></html>"
-    )))
+    );
+    Ok(page_with_inline_code(page))
 }
 
 async fn start_page(_: Call) -> Result<Answer, Failure> {
-    Ok(Answer::html(include_str!("start-page.html")))
+    Ok(page_with_inline_code(include_str!("start-page.html")))
+}
+
+/// A page whose one inline style and one inline script the browser may use.
+fn page_with_inline_code(page: impl Into<String>) -> Answer {
+    let page = page.into();
+    let within = |tag: &str| {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        let (_, rest) = page.split_once(&open)?;
+        rest.split_once(&close).map(|(text, _)| text.to_owned())
+    };
+    let (style, script) = (within("style").unwrap_or_default(), within("script").unwrap_or_default());
+    Answer::html(page).header(CONTENT_SECURITY_POLICY, content_security_policy(&style, &script))
 }
 
 /// `carrel routes`: the list as text.

@@ -63,13 +63,11 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
 
 /// The library with its routes and its authorizer.
 pub fn app(node: &Arc<Node>) -> Arc<App> {
-    let app = App::new(
+    App::new(
         Arc::clone(node),
         modules::router(),
         Box::new(carrel_users::authorizer::PermissionAuthorizer::default()),
-    );
-    crate::observability::remember(&app);
-    app
+    )
 }
 
 /// `carrel serve`.

@@ -192,6 +192,7 @@ impl OwnPostgres {
 
 impl Drop for OwnPostgres {
     fn drop(&mut self) {
+        self.thaw();
         self.kill();
     }
 }

@@ -1,11 +1,12 @@
 //! Answers: status codes and FOLIO's bodies. The only place that turns a failure into HTTP.
 
 use bytes::Bytes;
-use carrel_records::Failure;
+use carrel_records::{Failure, MAX_REFUSALS};
 use futures_util::Stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
@@ -130,13 +131,15 @@ impl Answer {
 
     /// The answer for a failure, in FOLIO's usual shape.
     pub fn of_failure(failure: &Failure) -> Answer {
-        let text = |status, text: &str| Answer::text(status, text);
+        let text = |status, text: &str| Answer::text(status, shortened_text(text));
         match failure {
             Failure::Refused(refusals) => {
-                let errors: Vec<Value> = refusals.iter().map(|refusal| refusal.to_json()).collect();
+                let errors: Vec<Value> =
+                    refusals.iter().take(MAX_REFUSALS).map(|refusal| shortened(refusal.to_json())).collect();
                 Answer::json(&json!({"errors": errors, "total_records": errors.len()}))
                     .status(StatusCode::UNPROCESSABLE_ENTITY)
             }
+            // Texts quote what the caller has sent, and that may be long.
             Failure::NotFound(words) => text(StatusCode::NOT_FOUND, words),
             Failure::Invalid(words) | Failure::Conflict(words) => text(StatusCode::BAD_REQUEST, words),
             Failure::StaleVersion(words) => text(StatusCode::CONFLICT, words),
@@ -154,5 +157,58 @@ impl Answer {
             Failure::Misconfigured(words) => text(StatusCode::INTERNAL_SERVER_ERROR, words),
             Failure::Internal { .. } => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }
+    }
+}
+
+/// Characters of a text in an error answer; what is longer is cut.
+const MAX_ERROR_CHARACTERS: usize = 2_000;
+
+fn shortened_text(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_ERROR_CHARACTERS) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
+
+/// The same JSON with every text cut to its bound.
+fn shortened(mut value: Value) -> Value {
+    match &mut value {
+        Value::String(text) => {
+            if let Cow::Owned(short) = shortened_text(text) {
+                *text = short;
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *value = shortened(value.take());
+            }
+        }
+        Value::Object(map) => {
+            for value in map.values_mut() {
+                *value = shortened(value.take());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carrel_records::Refusal;
+
+    #[test]
+    fn an_error_answer_is_bounded_in_number_and_length() {
+        let long = "é".repeat(100_000);
+        let refusal = Refusal::new(long.clone()).with("key", long.clone());
+        let answer = Answer::of_failure(&Failure::Refused(vec![refusal; 100_000]));
+        let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        assert_eq!(
+            (body["errors"].as_array().map(Vec::len), &body["total_records"]),
+            (Some(100), &json!(100))
+        );
+        assert!(answer.body.len() < 1_000_000, "{}", answer.body.len());
+        assert!(Answer::of_failure(&Failure::NotFound(long)).body.len() < 10_000);
     }
 }

@@ -1,11 +1,12 @@
 //! Who comes in: the tenant and the caller of a request, by token, or by the word of a gateway that has read it.
 
 use crate::http::{App, Caller, Permissions};
+use crate::node::ServerOptions;
 use crate::surface::Route;
 use crate::tenant::Tenant;
 use crate::token::{Claims, TokenKind, malformed};
-use axum::http::{HeaderMap, header};
 use carrel_records::Failure;
+use http::{HeaderMap, header};
 use jiff::Timestamp;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -29,7 +30,7 @@ impl Authentication<'_> {
 
     async fn by_token(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
         let (app, route) = (self.app, self.route);
-        let open = is_open(route);
+        let open = is_open(route, &app.node.options);
         // A stale token in a cookie must not keep anybody from logging in anew.
         let claims = if open { None } else { self.claims()? };
         let tenant = match claims.as_ref().map(|claims| claims.tenant.as_str()).or(self.named_tenant()) {
@@ -162,10 +163,9 @@ pub(super) fn no_such_tenant(id: &str) -> Failure {
 }
 
 /// Routes that need no token: those that make one, and what may be known about the server.
-fn is_open(route: &Route) -> bool {
-    const OPEN: [&str; 17] = [
+pub(super) fn is_open(route: &Route, options: &ServerOptions) -> bool {
+    const OPEN: [&str; 16] = [
         "/",
-        "/metrics",
         "/admin/health",
         "/openapi.json",
         "/api-docs",
@@ -182,7 +182,7 @@ fn is_open(route: &Route) -> bool {
         "/bl-users/forgotten/password",
         "/bl-users/forgotten/username",
     ];
-    OPEN.contains(&route.path.as_str())
+    OPEN.contains(&route.path.as_str()) || options.open_metrics && route.path == "/metrics"
 }
 
 /// The permissions of the route; a timer's route has none of its own and is for operators.
@@ -198,13 +198,17 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// The token from header, `Authorization`, or cookie, in this order.
 pub fn token_of(headers: &HeaderMap) -> Option<String> {
-    if let Some(token) = header_text(headers, "x-okapi-token").filter(|token| !token.is_empty()) {
-        return Some(token.to_owned());
-    }
-    if let Some(token) = bearer_of(headers) {
-        return Some(token.to_owned());
-    }
-    cookie(headers, "folioAccessToken")
+    header_token(headers).map(str::to_owned).or_else(|| cookie(headers, "folioAccessToken"))
+}
+
+/// Whether the caller has sent a token of its own, which a browser does not add by itself.
+pub(super) fn has_token_header(headers: &HeaderMap) -> bool {
+    header_token(headers).is_some()
+}
+
+fn header_token(headers: &HeaderMap) -> Option<&str> {
+    let of_okapi = header_text(headers, "x-okapi-token").filter(|token| !token.is_empty());
+    of_okapi.or_else(|| bearer_of(headers))
 }
 
 fn bearer_of(headers: &HeaderMap) -> Option<&str> {

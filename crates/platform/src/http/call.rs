@@ -1,6 +1,6 @@
 //! A request as a handler sees it.
 
-use crate::http::Permissions;
+use crate::http::{App, Permissions};
 use crate::node::Node;
 use crate::surface::Route;
 use crate::tenant::Tenant;
@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 /// One request, after its tenant and caller are known.
 pub struct Call {
+    pub app: Arc<App>,
     pub node: Arc<Node>,
     /// Present on every route but the platform's own.
     pub tenant: Option<Arc<Tenant>>,

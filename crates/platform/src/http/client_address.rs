@@ -1,6 +1,6 @@
 //! The address from which a call comes: the connection's other end, or what a trusted proxy says of it.
 
-use axum::http::HeaderMap;
+use http::HeaderMap;
 use std::net::IpAddr;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";

@@ -1,7 +1,7 @@
 //! What the calls of each FOLIO module have cost since the start.
 
-use crate::http::Answer;
 use crate::meter::Meter;
+use http::StatusCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ pub struct ModuleFigures {
 
 impl ModuleFigures {
     /// Adds what one call has cost.
-    pub(super) fn count(&self, answer: &Answer, took: Duration, meter: &Meter) {
+    pub(super) fn count(&self, status: StatusCode, took: Duration, bytes: u64, meter: &Meter) {
         let micros = took.as_micros() as u64;
-        let class = usize::from(answer.status.as_u16() / 100).clamp(1, 5) - 1;
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
         self.by_class[class].fetch_add(1, Relaxed);
         let bucket = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
         self.histogram[bucket].fetch_add(1, Relaxed);
@@ -33,6 +33,6 @@ impl ModuleFigures {
         self.busy_nanos.fetch_add(meter.busy.load(Relaxed), Relaxed);
         self.pipelines.fetch_add(meter.pipelines.load(Relaxed), Relaxed);
         self.database_nanos.fetch_add(meter.database.load(Relaxed), Relaxed);
-        self.bytes.fetch_add(answer.body.len() as u64, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
     }
 }

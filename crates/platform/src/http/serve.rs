@@ -1,48 +1,49 @@
-//! The gateway: finds the route, lets the caller in or not, runs the handler, and counts what it cost.
+//! One request from its head to its answer: finds the route, authenticates the caller, runs the handler within the
+//! route's time, and counts what it cost.
 
-use crate::http::authentication::{Authentication, no_such_tenant};
+use crate::http::authentication::{Authentication, is_open, no_such_tenant};
+use crate::http::body::{self, BodyMemory};
 use crate::http::client_address::client_address;
 use crate::http::concurrency_limit::{Client, ConcurrencyLimit};
 use crate::http::figures::ModuleFigures;
-use crate::http::origin::{allow_origin, preflight};
-use crate::http::request_line::{CUT, Escaping, LONGEST_TARGET, REST};
-use crate::http::tls::{Certificate, TlsListener};
+use crate::http::lenient_target::{is_misread, restore_headers, restored};
+use crate::http::origin::Origin;
+use crate::http::pages::protect;
+use crate::http::response_body::{CallCount, ResponseBody};
+use crate::http::timeout;
 use crate::http::{Answer, Authorizer, Call, Query, Router};
 use crate::meter::{Meter, metered};
 use crate::node::Node;
 use crate::surface::Route;
 use crate::tenant::Tenant;
-use axum::body::{Body, Bytes};
-use axum::extract::{ConnectInfo, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use axum::serve::ListenerExt;
 use carrel_records::Failure;
-use futures_util::{FutureExt, StreamExt};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use futures_util::FutureExt;
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use hyper::body::{Bytes, Incoming};
 use jiff::Timestamp;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
 
 /// The program as the network sees it.
 pub struct App {
     pub node: Arc<Node>,
     pub router: Router,
     pub authorizer: Box<dyn Authorizer>,
-    figures: HashMap<&'static str, ModuleFigures>,
+    figures: HashMap<&'static str, Arc<ModuleFigures>>,
     requests: AtomicU64,
     concurrency_limit: ConcurrencyLimit,
+    body_memory: BodyMemory,
 }
 
 impl App {
     pub fn new(node: Arc<Node>, router: Router, authorizer: Box<dyn Authorizer>) -> Arc<App> {
-        let figures =
-            router.places().iter().map(|place| (&*place.route.module, ModuleFigures::default())).collect();
+        let figures = router.places().iter().map(|place| (&*place.route.module, Arc::default())).collect();
+        let body_memory = BodyMemory::new(node.options.body_memory);
         Arc::new(App {
             node,
             router,
@@ -50,74 +51,47 @@ impl App {
             figures,
             requests: AtomicU64::new(0),
             concurrency_limit: ConcurrencyLimit::default(),
+            body_memory,
         })
     }
 
     pub fn figures(&self) -> impl Iterator<Item = (&'static str, &ModuleFigures)> {
-        self.figures.iter().map(|(module, figures)| (*module, figures))
+        self.figures.iter().map(|(module, figures)| (*module, &**figures))
     }
 }
 
-/// Serves until the shutdown future ends, then lets requests under way finish.
-pub async fn serve(
+pub(super) async fn answer(
     app: Arc<App>,
-    listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    // Answers leave at once: waiting to fill packets would add 40 ms to each call.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let listener = Escaping(listener).tap_io(|_| {});
-    axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(shutdown)
-        .await
-}
-
-/// The same by HTTPS.
-pub async fn serve_with_tls(
-    app: Arc<App>,
-    listener: TcpListener,
-    certificate: Arc<Certificate>,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let listener = Escaping(TlsListener::new(listener, certificate)?).tap_io(|_| {});
-    axum::serve(listener, router(app).into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(shutdown)
-        .await
-}
-
-fn router(app: Arc<App>) -> axum::Router {
-    axum::Router::new().fallback(answer).with_state(app)
-}
-
-async fn answer(
-    State(app): State<Arc<App>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request<Body>,
-) -> Response<Body> {
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<ResponseBody> {
     let started = Instant::now();
-    let origin = request.headers().get(header::ORIGIN).cloned();
-    if request.method() == Method::OPTIONS {
-        return preflight(request.headers(), origin);
+    let (mut head, body) = request.into_parts();
+    if is_misread(&head) {
+        return misread();
     }
+    restore_headers(&mut head.headers);
+    let origin = Origin::of(&head.headers, &app.node.options);
+    if head.method == Method::OPTIONS {
+        let mut response = Response::new(ResponseBody::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        *response.headers_mut() = origin.preflight(&head.headers);
+        return response;
+    }
+    let requested = head.headers.clone();
     let meter = Arc::new(Meter::default());
     let number = app.requests.fetch_add(1, Relaxed);
-    let (answer, route, request_id) = metered(Arc::clone(&meter), route(&app, peer, request, number)).await;
-    if let Some(route) = route
-        && let Some(figures) = app.figures.get(&*route.module)
-    {
-        figures.count(&answer, started.elapsed(), &meter);
-    }
+    let (answer, route, request_id) =
+        metered(Arc::clone(&meter), route(&app, peer, &origin, head, body, number)).await;
+    let count = route.and_then(|route| app.figures.get(&*route.module)).map(|figures| CallCount {
+        figures: Arc::clone(figures),
+        status: answer.status,
+        started,
+        meter: Arc::clone(&meter),
+        bytes: 0,
+    });
     let pipelines = app.node.options.counts_round_trips.then(|| meter.pipelines.load(Relaxed));
-    let body = match answer.rest {
-        None => Body::from(answer.body),
-        Some(rest) => {
-            let begin = std::iter::once(Ok(Bytes::from(answer.body)));
-            Body::from_stream(futures_util::stream::iter(begin).chain(rest))
-        }
-    };
-    let mut response = Response::new(body);
+    let mut response = Response::new(ResponseBody::new(Bytes::from(answer.body), answer.rest, count));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     if answer.status != StatusCode::NO_CONTENT {
@@ -132,40 +106,52 @@ async fn answer(
     if let Some(pipelines) = pipelines {
         headers.insert("x-carrel-round-trips", HeaderValue::from(pipelines));
     }
-    allow_origin(headers, origin);
+    protect(answer.content_type, headers);
+    origin.allow_reading(&requested, headers);
+    response
+}
+
+/// The answer to a method or header name that the client did not send in this form.
+fn misread() -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty());
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 async fn route(
     app: &Arc<App>,
     peer: SocketAddr,
-    request: Request<Body>,
+    origin: &Origin,
+    head: Parts,
+    body: Incoming,
     number: u64,
 ) -> (Answer, Option<&'static Route>, String) {
-    let (head, body) = request.into_parts();
+    let path = restored(head.uri.path());
     let request_id = head
         .headers
         .get("x-okapi-request-id")
         .and_then(|value| value.to_str().ok())
         .filter(|id| id.len() <= 200)
-        .map_or_else(|| format!("{number:06}/{}", first_level(head.uri.path())), str::to_owned);
-    if let Some(answer) = head.headers.get(CUT).map(too_large) {
-        return (answer, None, request_id);
-    }
+        .map_or_else(|| format!("{number:06}/{}", first_level(&path)), str::to_owned);
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
-    let path = head.uri.path();
-    let stand_in = || app.router.find_stand_in(method, path).filter(|_| app.node.options.makes_tenants);
-    let Some((place, parameters)) = app.router.find(method, path).or_else(stand_in) else {
+    let stand_in = || app.router.find_stand_in(method, &path).filter(|_| app.node.options.makes_tenants);
+    let Some((place, parameters)) = app.router.find(method, &path).or_else(stand_in) else {
         let tenant =
             head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
-        let words = format!("No suitable module found for path {} for tenant {tenant}", head.uri.path());
+        let words = format!("No suitable module found for path {path} for tenant {tenant}");
         return (Answer::of_failure(&Failure::NotFound(words)), None, request_id);
     };
     let route = place.route;
+    if let Err(refused) = origin.refuse_forgery(&head.method, &head.headers) {
+        return (refused, Some(route), request_id);
+    }
     let seen = OnceLock::new();
     let outcome = async {
+        let options = &app.node.options;
+        let time = timeout::of(route, options);
         let authentication = Authentication { app, peer, route, headers: &head.headers, seen: &seen };
-        let (tenant, caller) = authentication.enter().await?;
+        let (tenant, caller) = within(time, authentication.enter()).await?;
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
@@ -174,26 +160,32 @@ async fn route(
             (Some(tenant), Some(id)) => Client::User { tenant: tenant.id.clone(), id },
             _ => Client::Address(address),
         };
-        let _place = app.concurrency_limit.enter(client, app.node.options.most_calls_at_once)?;
-        let body = read_body(body, app.node.options.largest_body).await?;
+        let _place = app.concurrency_limit.enter(client, options.most_calls_at_once)?;
+        let max_bytes = body::max_bytes(route, is_open(route, options), options);
+        let body = body::read(body, max_bytes, &app.body_memory).await?;
         let call = Call {
+            app: Arc::clone(app),
             node: Arc::clone(&app.node),
             tenant,
             caller,
             route,
             parameters,
-            query: Query::read(&whole_query(&head.uri, &head.headers)),
+            query: Query::read(&restored(head.uri.query().unwrap_or_default())),
             headers: head.headers,
-            body,
+            body: body.bytes,
             request_id: request_id.clone(),
             address,
             now: Timestamp::now(),
         };
         let lenient = call.caller.lenient;
-        // A mistake of ours in one call is reported to this caller, and the connection lives on.
-        let answer = AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
-            Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
-        })?;
+        // A panic ends this call only: the connection serves the next one.
+        let answer = within(time, async {
+            AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
+                Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
+            })
+        })
+        .await?;
+        drop(body.memory);
         Ok(if lenient { answer.with_modules_times() } else { answer })
     }
     .await;
@@ -218,32 +210,18 @@ async fn route(
     (answer, Some(route), request_id)
 }
 
-/// The query, the end of which stands in a header where it is long.
-fn whole_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Cow<'a, str> {
-    let query = uri.query().unwrap_or_default();
-    match headers.get(REST).and_then(|rest| rest.to_str().ok()) {
-        // Nobody else has a use for it: what is short stands whole in its place.
-        Some(rest) if query.len() > LONGEST_TARGET / 2 => format!("{query}{rest}").into(),
-        _ => query.into(),
-    }
+/// Gives the work up after this time: a database that is frozen answers nothing, not even that it is.
+async fn within<T>(time: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::time::timeout(time, work).await.unwrap_or_else(|_| {
+        Err(Failure::Unavailable(format!(
+            "There was no answer within {} seconds. Whether a change was made is not known.",
+            time.as_secs()
+        )))
+    })
 }
 
-/// A request of which something was cut off before it was read.
-fn too_large(mark: &HeaderValue) -> Answer {
-    match mark.as_bytes() {
-        b"414" => Answer::text(
-            StatusCode::URI_TOO_LONG,
-            "The request's address is too long; where there is a POST to /retrieve, it takes long queries",
-        ),
-        _ => Answer::text(
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "The request's headers are too many or too long",
-        ),
-    }
-}
-
-/// A tenant that another node has dropped is known here for some seconds; what fails for want of its tables is reported
-/// as any call to a tenant that does not exist.
+/// For some seconds this node still knows a tenant that another node has dropped; what fails because its tables are
+/// missing is reported as any call to a tenant that does not exist.
 async fn unless_tenant_is_gone(node: &Node, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
     let Some(tenant) = tenant else { return failure };
     let gone = match failure {
@@ -270,23 +248,4 @@ fn with_causes(failure: &Failure) -> String {
 
 fn first_level(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or("")
-}
-
-/// Nobody is waited for longer who sends nothing more of a body.
-const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-
-async fn read_body(body: Body, largest: usize) -> Result<Vec<u8>, Failure> {
-    let mut body = Limited::new(body, largest);
-    let mut whole = Vec::new();
-    loop {
-        let silence = || Failure::Invalid(format!("No more of the body came in {LONGEST_SILENCE:?}"));
-        match tokio::time::timeout(LONGEST_SILENCE, body.frame()).await.map_err(|_| silence())? {
-            None => return Ok(whole),
-            Some(Ok(frame)) => whole.extend_from_slice(&frame.into_data().unwrap_or_default()),
-            Some(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-                return Err(Failure::TooLarge(format!("The body is larger than {largest} bytes")));
-            }
-            Some(Err(error)) => return Err(Failure::Invalid(format!("The body could not be read: {error}"))),
-        }
-    }
 }

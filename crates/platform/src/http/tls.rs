@@ -1,16 +1,13 @@
-//! HTTPS: a certificate that may be renewed on disk while the server runs, and a listener that shakes hands.
+//! HTTPS: a certificate that may be renewed on disk while the server runs, and the TLS handshake.
 
 use crate::database::{certificates_in, key_in};
 use std::fs::Metadata;
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -18,16 +15,14 @@ use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::server::TlsStream;
 
-/// How often the files are looked at.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
-/// Who takes longer to shake hands is let go.
-const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
-/// Hands shaken at once; others wait to be accepted.
-const MOST_HANDSHAKES: usize = 256;
-/// The first byte of whoever begins to speak TLS.
+/// The time between two looks at the files.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
+/// The time for a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The first byte of a TLS connection.
 const HANDSHAKE: u8 = 0x16;
 
-/// Told to whoever speaks plain HTTP here.
+/// The answer to plain HTTP.
 const PLAIN_HTTP: &str = "This address answers by HTTPS only.";
 
 /// A certificate with its chain and its key, read from two PEM files, and again whenever they change.
@@ -36,21 +31,29 @@ pub struct Certificate {
     certificate: PathBuf,
     key: PathBuf,
     current: RwLock<Arc<CertifiedKey>>,
+    /// The state of both files before they were read the first time.
+    first_seen: FileStates,
 }
 
+/// What changes when one of the two files does: its time of modification and its length.
+type FileStates = [Option<(SystemTime, u64)>; 2];
+
 impl Certificate {
-    /// Reads both files; says what is wrong with them.
+    /// Reads both files; the error says what is wrong with them.
     pub fn read(certificate: &Path, key: &Path) -> Result<Certificate, String> {
+        let first_seen = file_states(certificate, key);
         let current = RwLock::new(Arc::new(pair(certificate, key)?));
-        Ok(Certificate { certificate: certificate.to_owned(), key: key.to_owned(), current })
+        Ok(Certificate { certificate: certificate.to_owned(), key: key.to_owned(), current, first_seen })
     }
 
-    /// Follows the files for ever; what cannot be used is reported once, and the certificate at hand goes on.
-    async fn follow(&self) {
-        let mut seen = self.looks();
+    /// Reads the files whenever they change, for ever. Files that cannot be used are reported once, and the certificate
+    /// in use stays.
+    pub(super) async fn reload_when_changed(&self) {
+        // A change between the first reading and this task's start counts too.
+        let mut seen = self.first_seen;
         loop {
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-            let now = self.looks();
+            tokio::time::sleep(RELOAD_INTERVAL).await;
+            let now = file_states(&self.certificate, &self.key);
             if now == seen {
                 continue;
             }
@@ -65,12 +68,11 @@ impl Certificate {
             }
         }
     }
+}
 
-    /// What changes when a file does.
-    fn looks(&self) -> [Option<(SystemTime, u64)>; 2] {
-        let look = |metadata: Metadata| Some((metadata.modified().ok()?, metadata.len()));
-        [&self.certificate, &self.key].map(|file| std::fs::metadata(file).ok().and_then(look))
-    }
+fn file_states(certificate: &Path, key: &Path) -> FileStates {
+    let state = |metadata: Metadata| Some((metadata.modified().ok()?, metadata.len()));
+    [certificate, key].map(|file| std::fs::metadata(file).ok().and_then(state))
 }
 
 impl ResolvesServerCert for Certificate {
@@ -86,89 +88,29 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .map_err(|error| format!("{} and {}: {error}", certificate.display(), key.display()))
 }
 
-/// Accepts connections whose hands are shaken.
-pub struct TlsListener {
-    address: SocketAddr,
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
-    accepting: JoinHandle<()>,
-    change_listeners: JoinHandle<()>,
+/// Takes up TLS connections with the certificate, also after its renewal.
+pub(super) fn acceptor(certificate: &Arc<Certificate>) -> io::Result<TlsAcceptor> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::clone(certificate) as Arc<dyn ResolvesServerCert>);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-impl TlsListener {
-    pub fn new(listener: TcpListener, certificate: Arc<Certificate>) -> io::Result<TlsListener> {
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&certificate) as Arc<dyn ResolvesServerCert>);
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let address = listener.local_addr()?;
-        let (hand_over, ready) = mpsc::channel(MOST_HANDSHAKES);
-        let accepting = tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), hand_over));
-        let change_listeners = tokio::spawn(async move { certificate.follow().await });
-        Ok(TlsListener { address, ready, accepting, change_listeners })
-    }
-}
-
-impl axum::serve::Listener for TlsListener {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(ready) => ready,
-            // The task that accepts does not end before this listener does.
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
-    }
-}
-
-impl Drop for TlsListener {
-    fn drop(&mut self) {
-        self.accepting.abort();
-        self.change_listeners.abort();
-    }
-}
-
-/// Shakes hands beside each other, so that nobody waits for a slow one.
-async fn accept(
-    listener: TcpListener,
+/// Takes up TLS within [`HANDSHAKE_TIMEOUT`]. A client that speaks plain HTTP gets an explanation and no stream.
+pub(super) async fn handshake(
+    stream: TcpStream,
     acceptor: TlsAcceptor,
-    hand_over: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
-) {
-    let room = Arc::new(Semaphore::new(MOST_HANDSHAKES));
-    loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        let (stream, peer) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Files run out, or the caller is gone already; the next one may do better.
-                tracing::debug!("a connection could not be accepted: {error}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let (acceptor, hand_over) = (acceptor.clone(), hand_over.clone());
-        tokio::spawn(async move {
-            let _place = place;
-            // Answers leave at once: waiting to fill packets would add 40 ms to each call.
-            let _ = stream.set_nodelay(true);
-            match tokio::time::timeout(LONGEST_HANDSHAKE, shake_hands(stream, acceptor)).await {
-                Ok(Ok(Some(stream))) => {
-                    let _ = hand_over.send((stream, peer)).await;
-                }
-                Ok(Ok(None)) | Err(_) => {}
-                Ok(Err(error)) => tracing::debug!("no TLS with {peer}: {error}"),
-            }
-        });
+) -> io::Result<Option<TlsStream<TcpStream>>> {
+    match tokio::time::timeout(HANDSHAKE_TIMEOUT, untimed_handshake(stream, acceptor)).await {
+        Ok(shaken) => shaken,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
-async fn shake_hands(
+async fn untimed_handshake(
     mut stream: TcpStream,
     acceptor: TlsAcceptor,
 ) -> io::Result<Option<TlsStream<TcpStream>>> {

@@ -36,8 +36,28 @@ pub struct ServerOptions {
     pub gateway_secret: Option<String>,
     /// Behind a gateway: an unknown tenant is made on first use.
     pub makes_tenants: bool,
-    /// Largest body that is read, in bytes.
+    /// Largest body that is read, in bytes: that of a batch of records. Other routes take less.
     pub largest_body: usize,
+    /// Bytes of all bodies of more than 64 KiB that are held at once.
+    pub body_memory: usize,
+    /// Connections of clients that may be open at once.
+    pub connections_in_all: usize,
+    /// Connections of one address that may be open at once.
+    pub connections_per_address: usize,
+    /// Time for a request's head, and for which a kept connection may be idle.
+    pub header_timeout: Duration,
+    /// Time within which a write is answered.
+    pub write_timeout: Duration,
+    /// Time within which a read is answered, or its streaming begins.
+    pub read_timeout: Duration,
+    /// Time within which work on many records or a whole tenant is answered.
+    pub long_call_timeout: Duration,
+    /// Origins whose pages may use cookies, such as `https://desk.example.org`.
+    pub allowed_origins: Vec<String>,
+    /// When browsers send the cookies along from pages of other sites.
+    pub cookie_same_site: SameSite,
+    /// `/metrics` answers without a token.
+    pub open_metrics: bool,
     /// Calls of one client that may be under way at once.
     pub most_calls_at_once: usize,
     /// Cookies are marked `Secure`.
@@ -52,6 +72,16 @@ pub struct ServerOptions {
     pub counts_round_trips: bool,
 }
 
+/// The `SameSite` attribute of a cookie.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SameSite {
+    Strict,
+    #[default]
+    Lax,
+    /// Sent from pages of every site; browsers take it only with `Secure`.
+    None,
+}
+
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
@@ -59,6 +89,16 @@ impl Default for ServerOptions {
             gateway_secret: None,
             makes_tenants: false,
             largest_body: 64 * 1024 * 1024,
+            body_memory: 256 * 1024 * 1024,
+            connections_in_all: 10_000,
+            connections_per_address: 1_000,
+            header_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(30),
+            read_timeout: Duration::from_secs(75),
+            long_call_timeout: Duration::from_secs(15 * 60),
+            allowed_origins: Vec::new(),
+            cookie_same_site: SameSite::Lax,
+            open_metrics: false,
             // Many desks may share an account or an address; programs that load data send hundreds at once.
             most_calls_at_once: 1000,
             secure_cookies: false,

@@ -2,14 +2,16 @@
 
 use crate::database::{Connection, Json, QUERY_TIMEOUT, database_unreachable, failure, query_timed_out};
 use crate::http::{Answer, Call, Rest, pretty};
+use crate::meter::spawn_metered;
 use crate::record_store::read::{self, Asked, Bound, Count, Page};
 use bytes::Bytes;
 use carrel_cql::Where;
 use carrel_records::{Failure, RecordType};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::time::Duration;
-use tokio::sync::mpsc;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -17,8 +19,15 @@ use tokio_postgres::types::ToSql;
 pub const LONGEST_PAGE: i64 = 1_000;
 /// Bytes that are sent at once.
 const CHUNK: usize = 64 * 1024;
-/// A client that takes nothing for so long gives its connection back.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A client that takes nothing for so long loses its list and its connection.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes per second that a client must take on average, looked at after [`WRITE_TIMEOUT`].
+const MIN_BYTES_PER_SECOND: u64 = 64 * 1024;
+/// Long lists of a tenant that are read at once on this node, at most a quarter of its connections for reading and at
+/// least one: slow clients leave the other connections to short pages.
+const CONCURRENT_LISTS_DIVISOR: usize = 4;
+/// The time for which a long list waits for its turn.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Chunk = Result<Bytes, std::io::Error>;
 
@@ -39,12 +48,13 @@ struct Rows {
 
 /// The records that are asked for, as they are stored: a short page at once, a long one as it is read.
 pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> Result<Answer, Failure> {
-    let connection = call.tenant()?.reader().await?;
     if asked.limit <= LONGEST_PAGE {
+        let connection = call.tenant()?.reader().await?;
         let page = read::list(&connection, record, &call.node.records, asked).await?;
         return Ok(Answer::json_bytes(page.to_bytes(record)));
     }
     let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
+    let connection = connection_for_list(call).await?;
     let statement = read::documents(record, &condition, asked);
     let as_stored = Rows { statement, show: first_column(), name: record.collection, closing: Page::closing };
     rows(connection, record, &condition, asked, as_stored).await
@@ -61,8 +71,8 @@ pub async fn composed(
     (name, closing): (&'static str, Closing),
     select: impl FnOnce(&str) -> String,
 ) -> Result<Answer, Failure> {
-    let connection = call.tenant()?.reader().await?;
     let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
+    let connection = connection_for_list(call).await?;
     let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
     let composed = Rows { statement: (select(&page), binds), show: first_column(), name, closing };
     rows(connection, record, &condition, asked, composed).await
@@ -71,7 +81,7 @@ pub async fn composed(
 /// Documents one behind the other, with nothing around and between them: a harvest has no end that could be told
 /// beforehand.
 pub async fn bare(call: &Call, statement: Bound, show: Show) -> Result<Answer, Failure> {
-    let connection = call.tenant()?.reader().await?;
+    let connection = connection_for_list(call).await?;
     let frame = Frame { opening: String::new(), between: "", closing: Box::new(|_| String::new()) };
     pour(connection, statement, show, frame).await
 }
@@ -98,31 +108,59 @@ pub async fn shown(
     select: impl FnOnce(&str) -> String,
     show: impl Fn(&Row) -> Result<Value, Failure> + Send + 'static,
 ) -> Result<Answer, Failure> {
-    let connection = call.tenant()?.reader().await?;
     let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
     let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
     let statement = (select(&page), binds);
     if asked.limit <= LONGEST_PAGE {
+        let connection = call.tenant()?.reader().await?;
         let found = read::found(&connection, &condition, asked, statement).await?;
         let shown = found.rows().iter().map(show).collect::<Result<Vec<Value>, Failure>>()?;
         let body = json!({(record.collection): shown, "totalRecords": found.total});
         return Ok(Answer::json_bytes(pretty(&body)));
     }
+    let connection = connection_for_list(call).await?;
     let show = Box::new(move |row: &Row| show(row).map(|shown| pretty(&shown)));
     let shown = Rows { statement, show, name: record.collection, closing: total_alone };
     rows(connection, record, &condition, asked, shown).await
 }
 
+/// A connection for a list whose length, and the speed of its reader, nobody knows.
+struct ListConnection {
+    connection: Connection,
+    /// The list's turn, which ends with it.
+    permit: OwnedSemaphorePermit,
+}
+
+/// The turns of a tenant's long lists.
+#[derive(Default)]
+struct Turns(OnceLock<Arc<Semaphore>>);
+
+async fn connection_for_list(call: &Call) -> Result<ListConnection, Failure> {
+    let tenant = call.tenant()?;
+    let turns = tenant.state.of::<Turns>();
+    let turns = turns.0.get_or_init(|| {
+        let lists = (tenant.reader_connections() / CONCURRENT_LISTS_DIVISOR).max(1);
+        Arc::new(Semaphore::new(lists))
+    });
+    let busy =
+        || Failure::Unavailable("As many long lists are read as may be. Try again in a moment.".into());
+    let permit = tokio::time::timeout(TURN_TIMEOUT, Arc::clone(turns).acquire_owned())
+        .await
+        .map_err(|_| busy())?
+        .map_err(|_| busy())?;
+    Ok(ListConnection { connection: tenant.reader().await?, permit })
+}
+
 /// A collection: its matches are counted first, then each row is sent as it is read.
 async fn rows(
-    connection: Connection,
+    connection: ListConnection,
     record: &'static RecordType,
     condition: &Where,
     asked: &Asked,
     Rows { statement, show, name, closing }: Rows,
 ) -> Result<Answer, Failure> {
     let counted = match asked.count {
-        Count::Wanted => read::count(&connection, condition, asked.offset).await?,
+        Count::Wanted => read::count(&connection.connection, condition, asked.offset).await?,
         Count::Unwanted => 0,
     };
     let before = asked.offset;
@@ -145,11 +183,12 @@ struct Frame {
 
 /// Sends each row as it is read.
 async fn pour(
-    mut connection: Connection,
+    connection: ListConnection,
     (sql, binds): Bound,
     show: Show,
     frame: Frame,
 ) -> Result<Answer, Failure> {
+    let ListConnection { mut connection, permit } = connection;
     let reported = |error| failure(error, "reading a long list");
     // A list may take as long as its client reads on: the time for a query is what its first row may take.
     let begun = connection.bounded(async {
@@ -170,7 +209,9 @@ async fn pour(
     }
     let (sender, receiver) = mpsc::channel(2);
     connection.hand_over();
-    tokio::spawn(async move {
+    spawn_metered(async move {
+        let _permit = permit;
+        let mut pace = Pace { started: Instant::now(), bytes: 0 };
         let mut next = first;
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
         chunk.extend_from_slice(frame.opening.as_bytes());
@@ -194,7 +235,7 @@ async fn pour(
             }
             sent += 1;
             chunk.extend_from_slice(&document);
-            if chunk.len() >= CHUNK && !send(&sender, &mut chunk).await {
+            if chunk.len() >= CHUNK && !pace.send(&sender, &mut chunk).await {
                 // Whatever the server has still to send would keep the next borrower waiting.
                 connection.discard();
                 return;
@@ -214,13 +255,41 @@ async fn pour(
             connection.discard();
         }
         chunk.extend_from_slice((frame.closing)(sent).as_bytes());
-        send(&sender, &mut chunk).await;
+        pace.send(&sender, &mut chunk).await;
     });
     Ok(Answer::json_bytes(Vec::new()).followed_by(Rest::of(receiver)))
 }
 
-/// Hands the chunk over; false where nobody takes it.
-async fn send(sender: &mpsc::Sender<Chunk>, chunk: &mut Vec<u8>) -> bool {
-    let bytes = Bytes::from(std::mem::replace(chunk, Vec::with_capacity(CHUNK + CHUNK / 4)));
-    matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(bytes))).await, Ok(Ok(())))
+/// How fast the client takes the list.
+struct Pace {
+    started: Instant,
+    bytes: u64,
+}
+
+impl Pace {
+    /// Hands the chunk over; false where nobody takes it, or too slowly.
+    async fn send(&mut self, sender: &mpsc::Sender<Chunk>, chunk: &mut Vec<u8>) -> bool {
+        self.bytes += chunk.len() as u64;
+        let bytes = Bytes::from(std::mem::replace(chunk, Vec::with_capacity(CHUNK + CHUNK / 4)));
+        let sent = tokio::time::timeout(WRITE_TIMEOUT, sender.send(Ok(bytes))).await;
+        matches!(sent, Ok(Ok(()))) && !self.is_too_slow(self.started.elapsed())
+    }
+
+    fn is_too_slow(&self, elapsed: Duration) -> bool {
+        elapsed > WRITE_TIMEOUT && self.bytes < MIN_BYTES_PER_SECOND * elapsed.as_secs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_half_a_minute_and_then_needs_a_least_speed() {
+        let pace = |bytes| Pace { started: Instant::now(), bytes };
+        let seconds = Duration::from_secs;
+        assert!(!pace(0).is_too_slow(seconds(30)));
+        assert!(pace(31 * 64 * 1024).is_too_slow(seconds(60)));
+        assert!(!pace(60 * 64 * 1024).is_too_slow(seconds(60)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::bounds::{NOT_NULL, PATTERN, refusal};
 use super::{Element, Format, JsonKind, Property, Shape, Strictness};
-use crate::refusal::Refusal;
+use crate::refusal::{MAX_REFUSALS, Refusal};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -36,6 +36,9 @@ impl Shape {
         let whole = strictness == Strictness::Whole;
         if self.closed && whole {
             for name in document.keys() {
+                if refusals.len() >= MAX_REFUSALS {
+                    return;
+                }
                 if !self.properties.contains_key(name) {
                     let path = format!("{prefix}{name}");
                     refusals.push(
@@ -115,6 +118,9 @@ impl Property {
             (JsonKind::Text, Value::String(_)) => self.check_text(value, path, strictness, refusals),
             (JsonKind::Object, Value::Object(object)) if self.free_names => {
                 for (name, inner) in object {
+                    if refusals.len() >= MAX_REFUSALS {
+                        return;
+                    }
                     let path = format!("{path}[{name}]");
                     match inner {
                         Value::Object(inner) => {
@@ -137,6 +143,9 @@ impl Property {
                     refusals.extend(self.bounds.of_array(elements, path));
                 }
                 for (place, item) in elements.iter_mut().enumerate() {
+                    if refusals.len() >= MAX_REFUSALS {
+                        return;
+                    }
                     let path = format!("{path}[{place}]");
                     match (element, &mut *item) {
                         (Element::Any, _) => {}
@@ -302,6 +311,12 @@ mod tests {
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
         assert_eq!(reported("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+    }
+
+    #[test]
+    fn refusals_are_collected_up_to_their_bound() {
+        let many: Map<String, Value> = (0..400_000).map(|n| (format!("k{n}"), Value::Null)).collect();
+        assert_eq!(reported("name:string", Value::Object(many)).len(), MAX_REFUSALS);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
+/// For what happens within seconds on a machine that is not busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Writes a self-made certificate and its key; gives their files.
 fn make_certificate(folder: &Path) -> (PathBuf, PathBuf) {
     let made =
@@ -84,7 +87,7 @@ async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_no
     std::fs::copy(&certificate, &old).expect("a file can be copied");
 
     std::fs::write(&certificate, "half a certif").expect("a file can be written");
-    program.wait_until("it has looked at the files", Duration::from_secs(10), |program| {
+    program.wait_until("it has looked at the files", PATIENCE, |program| {
         program.said().contains("the certificate in use stays")
     });
     call(program.address, &old, &get("/admin/health")).await.expect("the certificate at hand goes on");
@@ -92,7 +95,7 @@ async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_no
     make_certificate(&data.folder);
     let renewed = Instant::now();
     while call(program.address, &certificate, &get("/admin/health")).await.is_err() {
-        assert!(renewed.elapsed() < Duration::from_secs(10), "it is not taken:\n{}", program.said());
+        assert!(renewed.elapsed() < PATIENCE, "it is not taken:\n{}", program.said());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(call(program.address, &old, &get("/")).await.is_err(), "the old one is not shown any more");

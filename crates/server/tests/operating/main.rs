@@ -3,6 +3,7 @@
 
 mod database_tls;
 mod frozen_database;
+mod health;
 mod https;
 mod many_tenants;
 mod program;

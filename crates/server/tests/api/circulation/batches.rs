@@ -17,7 +17,7 @@ async fn total(server: &LendingServer, path: &str) -> u64 {
 
 /// Scans of this kind, and the transactions that they took.
 async fn scans(server: &LendingServer, kind: &str) -> (u64, u64) {
-    let metrics = server.server.stranger().get("/metrics").await.text();
+    let metrics = server.server.get("/metrics").await.text();
     let figure = |name: &str| {
         let line = metrics.lines().find(|line| line.starts_with(name) && line.contains(kind));
         line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).unwrap_or_default() as u64

@@ -1,6 +1,8 @@
 //! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
 
+mod bounds;
 mod connections;
+mod framing;
 mod fuzzed_queries;
 mod habits;
 mod health;
@@ -9,6 +11,7 @@ mod indexes;
 mod long_lists;
 mod nonsense;
 mod operators;
+mod origins;
 mod routes;
 mod tenants;
 mod upgrade;

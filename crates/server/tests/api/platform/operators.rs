@@ -45,7 +45,7 @@ async fn metrics_tell_of_caches_connections_and_reads() {
         server.get("/groups").await.expect(200);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let metrics = server.stranger().get("/metrics").await.text();
+    let metrics = server.get("/metrics").await.text();
     let figure = |name: &str| -> f64 {
         let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
         line.unwrap_or_else(|| panic!("{name} is missing in\n{metrics}"))

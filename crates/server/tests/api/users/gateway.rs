@@ -4,8 +4,12 @@ use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_preflight_is_answered_to_anybody_with_credentials_allowed() {
-    let server = TestServer::start().await;
+async fn a_preflight_of_a_listed_origin_allows_credentials() {
+    let options = carrel_platform::ServerOptions {
+        allowed_origins: vec!["http://desk.example.org".into()],
+        ..Default::default()
+    };
+    let server = TestServer::start_in(options).await;
     let page = server
         .stranger()
         .with_header("origin", "http://desk.example.org")
