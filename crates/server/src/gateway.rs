@@ -29,9 +29,8 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/_/proxy/modules/{moduleId}", module);
     router.on("POST", "/_/tenant", tenant_begins);
     router.on("DELETE", "/_/tenant", tenant_ends);
-    for method in ["GET", "DELETE"] {
-        router.on(method, "/_/tenant/{id}", no_such_operation);
-    }
+    router.on("GET", "/_/tenant/{id}", find_operation);
+    router.on("DELETE", "/_/tenant/{id}", forget_operation);
 }
 
 fn shown(tenant: &Tenant) -> Value {
@@ -226,7 +225,9 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     } else {
         call.node.create_tenant_with(&id, &id, "", reference_records).await?;
     }
-    Ok(Answer::no_content())
+    let operation = finished_operation(&id);
+    let location = format!("/_/tenant/{}", operation_id(&id));
+    Ok(Answer::created(&operation).location(location))
 }
 
 /// Purges the tenant: all its data is gone.
@@ -240,10 +241,33 @@ async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Beginning and ending are done when they are answered, so that no operation is left to be looked at.
-async fn no_such_operation(call: Call) -> Result<Answer, Failure> {
-    gateway_tenant(&call)?;
-    Err(Failure::NotFound(format!("Operation not found {}", call.parameter(0))))
+/// The id of the operation that made a tenant, the same on every node.
+fn operation_id(tenant: &str) -> uuid::Uuid {
+    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, format!("/_/tenant/{tenant}").as_bytes())
+}
+
+fn finished_operation(tenant: &str) -> Value {
+    json!({"id": operation_id(tenant), "tenant": tenant, "complete": true})
+}
+
+/// The operation is complete when it is answered; Okapi asks for it all the same.
+async fn find_operation(call: Call) -> Result<Answer, Failure> {
+    let tenant = known_operation(&call)?;
+    Ok(Answer::json(&finished_operation(&tenant)))
+}
+
+async fn forget_operation(call: Call) -> Result<Answer, Failure> {
+    known_operation(&call)?;
+    Ok(Answer::no_content())
+}
+
+fn known_operation(call: &Call) -> Result<String, Failure> {
+    let tenant = gateway_tenant(call)?;
+    let asked = call.parameter(0);
+    if asked != operation_id(&tenant).to_string() {
+        return Err(Failure::NotFound(format!("Operation not found {asked}")));
+    }
+    Ok(tenant)
 }
 
 /// Only a gateway may begin and end tenants in this way.

@@ -26,7 +26,10 @@ async fn enabling_loads_reference_data_and_deleting_purges() {
     let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
     caller.get("/groups").await.expect_status(400);
     for _ in 0..2 {
-        caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await.expect(204);
+        let made = caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await;
+        assert_eq!(made.expect(201)["complete"], true);
+        let operation = made.header("location").expect("the operation has an address");
+        assert_eq!(caller.get(operation).await.expect(200)["complete"], true);
     }
     let groups = caller.get("/groups").await.expect(200);
     assert!(groups["totalRecords"].as_i64().is_some_and(|count| count > 0), "{groups}");
@@ -40,7 +43,10 @@ async fn disabling_purges_data_only_when_requested() {
     let server =
         TestServer::start_in(ServerOptions { behind_gateway: true, ..ServerOptions::default() }).await;
     let caller = server.stranger().with_header("x-okapi-tenant", "new_lib");
-    caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await.expect(204);
+    let made = caller.post("/_/tenant", &json!({"module_to": "mod-users-1.0.0"})).await;
+    assert_eq!(made.expect(201)["complete"], true);
+    let operation = made.header("location").expect("the operation has an address");
+    assert_eq!(caller.get(operation).await.expect(200)["complete"], true);
     caller.post("/_/tenant", &json!({"module_from": "mod-users-1.0.0", "purge": false})).await.expect(204);
     caller.get("/groups").await.expect(200);
     for _ in 0..2 {
