@@ -15,6 +15,8 @@ pub struct Route {
     pub path: String,
     /// All of them are required; none means that a valid token is enough or not even that.
     pub permissions: Vec<String>,
+    /// What a caller needs instead where the path names their own tenant; nothing where that makes no difference.
+    pub own_tenant_permissions: Option<Vec<String>>,
     /// Called by FOLIO's timers: not open to ordinary callers.
     pub timer: bool,
 }
@@ -76,6 +78,9 @@ pub struct Permission {
     pub contains: Vec<Arc<str>>,
 }
 
+/// The beginning of paths that name a tenant.
+const OWN_TENANT: &str = "/_/proxy/tenants/{tenantId}/";
+
 fn split(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
@@ -92,6 +97,11 @@ fn read_routes(table: &str) -> Vec<Route> {
             continue;
         }
         let permissions: Vec<String> = split(permissions).map(str::to_owned).collect();
+        let own_tenant_permissions = cells
+            .get(9)
+            .and_then(|note| note.strip_prefix("permissionsRequiredTenant=[")?.strip_suffix(']'))
+            .filter(|_| path.starts_with(OWN_TENANT))
+            .map(|names| split(names).map(str::to_owned).collect::<Vec<String>>());
         let route = |method: &str, path: &str| Route {
             module: module.to_owned(),
             interface: interface.to_owned(),
@@ -99,6 +109,7 @@ fn read_routes(table: &str) -> Vec<Route> {
             method: method.to_owned(),
             path: path.to_owned(),
             permissions: permissions.clone(),
+            own_tenant_permissions: own_tenant_permissions.clone(),
             timer: !timer.is_empty(),
         };
         match path.strip_suffix('*') {

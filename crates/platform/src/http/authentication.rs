@@ -17,6 +17,8 @@ pub(super) struct Authentication<'a> {
     pub app: &'a App,
     pub peer: SocketAddr,
     pub route: &'static Route,
+    /// Values of the path's parameters.
+    pub parameters: &'a [String],
     pub headers: &'a HeaderMap,
     /// Keeps the tenant, also where the caller is refused afterwards.
     pub seen: &'a OnceLock<Arc<Tenant>>,
@@ -61,7 +63,12 @@ impl Authentication<'_> {
             Some(user) => app.authorizer.permissions(&tenant, user).await?,
             None => Permissions::new(claims.extra_permissions.into_iter().map(Into::into).collect()),
         };
-        for needed in needed(route) {
+        let own =
+            route.own_tenant_permissions.as_deref().filter(|_| self.parameters.first() == Some(&tenant.id));
+        for needed in own.map_or_else(
+            || needed(route).collect(),
+            |own| own.iter().map(String::as_str).collect::<Vec<&str>>(),
+        ) {
             if !permissions.holds(needed) {
                 let (name, id) = (claims.sub, user_id.map_or("null".into(), |id| id.to_string()));
                 let words = format!("Access for user '{name}' ({id}) requires permission: {needed}");

@@ -150,7 +150,8 @@ async fn route(
     let outcome = async {
         let options = &app.node.options;
         let time = timeout::of(route, options);
-        let authentication = Authentication { app, peer, route, headers: &head.headers, seen: &seen };
+        let authentication =
+            Authentication { app, peer, route, parameters: &parameters, headers: &head.headers, seen: &seen };
         let (tenant, caller) = within(time, authentication.enter()).await?;
         let handler = place.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))

@@ -161,3 +161,14 @@ async fn every_interface_that_is_listed_has_a_name() {
         assert_eq!(unnamed.count(), 0, "{path}");
     }
 }
+
+#[tokio::test]
+async fn modules_and_interfaces_of_the_own_tenant_need_no_permission() {
+    let server = TestServer::start().await;
+    let nobody = server.staff_with(&[]).await;
+    for path in ["modules", "interfaces", "interfaces/users"] {
+        nobody.get(&format!("/_/proxy/tenants/diku/{path}")).await.expect(200);
+        nobody.get(&format!("/_/proxy/tenants/other/{path}")).await.expect_status(403);
+    }
+    nobody.get("/_/proxy/tenants/diku").await.expect_status(403);
+}
