@@ -32,7 +32,12 @@ const NO_JSON: &[(&str, &str)] = &[
 ];
 
 /// The answers of one operation.
-pub fn reported(place: &Place, answered: Option<Value>, record: Option<&'static RecordType>) -> Value {
+pub fn reported(
+    place: &Place,
+    answered: Option<Value>,
+    record: Option<&'static RecordType>,
+    named_status: Option<&'static str>,
+) -> Value {
     let route = place.route;
     let (method, path) = (route.method.as_str(), route.path.as_str());
     let mut answers = json!({
@@ -49,7 +54,7 @@ pub fn reported(place: &Place, answered: Option<Value>, record: Option<&'static 
         (_, Some((_, kind))) => {
             json!({"description": "Done", "content": {*kind: {"schema": {"type": "string"}}}})
         }
-        (Some(schema), None) if record.is_some() => {
+        (Some(schema), None) if record.is_some() || named_status.is_some() => {
             json!({"description": "Done", "content": {"application/json": {"schema": schema}}})
         }
         // Some use cases say it in plain text.
@@ -58,7 +63,9 @@ pub fn reported(place: &Place, answered: Option<Value>, record: Option<&'static 
         }}),
         (None, None) => json!({"description": "Done"}),
     };
-    for status in successes(method, path, record) {
+    let named_statuses = named_status.map(|status| [status]);
+    let statuses = named_statuses.as_ref().map_or_else(|| successes(method, path, record), |one| &one[..]);
+    for status in statuses {
         answers[status] = if *status == "204" { json!({"description": "Done"}) } else { done.clone() };
     }
     if path.contains('{') || path == "/consortia" {

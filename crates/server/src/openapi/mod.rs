@@ -1,6 +1,7 @@
 //! The API document: routes from the surface, schemas from the declarations of records.
 
 mod answers;
+mod business;
 
 use carrel_platform::Router;
 use carrel_platform::http::Place;
@@ -33,6 +34,7 @@ pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
         schema["x-module"] = record.module.into();
         schemas.insert(name.clone(), schema);
     }
+    business::add_schemas(&mut schemas);
     schemas.insert("errors".into(), errors());
     json!({
         "openapi": "3.0.3",
@@ -108,13 +110,26 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         ("GET", _, _) => (None, Some(json!({}))),
         _ => (None, None),
     };
+    let named = business::operation_of(&route.method, &route.path);
+    let (sent, answered) = match named {
+        Some(named) => (business::schema(named.sent), business::schema(named.answered)),
+        None => (sent, answered),
+    };
+    if named.is_some_and(|named| named.name.starts_with("list")) && collection.is_none() {
+        parameters.extend(query_parameters());
+    }
+    let is_list = route.method == "GET" && collection.is_some() && single.is_none();
+    let name = named.map_or_else(
+        || business::generated_name(&route.method, &route.path, is_list),
+        |named| named.name.to_owned(),
+    );
     let mut operation = json!({
         "tags": [route.module],
-        "operationId": format!("{} {}", route.method, route.path),
+        "operationId": name,
         "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
         "parameters": parameters,
-        "responses": answers::reported(place, answered, collection.or(one)),
-        "security": [{"token": []}, {"cookie": []}],
+        "responses": answers::reported(place, answered, collection.or(one), named.map(|named| named.status)),
+        "security": if route.permissions.is_empty() { json!([{}, {"token": []}, {"cookie": []}]) } else { json!([{"token": []}, {"cookie": []}]) },
         "x-permissions": route.permissions,
         "x-built": built,
     });
@@ -305,9 +320,74 @@ mod tests {
             crate::modules::modules().iter().flat_map(|module| module.records.iter().copied()).collect();
         let document = whole();
         let schemas = document["components"]["schemas"].as_object().expect("schemas by name");
-        assert_eq!(schemas.len(), records.len() + 1);
+        let names = names(&records);
+        assert!(
+            records
+                .iter()
+                .all(|record| schemas.contains_key(&names[&std::ptr::from_ref::<RecordType>(record)]))
+        );
         assert!(
             schemas.keys().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)))
         );
+    }
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own_that_a_program_can_use() {
+        let document = whole();
+        let mut names: Vec<String> = Vec::new();
+        for operations in document["paths"].as_object().expect("paths").values() {
+            for operation in operations.as_object().expect("operations").values() {
+                names.push(operation["operationId"].as_str().expect("a name").to_owned());
+            }
+        }
+        let unusable: Vec<&String> =
+            names.iter().filter(|name| !name.chars().all(|c| c.is_ascii_alphanumeric())).collect();
+        assert_eq!(unusable, [""; 0]);
+        names.sort();
+        let twice: Vec<&String> =
+            names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert_eq!(twice, [""; 0], "two operations have the same name");
+        for name in ["checkOutByBarcode", "checkInByBarcode", "listUsers", "findUser", "createUser", "logIn"]
+        {
+            assert!(names.binary_search(&name.to_owned()).is_ok(), "{name} is missing");
+        }
+    }
+
+    #[test]
+    fn every_named_operation_is_a_route() {
+        let router = crate::modules::router();
+        for operation in business::OPERATIONS {
+            assert!(
+                router.knows(operation.method, operation.path),
+                "{} {}",
+                operation.method,
+                operation.path
+            );
+        }
+    }
+
+    #[test]
+    fn the_document_is_openapi() {
+        let document: openapiv3::OpenAPI =
+            serde_json::from_value(whole()).expect("the document has the form of OpenAPI 3.0");
+        for (path, item) in document.paths.iter() {
+            let item = item.as_item().expect("an inline path");
+            for (method, operation) in item.iter() {
+                let declared: Vec<&str> = operation
+                    .parameters
+                    .iter()
+                    .filter_map(|parameter| match parameter.as_item() {
+                        Some(openapiv3::Parameter::Path { parameter_data, .. }) => {
+                            Some(&*parameter_data.name)
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                let used: Vec<&str> =
+                    path.split('/').filter_map(|level| level.strip_prefix('{')?.strip_suffix('}')).collect();
+                assert_eq!(declared, used, "{method} {path}");
+                assert!(!operation.responses.responses.is_empty(), "{method} {path} has no answers");
+            }
+        }
     }
 }
