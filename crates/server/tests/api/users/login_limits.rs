@@ -27,7 +27,8 @@ async fn try_password(client: &Client, name: &str, password: &str) -> u16 {
 #[tokio::test]
 async fn an_overlong_username_or_password_is_refused() {
     let server = TestServer::start().await;
-    let long = "é".repeat(125_000);
+    // Within the bound of the body, so that the bound of the field is what refuses it.
+    let long = "é".repeat(3_000);
     let caller = stranger(&server);
     for path in [LOGIN, "/authn/login-with-expiry", "/bl-users/login", "/bl-users/login-with-expiry"] {
         caller.post(path, &json!({"username": long, "password": "x"})).await.expect_status(400);
