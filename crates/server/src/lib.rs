@@ -6,6 +6,7 @@ mod background;
 pub mod config;
 mod database;
 pub mod demo;
+mod desk_pages;
 pub mod first_records;
 pub mod gateway;
 mod health;

@@ -34,6 +34,7 @@ pub fn router() -> Router {
     let mut router = Router::default();
     crate::observability::connect(&mut router);
     crate::health::connect(&mut router);
+    crate::desk_pages::connect(&mut router);
     crate::gateway::connect(&mut router);
     crate::okapi_modules::connect(&mut router);
     crate::background::connect(&mut router);

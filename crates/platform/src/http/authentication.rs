@@ -171,8 +171,11 @@ pub(super) fn no_such_tenant(id: &str) -> Failure {
 
 /// Routes that need no token: those that make one, and what may be known about the server.
 pub(super) fn is_open(route: &Route, options: &ServerOptions) -> bool {
-    const OPEN: [&str; 16] = [
+    const OPEN: [&str; 19] = [
         "/",
+        "/desk",
+        "/desk/{file}",
+        "/desk/assets/{file}",
         "/admin/health",
         "/openapi.json",
         "/api-docs",

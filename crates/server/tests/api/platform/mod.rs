@@ -3,6 +3,7 @@
 mod bounds;
 mod connections;
 mod framing;
+mod desk_pages;
 mod fuzzed_queries;
 mod habits;
 mod health;

