@@ -1,0 +1,201 @@
+/*
+ * Bodies that the API document does not describe yet: composed answers and the requests of desk actions. Written by
+ * hand, with the fields that the desk uses; to be replaced by generated types where the document has them.
+ */
+import type { ServicePoint, User } from './schema.ts';
+
+export interface Named {
+  id?: string;
+  name?: string | null;
+}
+
+export interface CallNumberComponents {
+  prefix?: string | null;
+  callNumber?: string | null;
+  suffix?: string | null;
+}
+
+/** An item as `/inventory/items` gives it. */
+export interface Item {
+  id: string;
+  hrid?: string;
+  barcode?: string;
+  title?: string;
+  status: { name: string; date?: string };
+  holdingsRecordId: string;
+  materialType?: Named;
+  permanentLoanType?: Named;
+  temporaryLoanType?: Named;
+  effectiveLocation?: Named;
+  effectiveCallNumberComponents?: CallNumberComponents;
+  contributorNames?: { name: string }[];
+  circulationNotes?: CirculationNote[];
+  numberOfPieces?: string | null;
+  descriptionOfPieces?: string | null;
+  numberOfMissingPieces?: string | null;
+  missingPieces?: string | null;
+  discoverySuppress?: boolean | null;
+  volume?: string | null;
+  enumeration?: string | null;
+  copyNumber?: string | null;
+  lastCheckIn?: { dateTime: string; servicePointId: string };
+  metadata?: { createdDate?: string; updatedDate?: string };
+}
+
+export interface CirculationNote {
+  id?: string;
+  noteType: 'Check in' | 'Check out';
+  note: string;
+  staffOnly?: boolean;
+  date?: string;
+  source?: { personal?: { firstName?: string | null; lastName?: string | null } };
+}
+
+/** The item within a loan, a request or a check-in's answer. */
+export interface ItemSummary {
+  id: string;
+  instanceId?: string;
+  holdingsRecordId?: string;
+  title?: string;
+  barcode?: string;
+  primaryContributor?: string;
+  callNumber?: string | null;
+  callNumberComponents?: CallNumberComponents;
+  status?: { name: string };
+  location?: Named;
+  materialType?: Named;
+  inTransitDestinationServicePointId?: string;
+  inTransitDestinationServicePoint?: { id: string; name: string };
+}
+
+export interface Borrower {
+  firstName?: string | null;
+  lastName?: string | null;
+  middleName?: string | null;
+  preferredFirstName?: string | null;
+  barcode?: string | null;
+  patronGroup?: string | null;
+}
+
+export interface Loan {
+  id: string;
+  userId?: string;
+  itemId: string;
+  status: { name: string };
+  action: string;
+  actionComment?: string;
+  loanDate: string;
+  dueDate: string;
+  returnDate?: string;
+  systemReturnDate?: string;
+  renewalCount?: number;
+  dueDateChangedByRecall?: boolean;
+  loanPolicyId?: string;
+  claimedReturnedDate?: string;
+  item: ItemSummary;
+  borrower?: Borrower;
+  loanPolicy?: Named;
+  feesAndFines?: { amountRemainingToPay: number };
+  proxyUserId?: string;
+  metadata?: { createdDate?: string; updatedDate?: string };
+}
+
+export interface HoldRequest {
+  id: string;
+  requestType: 'Hold' | 'Recall' | 'Page';
+  requestLevel?: 'Item' | 'Title';
+  requestDate: string;
+  requesterId: string;
+  instanceId?: string;
+  itemId?: string;
+  status: string;
+  position?: number;
+  fulfillmentPreference?: string;
+  pickupServicePointId?: string;
+  pickupServicePoint?: { name: string };
+  deliveryAddressTypeId?: string;
+  requestExpirationDate?: string;
+  holdShelfExpirationDate?: string;
+  patronComments?: string;
+  cancellationReasonId?: string;
+  item?: { barcode?: string; status?: string; callNumber?: string | null; location?: Named };
+  instance?: { title?: string };
+  requester?: Borrower;
+  printDetails?: { printCount?: number; printEventDate?: string; isPrinted?: boolean };
+}
+
+export interface OverrideBlocks {
+  patronBlock?: Record<string, never>;
+  itemLimitBlock?: Record<string, never>;
+  itemNotLoanableBlock?: { dueDate: string };
+  renewalBlock?: Record<string, never>;
+  renewalDueDateRequiredBlock?: { dueDate: string };
+  comment: string;
+}
+
+export interface CheckOutRequest {
+  itemBarcode: string;
+  userBarcode: string;
+  servicePointId: string;
+  proxyUserBarcode?: string;
+  loanDate?: string;
+  overrideBlocks?: OverrideBlocks;
+}
+
+export type ClaimedReturnedResolution = 'Found by library' | 'Returned by patron';
+
+export interface CheckInRequest {
+  itemBarcode: string;
+  servicePointId: string;
+  checkInDate: string;
+  sessionId?: string;
+  claimedReturnedResolution?: ClaimedReturnedResolution;
+}
+
+/** Values for the tokens of a staff slip. */
+export type SlipPart = Record<string, string | null | undefined>;
+export interface StaffSlipContext {
+  item?: SlipPart;
+  request?: SlipPart;
+  requester?: SlipPart;
+  currentDateTime?: string;
+}
+
+export interface CheckInAnswer {
+  loan?: Loan;
+  item: ItemSummary;
+  staffSlipContext?: StaffSlipContext;
+  inHouseUse: boolean;
+}
+
+export interface AutomatedBlock {
+  patronBlockConditionId: string;
+  blockBorrowing: boolean;
+  blockRenewals: boolean;
+  blockRequests: boolean;
+  message: string;
+}
+
+/** `/bl-users/_self`. */
+export interface Self {
+  user: User;
+  permissions?: { permissions: string[] };
+  servicePointsUser?: { defaultServicePointId?: string; servicePoints?: ServicePoint[] };
+}
+
+export interface OpeningDay {
+  date: string;
+  allDay: boolean;
+  open: boolean;
+  exceptional: boolean;
+  exceptionName?: string;
+  openings: { startTime: string; endTime: string }[];
+}
+
+export interface Instance {
+  id: string;
+  hrid?: string;
+  title: string;
+  contributors?: { name: string }[];
+  publication?: { dateOfPublication?: string; publisher?: string }[];
+}

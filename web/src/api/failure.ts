@@ -1,0 +1,39 @@
+/** One error of a 422, as the server gives it. */
+export interface Refusal {
+  message: string;
+  code?: string;
+  parameters: { key: string; value: string | null }[];
+  overridableBlock?: { name: string; missingPermissions?: string[] };
+}
+
+/** The server answered, but not with success. */
+export class Failure extends Error {
+  readonly status: number;
+  readonly refusals: Refusal[];
+  /** Identifies the call in the server's log. */
+  readonly requestId: string;
+
+  constructor(status: number, message: string, refusals: Refusal[], requestId: string) {
+    super(message);
+    this.status = status;
+    this.refusals = refusals;
+    this.requestId = requestId;
+  }
+
+  get isRefusal(): boolean {
+    return this.refusals.length > 0;
+  }
+
+  hasCode(code: string): boolean {
+    return this.refusals.some((refusal) => refusal.code === code);
+  }
+}
+
+/** No answer came: the server or the network is gone. */
+export class Unreachable extends Error {}
+
+/** The messages of a failure, one a line. */
+export function linesOf(error: unknown): string[] {
+  if (error instanceof Failure && error.isRefusal) return error.refusals.map((refusal) => refusal.message);
+  return [error instanceof Error ? error.message : String(error)];
+}

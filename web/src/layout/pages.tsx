@@ -1,0 +1,21 @@
+/* The pages of the desk: one table of their names, permissions and parts. */
+import { type ComponentType, lazy } from 'react';
+import { CheckInPage } from '../desk/check-in/CheckInPage.tsx';
+import { CheckOutPage } from '../desk/check-out/CheckOutPage.tsx';
+import type { MessageKey } from '../text/messages.ts';
+import type { Hotkey } from './hotkeys.ts';
+
+export interface Page {
+  name: string;
+  title: MessageKey;
+  /** Who lacks it does not see the page. */
+  permission: string;
+  hotkey?: Hotkey;
+  Content: ComponentType;
+}
+
+export const PAGES: readonly Page[] = [
+  { name: 'check-out', title: 'page.check-out', permission: 'circulation.check-out-by-barcode.post', hotkey: 'checkOut', Content: CheckOutPage },
+  { name: 'check-in', title: 'page.check-in', permission: 'circulation.check-in-by-barcode.post', hotkey: 'checkIn', Content: CheckInPage },
+];
+void lazy;

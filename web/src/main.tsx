@@ -1,0 +1,66 @@
+import './styles/tokens.css';
+import './styles/desk.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { DeskSessions } from './desk/DeskSessions.tsx';
+import { PromptHost } from './desk/PromptHost.tsx';
+import { Desk } from './layout/Desk.tsx';
+import { ActionButton, Loading, Message } from './parts/controls.tsx';
+import { Prompt } from './parts/Prompt.tsx';
+import { deviceSettings } from './session/device.ts';
+import { LoginForm, LoginPage } from './session/Login.tsx';
+import { SessionProvider, useSessionState } from './session/session.tsx';
+import { isLanguage, loadLanguage, preferredLanguage, t } from './text/messages.ts';
+
+const queries = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 5_000 } } });
+
+function App() {
+  const { state, logIn, start } = useSessionState();
+  // A change of language draws the frame anew; what is in hand lives above it.
+  const [drawing, setDrawing] = useState(0);
+  switch (state.phase) {
+    case 'starting':
+      return <Loading />;
+    case 'unreachable':
+      return (
+        <main className="login">
+          <Message kind="error">{t('unreachable.start')}</Message>
+          <ActionButton variant="primary" onPress={start}>
+            {t('again')}
+          </ActionButton>
+        </main>
+      );
+    case 'logged-out':
+      return <LoginPage logIn={logIn} />;
+    case 'logged-in':
+      return (
+        <SessionProvider session={state.session}>
+          <PromptHost>
+            <DeskSessions>
+              <Desk key={drawing} redraw={() => setDrawing((number) => number + 1)} />
+            </DeskSessions>
+          </PromptHost>
+          {state.expired && (
+            <Prompt title={t('login.expired')} onCancel={() => {}} actions={null}>
+              <p>{t('login.expiredText')}</p>
+              <LoginForm logIn={logIn} username={state.session.self.user.username} />
+            </Prompt>
+          )}
+        </SessionProvider>
+      );
+  }
+}
+
+const { language } = deviceSettings();
+await loadLanguage(isLanguage(language) ? language : preferredLanguage(navigator.languages));
+const root = document.getElementById('root');
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

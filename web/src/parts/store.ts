@@ -1,0 +1,30 @@
+import { useSyncExternalStore } from 'react';
+
+/** State outside of components, so that it survives a change of pages and can be tested without a browser. */
+export class Store<S> {
+  #state: S;
+  #listeners = new Set<() => void>();
+
+  constructor(initial: S) {
+    this.#state = initial;
+  }
+
+  get state(): S {
+    return this.#state;
+  }
+
+  update(change: Partial<S> | ((state: S) => Partial<S>)): void {
+    const partial = typeof change === 'function' ? change(this.#state) : change;
+    this.#state = { ...this.#state, ...partial };
+    for (const listener of this.#listeners) listener();
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+}
+
+export function useStore<S>(store: Store<S>): S {
+  return useSyncExternalStore(store.subscribe, () => store.state);
+}
