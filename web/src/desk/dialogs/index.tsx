@@ -1,0 +1,22 @@
+/* A dialog for each question of the desk's logic. */
+import type { ComponentType } from 'react';
+import type { DialogProps } from '../PromptHost.tsx';
+import type { PromptName } from '../prompts.ts';
+import { ActingAs, PatronNotes, SwitchPatron } from './patron-dialogs.tsx';
+import { ChooseItem, ClaimedReturned, ConfirmStatus, FastAdd, ItemNotes, Pieces } from './item-dialogs.tsx';
+import { Refused } from './Refused.tsx';
+import { SendOnDialog } from './SendOnDialog.tsx';
+
+export const DIALOGS: { [N in PromptName]: ComponentType<DialogProps<N>> } = {
+  chooseItem: ChooseItem,
+  confirmStatus: ConfirmStatus,
+  claimedReturned: ClaimedReturned,
+  pieces: Pieces,
+  itemNotes: ItemNotes,
+  refused: Refused,
+  actingAs: ActingAs,
+  patronNotes: PatronNotes,
+  switchPatron: SwitchPatron,
+  sendOn: SendOnDialog,
+  fastAdd: FastAdd,
+};

@@ -1,0 +1,188 @@
+import { type FormEvent, useState } from 'react';
+import { ActionButton, Field } from '../../parts/controls.tsx';
+import { Prompt } from '../../parts/Prompt.tsx';
+import { formatDateTime } from '../../text/dates.ts';
+import { t, tn } from '../../text/messages.ts';
+import type { Item } from '../../api/bodies.ts';
+import { callNumber } from '../items.ts';
+import { fullName } from '../people.ts';
+import type { DialogProps } from '../PromptHost.tsx';
+
+function About({ item }: { item: Item }) {
+  return (
+    <p className="about-item">
+      <strong>{item.title}</strong>
+      <span>{[item.materialType?.name, item.barcode].filter(Boolean).join(' · ')}</span>
+    </p>
+  );
+}
+
+export function ConfirmStatus({ shown: { item, task }, answer }: DialogProps<'confirmStatus'>) {
+  return (
+    <Prompt
+      kind="warning"
+      title={t('confirmStatus.title', { status: item.status.name })}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
+            {t(`confirmStatus.${task}`)}
+          </ActionButton>
+        </>
+      }
+    >
+      <About item={item} />
+      <p>{t('confirmStatus.text', { status: item.status.name })}</p>
+      {item.discoverySuppress && <p className="hint">{t('confirmStatus.suppressed')}</p>}
+    </Prompt>
+  );
+}
+
+export function ClaimedReturned({ shown: { item }, answer }: DialogProps<'claimedReturned'>) {
+  return (
+    <Prompt
+      kind="warning"
+      title={t('claimedReturned.title')}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton autoFocus onPress={() => answer(undefined)}>
+            {t('cancel')}
+          </ActionButton>
+          <ActionButton variant="primary" onPress={() => answer('Found by library')}>
+            {t('claimedReturned.found')}
+          </ActionButton>
+          <ActionButton variant="primary" onPress={() => answer('Returned by patron')}>
+            {t('claimedReturned.returned')}
+          </ActionButton>
+        </>
+      }
+    >
+      <About item={item} />
+      <p>{t('claimedReturned.text')}</p>
+    </Prompt>
+  );
+}
+
+export function Pieces({ shown: { item, task }, answer }: DialogProps<'pieces'>) {
+  return (
+    <Prompt
+      kind={item.missingPieces || item.numberOfMissingPieces ? 'warning' : 'information'}
+      title={t('pieces.title')}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
+            {t(`confirmStatus.${task}`)}
+          </ActionButton>
+        </>
+      }
+    >
+      <About item={item} />
+      <dl className="facts">
+        <Fact label={t('pieces.number')} value={item.numberOfPieces} />
+        <Fact label={t('pieces.description')} value={item.descriptionOfPieces} />
+        <Fact label={t('pieces.missingNumber')} value={item.numberOfMissingPieces} />
+        <Fact label={t('pieces.missing')} value={item.missingPieces} />
+      </dl>
+    </Prompt>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string | null | undefined }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value || '–'}</dd>
+    </div>
+  );
+}
+
+export function ItemNotes({ shown: { item, notes, task }, answer }: DialogProps<'itemNotes'>) {
+  return (
+    <Prompt
+      title={tn(task === 'checkOut' ? 'itemNotes.checkOut' : 'itemNotes.checkIn', notes.length)}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
+            {t(`confirmStatus.${task}`)}
+          </ActionButton>
+        </>
+      }
+    >
+      <About item={item} />
+      <ul className="notes">
+        {notes.map((note, index) => (
+          <li key={note.id ?? index}>
+            <span>{note.note}</span>
+            <span className="hint">{[formatDateTime(note.date), fullName(note.source?.personal)].filter(Boolean).join(' · ')}</span>
+          </li>
+        ))}
+      </ul>
+    </Prompt>
+  );
+}
+
+export function ChooseItem({ shown: { items, total }, answer }: DialogProps<'chooseItem'>) {
+  return (
+    <Prompt wide title={tn('chooseItem.title', total)} onCancel={() => answer(undefined)} actions={<ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>}>
+      <table className="rows">
+        <thead>
+          <tr>
+            <th>{t('column.barcode')}</th>
+            <th>{t('column.title')}</th>
+            <th>{t('column.callNumber')}</th>
+            <th>{t('column.status')}</th>
+            <th>{t('column.location')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item, index) => (
+            <tr key={item.id}>
+              <td>
+                <ActionButton variant="quiet" autoFocus={index === 0} onPress={() => answer(item)}>
+                  {item.barcode}
+                </ActionButton>
+              </td>
+              <td>{item.title}</td>
+              <td>{callNumber(item.effectiveCallNumberComponents)}</td>
+              <td>{item.status.name}</td>
+              <td>{item.effectiveLocation?.name}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Prompt>
+  );
+}
+
+export function FastAdd({ shown: { barcode }, answer }: DialogProps<'fastAdd'>) {
+  const [title, setTitle] = useState('');
+  function submit(event?: FormEvent) {
+    event?.preventDefault();
+    if (title.trim() !== '') answer({ title: title.trim() });
+  }
+  return (
+    <Prompt
+      title={t('fastAdd.title')}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+          <ActionButton variant="primary" why={title.trim() === '' ? t('fastAdd.needsTitle') : undefined} onPress={() => submit()}>
+            {t('fastAdd.submit')}
+          </ActionButton>
+        </>
+      }
+    >
+      <p>{t('fastAdd.text', { barcode })}</p>
+      <form onSubmit={submit}>
+        <Field label={t('column.title')} value={title} onChange={setTitle} autoFocus isRequired />
+      </form>
+    </Prompt>
+  );
+}

@@ -1,0 +1,93 @@
+/*
+ * What the desk asks a person during a scan, and in which order. Logic asks by name; dialogs.tsx has a dialog for each
+ * name. An answer of undefined means that the person cancelled.
+ */
+import type { CheckInAnswer, CirculationNote, ClaimedReturnedResolution, Item, Loan } from '../api/bodies.ts';
+import type { Note, User } from '../api/schema.ts';
+import type { Failure } from '../api/failure.ts';
+import type { WayOut } from './check-out/ways-out.ts';
+
+export type Task = 'checkOut' | 'checkIn';
+
+/** Name → [what is shown, what is answered]. */
+export interface Prompts {
+  chooseItem: [{ items: Item[]; total: number }, Item];
+  confirmStatus: [{ item: Item; task: Task }, true];
+  claimedReturned: [{ item: Item }, ClaimedReturnedResolution];
+  pieces: [{ item: Item; task: Task }, true];
+  itemNotes: [{ item: Item; notes: CirculationNote[]; task: Task }, true];
+  refused: [{ barcode: string; title: string | undefined; failure: Failure; ways: WayOut[]; openLoan: Loan | undefined }, RefusedAnswer];
+  actingAs: [{ user: User; sponsors: { user: User; expired: boolean }[] }, { sponsor: User | undefined }];
+  patronNotes: [{ notes: Note[] }, { deleted: string[] }];
+  switchPatron: [{ user: User }, true];
+  sendOn: [{ answer: CheckInAnswer; kind: SendOn; printByDefault: boolean; until: string | undefined }, { print: boolean; checkOut?: boolean }];
+  fastAdd: [{ barcode: string }, { title: string }];
+}
+export type PromptName = keyof Prompts;
+export type Ask = <N extends PromptName>(name: N, shown: Prompts[N][0]) => Promise<Prompts[N][1] | undefined>;
+
+export type SendOn = 'inTransit' | 'awaitingPickup' | 'awaitingDelivery';
+
+export type RefusedAnswer =
+  | { way: 'override'; comment: string; dueDate?: string; forFollowing: boolean; token?: string }
+  | { way: 'checkInFirst' }
+  | { way: 'fastAdd' };
+
+/** Statuses about which the desk asks before it goes on. */
+export const STATUSES_TO_CONFIRM: Record<Task, ReadonlySet<string>> = {
+  checkOut: new Set([
+    'Aged to lost', 'Claimed returned', 'Declared lost', 'In process (non-requestable)', 'Long missing', 'Lost and paid',
+    'Missing', 'Restricted', 'Unavailable', 'Unknown', 'Withdrawn',
+  ]),
+  checkIn: new Set([
+    'Aged to lost', 'Declared lost', 'In process (non-requestable)', 'Long missing', 'Lost and paid', 'Missing',
+    'Restricted', 'Unavailable', 'Unknown', 'Withdrawn',
+  ]),
+};
+
+export type ItemPrompt =
+  | { name: 'confirmStatus' }
+  | { name: 'claimedReturned' }
+  | { name: 'pieces' }
+  | { name: 'itemNotes'; notes: CirculationNote[] };
+
+/** The questions about an item before it is checked out or in, in their order. */
+export function promptsBefore(task: Task, item: Item): ItemPrompt[] {
+  const status: ItemPrompt[] = STATUSES_TO_CONFIRM[task].has(item.status.name) ? [{ name: 'confirmStatus' }] : [];
+  const pieces: ItemPrompt[] = hasSeveralPieces(item) ? [{ name: 'pieces' }] : [];
+  const noteType = task === 'checkOut' ? 'Check out' : 'Check in';
+  const found = (item.circulationNotes ?? []).filter((note) => note.noteType === noteType);
+  const notes: ItemPrompt[] = found.length > 0 ? [{ name: 'itemNotes', notes: found }] : [];
+  if (task === 'checkOut') return [...status, ...notes, ...pieces];
+  const claimed: ItemPrompt[] = item.status.name === 'Claimed returned' ? [{ name: 'claimedReturned' }] : [];
+  return [...claimed, ...status, ...pieces, ...notes];
+}
+
+function hasSeveralPieces(item: Item): boolean {
+  return Number(item.numberOfPieces ?? 0) > 1 || Boolean(item.numberOfMissingPieces) || Boolean(item.missingPieces);
+}
+
+/** Asks these questions; undefined when the person cancelled one of them. */
+export async function askBefore(
+  task: Task,
+  item: Item,
+  ask: Ask,
+): Promise<{ claimedReturnedResolution?: ClaimedReturnedResolution } | undefined> {
+  let resolution: ClaimedReturnedResolution | undefined;
+  for (const prompt of promptsBefore(task, item)) {
+    switch (prompt.name) {
+      case 'claimedReturned':
+        resolution = await ask('claimedReturned', { item });
+        if (resolution === undefined) return undefined;
+        break;
+      case 'itemNotes':
+        if (!(await ask('itemNotes', { item, notes: prompt.notes, task }))) return undefined;
+        break;
+      case 'confirmStatus':
+      case 'pieces':
+        if (!(await ask(prompt.name, { item, task }))) return undefined;
+        break;
+    }
+  }
+  return resolution === undefined ? {} : { claimedReturnedResolution: resolution };
+}

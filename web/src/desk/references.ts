@@ -1,0 +1,32 @@
+/* Small vocabularies by id, read once a visit. */
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../api/client.ts';
+
+interface Named {
+  id: string;
+  name?: string;
+  group?: string;
+}
+
+const EMPTY: ReadonlyMap<string, string> = new Map();
+
+function useNames(path: string, list: string): ReadonlyMap<string, string> {
+  const query = useQuery({
+    queryKey: ['names', path],
+    staleTime: 600_000,
+    queryFn: async () => {
+      const found = await get<Record<string, Named[]>>(`${path}?limit=1000&query=cql.allRecords=1`);
+      return new Map((found[list] ?? []).map((one) => [one.id, one.name ?? one.group ?? '']));
+    },
+  });
+  return query.data ?? EMPTY;
+}
+
+export function useReferences() {
+  return { groups: useNames('/groups', 'usergroups'), departments: useNames('/departments', 'departments') };
+}
+export const useServicePoints = () => useNames('/service-points', 'servicepoints');
+export const useMaterialTypes = () => useNames('/material-types', 'mtypes');
+export const useLoanTypes = () => useNames('/loan-types', 'loantypes');
+export const useLocations = () => useNames('/locations', 'locations');
+export const useCancellationReasons = () => useNames('/cancellation-reason-storage/cancellation-reasons', 'cancellationReasons');

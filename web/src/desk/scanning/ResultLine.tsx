@@ -1,0 +1,19 @@
+import { Sign } from '../../parts/controls.tsx';
+import type { Result } from '../desk-tools.ts';
+
+/** The newest result, large: color, sign and text. Errors interrupt a screen reader, successes wait their turn. */
+export function ResultLine({ result }: { result: Result | undefined }) {
+  const urgent = result?.kind === 'error' || result?.kind === 'warning';
+  const content = result && (
+    <div className={`result ${result.kind}`} key={result.number}>
+      <Sign kind={result.kind} />
+      <span>{result.text}</span>
+    </div>
+  );
+  return (
+    <div className="result-line">
+      <div role="status">{!urgent && content}</div>
+      <div role="alert">{urgent && content}</div>
+    </div>
+  );
+}

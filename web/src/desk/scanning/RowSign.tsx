@@ -1,0 +1,37 @@
+import type { Kind } from '../../parts/controls.tsx';
+import { Sign } from '../../parts/controls.tsx';
+import { t } from '../../text/messages.ts';
+import type { RowState } from './scan-row.ts';
+
+const KINDS: Record<Exclude<RowState, 'waiting' | 'working'>, Kind> = {
+  done: 'success',
+  attention: 'warning',
+  failed: 'error',
+  cancelled: 'information',
+};
+
+export function RowSign({ state }: { state: RowState }) {
+  if (state === 'waiting' || state === 'working') return <span className={`spinner ${state}`} role="img" aria-label={t(`row.${state}`)} />;
+  return <Sign kind={KINDS[state]} />;
+}
+
+/** What happened to a scan, with the number under which the server's log has it. */
+export function RowMessages({ messages, requestId }: { messages: string[]; requestId?: string | undefined }) {
+  if (messages.length === 0) return null;
+  return (
+    <div className="row-messages">
+      {messages.map((message) => (
+        <span key={message}>{message}</span>
+      ))}
+      {requestId && <RequestId id={requestId} />}
+    </div>
+  );
+}
+
+export function RequestId({ id }: { id: string }) {
+  return (
+    <button type="button" className="request-id" onClick={() => void navigator.clipboard?.writeText(id)} title={t('requestId.copy')}>
+      {t('requestId.label', { id })}
+    </button>
+  );
+}

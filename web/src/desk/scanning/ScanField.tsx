@@ -1,0 +1,61 @@
+import { type FormEvent, useEffect, useId, useRef } from 'react';
+import { setFocusHome, focusHome } from '../../layout/focus-home.ts';
+import { keysOf } from '../../layout/hotkeys.ts';
+import { t } from '../../text/messages.ts';
+import { setScanTarget, wholeScan } from './scan-target.ts';
+
+interface Props {
+  label: string;
+  button: string;
+  onScan: (text: string) => void;
+  isDisabled?: boolean;
+  /** Whether the focus returns here; one field of a page has it. */
+  isHome: boolean;
+  placeholder?: string;
+}
+
+/** The barcode field: Enter submits, and the field is empty for the next scan before that one is answered. */
+export function ScanField({ label, button, onScan, isDisabled = false, isHome, placeholder }: Props) {
+  const field = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const scan = useRef(onScan);
+  scan.current = onScan;
+
+  useEffect(() => {
+    if (!isHome) return;
+    const release = [setFocusHome(() => field.current), setScanTarget(field.current, (text) => scan.current(text))];
+    return () => release.forEach((end) => end());
+  }, [isHome]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    const text = wholeScan(field.current?.value ?? '');
+    if (field.current) field.current.value = '';
+    if (text.trim() !== '') onScan(text);
+    focusHome();
+  }
+
+  return (
+    <form className="scan-field" onSubmit={submit} role="search" aria-label={label}>
+      <label htmlFor={id}>{label}</label>
+      <div className="scan-input">
+        <input
+          id={id}
+          ref={field}
+          disabled={isDisabled}
+          placeholder={placeholder}
+          autoComplete="off"
+          autoCapitalize="off"
+          autoCorrect="off"
+          spellCheck={false}
+          enterKeyHint="send"
+          aria-keyshortcuts={isHome ? keysOf('scanField') : undefined}
+        />
+        <button type="submit" className="button primary" disabled={isDisabled}>
+          {button}
+        </button>
+      </div>
+      {isDisabled && <span className="hint">{t('scan.disabled')}</span>}
+    </form>
+  );
+}

@@ -1,0 +1,37 @@
+/* The due-date receipt, from the tenant's template or a plain one. */
+import type { Loan } from '../../api/bodies.ts';
+import type { User } from '../../api/schema.ts';
+import type { Session } from '../../session/session.tsx';
+import { formatDateTime } from '../../text/dates.ts';
+import { t } from '../../text/messages.ts';
+import type { Slip } from './print.ts';
+
+/** The name of the tenant's own template. */
+const NAME = 'Due date receipt';
+
+/** Titles and due dates only: a receipt is left lying about, so it does not name the patron. */
+export function receiptSlip(loans: Loan[], user: User, session: Session): Slip {
+  const own = session.staffSlips.find((slip) => slip.name === NAME && slip.active && hasText(slip.template));
+  const values: Record<string, string> = {
+    'staffSlip.Name': t('receipt.title'),
+    'staffSlip.currentDateTime': formatDateTime(new Date()),
+    'staffSlip.staffUsername': session.self.user.username ?? '',
+    'borrower.barcode': user.barcode ?? '',
+  };
+  const lines = loans.map((loan, index) => {
+    values[`loan${index}.title`] = loan.item.title ?? '';
+    values[`loan${index}.barcode`] = loan.item.barcode ?? '';
+    values[`loan${index}.due`] = formatDateTime(loan.dueDate);
+    return `<li><strong>{{loan${index}.title}}</strong><br>{{loan${index}.barcode}}<br>{{loan${index}.due}}</li>`;
+  });
+  const list = `<ol>${lines.join('')}</ol>`;
+  const template = own?.template?.includes('{{loans}}')
+    ? own.template.replace('{{loans}}', list)
+    : `${own?.template ?? '<h1>{{staffSlip.Name}}</h1>'}${list}<p>{{staffSlip.currentDateTime}}</p>`;
+  return { template, values };
+}
+
+/** A template that an editor left behind empty contains markup without text. */
+export function hasText(template: string | undefined): boolean {
+  return (template ?? '').replace(/<[^>]*>/g, '').trim() !== '';
+}
