@@ -1,0 +1,136 @@
+/* The loop of scans at both desks, by keyboard events alone. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api, logIn, openBrowser, openDesk, scan, screenshot, SERVICE_POINT } from './desk.ts';
+
+let browser: Browser;
+let api: Api;
+beforeAll(async () => {
+  browser = await openBrowser();
+  api = await Api.logIn();
+});
+afterAll(() => browser.close());
+
+const states = (page: Page) => page.locator('tr.row').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-state')));
+const settled = (all: (string | null)[]) => all.filter((state) => state !== 'waiting' && state !== 'working').length;
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.closest('form')?.getAttribute('aria-label') ?? document.activeElement?.tagName);
+
+/** Answers each dialog with Enter, as it has its safe default in focus, until so many rows have an outcome. */
+async function answerUntil(page: Page, rows: number): Promise<number> {
+  let dialogs = 0;
+  const end = Date.now() + 40_000;
+  while (settled(await states(page)) < rows) {
+    if (Date.now() > end) {
+      await screenshot(page, 'unanswered');
+      const shown = await page.locator('tr.row').evaluateAll((all) => all.map((row) => `${row.getAttribute('data-state')} ${row.querySelector('.digits')?.textContent}`));
+      throw new Error(`${settled(await states(page))} of ${rows} scans were answered:\n${shown.join('\n')}`);
+    }
+    const dialog = page.getByRole('dialog');
+    if (await dialog.isVisible().catch(() => false)) {
+      // A person needs a moment to read; keys before that belong to the scan.
+      await page.waitForTimeout(350);
+      const text = await dialog.textContent();
+      await page.keyboard.press('Enter');
+      dialogs += 1;
+      await expect.poll(() => dialog.isVisible().then((open) => (open ? dialog.textContent() : '')), { timeout: 5_000, message: await page.evaluate(() => `${document.activeElement?.outerHTML} ${performance.now()}`) }).not.toBe(text);
+    } else await page.waitForTimeout(20);
+  }
+  return dialogs;
+}
+
+describe('sixty scans by keyboard alone', () => {
+  it('lose none, whatever dialogs come between, and the focus returns each time', async () => {
+    const patron = await api.newPatron('Sixty');
+    const items = await api.availableItems(60);
+    const notes = (noteType: string, note: string) => [{ id: crypto.randomUUID(), noteType, note, staffOnly: true }];
+    for (const [index, barcode] of items.entries()) {
+      if (index % 20 === 5) await api.changeItem(barcode, { circulationNotes: [...notes('Check out', 'Count the maps'), ...notes('Check in', 'Look at the maps')] });
+      if (index % 20 === 12) await api.changeItem(barcode, { numberOfPieces: '3', descriptionOfPieces: 'book and two maps' });
+      if (index % 20 === 17) await api.post(`/inventory/items/${(await api.itemByBarcode(barcode)).id}/mark-unknown`, {});
+    }
+    const { page, errors, context } = await openDesk(browser);
+    await logIn(page);
+
+    await scan(page, patron.barcode);
+    await page.getByRole('link', { name: /Sixty/ }).waitFor();
+    await expect.poll(() => focused(page)).toBe('Item');
+    for (const barcode of items) await scan(page, barcode);
+    expect(await answerUntil(page, 60)).toBe(9);
+    expect(await states(page)).toEqual(Array(60).fill('done'));
+    await expect.poll(() => focused(page)).toBe('Item');
+    const loans = await api.get<{ totalRecords: number }>(`/circulation/loans?limit=0&query=userId==${patron.id} and status.name==Open`);
+    expect(loans.totalRecords).toBe(60);
+    await screenshot(page, 'check-out-60');
+    await page.keyboard.press('Alt+E');
+    await expect.poll(() => focused(page)).toBe('Patron');
+
+    await page.keyboard.press('Alt+R');
+    await expect.poll(() => focused(page)).toBe('Item');
+    for (const barcode of items) await scan(page, barcode);
+    expect(await answerUntil(page, 60)).toBeGreaterThanOrEqual(6);
+    expect(await states(page)).toEqual(Array(60).fill('done'));
+    await expect.poll(() => focused(page)).toBe('Item');
+    const left = await api.get<{ totalRecords: number }>(`/circulation/loans?limit=0&query=userId==${patron.id} and status.name==Open`);
+    expect(left.totalRecords).toBe(0);
+    await screenshot(page, 'check-in-60');
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('a scan', () => {
+  it('shows its row before it is answered, and counts once when it comes twice', async () => {
+    const patron = await api.newPatron('Twice');
+    const [barcode = ''] = await api.availableItems(1);
+    const { page, context } = await openDesk(browser);
+    await logIn(page);
+    await scan(page, patron.barcode);
+    await page.getByRole('link', { name: /Twice/ }).waitFor();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/circulation/check-out-by-barcode', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await scan(page, barcode);
+    await expect.poll(() => states(page)).toEqual(['working']);
+    await scan(page, barcode);
+    await page.getByText('was scanned twice').first().waitFor();
+    release();
+    await expect.poll(() => states(page)).toEqual(['done']);
+    await context.close();
+  });
+
+  it('that fails is red, says why, and names the request', async () => {
+    const { page, context } = await openDesk(browser);
+    await logIn(page);
+    await page.keyboard.press('Alt+R');
+    await scan(page, 'no-such-item');
+    await expect.poll(() => states(page)).toEqual(['failed']);
+    await page.getByRole('alert').getByText('No item with barcode no-such-item exists').waitFor();
+    await page.getByRole('button', { name: /^Request / }).waitFor();
+    await expect.poll(() => focused(page)).toBe('Item');
+    await context.close();
+  });
+
+  it('while a dialog is open neither answers it nor is lost', async () => {
+    const patron = await api.newPatron('Meanwhile');
+    const [first = '', second = ''] = await api.availableItems(2);
+    await api.changeItem(first, { circulationNotes: [{ id: crypto.randomUUID(), noteType: 'Check out', note: 'Fragile', staffOnly: true }] });
+    const { page, context } = await openDesk(browser);
+    await logIn(page);
+    await scan(page, patron.barcode);
+    await page.getByRole('link', { name: /Meanwhile/ }).waitFor();
+    await scan(page, first);
+    await page.getByRole('dialog', { name: 'Check-out note' }).waitFor();
+    await page.waitForTimeout(400);
+    await scan(page, second);
+    await page.waitForTimeout(200);
+    expect(await page.getByRole('dialog', { name: 'Check-out note' }).isVisible()).toBe(true);
+    expect(await states(page)).toEqual(['waiting', 'working']);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => states(page)).toEqual(['done', 'cancelled']);
+    await context.close();
+    await api.post('/circulation/check-in-by-barcode', { itemBarcode: second, servicePointId: SERVICE_POINT, checkInDate: new Date().toISOString() });
+  });
+});
