@@ -1,0 +1,80 @@
+/* An account with everything that belongs to it. */
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client.ts';
+import type { User } from '../../api/schema.ts';
+import { to } from '../../layout/route.ts';
+import { ActionButton, Loading, Message } from '../../parts/controls.tsx';
+import { Facts, FailureMessage, Tabs } from '../../parts/listing.tsx';
+import { formatDate } from '../../text/dates.ts';
+import { t, type MessageKey } from '../../text/messages.ts';
+import { problemOf } from '../check-out/check-out-session.ts';
+import { useSessions } from '../DeskSessions.tsx';
+import { nameOfUser } from '../people.ts';
+import { useReferences } from '../references.ts';
+import { UserBlocks, UserFees, UserNotes, UserRequests } from './user-tabs.tsx';
+import { UserLoans } from './UserLoans.tsx';
+
+const TABS = ['loans', 'closed', 'requests', 'fees', 'blocks', 'notes'] as const;
+
+export function UserView({ id, tab }: { id: string; tab: string }) {
+  const query = useQuery({ queryKey: ['user', id], queryFn: () => get<User>(`/users/${encodeURIComponent(id)}`) });
+  const { groups, departments } = useReferences();
+  const { checkOut } = useSessions();
+  const user = query.data;
+  const current = TABS.find((one) => one === tab) ?? 'loans';
+  if (query.error) return <div className="page"><h1>{t('page.users')}</h1><FailureMessage error={query.error} /></div>;
+  if (!user) return <Loading />;
+  const problem = problemOf(user);
+  return (
+    <div className="page">
+      <header>
+        <div>
+          <a href={to('users')}>{t('page.users')}</a>
+          <h1>{nameOfUser(user)}</h1>
+        </div>
+        <ActionButton
+          variant="primary"
+          why={problem}
+          onPress={() => {
+            location.hash = to('check-out');
+            void checkOut.usePatron(user);
+          }}
+        >
+          {t('users.checkOutTo')}
+        </ActionButton>
+      </header>
+      {problem && <Message kind="warning" quiet>{problem}</Message>}
+      <div className="columns">
+        <section className="card" aria-label={t('users.account')}>
+          <Facts
+            facts={[
+              [t('column.barcode'), user.barcode],
+              [t('column.username'), user.username],
+              [t('patron.group'), groups.get(user.patronGroup ?? '')],
+              [t('patron.departments'), user.departments?.map((one) => departments.get(one)).join(', ')],
+            ]}
+          />
+        </section>
+        <section className="card" aria-label={t('users.contact')}>
+          <Facts
+            facts={[
+              [t('patron.expires'), user.expirationDate ? formatDate(user.expirationDate) : t('patron.never')],
+              [t('users.email'), user.personal?.email],
+              [t('users.phone'), user.personal?.phone ?? user.personal?.mobilePhone],
+              [t('users.address'), user.personal?.addresses?.map((one) => [one.addressLine1, one.postalCode, one.city].filter(Boolean).join(', '))[0]],
+            ]}
+          />
+        </section>
+      </div>
+      <section className="card" aria-label={t(`users.tab.${current}` satisfies MessageKey)}>
+        <Tabs label={nameOfUser(user)} current={current} tabs={TABS.map((name) => ({ name, href: to('users', id, name), label: t(`users.tab.${name}`) }))} />
+        {current === 'loans' && <UserLoans userId={id} status="Open" />}
+        {current === 'closed' && <UserLoans userId={id} status="Closed" />}
+        {current === 'requests' && <UserRequests userId={id} />}
+        {current === 'fees' && <UserFees userId={id} />}
+        {current === 'blocks' && <UserBlocks userId={id} />}
+        {current === 'notes' && <UserNotes userId={id} />}
+      </section>
+    </div>
+  );
+}
