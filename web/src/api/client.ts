@@ -106,9 +106,11 @@ async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text();
   let refusals: Refusal[] = [];
   let message = text.trim();
+  let body: unknown;
   if ((response.headers.get('content-type') ?? '').includes('json')) {
     try {
-      const document = JSON.parse(text) as { errors?: Partial<Refusal>[]; message?: string };
+      body = JSON.parse(text);
+      const document = body as { errors?: Partial<Refusal>[]; message?: string };
       refusals = (document.errors ?? []).map((error) => ({
         ...error,
         message: error.message ?? '',
@@ -119,7 +121,7 @@ async function failureOf(response: Response): Promise<Failure> {
       // The text itself is the best message there is.
     }
   }
-  return new Failure(response.status, message || `HTTP ${response.status}`, refusals, requestId);
+  return new Failure(response.status, message || `HTTP ${response.status}`, refusals, requestId, body);
 }
 
 /** A CQL value with quotes, in which nothing is a wildcard. */

@@ -12,12 +12,15 @@ export class Failure extends Error {
   readonly refusals: Refusal[];
   /** Identifies the call in the server's log. */
   readonly requestId: string;
+  /** The body, where it is JSON. */
+  readonly document: unknown;
 
-  constructor(status: number, message: string, refusals: Refusal[], requestId: string) {
+  constructor(status: number, message: string, refusals: Refusal[], requestId: string, document?: unknown) {
     super(message);
     this.status = status;
     this.refusals = refusals;
     this.requestId = requestId;
+    this.document = document;
   }
 
   get isRefusal(): boolean {
