@@ -17,5 +17,8 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { name: 'check-out', title: 'page.check-out', permission: 'circulation.check-out-by-barcode.post', hotkey: 'checkOut', Content: CheckOutPage },
   { name: 'check-in', title: 'page.check-in', permission: 'circulation.check-in-by-barcode.post', hotkey: 'checkIn', Content: CheckInPage },
+  { name: 'requests', title: 'page.requests', permission: 'circulation.requests.collection.get', Content: lazy(() => import('../desk/requests/RequestsPage.tsx').then((module) => ({ default: module.RequestsPage }))) },
+  { name: 'users', title: 'page.users', permission: 'users.collection.get', Content: lazy(() => import('../desk/users/UsersPage.tsx').then((module) => ({ default: module.UsersPage }))) },
+  { name: 'items', title: 'page.items', permission: 'inventory.items.collection.get', Content: lazy(() => import('../desk/items/ItemsPage.tsx').then((module) => ({ default: module.ItemsPage }))) },
+  { name: 'settings', title: 'page.settings', permission: 'circulation.rules.get', Content: lazy(() => import('../desk/settings/SettingsPage.tsx').then((module) => ({ default: module.SettingsPage }))) },
 ];
-void lazy;

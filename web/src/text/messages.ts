@@ -10,7 +10,7 @@ export type MessageValues = Record<string, string | number>;
 export type PluralKey = { [K in MessageKey]: K extends `${infer Name}_other` ? Name : never }[MessageKey];
 
 /** Languages with a message file, each by its own name. */
-export const LANGUAGES = { en: 'English' } as const;
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
@@ -37,7 +37,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
 }
 
 export async function loadLanguage(wanted: Language): Promise<void> {
-  texts = en;
+  texts = wanted === 'en' ? en : (await import('./de.json')).default;
   language = wanted;
   plurals = new Intl.PluralRules(wanted);
   document.documentElement.lang = wanted;
