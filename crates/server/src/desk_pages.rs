@@ -5,7 +5,7 @@
 use carrel_desk_pages::{Page, find};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
-use http::{HeaderName, StatusCode, header};
+use http::{StatusCode, header};
 
 /// Names of assets contain a hash of their content, so a browser may keep them for a year.
 const ONE_YEAR: &str = "public, max-age=31536000, immutable";
@@ -44,10 +44,6 @@ fn answer(call: &Call, page: &'static Page) -> Answer {
         .header(header::VARY, "accept-encoding")
         .header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);
     answer.content_type = page.content_type;
-    if page.name == "offline-worker.js" {
-        // The worker also answers for the page `/desk`, which is above its own folder.
-        answer = answer.header(HeaderName::from_static("service-worker-allowed"), "/desk");
-    }
     if call.header("if-none-match").is_some_and(|known| names_tag(known, page.etag)) {
         return answer.status(StatusCode::NOT_MODIFIED);
     }

@@ -75,7 +75,7 @@ async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
         tell(&line);
     }
     tell(&format!(
-        "\nCarrel is ready at http://{address}/, the staff desk at http://{address}/desk\n\
+        "\nCarrel is ready at http://{address}/, the staff desk at http://{address}/desk/\n\
          Log in as {ADMIN} with password {PASSWORD}, tenant {TENANT}.\n\
          Use the service point {}, id {}; the others lend as well.\n\
          Ctrl-C stops it.",
