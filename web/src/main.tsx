@@ -1,9 +1,10 @@
 import './styles/tokens.css';
 import './styles/desk.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { StrictMode, useState } from 'react';
+import { lazy, StrictMode, Suspense, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { DeskSessions } from './desk/DeskSessions.tsx';
+import { keepFilesForOffline } from './desk/offline/worker.ts';
 import { PromptHost } from './desk/PromptHost.tsx';
 import { Desk } from './layout/Desk.tsx';
 import { ActionButton, Loading, Message } from './parts/controls.tsx';
@@ -12,6 +13,8 @@ import { deviceSettings } from './session/device.ts';
 import { LoginForm, LoginPage } from './session/Login.tsx';
 import { SessionProvider, useSessionState } from './session/session.tsx';
 import { isLanguage, loadLanguage, preferredLanguage, t } from './text/messages.ts';
+
+const OfflinePage = lazy(() => import('./desk/offline/OfflinePage.tsx').then((module) => ({ default: module.OfflinePage })));
 
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 5_000 } } });
 
@@ -24,11 +27,19 @@ function App() {
       return <Loading />;
     case 'unreachable':
       return (
-        <main className="login">
-          <Message kind="error">{t('unreachable.start')}</Message>
-          <ActionButton variant="primary" onPress={start}>
-            {t('again')}
-          </ActionButton>
+        <main>
+          <Suspense fallback={<Loading />}>
+            {deviceSettings().tenant === '' ? (
+              <div className="login">
+                <Message kind="error">{t('unreachable.start')}</Message>
+                <ActionButton variant="primary" onPress={start}>
+                  {t('again')}
+                </ActionButton>
+              </div>
+            ) : (
+              <OfflinePage loggedIn={false} />
+            )}
+          </Suspense>
         </main>
       );
     case 'logged-out':
@@ -52,6 +63,9 @@ function App() {
   }
 }
 
+// Only what is below `/desk/` is kept for offline work, so the page's own address is there, too.
+if (location.pathname === '/desk') history.replaceState(null, '', `/desk/${location.search}${location.hash}`);
+
 const { language } = deviceSettings();
 await loadLanguage(isLanguage(language) ? language : preferredLanguage(navigator.languages));
 const root = document.getElementById('root');
@@ -64,3 +78,5 @@ if (root) {
     </StrictMode>,
   );
 }
+// Once the desk can be used; the first scan must not wait for it.
+window.addEventListener('load', () => setTimeout(() => void keepFilesForOffline(), 2_000));

@@ -64,7 +64,9 @@ export function Desk({ redraw }: { redraw: () => void }) {
       </header>
       {!reached && (
         <div className="banner">
-          <Message kind="error">{t('unreachable.banner')}</Message>
+          <Message kind="error">
+            {t('unreachable.banner')} <a href={to('offline')}>{t('offline.go')}</a>
+          </Message>
         </div>
       )}
       <main id="content" tabIndex={-1}>

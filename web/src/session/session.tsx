@@ -76,6 +76,12 @@ export function useSessionState(): { state: SessionState; logIn: (who: Credentia
 
   useEffect(() => {
     if (phase !== 'logged-in') return;
+    // What the desk needs to go on without the server: its service point, and cards that may not borrow.
+    void import('../desk/offline/prepare.ts').then(({ prepareForOffline }) => prepareForOffline(tenant, state.phase === 'logged-in' ? state.session.servicePoint?.id : undefined));
+  }, [phase, tenant]);
+
+  useEffect(() => {
+    if (phase !== 'logged-in') return;
     // Access tokens live ten minutes; a laptop that slept renews at its first call instead.
     const timer = setInterval(() => void refresh().catch(() => {}), 600_000 - EARLY_MS);
     return () => clearInterval(timer);
