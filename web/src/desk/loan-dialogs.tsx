@@ -1,6 +1,6 @@
 /* Dialogs of actions on a loan; the list of actions is the table in loan-actions.ts. */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { get, withQuery } from '../api/client.ts';
 import type { Loan, OpeningDay } from '../api/bodies.ts';
 import { linesOf } from '../api/failure.ts';
@@ -25,6 +25,9 @@ interface Open {
 export function useLoanActions(done: Done, failed: (message: string) => void) {
   const { may, servicePoint } = useSession();
   const [open, setOpen] = useState<Open>();
+  // Rows that are not drawn anew keep an earlier `renew`, which must not use an earlier service point.
+  const point = useRef(servicePoint?.id);
+  point.current = servicePoint?.id;
 
   function actionsOf(loan: Loan, only: readonly LoanAction[] = LOAN_ACTIONS): RowAction[] {
     return only.flatMap((action) => {
@@ -37,7 +40,7 @@ export function useLoanActions(done: Done, failed: (message: string) => void) {
 
   async function renew(loan: Loan) {
     try {
-      const renewed = await api.renew(loan, servicePoint?.id ?? '');
+      const renewed = await api.renew(loan, point.current ?? '');
       done(renewed, t('loan.renewed', { due: formatDateTime(renewed.dueDate) }));
     } catch (error) {
       failed(`${loan.item.title ?? ''}: ${linesOf(error).join(' ')}`);

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react';
 export class Store<S> {
   #state: S;
   #listeners = new Set<() => void>();
+  #announced = false;
 
   constructor(initial: S) {
     this.#state = initial;
@@ -16,7 +17,13 @@ export class Store<S> {
   update(change: Partial<S> | ((state: S) => Partial<S>)): void {
     const partial = typeof change === 'function' ? change(this.#state) : change;
     this.#state = { ...this.#state, ...partial };
-    for (const listener of this.#listeners) listener();
+    if (this.#announced) return;
+    // Changes of one step are drawn together.
+    this.#announced = true;
+    queueMicrotask(() => {
+      this.#announced = false;
+      for (const listener of this.#listeners) listener();
+    });
   }
 
   subscribe = (listener: () => void): (() => void) => {
