@@ -1,4 +1,4 @@
-//! Work in the background, seen from outside: what is due, who is at it, how the last run went.
+//! Background jobs for operators: due times, running nodes, and the result of the last run.
 //!
 //! Routes: `GET /admin/jobs`, `POST /admin/jobs/{name}/run` (due now), `POST /admin/jobs/{name}/cancel`.
 

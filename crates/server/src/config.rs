@@ -1,4 +1,4 @@
-//! Configuration: flags first, then the environment, then one TOML file, then what is usual.
+//! Configuration: flags first, then the environment, then one TOML file, then defaults.
 
 use carrel_embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The private PostgreSQL has 300; tests, the lab and people who look in need some.
+/// The private PostgreSQL accepts 300 connections; tests, the lab and other programs need some.
 const MOST_OF_PRIVATE: usize = 250;
 /// The shortest secret between a gateway and this server.
 const SHORTEST_SECRET: usize = 16;
@@ -122,10 +122,10 @@ pub struct Resolved {
     pub listen: SocketAddr,
     /// Whose certificate makes HTTPS of HTTP.
     pub certificate: Option<Arc<Certificate>>,
-    /// The certificate's file, for people.
+    /// The certificate's file, for display.
     pub certificate_file: Option<PathBuf>,
     pub data: PathBuf,
-    /// What to tell the operator about the data directory.
+    /// A note for the operator about the data directory.
     pub about_data: Option<String>,
     pub database: Option<String>,
     pub replicas: Vec<String>,
@@ -137,7 +137,7 @@ pub struct Resolved {
 }
 
 impl Settings {
-    /// Puts flags, environment and file together; says what is wrong.
+    /// Combines flags, environment and file; the error names what is wrong.
     pub fn resolve(self) -> Result<Resolved, String> {
         let file = match &self.config {
             None => Settings::default(),

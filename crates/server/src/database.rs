@@ -1,4 +1,4 @@
-//! The named database at the start: waited for while it comes up, and refused with a reason where it cannot serve.
+//! The check of a configured database at the start: waits while it starts, refuses it with a reason where it is unusable.
 
 use crate::config::without_password;
 use carrel_platform::database::Server;
@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 use tokio_postgres::Client;
 
-/// A database that starts together with this program needs a moment.
+/// A database that starts together with this program needs some time.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The number of connections that a node opens at most where the operator names none.
@@ -108,7 +108,7 @@ fn budget(given: i32) -> usize {
     (usize::try_from(given).unwrap_or(0) * 2 / 5).clamp(SMALLEST_BUDGET, LARGEST_BUDGET)
 }
 
-/// Not there yet, or still starting; a wrong password stays wrong, and so does a wrong certificate.
+/// Whether the error may pass: the server is starting. A wrong password or certificate does not.
 fn comes_up(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => ["57P03", "53300"].contains(&code.code()),
@@ -116,12 +116,12 @@ fn comes_up(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// The driver tells the kind of an error by its words alone.
+/// The driver exposes this kind of error by its text only.
 fn is_about_tls(error: &tokio_postgres::Error) -> bool {
     error.to_string().contains("TLS handshake")
 }
 
-/// The error with the way out, where it is about TLS.
+/// The error's text, with advice where it concerns TLS.
 fn explained(error: &tokio_postgres::Error) -> String {
     let words = with_causes(error);
     let advice = if words.contains("server does not support TLS") {

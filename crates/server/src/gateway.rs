@@ -1,7 +1,7 @@
 //! What Okapi itself answers: tenants, the modules and interfaces they have, its version.
 //!
-//! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; what is asked about that
-//! answers a use case of its own.
+//! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; enabling and disabling them is in
+//! `okapi_modules.rs`.
 
 use carrel_platform::node::ReferenceRecords;
 use carrel_platform::surface::{MODULES, ROUTES, Route, module_id};
@@ -93,7 +93,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Module descriptors made from the surface: interfaces with their handlers.
+/// Module descriptors from the route table: interfaces with their handlers.
 fn modules(full: bool) -> Vec<Value> {
     let mut by_module: BTreeMap<&str, BTreeMap<&str, (&str, Vec<Value>)>> = BTreeMap::new();
     let named = |route: &&Route| MODULES.contains_key(&*route.module) && !route.interface.is_empty();
@@ -125,7 +125,7 @@ async fn modules_of_tenant(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&modules_asked(&call)))
 }
 
-/// Those that the call's `filter` (a module's name or id) and `provide` (an interface) leave.
+/// The modules that match the query parameters `filter` (a name or id) and `provide` (an interface).
 fn modules_asked(call: &Call) -> Vec<Value> {
     let of = |name: &str| call.query.get(name).filter(|text| !text.is_empty());
     let (filter, interface) = (of("filter"), of("provide"));
@@ -191,8 +191,8 @@ fn providers(interface: &str) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A module's life cycle, as Okapi calls it: the tenant is made if it is not there. Without a module to begin with,
-/// it ends: its data stay, unless they are to be purged.
+/// Okapi's tenant interface: creates the tenant where it does not exist. Without `module_to` it is disabled:
+/// its data stay, unless `purge` is set.
 async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
     let mut reference_records = ReferenceRecords::Loaded;
@@ -210,7 +210,7 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
         match (begins, purges) {
             (true, _) => {}
             (false, true) => {
-                // Okapi asks for the end as often as it likes.
+                // Okapi may repeat the call.
                 return match tenant_ends(call).await {
                     Err(Failure::NotFound(_)) => Ok(Answer::no_content()),
                     ended => ended,
@@ -230,7 +230,7 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::created(&operation).location(location))
 }
 
-/// Purges the tenant: all its data is gone.
+/// Purges the tenant with all its data.
 async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
     if let Some(tenant) = call.node.find_tenant(&id).await?.filter(|tenant| tenant.lenient) {
@@ -270,7 +270,7 @@ fn known_operation(call: &Call) -> Result<String, Failure> {
     Ok(tenant)
 }
 
-/// Only a gateway may begin and end tenants in this way.
+/// The tenant of the call; only a gateway may use this interface.
 fn gateway_tenant(call: &Call) -> Result<String, Failure> {
     if !call.node.options.behind_gateway {
         return Err(Failure::Forbidden("Tenants begin and end at /_/proxy/tenants".into()));

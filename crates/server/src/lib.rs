@@ -1,5 +1,5 @@
-//! The house: the list of modules, the gateway's own routes, configuration, starting and stopping. No rule and no
-//! SQL of the library stands here.
+//! The program: the list of modules, Okapi's own routes, configuration, start and stop. It contains no rule and no SQL
+//! of the library.
 
 mod admin;
 mod background;

@@ -1,4 +1,4 @@
-//! The program `carrel`: reads its configuration, connects the modules, serves.
+//! The program `carrel`: command line and logging.
 
 use carrel_server::lab::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
             })
         }
         Command::Routes { missing } => {
-            // Whoever has seen enough, as `head` has, closes the pipe.
+            // A reader such as `head` may close the pipe early.
             let _ = std::io::stdout().write_all(observability::routes_as_text(missing).as_bytes());
             Ok(())
         }
@@ -99,7 +99,7 @@ fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
         // Colors are for people; a log file has none.
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
-        // Who has closed our standard error is not interested; that is no reason to end.
+        // A closed standard error is no reason to end.
         .log_internal_errors(false)
         .init();
     tokio::runtime::Builder::new_multi_thread()

@@ -4,7 +4,7 @@ use carrel_platform::record_store::routes;
 use carrel_platform::{Module, Router};
 use carrel_users::extensions::Extensions;
 
-/// Every module of the program, those referred to before those that refer.
+/// All modules; a module stands after those whose tables it refers to.
 pub fn modules() -> Vec<Module> {
     vec![
         carrel_users::module(),

@@ -68,7 +68,7 @@ async fn enable(call: Call) -> Result<Answer, Failure> {
     Err(Failure::Invalid(format!("Module {known} already provided")))
 }
 
-/// One version of a module in place of another: there is only the one.
+/// Replaces one version of a module by another; there is only one of each.
 async fn exchange(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     let body = read(&call)?;
@@ -101,7 +101,7 @@ async fn disable_all(call: Call) -> Result<Answer, Failure> {
     Err(Failure::Invalid("Modules cannot be disabled: every tenant of Carrel has all of its modules".into()))
 }
 
-/// What is to be enabled is reported to be up to date.
+/// Reports modules that are to be enabled as up to date.
 async fn install(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     let body = read(&call)?;
@@ -123,13 +123,13 @@ async fn install(call: Call) -> Result<Answer, Failure> {
     if unknown.is_empty() { Ok(Answer::json(&done)) } else { Err(Failure::Invalid(unknown.join(". "))) }
 }
 
-/// Nothing is ever out of date here.
+/// No module is ever out of date.
 async fn upgrade(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     Ok(Answer::json(&json!([])).status(StatusCode::OK))
 }
 
-/// Installing is done when it is answered, so that no job is left to be looked at.
+/// Installations complete before they are answered, so there are no jobs to list.
 async fn no_jobs(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     Ok(Answer::json(&json!([])))

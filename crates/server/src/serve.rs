@@ -12,16 +12,16 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A running house, before it listens.
+/// An open node, before it listens.
 pub struct OpenNode {
     pub node: Arc<Node>,
-    /// Where its data are.
+    /// The database server with its data.
     pub primary: Server,
-    /// Kept so that it stops with the program.
+    /// The private PostgreSQL, which stops with the node.
     pub postgres: Option<EmbeddedPostgres>,
 }
 
-/// Opens the database, private or named, and the library in it.
+/// Opens the database, private or configured, and the node on it.
 pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     let (primary, postgres, budget) = match &settings.database {
         Some(text) => {
@@ -61,7 +61,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     Ok(OpenNode { node, primary, postgres })
 }
 
-/// The library with its routes and its authorizer.
+/// The node with its routes and its authorizer.
 pub fn app(node: &Arc<Node>) -> Arc<App> {
     App::new(
         Arc::clone(node),
@@ -83,7 +83,7 @@ pub async fn serve(settings: Resolved) -> Result<(), String> {
     Ok(())
 }
 
-/// Listens until told to stop; says so when it is ready.
+/// Listens until a signal stops it; calls `ready` once it listens.
 pub async fn listen(
     settings: &Resolved,
     open_node: &OpenNode,
@@ -127,7 +127,7 @@ pub async fn listen(
     served.map_err(|error| format!("serving ended: {error}"))
 }
 
-/// Ends what the program has started.
+/// Stops the node and the private PostgreSQL.
 pub async fn stop(open_node: OpenNode) {
     tracing::info!("stopping");
     let OpenNode { node, postgres, .. } = open_node;
@@ -137,7 +137,7 @@ pub async fn stop(open_node: OpenNode) {
     }
 }
 
-/// Does the work, or gives it up when the operator says so; what the work has started is stopped with it.
+/// Runs the work until it completes or a signal asks to stop; dropping it stops what it has started.
 pub async fn unless_stopped<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     tokio::select! {
         done = work => done,
@@ -145,7 +145,7 @@ pub async fn unless_stopped<T>(work: impl Future<Output = Result<T, String>>) ->
     }
 }
 
-/// After the wish to stop, calls under way have ten seconds; a second wish ends their time.
+/// After the first signal, calls have 10 seconds to complete; a second signal ends the wait.
 async fn waited_long_enough() {
     asked_to_stop().await;
     tokio::select! {
@@ -154,7 +154,7 @@ async fn waited_long_enough() {
     }
 }
 
-/// Other nodes make and drop tenants, too.
+/// Follows tenants that other nodes create and drop, every 5 seconds.
 async fn look_for_changes(node: Weak<Node>) {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -164,11 +164,11 @@ async fn look_for_changes(node: Weak<Node>) {
     }
 }
 
-/// Ctrl-C, SIGTERM, or the end of the terminal, which must not leave PostgreSQL behind alone.
+/// Completes on Ctrl-C, SIGTERM or SIGHUP; a closed terminal must not leave PostgreSQL running alone.
 async fn asked_to_stop() {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
     let terminal_ends = async {
-        // Asked first: to listen is to take the signal back from whoever had it ignored.
+        // Checked first: installing a handler would end an inherited SIG_IGN.
         if is_to_outlive_its_terminal() {
             return std::future::pending().await;
         }
@@ -184,7 +184,7 @@ async fn asked_to_stop() {
     }
 }
 
-/// Started by `nohup` or the like: with SIGHUP ignored from the start, before this program listens to it.
+/// Whether SIGHUP was ignored when the program started, as by `nohup`.
 fn is_to_outlive_its_terminal() -> bool {
     static IGNORED: LazyLock<bool> = LazyLock::new(|| {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Figures by tenant for `/metrics`: connections, replicas, waits at the desk, background work, events.
+//! Metrics by tenant: connections, replicas, lock waits, jobs, events.
 
 use carrel_circulation::check_out_lock;
 use carrel_circulation::{check_in, check_out};
@@ -7,13 +7,13 @@ use carrel_platform::{Node, Tenant};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Events of more tenants than this are not asked for at each look.
+/// Tenants whose events are counted at each scrape.
 const MOST_TENANTS: usize = 100;
 
-/// One figure of a family: its labels and its value.
+/// One sample of a metric: its labels and its value.
 type Sample = (String, f64);
 
-/// All families as text. What the database would have to say is left out while it cannot be reached.
+/// All metrics as text. Those that need the database are left out while it cannot be reached.
 pub async fn text(node: &Arc<Node>) -> String {
     let tenants = node.tenants();
     let mut text = String::new();
@@ -142,7 +142,7 @@ fn replicas(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
     (behind, in_use)
 }
 
-/// By the server that answered: the primary, each replica.
+/// Reads by server: the primary and each replica.
 fn reads(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
     let of = |tenant: &Arc<Tenant>| {
         let id = tenant.id.clone();
@@ -217,7 +217,7 @@ async fn events(node: &Node, tenants: &[Arc<Tenant>]) -> Option<Vec<Sample>> {
         return None;
     }
     let connection = node.platform().await.ok()?;
-    // Another text for each set of tenants: not worth a prepared statement.
+    // The text differs by the set of tenants, so it is not prepared.
     let answers = connection.client().simple_query(&all.join(" UNION ALL ")).await.ok()?;
     let sample = |answer: &tokio_postgres::SimpleQueryMessage| match answer {
         tokio_postgres::SimpleQueryMessage::Row(row) => {

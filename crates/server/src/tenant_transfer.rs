@@ -1,4 +1,4 @@
-//! A library's data in a file, to be kept or carried to another PostgreSQL: `carrel tenant dump`, `restore`, `move`.
+//! Dump, restore and move of a tenant: `carrel tenant dump`, `restore`, `move`.
 //!
 //! The file begins with two lines, what it is and the tenant's line of the table of tenants; behind them stands what
 //! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The first line of every file.
 const WHAT_IT_IS: &str = "carrel tenant, form 1";
 
-/// Writes the tenant to a file that is not there yet.
+/// Writes the tenant to a new file.
 pub async fn dump(node: &Node, id: &str, server: Server, file: PathBuf) -> Result<String, String> {
     let entry = node.entry(id).await.map_err(|failure| failure.to_string())?;
     let entry = entry.ok_or_else(|| format!("there is no tenant '{id}'"))?;
@@ -30,7 +30,7 @@ pub async fn dump(node: &Node, id: &str, server: Server, file: PathBuf) -> Resul
     Ok(format!("tenant '{id}' is written: {} KiB", bytes.div_ceil(1024)))
 }
 
-/// Makes the tenant that the file holds, with all its data; one that is there already is left alone.
+/// Creates the tenant of the file with all its data; refused where it exists.
 pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<String, String> {
     let (entry, rest) = in_background(move || open(&file)).await?;
     let fill = in_background(move || fill(&server, rest));
@@ -38,7 +38,7 @@ pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<
     Ok(format!("tenant '{}' is restored", tenant.id))
 }
 
-/// Carries the tenant to the library at another address and drops it here; while it is under way desks only read.
+/// Moves the tenant to another PostgreSQL and drops it here. Meanwhile it accepts no writes.
 pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<String, String> {
     let reported = |failure: Failure| failure.to_string();
     let tenant = open_node.node.find_tenant(id).await.map_err(reported)?;
@@ -67,7 +67,7 @@ async fn in_background<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
 }
 
-/// Gives the file's size.
+/// Returns the file's size in bytes.
 fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
     let reported = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = File::options().write(true).create_new(true).open(path).map_err(reported)?;
@@ -80,7 +80,7 @@ fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
         file.metadata().map(|metadata| metadata.len()).map_err(reported)
     })();
     if written.is_err() {
-        // Half a library must not look like one.
+        // A partial file must not look complete.
         let _ = std::fs::remove_file(path);
     }
     written
@@ -110,14 +110,14 @@ fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
         .spawn()
         .map_err(|error| not_started("pg_restore", &error))?;
     let mut input = child.stdin.take().expect("the pipe was asked for");
-    // Where it ends early it says why, and that is the better reason.
+    // Where pg_dump fails, its own message is the better one.
     let copied = std::io::copy(&mut rest, &mut input);
     drop(input);
     went_well("pg_restore", child.wait_with_output())?;
     copied.map(|_| ()).map_err(|error| format!("reading the file: {error}"))
 }
 
-/// From one server to the other, without a file between them.
+/// Streams from one server to the other without a file.
 fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
     let mut dump = pg_dump(entry, from)?
         .stdout(Stdio::piped())
@@ -129,7 +129,7 @@ fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
     filled
 }
 
-/// Writes the tenant's schema, with all that is in it, to its output.
+/// `pg_dump` of the tenant's schema.
 fn pg_dump(entry: &Entry, server: &Server) -> Result<Command, String> {
     let mut command = program("pg_dump", server)?;
     command.args(["--format=custom", "--no-privileges", "--schema", &schema_of(&entry.id)]);

@@ -1,7 +1,7 @@
 //! `carrel tenant create | list | upgrade | dump | restore | move | drop`: tenants from the command line, without a running server.
 //!
-//! A tenant's first administrator comes to be here, with a password of the operator's choice; there is no
-//! default one.
+//! Creates a tenant's first administrator with a password of the operator's choice; there is no
+//! default password.
 
 use crate::administrator::{self, Appointed};
 use crate::config::Settings;
@@ -78,7 +78,7 @@ pub enum TenantCommand {
 /// The shortest password that an administrator may begin with.
 const SHORTEST_PASSWORD: usize = 8;
 
-/// Does what the command says and tells what was done.
+/// Runs the command and prints its result.
 pub async fn run(command: TenantCommand) -> Result<(), String> {
     match command {
         TenantCommand::Create { id, admin, name, settings } => {
@@ -170,7 +170,7 @@ async fn create(
     password: &str,
 ) -> Result<String, String> {
     let reported = |failure: carrel_records::Failure| failure.to_string();
-    // One that was made and has nobody yet may get his administrator now.
+    // An existing tenant without staff gets its administrator now.
     if let Some(tenant) = open_node.node.find_tenant(id).await.map_err(reported)?
         && administrator::has_staff(&tenant).await.map_err(reported)?
     {

@@ -11,18 +11,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
-/// What goes back to the client.
+/// The response to a request.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
     pub content_type: &'static str,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub body: Vec<u8>,
-    /// What follows the body, made while it is sent.
+    /// Chunks that follow the body, produced while they are sent.
     pub rest: Option<Rest>,
 }
 
-/// The end of a long answer, in chunks; an error breaks the answer off.
+/// Chunks of a streamed answer; an error aborts it.
 pub struct Rest(mpsc::Receiver<Result<Bytes, std::io::Error>>);
 
 impl Rest {
@@ -52,7 +52,7 @@ impl Answer {
     pub fn json(value: &impl Serialize) -> Answer {
         Answer::json_bytes(serde_json::to_vec(value).expect("our own values are JSON"))
     }
-    /// 200 with JSON that is text already.
+    /// 200 with serialized JSON.
     pub fn json_bytes(body: Vec<u8>) -> Answer {
         Answer { status: StatusCode::OK, content_type: JSON, headers: Vec::new(), body, rest: None }
     }
@@ -95,7 +95,7 @@ impl Answer {
             rest: None,
         }
     }
-    /// Sends more behind the body.
+    /// Appends a stream to the body.
     pub fn followed_by(mut self, rest: Rest) -> Answer {
         self.rest = Some(rest);
         self
@@ -104,7 +104,7 @@ impl Answer {
         self.status = status;
         self
     }
-    /// Adds a header; a value that cannot stand in a header is left out.
+    /// Adds a header; an invalid value is left out.
     pub fn header(mut self, name: HeaderName, value: impl AsRef<str>) -> Answer {
         if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
             self.headers.push((name, value));
@@ -153,7 +153,7 @@ impl Answer {
                 text(StatusCode::SERVICE_UNAVAILABLE, words).header(http::header::RETRY_AFTER, "1")
             }
             Failure::NotBuilt(words) => text(StatusCode::NOT_IMPLEMENTED, words),
-            // FOLIO's status for it; the text is the library's own affair, so it is reported.
+            // FOLIO's status for it. The text concerns the library's own settings and is shown.
             Failure::Misconfigured(words) => text(StatusCode::INTERNAL_SERVER_ERROR, words),
             Failure::Internal { .. } => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }

@@ -1,4 +1,5 @@
-//! Who comes in: the tenant and the caller of a request, by token, or by the word of a gateway that has read it.
+//! Authentication and permission check of a request: tenant and caller come from the token, or behind a gateway from
+//! the headers that the gateway sets.
 
 use crate::http::{App, Caller, Permissions};
 use crate::node::ServerOptions;
@@ -12,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
-/// A request at the door.
+/// What is known of a request before its caller is.
 pub(super) struct Authentication<'a> {
     pub app: &'a App,
     pub peer: SocketAddr,
@@ -20,12 +21,12 @@ pub(super) struct Authentication<'a> {
     /// Values of the path's parameters.
     pub parameters: &'a [String],
     pub headers: &'a HeaderMap,
-    /// Keeps the tenant, also where the caller is refused afterwards.
+    /// Receives the tenant, also where the caller is refused afterwards.
     pub seen: &'a OnceLock<Arc<Tenant>>,
 }
 
 impl Authentication<'_> {
-    /// Finds tenant and caller, and refuses who may not pass.
+    /// Finds tenant and caller; refuses callers who lack a token or a permission.
     pub async fn enter(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
         if self.app.node.options.behind_gateway { self.by_gateway().await } else { self.by_token().await }
     }
@@ -33,7 +34,7 @@ impl Authentication<'_> {
     async fn by_token(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
         let (app, route) = (self.app, self.route);
         let open = is_open(route, &app.node.options);
-        // A stale token in a cookie must not keep anybody from logging in anew.
+        // An expired token in a cookie must not prevent a new login.
         let claims = if open { None } else { self.claims()? };
         let tenant = match claims.as_ref().map(|claims| claims.tenant.as_str()).or(self.named_tenant()) {
             None => None,
@@ -89,7 +90,7 @@ impl Authentication<'_> {
         self.app.node.is_open_for_bootstrap(&tenant.id).await
     }
 
-    /// What the token says, where there is one and the headers beside it agree.
+    /// The claims of the token, where there is one; refused where other headers contradict it.
     fn claims(&self) -> Result<Option<Claims>, Failure> {
         let okapi_token = header_text(self.headers, "x-okapi-token").filter(|token| !token.is_empty());
         if let (Some(token), Some(bearer)) = (okapi_token, bearer_of(self.headers))
@@ -109,7 +110,7 @@ impl Authentication<'_> {
         let other_user = claims.kind != TokenKind::DummyExpiring
             && header_text(self.headers, "x-okapi-user-id")
                 .is_some_and(|user| Uuid::parse_str(user).ok() != Some(claims.user_id));
-        // FOLIO tells nobody what is wrong with a token.
+        // FOLIO does not say what is wrong with a token.
         if other_tenant || other_user {
             return Err(Failure::Forbidden("Invalid token".into()));
         }
@@ -120,7 +121,7 @@ impl Authentication<'_> {
         Ok(Some(claims))
     }
 
-    /// As a module behind Okapi: the gateway has checked the token and tells who calls.
+    /// As a module behind Okapi: the gateway has checked the token and names tenant, user and permissions in headers.
     async fn by_gateway(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
         let (node, headers) = (&self.app.node, self.headers);
         match &node.options.gateway_secret {
@@ -164,12 +165,12 @@ impl Authentication<'_> {
     }
 }
 
-/// A name that no tenant has.
+/// The failure for a tenant id that does not exist.
 pub(super) fn no_such_tenant(id: &str) -> Failure {
     Failure::Invalid(format!("No such Tenant {id}"))
 }
 
-/// Routes that need no token: those that make one, and what may be known about the server.
+/// Routes that need no token: those that issue one, and public information about the server.
 pub(super) fn is_open(route: &Route, options: &ServerOptions) -> bool {
     const OPEN: [&str; 19] = [
         "/",
@@ -237,7 +238,7 @@ pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// Takes as long for a secret that is nearly right as for any other of its length.
+/// Compares in constant time for texts of one length.
 fn is_same(said: &str, secret: &str) -> bool {
     let pairs = said.bytes().zip(secret.bytes());
     said.len() == secret.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0

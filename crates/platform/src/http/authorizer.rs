@@ -1,4 +1,4 @@
-//! Who may pass: the permissions of a caller, and the module that knows them.
+//! Permissions of a caller, and the interface of the module that stores them.
 
 use crate::tenant::Tenant;
 use crate::token::Claims;
@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Permissions with all that their sets contain.
+/// Expanded permissions: with the contents of every permission set.
 #[derive(Debug, Clone, Default)]
 pub struct Permissions {
     names: Arc<HashSet<Arc<str>>>,
@@ -21,7 +21,7 @@ impl Permissions {
         let everything = names.contains(crate::surface::EVERYTHING);
         Permissions { names: Arc::new(names), everything }
     }
-    /// Everything is allowed: the caller is ourselves or a gateway that has checked.
+    /// Every permission, for internal calls and for a gateway that has checked already.
     pub fn all() -> Permissions {
         Permissions { names: Arc::default(), everything: true }
     }
@@ -35,16 +35,16 @@ impl Permissions {
 
 type Future_<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What the gateway asks the module that keeps users and permissions.
+/// What authentication needs from the module that stores users and permissions.
 pub trait Authorizer: Send + Sync {
-    /// The expanded permissions of a user, fresh by the tenant's settings version.
+    /// The expanded permissions of a user, current by the tenant's settings version.
     fn permissions<'a>(
         &'a self,
         tenant: &'a Arc<Tenant>,
         user: Uuid,
     ) -> Future_<'a, Result<Permissions, Failure>>;
 
-    /// Whether a token that is signed and in time was taken back (logout).
+    /// Whether a token with a valid signature and expiration was revoked, for instance by logout.
     fn is_revoked<'a>(
         &'a self,
         tenant: &'a Arc<Tenant>,

@@ -13,11 +13,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// One request, after its tenant and caller are known.
+/// One authenticated request.
 pub struct Call {
     pub app: Arc<App>,
     pub node: Arc<Node>,
-    /// Present on every route but the platform's own.
+    /// Absent only on routes of the platform itself.
     pub tenant: Option<Arc<Tenant>>,
     pub caller: Caller,
     pub route: &'static Route,
@@ -27,18 +27,18 @@ pub struct Call {
     pub headers: HeaderMap,
     pub body: Vec<u8>,
     pub request_id: String,
-    /// Where the call comes from, as far as trusted proxies say.
+    /// The client's address; behind a trusted proxy the one that the proxy reports.
     pub address: IpAddr,
     pub now: Timestamp,
 }
 
-/// Who calls.
+/// The authenticated caller.
 #[derive(Clone, Default)]
 pub struct Caller {
     pub user_id: Option<Uuid>,
     pub username: Option<String>,
     pub permissions: Permissions,
-    /// The tenant that is written to takes incomplete records; see [`Tenant::lenient`].
+    /// The tenant accepts incomplete records; see [`Tenant::lenient`].
     pub lenient: bool,
 }
 
@@ -53,12 +53,12 @@ impl Call {
         self.tenant.as_ref().ok_or_else(|| Failure::Invalid("Missing tenant: X-Okapi-Tenant".into()))
     }
 
-    /// The path's parameter by its place.
+    /// A parameter of the path, by its index.
     pub fn parameter(&self, place: usize) -> &str {
         self.parameters.get(place).map_or("", String::as_str)
     }
 
-    /// The path's parameter as an id; anything else is no id of a record.
+    /// A parameter of the path as a UUID, by its index.
     pub fn id(&self, place: usize) -> Result<Uuid, Failure> {
         let text = self.parameter(place);
         Uuid::parse_str(text)
@@ -84,9 +84,9 @@ impl Call {
         }
     }
 
-    /// The body's JSON object as a type of ours.
+    /// The body's JSON object, deserialized.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        // A struct is read from a list as well, its fields in a row, which no client means.
+        // serde accepts an array of field values for a struct, which no client means.
         match self.body.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') | None => self.read_body(),
             Some(_) => self.read_body::<Value>().and_then(|_| Err(not_an_object())),
@@ -98,7 +98,7 @@ impl Call {
             return Err(Failure::Invalid("The body must not be empty: JSON is expected".into()));
         }
         serde_json::from_slice(&self.body)
-            // Of a name that stands twice the last value counts, as FOLIO's modules read it.
+            // FOLIO quirk: of a duplicate name the last value counts.
             .or_else(|error| match error.to_string().starts_with("duplicate field") {
                 true => serde_json::from_slice::<Value>(&self.body).and_then(serde_json::from_value),
                 false => Err(error),
@@ -111,9 +111,9 @@ impl Call {
     }
 }
 
-/// Levels of a document; when it is shown inside others, a few more must still be read.
+/// Nesting levels of a document; below the parser's limit, as documents are also shown inside others.
 const DEEPEST: usize = 100;
-/// Numbers beyond are written by PostgreSQL in digits that are not read back as the same number, or at all.
+/// Beyond this PostgreSQL prints numbers in digits that do not parse as the same number, or at all.
 const MAX_BATCH: f64 = 1e300;
 
 fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
@@ -131,7 +131,7 @@ fn not_an_object() -> Failure {
     Failure::Invalid("The body must be a JSON object".into())
 }
 
-/// Parameters behind the question mark, decoded.
+/// Decoded query parameters.
 #[derive(Debug, Clone, Default)]
 pub struct Query(Vec<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! How many calls of one client are under way at once: more than the bound are reported to come again.
+//! A bound on the concurrent calls of one client; calls beyond it are answered with 429.
 
 use carrel_records::Failure;
 use std::collections::HashMap;
@@ -6,18 +6,18 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use uuid::Uuid;
 
-/// Who calls, as far as it is known.
+/// A client, by user where the caller has authenticated, else by address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Client {
     User { tenant: String, id: Uuid },
     Address(IpAddr),
 }
 
-/// The clients whose calls are under way.
+/// The number of concurrent calls of each client.
 #[derive(Debug, Clone, Default)]
 pub struct ConcurrencyLimit(Arc<Mutex<HashMap<Client, usize>>>);
 
-/// A client's place; it is free again when this is dropped.
+/// One counted call; dropping it ends the count.
 #[derive(Debug)]
 pub struct Place {
     concurrency_limit: ConcurrencyLimit,

@@ -1,4 +1,4 @@
-//! What the calls of each FOLIO module have cost since the start.
+//! Counters of calls, times and bytes by FOLIO module, for `/metrics`.
 
 use crate::meter::Meter;
 use http::StatusCode;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const BOUNDS: [u64; 12] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 250_000, 1_000_000, 8_000_000];
 
-/// What one FOLIO module's routes have cost since the start.
+/// Counters of the routes of one FOLIO module since the start.
 #[derive(Debug, Default)]
 pub struct ModuleFigures {
     pub by_class: [AtomicU64; 5],
@@ -22,7 +22,7 @@ pub struct ModuleFigures {
 }
 
 impl ModuleFigures {
-    /// Adds what one call has cost.
+    /// Adds one call.
     pub(super) fn count(&self, status: StatusCode, took: Duration, bytes: u64, meter: &Meter) {
         let micros = took.as_micros() as u64;
         let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;

@@ -1,4 +1,4 @@
-//! JSON as FOLIO's business modules print it: two blanks a level and a blank on both sides of the colon.
+//! JSON as FOLIO's business modules print it: two spaces a level and a space on both sides of the colon.
 //! Load plans and scripts read `"id" : "…"` out of such answers with a pattern.
 
 use serde::Serialize;
@@ -38,7 +38,7 @@ impl Formatter for Spaced<'_> {
     }
 }
 
-/// The JSON text of a value, indented, with blanks around the colon.
+/// The JSON text of a value, indented, with spaces around the colon.
 pub fn pretty(value: &impl Serialize) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
     value

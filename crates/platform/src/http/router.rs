@@ -1,4 +1,4 @@
-//! Handlers by method and path; the paths are those of the surface.
+//! Handlers by method and path. The paths are those of FOLIO's public API, from the route table (`surface.rs`).
 
 use crate::http::{Answer, Call};
 use crate::surface::{ROUTES, Route, STAND_INS};
@@ -8,10 +8,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A call that is being answered.
+/// The future of a handler's answer.
 pub type Handling = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
 
-/// What answers a route.
+/// The function that answers a route.
 pub type Handler = Arc<dyn Fn(Call) -> Handling + Send + Sync>;
 
 /// Makes a handler of an async function.
@@ -23,7 +23,7 @@ where
     Arc::new(move |call| Box::pin(function(call)))
 }
 
-/// A route of the surface and what answers it; nothing means 501.
+/// A route of the route table and its handler; without one it answers 501.
 pub struct Place {
     pub route: &'static Route,
     pub handler: Option<Handler>,
@@ -32,7 +32,7 @@ pub struct Place {
 /// All routes.
 pub struct Router {
     surface: Table,
-    /// Routes of lenient tenants alone.
+    /// Routes that only lenient tenants have.
     stand_ins: Table,
 }
 
@@ -81,10 +81,10 @@ impl Default for Router {
 }
 
 impl Router {
-    /// Connects a handler to a route of the surface.
+    /// Sets the handler of a route.
     ///
     /// # Panics
-    /// Where the surface has no such route: a spelling mistake in a module.
+    /// Where the route table has no such route: a spelling mistake in a module.
     pub fn on<F, W>(&mut self, method: &str, path: &str, function: F)
     where
         F: Fn(Call) -> W + Send + Sync + 'static,
@@ -93,12 +93,12 @@ impl Router {
         assert!(self.try_on(method, path, handler(function)), "the surface has no route {method} {path}");
     }
 
-    /// Connects a handler where the surface has such a route and nothing answers it yet.
+    /// Sets the handler where the route table has the route; returns whether it has.
     pub fn try_on(&mut self, method: &str, path: &str, handler: Handler) -> bool {
         self.surface.connect(method, path, handler)
     }
 
-    /// Connects a handler to a stand-in's route; only lenient tenants have it.
+    /// Sets the handler of a route that only lenient tenants have.
     ///
     /// # Panics
     /// Where the table of stand-ins has no such route: a spelling mistake in a module.
@@ -120,12 +120,12 @@ impl Router {
         assert!(connected, "there is no stand-in {method} {path}");
     }
 
-    /// Whether the surface has the route.
+    /// Whether the route table has the route.
     pub fn knows(&self, method: &str, path: &str) -> bool {
         self.surface.by_name.contains_key(&(method, path))
     }
 
-    /// Whether something answers the route.
+    /// Whether the route has a handler.
     pub fn answers(&self, method: &str, path: &str) -> bool {
         self.surface
             .by_name
@@ -133,7 +133,7 @@ impl Router {
             .is_some_and(|place| self.surface.places[*place].handler.is_some())
     }
 
-    /// The surface's paths with a method that are the collection or one level of parameter below it.
+    /// The path of one record below a collection's path, such as `/users/{id}`, where the route table has it.
     pub fn item_path(&self, method: &str, collection: &str) -> Option<&'static str> {
         ROUTES
             .iter()
@@ -150,12 +150,12 @@ impl Router {
         &self.surface.places
     }
 
-    /// The route for a request, with the values of its parameters.
+    /// The route for a request, with the decoded values of its parameters.
     pub fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
         self.surface.find(method, path)
     }
 
-    /// A stand-in's route, where the surface has none or what it has does not fit.
+    /// The route of lenient tenants for a request the route table does not match.
     pub fn find_stand_in(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
         self.stand_ins.find(method, path).filter(|(place, _)| place.handler.is_some())
     }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// Not a divisor of anything that happens regularly.
+/// Samples per second; chosen so that samples do not coincide with periodic work.
 const SAMPLES_A_SECOND: i32 = 99;
 /// The sampler is the process's own.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
@@ -22,7 +22,7 @@ const LEVEL: usize = 18;
 const NARROWEST: f64 = 0.4;
 
 pub async fn draw(call: Call) -> Result<Answer, Failure> {
-    // Nobody waits and keeps others waiting by mistake.
+    // Bounds the time for which one caller occupies the sampler.
     let seconds = match call.query.number("seconds", 0, 1, 60)? {
         0 => return Err(Failure::Invalid("Say for how long samples are to be taken: ?seconds=5".into())),
         seconds => seconds,
@@ -55,7 +55,7 @@ pub async fn draw(call: Call) -> Result<Answer, Failure> {
     Ok(answer)
 }
 
-/// A function in its place below its callers.
+/// A function below its callers.
 #[derive(Default)]
 struct Flame {
     samples: u64,
@@ -77,7 +77,7 @@ fn add(root: &mut Flame, stack: impl Iterator<Item = String>, samples: u64) {
     }
 }
 
-/// `carrel::serve::h0123456789abcdef` without what tells it from others of the same name.
+/// `carrel::serve::h0123456789abcdef` without its hash.
 fn without_hash(name: &str) -> &str {
     match name.rsplit_once("::h") {
         Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,

@@ -1,4 +1,4 @@
-//! Indexes that are declared and do not stand yet; the job `index-builds` makes them.
+//! Declared indexes that are not built yet; the job `index-builds` builds them.
 
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;

@@ -1,4 +1,4 @@
-//! What operators ask beyond health and metrics: missing indexes, slow statements, where the processor's time goes.
+//! Diagnostics for operators: index builds, slow statements, a flame graph.
 //!
 //! Routes: `GET /admin/index-builds`, `GET /admin/slow-statements`, `GET /admin/flame-graph`.
 

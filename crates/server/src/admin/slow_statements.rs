@@ -1,13 +1,13 @@
-//! The tenant's statements that have taken most time, where PostgreSQL's `pg_stat_statements` counts them.
+//! The tenant's statements by total time, from PostgreSQL's `pg_stat_statements`.
 
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 use serde_json::{Value, json};
 
-/// What is shown where nothing is counted.
+/// Shown where the extension is not loaded.
 const HOW_TO_COUNT: &str = "Add pg_stat_statements to shared_preload_libraries, start PostgreSQL again, and run CREATE EXTENSION pg_stat_statements in this database.";
 
-/// What is shown where the user of the database may not see what tenants' roles have done.
+/// Shown where the database user may not read statistics of other roles.
 const HOW_TO_SEE: &str =
     "GRANT pg_read_all_stats to the user of --database: the statements are those of the tenant's role.";
 
@@ -32,7 +32,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
     if !may_see {
         return Ok(none(HOW_TO_SEE));
     }
-    // The texts hold `$1` for values, so nothing of a patron's stands in them. What made the tables is no news.
+    // Values in the texts are replaced by `$1`, so they contain no personal data. DDL is left out.
     let rows = connection
         .query(
             format!(

@@ -1,4 +1,4 @@
-//! What an operation may answer.
+//! The responses of an operation.
 
 use carrel_platform::http::Place;
 use carrel_records::RecordType;
@@ -23,7 +23,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("GET", "/patron-action-session-storage/expired-session-patron-ids"),
 ];
 
-/// Pages for people, and other answers that are no JSON.
+/// Pages and other answers that are not JSON.
 const NO_JSON: &[(&str, &str)] = &[
     ("/", "text/html; charset=utf-8"),
     ("/api-docs", "text/html; charset=utf-8"),
@@ -31,7 +31,7 @@ const NO_JSON: &[(&str, &str)] = &[
     ("/metrics", "text/plain; version=0.0.4"),
 ];
 
-/// The answers of one operation.
+/// The responses of one operation; a named operation gives the status of its success.
 pub fn reported(
     place: &Place,
     answered: Option<Value>,
@@ -57,7 +57,7 @@ pub fn reported(
         (Some(schema), None) if record.is_some() || named_status.is_some() => {
             json!({"description": "Done", "content": {"application/json": {"schema": schema}}})
         }
-        // Some use cases say it in plain text.
+        // Some use cases answer in plain text.
         (Some(schema), None) => json!({"description": "Done", "content": {
             "application/json": {"schema": schema}, "text/plain": {"schema": {"type": "string"}},
         }}),
@@ -93,7 +93,7 @@ pub fn reported(
     answers
 }
 
-/// Rooms succeed in ways of their own, plain records in FOLIO's usual ones.
+/// Statuses of success: those of the table, else FOLIO's usual ones for records.
 fn successes(method: &str, path: &str, record: Option<&RecordType>) -> &'static [&'static str] {
     if let Some((.., statuses)) = SUCCESSES.iter().find(|(m, p, _)| (*m, *p) == (method, path)) {
         return statuses;
@@ -106,7 +106,7 @@ fn successes(method: &str, path: &str, record: Option<&RecordType>) -> &'static 
     }
 }
 
-/// Text; a few of FOLIO's modules say it in JSON.
+/// An error as text; a few of FOLIO's modules answer in JSON.
 fn failure(description: &str) -> Value {
     json!({"description": description, "content": {
         "text/plain": {"schema": {"type": "string"}},

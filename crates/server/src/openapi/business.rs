@@ -1,12 +1,12 @@
-//! Operations that are more than the five of a record: their names, and what they take and answer.
+//! Names, request bodies and responses of business operations; those of records follow from their declarations.
 //!
-//! Schemas are written in the notation of record declarations. Answers may hold more than is named here.
+//! Schemas are written in the notation of record declarations. Answers may contain further properties.
 
 use carrel_records::shape::Shape;
 use serde_json::{Map, Value, json};
 
-/// An operation with its name, its body, and the status and schema of its success. An empty text is none; `[]` behind
-/// a schema is a list under the plural that stands before it.
+/// An operation: its name, request schema, and status and schema of its success. An empty schema is none;
+/// `loans:circulationLoan[]` is a list named `loans` with `totalRecords`.
 pub struct Operation {
     pub method: &'static str,
     pub path: &'static str,
@@ -215,7 +215,7 @@ pub const OPERATIONS: &[Operation] = &[
     operation("GET", "/openapi.json", "findApiDocument", "", "200", ""),
 ];
 
-/// Schemas by name. A name behind `=` is a record whose properties the schema begins with.
+/// Schemas: name, record whose properties are included (or none), own properties.
 const SCHEMAS: &[(&str, &str, &str)] = &[
     ("credentials", "", "username:string; userId:string(uuid); password:string*"),
     ("token", "", "okapiToken:string*; refreshToken:string*"),
@@ -297,7 +297,7 @@ const SCHEMAS: &[(&str, &str, &str)] = &[
     ("health", "", "status:string(enum=UP|DOWN)*; reason:string; version:string*; uptimeSeconds:integer*; tenants:integer*"),
 ];
 
-/// Properties that are other schemas: of which, under which name, what.
+/// Properties that refer to other schemas: schema, property, schema referred to.
 const REFERENCES: &[(&str, &str, &str)] = &[
     ("checkOutRequest", "overrideBlocks", "overrideBlocks"),
     ("renewByBarcodeRequest", "overrideBlocks", "overrideBlocks"),
@@ -315,7 +315,7 @@ const REFERENCES: &[(&str, &str, &str)] = &[
     ("circulationRequest", "pickupServicePoint", "servicePointSummary"),
 ];
 
-/// Texts and objects of an answer that may be `null`.
+/// Schemas whose properties may be `null`.
 const NULLABLE: &[&str] =
     &["itemSummary", "patronSummary", "servicePointSummary", "policyName", "appliedPolicies"];
 
@@ -347,7 +347,7 @@ pub fn add_schemas(schemas: &mut Map<String, Value>) {
         }
         schemas.insert((*name).to_owned(), schema);
     }
-    // Snapshots of a stored request hold other properties than what is shown for it.
+    // What is shown has other properties than the snapshots of the stored request.
     for property in ["item", "instance", "requester", "proxy"] {
         schemas["circulationRequest"]["properties"][property] = json!({"type": "object"});
     }
@@ -383,12 +383,12 @@ pub fn add_schemas(schemas: &mut Map<String, Value>) {
     );
 }
 
-/// The operation of a route, where it stands in the table.
+/// The table's operation of a route.
 pub fn operation_of(method: &str, path: &str) -> Option<&'static Operation> {
     OPERATIONS.iter().find(|operation| operation.method == method && operation.path == path)
 }
 
-/// The JSON schema that an entry of the table means.
+/// The JSON schema of a table entry.
 pub fn schema(text: &str) -> Option<Value> {
     if text.is_empty() {
         return None;

@@ -1,4 +1,5 @@
-//! The API document: routes from the surface, schemas from the declarations of records.
+//! The OpenAPI document: routes from the route table, schemas of records from their declarations, schemas and names of
+//! business operations from `business.rs`.
 
 mod answers;
 mod business;
@@ -53,7 +54,7 @@ pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
 
 type Names = HashMap<*const RecordType, String>;
 
-/// A record's own name, and with its module where two modules use the same.
+/// Schema names: the record's name, with its module where two modules use the same name.
 fn names(records: &[&'static RecordType]) -> Names {
     let count = |name: &str| records.iter().filter(|record| record.name == name).count();
     records
@@ -217,7 +218,7 @@ fn text(property: &Property) -> Value {
         Some(Format::Uuid) => "uuid",
         Some(Format::DateTime) => "date-time",
         Some(Format::Date) => "date",
-        // FOLIO's times have no zone, which JSON schemas would have.
+        // FOLIO's times have no zone, which the format `time` requires.
         Some(Format::Time) | None => "",
     };
     if !format.is_empty() {
