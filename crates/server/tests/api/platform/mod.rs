@@ -2,8 +2,8 @@
 
 mod bounds;
 mod connections;
-mod framing;
 mod desk_pages;
+mod framing;
 mod fuzzed_queries;
 mod habits;
 mod health;
