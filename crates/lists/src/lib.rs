@@ -35,5 +35,6 @@ pub fn module() -> Module {
         },
         jobs: JOBS,
         change_listeners: &[],
+        transaction_listeners: |_| (),
     }
 }
