@@ -336,7 +336,7 @@ impl Node {
             pools: TenantPools {
                 writer: self.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
                 reader: queries(&self.pools),
-                background: self.background.open(Some(&schema), BACKGROUND_PER_TENANT, Work::Deeds, None),
+                background: self.background.open(Some(&schema), BACKGROUND_PER_TENANT, Work::Writes, None),
                 replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
                 reads: AtomicU64::new(0),
             },

@@ -58,7 +58,7 @@ fn no_list_stays_in_refresh_after_kill_9() {
 
 async fn create(client: &Client, number: usize) -> String {
     // Every other list asks for the same, so that some runs are shared.
-    let letters = if number % 2 == 0 { String::new() } else { number.to_string() };
+    let letters = if number.is_multiple_of(2) { String::new() } else { number.to_string() };
     let query = json!({"_version": "24", "items.status_name": {"$ne": format!("Lost{letters}")}}).to_string();
     let list = json!({"name": format!("List {number}"), "entityTypeId": ITEMS, "fqlQuery": query, "isActive": true,
         "isPrivate": false});
