@@ -1,4 +1,4 @@
-//! Saving policies of overdue fines and lost item fees.
+//! Policies of overdue fines and lost item fees: validation and duplicate names.
 //!
 //! Routes: POST and PUT of `/overdue-fines-policies` and `/lost-item-fees-policies`; the others are those of plain
 //! records. Every change moves the settings version.
@@ -10,7 +10,7 @@ use carrel_records::{Failure, RecordType, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One of the two kinds.
+/// One of the two kinds of policies.
 struct Kind {
     record: &'static RecordType,
     check: fn(&Document) -> Option<Refusal>,
@@ -48,7 +48,7 @@ async fn create(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
     refuse(&call, kind, &policy)?;
     let tenant = Arc::clone(call.tenant()?);
     let written = routes::create(kind.record, call).await;
-    // FOLIO quirk: only a new policy's taken name is reported in words of its own.
+    // FOLIO quirk: only a new policy with a duplicate name has a refusal of its own.
     let Err(Failure::Refused(refusals)) = written else { return written };
     if name_is_taken(&tenant, kind, &policy).await? {
         let (message, code) = kind.taken_name;
@@ -63,7 +63,7 @@ async fn replace(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
     routes::replace(kind.record, call).await
 }
 
-/// Tenants of public test suites keep whatever policies these write.
+/// Lenient tenants store policies unvalidated.
 fn refuse(call: &Call, kind: &Kind, policy: &Document) -> Result<(), Failure> {
     match (kind.check)(policy) {
         Some(refusal) if !call.caller.lenient => Err(refusal.into()),
@@ -71,7 +71,7 @@ fn refuse(call: &Call, kind: &Kind, policy: &Document) -> Result<(), Failure> {
     }
 }
 
-/// The database has refused already; this asks which of several reasons it was.
+/// Whether a constraint violation was caused by a duplicate name.
 async fn name_is_taken(tenant: &Tenant, kind: &Kind, policy: &Document) -> Result<bool, Failure> {
     let name = policy.get("name").and_then(Value::as_str).unwrap_or_default();
     let sql = format!(

@@ -1,6 +1,7 @@
-//! How instances, holdings records and items come and go over HTTP: one, many, or by a query in the body.
+//! Requests and answers that instances, holdings records and items share: single records, batches, patches, queries in
+//! a body.
 
-use crate::store::How;
+use crate::store::WriteMode;
 use carrel_platform::record_store::read::{self, Asked, Count};
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
@@ -11,12 +12,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The documents of a batch and what is to be done with them.
-pub fn asked(
+/// The documents of a batch and how they are written.
+pub fn read_batch(
     record: &RecordType,
     call: &Call,
     checks_versions: bool,
-) -> Result<(Vec<Document>, How), Failure> {
+) -> Result<(Vec<Document>, WriteMode), Failure> {
     let mut body = call.object()?;
     let Some(Value::Array(documents)) = body.remove(record.collection) else {
         return Err(Failure::Invalid(format!("The body must hold an array \"{}\"", record.collection)));
@@ -28,20 +29,20 @@ pub fn asked(
             _ => Err(Failure::Invalid(format!("\"{}\" must hold JSON objects", record.collection))),
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let how = match call.query.get("upsert") {
-        Some("true") if checks_versions => How::Upsert,
-        Some("true") => How::UpsertUnchecked,
-        _ => How::Create,
+    let mode = match call.query.get("upsert") {
+        Some("true") if checks_versions => WriteMode::Upsert,
+        Some("true") => WriteMode::UpsertUnchecked,
+        _ => WriteMode::Create,
     };
-    Ok((documents, how))
+    Ok((documents, mode))
 }
 
-/// 201 without a body: a batch is stored.
-pub fn stored() -> Answer {
+/// 201 without a body, for a stored batch.
+pub fn batch_created() -> Answer {
     Answer::text(StatusCode::CREATED, "")
 }
 
-/// 201 with the one record and its address.
+/// 201 with the only record and its location.
 pub fn created(record: &RecordType, stored: Vec<Document>) -> Result<Answer, Failure> {
     let document =
         stored.into_iter().next().ok_or_else(|| Failure::internal("one record is stored as one"))?;
@@ -49,16 +50,16 @@ pub fn created(record: &RecordType, stored: Vec<Document>) -> Result<Answer, Fai
     Ok(Answer::created(&document).location(format!("{}/{id}", record.path)))
 }
 
-/// The body of a PUT; the address says which record it is.
-pub fn addressed(call: &Call) -> Result<Document, Failure> {
+/// The body of a PUT, with the id of the path.
+pub fn body_with_path_id(call: &Call) -> Result<Document, Failure> {
     let id = call.id(0)?;
     let mut document = call.object()?;
     document.insert("id".into(), id.to_string().into());
     Ok(document)
 }
 
-/// The query of a deletion; none means all, which must be said.
-pub fn what_to_delete(call: &Call) -> Result<Option<carrel_cql::Query>, Failure> {
+/// The query of a deletion; `None` deletes all records, which needs an explicit query.
+pub fn deletion_query(call: &Call) -> Result<Option<carrel_cql::Query>, Failure> {
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
     if text.is_none() && !call.tenant()?.lenient {
         return Err(Failure::Invalid("Expected CQL but query parameter is empty".into()));
@@ -73,8 +74,8 @@ struct Retrieval {
     limit: Option<u32>,
 }
 
-/// What a collection is asked for in a body, for queries that are too long for an address.
-pub fn asked_in_body(call: &Call) -> Result<Asked, Failure> {
+/// Query, limit and offset from a body, for queries that are too long for a path.
+pub fn read_body_query(call: &Call) -> Result<Asked, Failure> {
     let Retrieval { query, offset, limit } = call.read_json()?;
     let query =
         query.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(read::parse).transpose()?;
@@ -86,25 +87,29 @@ pub fn asked_in_body(call: &Call) -> Result<Asked, Failure> {
     })
 }
 
-/// A page of what a body asks for.
+/// Answers a query in a body with a page of records.
 pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
-    let asked = asked_in_body(&call)?;
+    let asked = read_body_query(&call)?;
     stream::plain(&call, record, &asked).await
 }
 
-/// The stored record with the properties of a patch in place of its own; `null` takes a property out.
-pub async fn patched(record: &'static RecordType, call: &Call, patch: Document) -> Result<Document, Failure> {
+/// Reads the record and applies a patch to it; `null` removes a property.
+pub async fn read_and_patch(
+    record: &'static RecordType,
+    call: &Call,
+    patch: Document,
+) -> Result<Document, Failure> {
     let id = call.id(0)?;
     let connection = call.tenant()?.writer().await?;
     let stored = read::find(&connection, record, id).await?;
     let Some(Value::Object(stored)) = stored.map(|stored| stored.parse()) else {
         return Err(Failure::NotFound("Not found".into()));
     };
-    Ok(merged(stored, patch, id))
+    Ok(merge_patch(stored, patch, id))
 }
 
-/// The one document in the other.
-pub fn merged(mut stored: Document, patch: Document, id: Uuid) -> Document {
+/// Applies a patch to a document.
+pub fn merge_patch(mut stored: Document, patch: Document, id: Uuid) -> Document {
     for (name, value) in patch {
         crate::fields::set(&mut stored, &name, Some(value).filter(|value| !value.is_null()));
     }

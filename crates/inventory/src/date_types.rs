@@ -1,4 +1,4 @@
-//! Types of dates: what the two dates of an instance mean. A library may rename them, no more.
+//! Types of instance dates. A tenant can rename them and nothing else.
 //!
 //! Routes: PATCH of `/instance-date-types/{id}`; the list is plain. Announces `inventory.instance-date-type`.
 
@@ -8,7 +8,7 @@ use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("PATCH", "/instance-date-types/{id}", rename);
 }

@@ -1,14 +1,14 @@
-//! Where an item or a holdings record is, of the up to four locations that they name.
+//! The effective location of an item or a holdings record, of up to four that they name.
 
 use crate::fields::filled;
 use serde_json::{Map, Value};
 
-/// An item's location: its temporary, its permanent, else that of its holdings record.
+/// An item's effective location: its temporary or permanent one, else that of its holdings record.
 pub fn of_item<'d>(
     item: &'d Map<String, Value>,
     holdings: Option<&'d Map<String, Value>>,
 ) -> Option<&'d str> {
-    // An item of another library names the place itself that stands for it here.
+    // An item of another library names its effective location itself.
     let of_another_library = item.get("dcbItem") == Some(&Value::Bool(true));
     let named = if of_another_library { filled(item, "effectiveLocationId") } else { None };
     named
@@ -17,7 +17,7 @@ pub fn of_item<'d>(
         .or_else(|| holdings.and_then(of_holdings))
 }
 
-/// A holdings record's location: its temporary, else its permanent.
+/// A holdings record's effective location: the temporary one, else the permanent one.
 pub fn of_holdings(holdings: &Map<String, Value>) -> Option<&str> {
     filled(holdings, "temporaryLocationId").or_else(|| filled(holdings, "permanentLocationId"))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// A text that is more than blanks.
+/// The text of a property that is not blank.
 pub fn filled<'d>(document: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
     document.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
@@ -13,7 +13,7 @@ pub fn id(document: &Map<String, Value>, name: &str) -> Option<Uuid> {
     document.get(name).and_then(Value::as_str).and_then(|text| Uuid::parse_str(text).ok())
 }
 
-/// Sets a property; `None` takes it out.
+/// Sets a property; `None` removes it.
 pub fn set(document: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     match value {
         Some(value) => {

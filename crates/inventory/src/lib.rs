@@ -4,7 +4,6 @@ mod batch;
 mod bound_with;
 mod bulk_jobs;
 mod call_number;
-mod checked;
 mod date_types;
 mod deletions;
 mod effective_location;
@@ -30,6 +29,7 @@ mod store;
 mod tags;
 mod title_links;
 pub mod user_service_points;
+mod validated_records;
 mod views;
 
 use carrel_platform::jobs::Job;

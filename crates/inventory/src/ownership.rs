@@ -1,7 +1,7 @@
-//! Handing items and holdings records over to another library of a consortium.
+//! Changes of ownership: items and holdings records move to another tenant of a consortium.
 //!
-//! Routes: `/inventory/items/update-ownership`, `/inventory/holdings/update-ownership`. There is no consortium here, so
-//! a request that is whole is refused as FOLIO refuses it to a library that stands alone; nothing is changed.
+//! Routes: `/inventory/items/update-ownership`, `/inventory/holdings/update-ownership`. There is no consortium, so
+//! a valid request is refused as FOLIO refuses it for a tenant outside of one; nothing changes.
 
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
@@ -12,7 +12,7 @@ const OF_ITEMS: &[&str] = &["toHoldingsRecordId", "itemIds", TENANT];
 const OF_HOLDINGS: &[&str] = &["toInstanceId", "holdingsRecordIds", "targetLocationId", TENANT];
 const TENANT: &str = "targetTenantId";
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory/items/update-ownership", |call| refuse(call, OF_ITEMS));
     router.on("POST", "/inventory/holdings/update-ownership", |call| refuse(call, OF_HOLDINGS));
@@ -26,7 +26,7 @@ async fn refuse(call: Call, required: &[&str]) -> Result<Answer, Failure> {
     }
 }
 
-/// What is wrong with the request itself.
+/// The refusal of an invalid request.
 fn refusal(order: &Document, required: &[&str], tenant: &str) -> Option<Refusal> {
     let is_missing = |name: &str| match order.get(name) {
         None | Some(Value::Null) => true,
@@ -47,7 +47,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_missing_is_named_and_nobody_hands_over_to_himself() {
+    fn a_missing_property_is_named_and_the_own_tenant_is_refused() {
         let said = |order: Value| {
             let order = order.as_object().cloned().expect("an object");
             refusal(&order, OF_ITEMS, "here").map(|refusal| refusal.message)

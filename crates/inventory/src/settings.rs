@@ -1,4 +1,4 @@
-//! Settings of inventory: made with the tenant, changed one by one.
+//! Settings of inventory: created with the tenant, changed one at a time.
 //!
 //! Routes: GET and PATCH of `/inventory-settings/{key}`. Changes `inventory_settings`; announces
 //! `inventory.setting`.
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 const PATH: &str = "/inventory-settings/{key}";
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", PATH, show);
     router.on("PATCH", PATH, change);
@@ -77,7 +77,7 @@ fn unknown(call: &Call) -> Failure {
     Failure::NotFound(format!("Setting not found: {}", call.parameter(0)))
 }
 
-/// The value as it is kept, or why it is none of the setting's type.
+/// The value in the setting's type, or why it has another type.
 fn fitting(kind: &str, value: &Value) -> Result<String, &'static str> {
     match (kind, value) {
         ("INTEGER", Value::Number(number)) if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {

@@ -1,8 +1,8 @@
-//! Source records: the MARC record from which an instance was made, kept beside it under the same id.
+//! Source records: the MARC record of an instance, stored under the instance's id.
 //!
 //! Routes: GET, PUT and DELETE of `/instance-storage/instances/{id}/source-record/marc-json`, DELETE of
 //! `/instance-storage/instances/{id}/source-record`. Changes `instance_source_marc` and, as FOLIO does, the
-//! instance's `sourceRecordFormat` and version; it goes with its instance.
+//! instance's `sourceRecordFormat` and version. It is deleted with its instance.
 
 use crate::records::instances::{INSTANCE, MARC_JSON};
 use carrel_platform::database::Json;
@@ -12,10 +12,10 @@ use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::Value;
 
-/// The format that an instance names when a source record is there.
+/// The instance's `sourceRecordFormat` while it has a source record.
 const FORMAT: &str = "MARC-JSON";
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     let marc = "/instance-storage/instances/{id}/source-record/marc-json";
     router.on("GET", marc, show);
@@ -24,7 +24,7 @@ pub fn routes(router: &mut Router) {
     router.on("DELETE", "/instance-storage/instances/{id}/source-record", delete);
 }
 
-/// An instance that is saved names the format as before: only the source record's own routes change it.
+/// Keeps the stored format in a replaced instance: only the routes of the source record change it.
 pub fn keep_format(new: &mut Document, old: Option<&Value>) {
     match old.and_then(|old| old.get("sourceRecordFormat")) {
         Some(format) => new.insert("sourceRecordFormat".into(), format.clone()),
@@ -66,7 +66,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let mut tx = call.tenant()?.begin().await?;
-    // The instance is held first, as by those who write a source record.
+    // Locks the instance first, in the same order as the writers of source records.
     write::lock(&mut tx, &INSTANCE, id).await?;
     let sql = "DELETE FROM instance_source_marc WHERE id = $1 RETURNING doc";
     let gone: Option<Json> = tx.query(sql, vec![id.into()]).await?.first().map(|row| row.get(0));
@@ -89,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_saved_instance_names_the_format_as_before() {
+    fn a_replaced_instance_keeps_its_source_record_format() {
         let saved = |sent: Value, old: Value| {
             let Value::Object(mut new) = sent else { panic!("an object") };
             keep_format(&mut new, Some(&old));

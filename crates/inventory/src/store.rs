@@ -1,6 +1,5 @@
-//! What instances, holdings records and items have in common when they are saved, one or ten thousand at a
-//! time: ids, HRIDs, versions, notes that are too long, violated constraints, events. Values only, no statements
-//! but those for events.
+//! Writing of instances, holdings records and items, at most ten thousand at a time: ids, HRIDs, versions, length of
+//! notes, violated constraints, statements and events.
 
 use crate::fields::{filled, id};
 use carrel_platform::database::{DatabaseError, Json, Tx};
@@ -14,31 +13,31 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
-/// More records than this in one call are refused, as FOLIO does.
+/// The most records of one request; FOLIO refuses more as well.
 pub const MOST_RECORDS: usize = 10_000;
 const LONGEST_NOTE: usize = 32_000;
 
-/// What is to be done with records whose ids may be stored already.
+/// How records are written whose ids may be stored already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// None may be stored.
+pub enum WriteMode {
+    /// None of the ids may be stored.
     Create,
-    /// Those stored are replaced if the versions agree.
+    /// Stored records are replaced if the versions match.
     Upsert,
-    /// Those stored are replaced whatever their versions.
+    /// Stored records are replaced whatever their versions.
     UpsertUnchecked,
-    /// The one record must be stored.
+    /// The only record must be stored.
     Replace,
 }
 
-impl How {
-    /// How one new record is stored: a lenient tenant takes it also where there is one with its id.
-    pub fn create_in(tenant: &carrel_platform::Tenant) -> How {
-        if tenant.lenient { How::UpsertUnchecked } else { How::Create }
+impl WriteMode {
+    /// The mode for one new record: a lenient tenant replaces a stored one with the same id.
+    pub fn create_in(tenant: &carrel_platform::Tenant) -> WriteMode {
+        if tenant.lenient { WriteMode::UpsertUnchecked } else { WriteMode::Create }
     }
 }
 
-/// A record as it came, checked against its shape.
+/// A validated record of a request.
 #[derive(Debug)]
 pub struct Incoming {
     pub id: Uuid,
@@ -46,12 +45,12 @@ pub struct Incoming {
     hrid_is_ours: bool,
 }
 
-/// A record to be stored, as it will be shown.
+/// A record to be stored, as clients will see it.
 #[derive(Debug)]
 pub struct Change {
     pub id: Uuid,
     pub new: Document,
-    /// What is stored now, as it is shown.
+    /// The stored record, as clients see it.
     pub old: Option<Value>,
 }
 
@@ -65,8 +64,8 @@ impl Incoming {
     }
 }
 
-/// Checks the documents and gives ids to those without.
-pub fn receive(
+/// Validates the documents and assigns missing ids.
+pub fn validate(
     record: &'static RecordType,
     documents: Vec<Document>,
     caller: &Caller,
@@ -81,10 +80,10 @@ pub fn receive(
     let many = documents.len() > 1;
     let mut ids = HashSet::with_capacity(documents.len());
     let mut incoming = Vec::with_capacity(documents.len());
-    for (place, mut document) in documents.into_iter().enumerate() {
+    for (index, mut document) in documents.into_iter().enumerate() {
         write::check(record, &mut document, caller)
             .and_then(|()| refuse_if_note_is_too_long(&document))
-            .map_err(|failure| if many { placed(failure, record, place) } else { failure })?;
+            .map_err(|failure| if many { with_index(failure, record, index) } else { failure })?;
         let id = id(&document, "id").unwrap_or_else(|| Uuid::new_v7(write::uuid_time(now)));
         if !ids.insert(id) {
             return Err(already_exists(record, id));
@@ -94,12 +93,12 @@ pub fn receive(
     Ok(incoming)
 }
 
-/// Decides for each record whether it is new or replaces what is stored; gives version and metadata.
-pub fn settle(
+/// Decides for each record whether it is new or a replacement; sets version and metadata.
+pub fn prepare(
     record: &'static RecordType,
     incoming: Vec<Incoming>,
     stored: &mut HashMap<Uuid, Value>,
-    how: How,
+    mode: WriteMode,
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Vec<Change>, Failure> {
@@ -107,22 +106,22 @@ pub fn settle(
     for Incoming { id, mut document, hrid_is_ours } in incoming {
         let old = stored.remove(&id);
         let ready = match &old {
-            None if how == How::Replace => return Err(Failure::NotFound("Not found".into())),
+            None if mode == WriteMode::Replace => return Err(Failure::NotFound("Not found".into())),
             None => write::complete_new(record, with_id(document, id), caller, now)?,
             Some(old) => {
-                match how {
-                    How::Create => return Err(already_exists(record, id)),
-                    How::UpsertUnchecked => {
+                match mode {
+                    WriteMode::Create => return Err(already_exists(record, id)),
+                    WriteMode::UpsertUnchecked => {
                         document.insert("_version".into(), (-1).into());
                     }
-                    // FOLIO quirk: here -1 does not mean "whatever it is now", as it does in other places.
-                    How::Upsert | How::Replace => {
+                    // FOLIO quirk: here -1 does not skip the comparison of versions, as it does for other records.
+                    WriteMode::Upsert | WriteMode::Replace => {
                         if document.get("_version").and_then(Value::as_i64) == Some(-1) {
                             document.remove("_version");
                         }
                     }
                 }
-                keep_hrid(&mut document, old, how, hrid_is_ours, caller)?;
+                keep_hrid(&mut document, old, mode, hrid_is_ours, caller)?;
                 write::complete_replacement(record, id, document, old, caller, now)?
             }
         };
@@ -139,12 +138,12 @@ fn with_id(mut document: Document, id: Uuid) -> Document {
 fn keep_hrid(
     document: &mut Document,
     old: &Value,
-    how: How,
+    mode: WriteMode,
     hrid_is_ours: bool,
     caller: &Caller,
 ) -> Result<(), Failure> {
     let (stored, sent) = (old.get("hrid"), document.get("hrid"));
-    if how == How::Replace && !caller.lenient && stored != sent {
+    if mode == WriteMode::Replace && !caller.lenient && stored != sent {
         let text = |hrid: Option<&Value>| hrid.and_then(Value::as_str).unwrap_or("null").to_owned();
         return Err(Failure::Invalid(format!(
             "The hrid field cannot be changed: new={}, old={}",
@@ -182,16 +181,16 @@ fn already_exists(record: &RecordType, id: Uuid) -> Failure {
         .into()
 }
 
-/// Says which of many records is meant.
-fn placed(failure: Failure, record: &RecordType, place: usize) -> Failure {
+/// Adds the record's index to the refusals of a batch.
+fn with_index(failure: Failure, record: &RecordType, index: usize) -> Failure {
     let Failure::Refused(mut refusals) = failure else { return failure };
     for (key, _) in refusals.iter_mut().flat_map(|refusal| refusal.parameters.iter_mut()) {
-        *key = format!("{}[{place}].{key}", record.collection);
+        *key = format!("{}[{index}].{key}", record.collection);
     }
     Failure::Refused(refusals)
 }
 
-/// Tells a violated constraint as FOLIO does, with the value of the record that violated it.
+/// Turns a violated constraint into FOLIO's refusal, with the value of the record that violated it.
 pub fn reported<'d>(
     record: &RecordType,
     error: DatabaseError,
@@ -216,7 +215,7 @@ pub fn reported<'d>(
     }
 }
 
-/// A violated constraint where FOLIO answers 400 with plain text.
+/// Turns a refusal into plain text under 400, where FOLIO answers so.
 pub fn in_plain_text(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusals) => {
@@ -227,7 +226,7 @@ pub fn in_plain_text(failure: Failure) -> Failure {
     }
 }
 
-/// Reads the stored records with these ids and holds them against others.
+/// Reads and locks the stored records with these ids.
 pub async fn lock(tx: &mut Tx, record: &RecordType, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Value>, Failure> {
     let sql =
         format!("SELECT id, doc FROM {} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", record.table);
@@ -235,7 +234,7 @@ pub async fn lock(tx: &mut Tx, record: &RecordType, ids: Vec<Uuid>) -> Result<Ha
     Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
 }
 
-/// Adds the statements that store the changes as they are, tell those who follow the records, and announce them.
+/// Adds the statements that store the changes, the marks for change listeners and the events.
 pub fn store(
     pipeline: &mut Pipeline,
     record: &RecordType,
@@ -244,10 +243,10 @@ pub fn store(
     topic: &'static str,
     now: Timestamp,
 ) {
-    let (mut inserted, mut updated, mut happenings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut inserted, mut updated, mut events) = (Vec::new(), Vec::new(), Vec::new());
     for change in changes {
         let text = Value::Object(change.new.clone()).to_string();
-        happenings.push(Happening {
+        events.push(RecordEvent {
             id: change.id,
             old: change.old.as_ref().map(Value::to_string),
             new: Some(text.clone()),
@@ -256,27 +255,27 @@ pub fn store(
     }
     insert(pipeline, record.table, inserted);
     update(pipeline, record.table, updated);
-    announce(pipeline, topic, tenant, happenings, now);
-    tell_followers(pipeline, record.table, tenant, changes);
+    announce(pipeline, topic, tenant, events, now);
+    mark_for_listeners(pipeline, record.table, tenant, changes);
 }
 
-/// What happened to one record: the documents as JSON text.
-pub struct Happening {
+/// The event of one record: its documents as JSON text.
+pub struct RecordEvent {
     pub id: Uuid,
     pub old: Option<String>,
     pub new: Option<String>,
 }
 
-/// Adds one statement for all the events, in FOLIO's form.
+/// Adds one statement for all events, in FOLIO's form.
 pub fn announce(
     pipeline: &mut Pipeline,
     topic: &'static str,
     tenant: &str,
-    happenings: impl IntoIterator<Item = Happening>,
+    events: impl IntoIterator<Item = RecordEvent>,
     now: Timestamp,
 ) {
     let (mut keys, mut payloads) = (Vec::new(), Vec::new());
-    for Happening { id, old, new } in happenings {
+    for RecordEvent { id, old, new } in events {
         keys.push(id.to_string());
         let [old, new] = [&old, &new].map(|document| document.as_ref().map(|text| text as event::Document));
         payloads.push(Event::between(tenant, old, new).to_string());
@@ -291,8 +290,8 @@ pub fn announce(
     );
 }
 
-/// Adds what those who keep something of the changed records want to remember.
-pub fn tell_followers(pipeline: &mut Pipeline, table: &str, tenant: &str, changes: &[Change]) {
+/// Adds the marks for change listeners.
+pub fn mark_for_listeners(pipeline: &mut Pipeline, table: &str, tenant: &str, changes: &[Change]) {
     let changed = changes.iter().filter_map(|change| Some((change.id, change.old.as_ref()?, &change.new)));
     change_listeners::tell(pipeline, table, tenant, changed);
 }

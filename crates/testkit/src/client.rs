@@ -1,4 +1,4 @@
-//! A client of the public API: plain calls with JSON, and answers that explain themselves when a test fails.
+//! A client of the public API, whose answers describe themselves when a test fails.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
@@ -9,7 +9,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use std::net::SocketAddr;
 
-/// Somebody who calls, with the headers that say who.
+/// A client with its default headers.
 #[derive(Clone)]
 pub struct Client {
     http: HyperClient<HttpConnector, Full<Bytes>>,
@@ -18,7 +18,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A caller who says nothing about himself.
+    /// A client without headers.
     pub fn new(address: SocketAddr) -> Client {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -26,7 +26,7 @@ impl Client {
         Client { http, address, headers: HeaderMap::new() }
     }
 
-    /// The same caller with one more header, or another value of it.
+    /// The same client with a header added or replaced.
     pub fn with_header(&self, name: &'static str, value: &str) -> Client {
         let mut client = self.clone();
         let value = HeaderValue::from_str(value).expect("the test's header value can stand in a header");
@@ -34,7 +34,7 @@ impl Client {
         client
     }
 
-    /// The same caller without a header.
+    /// The same client without a header.
     pub fn without_header(&self, name: &'static str) -> Client {
         let mut client = self.clone();
         client.headers.remove(name);
@@ -54,12 +54,12 @@ impl Client {
         self.call("DELETE", path, None).await
     }
 
-    /// Any call, with a body of any bytes.
+    /// Any request, with a body of any bytes.
     pub async fn call(&self, method: &str, path: &str, body: Option<Bytes>) -> Reply {
         self.try_call(method, path, body).await.unwrap_or_else(|words| panic!("{words}"))
     }
 
-    /// Any call; an error where no answer came.
+    /// Any request; an error if no answer comes.
     pub async fn try_call(&self, method: &str, path: &str, body: Option<Bytes>) -> Result<Reply, String> {
         let asked = format!("{method} {path}");
         let mut request = Request::builder()
@@ -87,7 +87,7 @@ impl Client {
     }
 }
 
-/// Blanks, quotes and the like in a test's query text.
+/// Percent-encodes blanks, quotes and similar characters of a test's query.
 fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len() + 16);
     for letter in path.chars() {
@@ -107,7 +107,7 @@ fn encoded(path: &str) -> String {
     out
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// Method and path, for messages.

@@ -86,7 +86,7 @@ impl Cluster {
         (name, administrator)
     }
 
-    /// Lets a copy go; the space of some hundred copies would be felt.
+    /// Drops a copy, so that several hundred copies do not fill the disk.
     pub fn forget_copy(&'static self, name: String) {
         let drop = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,4 +1,4 @@
-//! The desk's language: patrons, books, desks, and what is done with them.
+//! Test helpers named after the actions of a desk: patrons, items, service points, check-out and check-in.
 
 use crate::client::{Client, Reply};
 use crate::server::TestServer;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use uuid::Uuid;
 
-/// A library that lends: places, types, groups, policies and rules, with two desks.
+/// A server with locations, types, groups, policies and rules, and two service points.
 ///
-/// The main desk serves the location where books stand; the other desk serves nothing. Loans roll for three
-/// weeks, everything may be requested.
+/// The main desk serves the location of the items, the other desk serves none. Loans are for three weeks; all request
+/// types are allowed.
 pub struct LendingServer {
     pub server: TestServer,
     pub main_desk: Desk,
@@ -32,14 +32,14 @@ pub struct LendingServer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Desk(pub Uuid);
 
-/// A patron with a card.
+/// A patron with a barcode.
 #[derive(Debug, Clone)]
 pub struct TestPatron {
     pub id: Uuid,
     pub barcode: String,
 }
 
-/// An item with its title.
+/// An item with its holdings record and instance.
 #[derive(Debug, Clone)]
 pub struct TestItem {
     pub id: Uuid,
@@ -49,12 +49,12 @@ pub struct TestItem {
 }
 
 impl LendingServer {
-    /// A library ready to lend.
+    /// A new server ready for check-outs.
     pub async fn open() -> LendingServer {
         LendingServer::on(TestServer::start().await).await
     }
 
-    /// Makes a running library ready to lend.
+    /// Prepares a running server for check-outs.
     pub async fn on(server: TestServer) -> LendingServer {
         let admin = &server.admin;
         let [institution, campus, building, location, main, other] = [(); 6].map(|()| Uuid::new_v4());
@@ -145,7 +145,7 @@ impl LendingServer {
         self.admin().put("/circulation/rules", &json!({"rulesAsText": text})).await.expect(204);
     }
 
-    /// A new patron of the usual group.
+    /// A new patron of the default group.
     pub async fn patron(&self) -> TestPatron {
         self.patron_with(json!({})).await
     }
@@ -164,7 +164,7 @@ impl LendingServer {
         TestPatron { id, barcode }
     }
 
-    /// A new available book with a title of its own.
+    /// A new available item with an instance of its own.
     pub async fn item(&self) -> TestItem {
         let (instance, holdings, number) = (Uuid::new_v4(), Uuid::new_v4(), self.count.fetch_add(1, Relaxed));
         let title = json!({"id": instance, "title": format!("Book {number}"), "source": "FOLIO",
@@ -176,7 +176,7 @@ impl LendingServer {
         self.copy_in(instance, holdings).await
     }
 
-    /// Another copy of a book.
+    /// Another item of the same instance.
     pub async fn copy_of(&self, test_item: &TestItem) -> TestItem {
         self.copy_in(test_item.instance, test_item.holdings).await
     }
@@ -191,7 +191,7 @@ impl LendingServer {
         TestItem { id, barcode, instance, holdings }
     }
 
-    /// A new book that somebody has.
+    /// A new item that is checked out.
     pub async fn lent_book(&self) -> TestItem {
         let test_item = self.item().await;
         self.check_out(&test_item, &self.patron().await).await.expect(201);
@@ -203,12 +203,12 @@ impl LendingServer {
         self.admin().post(path, record).await.expect(201)
     }
 
-    /// The book as inventory shows it.
+    /// The item's view.
     pub async fn look_at(&self, test_item: &TestItem) -> Value {
         self.admin().get(&format!("/item-storage/items/{}", test_item.id)).await.expect(200)
     }
 
-    /// The book's status.
+    /// The item's status.
     pub async fn status_of(&self, test_item: &TestItem) -> String {
         self.look_at(test_item).await["status"]["name"].as_str().unwrap_or_default().to_owned()
     }

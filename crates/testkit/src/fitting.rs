@@ -9,7 +9,7 @@ pub fn needs(record: &str, field: &str) -> bool {
     matches!((record, field), ("instancePrecedingSucceedingTitle", "precedingInstanceId"))
 }
 
-/// Mends a made-up document of the record type.
+/// Adjusts a generated document of the record type.
 pub fn fit(record: &str, document: &mut Map<String, Value>) {
     let mut put = |path: &str, value: Value| set(document, path, value);
     match record {
@@ -46,7 +46,7 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
             put("itemId", Uuid::new_v4().to_string().into());
             put("holdingsRecordId", Uuid::new_v4().to_string().into());
         }
-        // A note without links is a note about nothing, and deleted; its type's name is read only.
+        // A note without links is deleted; the name of its type is read only.
         "note" => {
             put("links", json!([{"id": Uuid::new_v4(), "type": "user"}]));
             remove(document, "type");

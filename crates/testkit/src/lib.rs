@@ -1,10 +1,10 @@
-//! The test bench: a private PostgreSQL for the test program, a library of its own for every test, and a client
-//! that speaks the language of the desk.
+//! Test support: a private PostgreSQL per test program, a database and a server per test, and helpers named after the
+//! actions of a desk.
 //!
 //! ```no_run
-//! # async fn story() {
-//! let library = carrel_testkit::TestLibrary::start().await;
-//! let user = library.get("/users?limit=1").await.expect(200);
+//! # async fn example() {
+//! let server = carrel_testkit::TestServer::start().await;
+//! let user = server.get("/users?limit=1").await.expect(200);
 //! # }
 //! ```
 

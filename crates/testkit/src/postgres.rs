@@ -20,8 +20,8 @@ pub struct OwnPostgres {
 }
 
 impl OwnPostgres {
-    /// A new server below the folder; `settings` are lines of `postgresql.conf`. Who comes by the network gets in
-    /// without a password.
+    /// A new server below the folder; `settings` are lines of `postgresql.conf`. Network connections need no
+    /// password.
     pub fn start(folder: &Path, name: &str, settings: &str) -> OwnPostgres {
         let server = OwnPostgres::at(folder, name);
         run(program("initdb")
@@ -35,7 +35,7 @@ impl OwnPostgres {
                 "-D",
             ])
             .arg(&server.data));
-        // The tests' disk has nothing to lose.
+        // Durability is not needed in tests.
         server.write("postgresql.conf", "fsync = off\nshared_buffers = 64MB\nmax_connections = 120");
         server.write("postgresql.conf", settings);
         server.up()
@@ -106,23 +106,23 @@ impl OwnPostgres {
         command.arg(&self.sockets).status().is_ok_and(|status| status.success())
     }
 
-    /// Ends the server at once, as a power cut would.
+    /// Kills the server.
     pub fn kill(&mut self) {
         self.thaw();
         let Some(mut process) = self.process.take() else { return };
-        // The first process alone would leave its backends to finish.
+        // Killing only the postmaster would let its backends finish.
         let reported = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
         assert!(reported.is_ok_and(|status| status.success()), "kill can be run");
         let _ = process.wait();
     }
 
-    /// Stops all processes of the server where they are, as a machine that hangs would.
+    /// Freezes all processes of the server with SIGSTOP.
     pub fn freeze(&self) {
         // The first process first, so that it starts no others.
         self.signal_all("STOP");
     }
 
-    /// Lets them go on.
+    /// Continues frozen processes.
     pub fn thaw(&self) {
         self.signal_all("CONT");
     }

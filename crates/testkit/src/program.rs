@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running program; it is killed where it is still there in the end.
+/// A running program; it is killed when the value is dropped.
 pub struct Program {
     child: Child,
     pub address: SocketAddr,
     log: PathBuf,
 }
 
-/// A port that nobody listens at; nobody else takes one that was just free, as a rule.
+/// A free port. Another process could take it before it is used, which is rare.
 pub fn free_port() -> u16 {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     free.local_addr().expect("a listener has an address").port()
@@ -42,7 +42,7 @@ impl Program {
         assert!(sent.is_ok_and(|status| status.success()), "kill can be run");
     }
 
-    /// Ends it without notice.
+    /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().expect("the program was running");
         let _ = self.child.wait();
@@ -64,12 +64,12 @@ impl Program {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// All that the program has written so far.
+    /// The log so far.
     pub fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Waits for what the running program will do.
+    /// Waits until a condition holds.
     pub fn wait_until(&mut self, what: &str, longest: Duration, holds: impl Fn(&mut Program) -> bool) {
         let started = Instant::now();
         while !holds(self) {

@@ -1,4 +1,4 @@
-//! Queues in the desk's language: who waits for what, at which place, and what becomes of it.
+//! Test helpers for request queues.
 
 use crate::client::Reply;
 use crate::desk::{Desk, LendingServer, TestItem, TestPatron, alter};
@@ -6,29 +6,29 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 impl LendingServer {
-    /// Patrons may ask for titles from now on.
+    /// Enables title-level requests.
     pub async fn takes_title_requests(&self) {
         self.title_requests(true).await;
     }
 
-    /// Switches requests for titles on or off.
+    /// Switches title-level requests on or off.
     pub async fn title_requests(&self, on: bool) {
         let setting = json!({"id": Uuid::new_v4(), "name": "generalTlr",
             "value": {"titleLevelRequestsFeatureEnabled": on}});
         self.admin().post("/circulation/settings", &setting).await.expect(201);
     }
 
-    /// A patron asks for just this copy, to be picked up at the desk.
+    /// Places an item-level request, to be picked up at the service point.
     pub async fn asks_for(&self, test_item: &TestItem, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
         self.ask_with(kind, test_item, patron, json!({"pickupServicePointId": desk.0})).await
     }
 
-    /// The patron's hold of this copy, to be picked up at the main desk.
+    /// Places an item-level hold, to be picked up at the main desk.
     pub async fn hold(&self, test_item: &TestItem, patron: &TestPatron) -> Uuid {
         placed(&self.asks_for(test_item, patron, "Hold", self.main_desk).await)
     }
 
-    /// A patron asks for any copy of the title.
+    /// Places a title-level request.
     pub async fn asks_for_title(
         &self,
         test_item: &TestItem,
@@ -59,7 +59,7 @@ impl LendingServer {
         self.admin().get(&format!("/request-storage/requests/{id}")).await.expect(200)
     }
 
-    /// Staff change some fields of a request; where it is gone, they hear that.
+    /// Staff replace some properties of a request; 404 if it does not exist.
     pub async fn edit_request(&self, id: Uuid, differs: Value) -> Reply {
         let found = self.admin().get(&format!("/circulation/requests/{id}")).await;
         if found.status != 200 {
@@ -79,17 +79,17 @@ impl LendingServer {
         .await
     }
 
-    /// Requests behind a copy, first one first, where queues are of items.
+    /// The queue of an item, by position.
     pub async fn queue_of(&self, test_item: &TestItem) -> Vec<Value> {
         self.queue("item", test_item.id).await
     }
 
-    /// Requests behind a title, first one first.
+    /// The queue of an instance, by position.
     pub async fn queue_of_title(&self, test_item: &TestItem) -> Vec<Value> {
         self.queue("instance", test_item.instance).await
     }
 
-    /// Number of requests behind a title, without reading them.
+    /// Number of requests in the queue of an instance.
     pub async fn queue_length(&self, test_item: &TestItem) -> usize {
         let path = format!(
             "/request-storage/requests?limit=0&query=instanceId=={} and status=\"Open*\"",
@@ -104,7 +104,7 @@ impl LendingServer {
         queue["requests"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The time of a request is over: its own date, and that of the hold shelf.
+    /// Sets the expiration dates of a request to the past.
     pub async fn time_passes_for(&self, id: Uuid) {
         let mut request = self.stored_request(id).await;
         for key in ["requestExpirationDate", "holdShelfExpirationDate"] {
@@ -113,7 +113,7 @@ impl LendingServer {
         self.admin().put(&format!("/request-storage/requests/{id}"), &request).await.expect(204);
     }
 
-    /// What is done every few minutes: requests past their time are closed.
+    /// Runs the expiration of requests.
     pub async fn requests_expire(&self) {
         self.admin().post("/scheduled-request-expiration", &json!({})).await.expect(204);
     }
@@ -126,12 +126,12 @@ pub fn placed(reply: &Reply) -> Uuid {
     request["id"].as_str().and_then(|id| Uuid::parse_str(id).ok()).expect("a placed request has an id")
 }
 
-/// The requesters of a queue, first one first.
+/// The requesters of a queue, by position.
 pub fn waiting(queue: &[Value]) -> Vec<Uuid> {
     queue.iter().filter_map(|request| Uuid::parse_str(request["requesterId"].as_str()?).ok()).collect()
 }
 
-/// The positions of a queue, as they stand.
+/// The positions of a queue.
 pub fn positions(queue: &[Value]) -> Vec<i64> {
     queue.iter().filter_map(|request| request["position"].as_i64()).collect()
 }

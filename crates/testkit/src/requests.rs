@@ -1,4 +1,4 @@
-//! The desk's language for requests and for what keeps patrons from things.
+//! Test helpers for requests and patron blocks.
 
 use crate::client::Reply;
 use crate::desk::{LendingServer, TestItem, TestPatron, alter};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 impl LendingServer {
-    /// Asks for just this book, to be picked up at the main desk: a `Hold`, `Recall` or `Page`.
+    /// Places an item-level request of type `Hold`, `Recall` or `Page`, to be picked up at the main desk.
     pub async fn ask_for(&self, kind: &str, test_item: &TestItem, patron: &TestPatron) -> Reply {
         self.ask_with(kind, test_item, patron, json!({})).await
     }
 
-    /// Asks for just this book with more in the body: overrides, comments, another desk.
+    /// The same with more properties: overrides, comments, another service point.
     pub async fn ask_with(
         &self,
         kind: &str,
@@ -27,14 +27,14 @@ impl LendingServer {
         self.admin().post("/circulation/requests", &request).await
     }
 
-    /// Lets readers ask for titles by the setting's older name, which is still read.
+    /// Enables title-level requests by the setting's older name.
     pub async fn lets_patrons_ask_for_titles(&self) {
         let setting = json!({"id": Uuid::new_v4(), "name": "TLR",
             "value": {"titleLevelRequestsFeatureEnabled": true}});
         self.create("/circulation/settings", &setting).await;
     }
 
-    /// Keeps patrons of the usual group from everything once they pass a limit; both are reported by the message.
+    /// Blocks patrons of the default group from everything above a limit, with this message.
     pub async fn blocks_above(&self, condition: &str, value: f64, message: &str) {
         let path = format!("/patron-block-conditions/{condition}");
         let mut record = self.admin().get(&path).await.expect(200);
@@ -48,7 +48,7 @@ impl LendingServer {
         self.create("/patron-block-limits", &limit).await;
     }
 
-    /// Writes against a patron that he may do nothing, and why.
+    /// Puts a manual block on a patron, for the given reason.
     pub async fn blocks_by_hand(&self, patron: &TestPatron, why: &str) {
         let block = json!({"id": Uuid::new_v4(), "type": "Manual", "desc": why, "userId": patron.id,
             "borrowing": true, "renewals": true, "requests": true});
@@ -56,26 +56,26 @@ impl LendingServer {
     }
 }
 
-/// What readers do from a discovery system, without staff.
+/// The patron API, as a discovery system uses it.
 impl LendingServer {
-    /// The patron's account; `asked` are the parameters behind the question mark.
+    /// The patron's account; `asked` is the query string.
     pub async fn account_of(&self, patron: &TestPatron, asked: &str) -> Reply {
         self.admin().get(&format!("/patron/account/{}?{asked}", patron.id)).await
     }
 
-    /// The patron asks for just this copy.
+    /// The patron places an item-level hold.
     pub async fn patron_asks_for(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/item/{}/hold", patron.id, test_item.id);
         self.admin().post(&path, &self.wish()).await
     }
 
-    /// The patron asks for whichever copy of the title.
+    /// The patron places a title-level hold.
     pub async fn patron_asks_for_title_of(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/instance/{}/hold", patron.id, test_item.instance);
         self.admin().post(&path, &self.wish()).await
     }
 
-    /// The patron no longer wants what he asked for; `hold` is what he was answered then.
+    /// The patron cancels a hold; `hold` is the answer of placing it.
     pub async fn patron_cancels(&self, hold: &Value, patron: &TestPatron) -> Reply {
         self.patron_cancels_with(hold, patron, json!({})).await
     }
@@ -88,13 +88,13 @@ impl LendingServer {
         self.admin().post(&format!("/patron/account/{}/hold/{id}/cancel", patron.id), &wish).await
     }
 
-    /// The patron keeps a book for longer.
+    /// The patron renews a loan.
     pub async fn patron_renews(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/item/{}/renew", patron.id, test_item.id);
         self.admin().post(&path, &json!({})).await
     }
 
-    /// What a patron sends with a wish: to be picked up at the main desk.
+    /// The body of a patron's hold, to be picked up at the main desk.
     pub fn wish(&self) -> Value {
         json!({"requestDate": "2024-05-01T10:00:00Z", "pickupLocationId": self.main_desk.0,
             "expirationDate": "2099-01-01T10:00:00Z", "patronComments": "soon, please"})

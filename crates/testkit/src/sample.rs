@@ -76,7 +76,7 @@ fn value(name: &str, property: &Property, extent: Extent) -> Value {
     }
 }
 
-/// A text like no other where the length allows it.
+/// A unique text if its length allows.
 fn fitting_text(name: &str, property: &Property) -> String {
     let number = COUNT.fetch_add(1, Relaxed);
     let text = match property.bounds.pattern {
@@ -150,7 +150,7 @@ pub fn set(document: &mut Map<String, Value>, path: &str, value: Value) {
     }
 }
 
-/// Takes away what stands at a path of a document.
+/// Removes the value at a path of a document.
 pub fn remove(document: &mut Map<String, Value>, path: &str) {
     match path.split_once('.') {
         None => {
@@ -164,7 +164,7 @@ pub fn remove(document: &mut Map<String, Value>, path: &str) {
     }
 }
 
-/// What stands at a path of a document.
+/// The value at a path of a document.
 pub fn at<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(document, |value, level| value.get(level))
 }

@@ -7,15 +7,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 
-/// A folder that goes when the program does.
+/// A folder that is removed at the end of the program.
 pub struct Scratch {
     pub folder: PathBuf,
-    /// Open as long as the program lives; its end tells the guard.
+    /// Open while the program runs; its end notifies the guard.
     _lifeline: ChildStdin,
 }
 
 impl Scratch {
-    /// A new folder, in memory if it has space. PostgreSQL servers whose data lie right below it and the program whose number
+    /// A new folder, in memory if there is enough space. PostgreSQL servers whose data lie right below it and the program whose number
     /// stands in `server.pid` are stopped in the end.
     pub fn new() -> Scratch {
         Scratch::named("")

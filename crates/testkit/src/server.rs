@@ -1,4 +1,4 @@
-//! A library of a test's own: its database, the running server, and callers of every kind.
+//! A server of a test's own: database, running server, and clients.
 
 use crate::client::{Client, Reply};
 use crate::cluster::Cluster;
@@ -15,14 +15,14 @@ use uuid::Uuid;
 
 /// The tenant of every test.
 pub const TENANT: &str = "diku";
-/// A tenant that does not exist until a test makes it.
+/// A tenant that a test creates.
 pub const OTHER_TENANT: &str = "otherlib";
 /// Username of the tenant's administrator.
 pub const ADMIN: &str = "diku_admin";
-/// His password.
+/// Password of the tenant's administrator.
 pub const PASSWORD: &str = "admin";
 
-/// A running library with reference data and an administrator, and nothing else.
+/// A running server with one tenant, which has the reference records and an administrator.
 pub struct TestServer {
     pub node: Arc<Node>,
     pub tenant: Arc<Tenant>,
@@ -36,12 +36,12 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// A library as `carrel serve` runs it, on a port of its own.
+    /// A server as `carrel serve` runs it, on a free port.
     pub async fn start() -> TestServer {
         TestServer::start_in(ServerOptions::default()).await
     }
 
-    /// A library with a configuration of its own.
+    /// The same with other options.
     pub async fn start_in(options: ServerOptions) -> TestServer {
         let cluster = Cluster::running().await;
         let (database, admin_id) = cluster.copy_of_template().await;
@@ -72,22 +72,22 @@ impl TestServer {
         node
     }
 
-    /// A caller without token and tenant.
+    /// A client without token and tenant.
     pub fn stranger(&self) -> Client {
         Client::new(self.address)
     }
 
-    /// A caller with a token for the user, made without the trouble of logging in.
+    /// A client with a token of the user, without a login.
     pub fn client_of(&self, user: Uuid, username: &str) -> Client {
         self.client_with(&self.token_of(user, username, TENANT))
     }
 
-    /// A caller with any token.
+    /// A client with any token.
     pub fn client_with(&self, token: &str) -> Client {
         self.stranger().with_header("x-okapi-token", token).with_header("x-okapi-tenant", TENANT)
     }
 
-    /// A token as a log-in to a tenant would give it.
+    /// A token as a login gives it.
     pub fn token_of(&self, user: Uuid, username: &str, tenant: &str) -> String {
         let now = Timestamp::now().as_second();
         self.node.keys.sign(&Claims {
@@ -103,7 +103,7 @@ impl TestServer {
         })
     }
 
-    /// A new member of staff who holds these permissions, logged in.
+    /// A client with a token of a new user with these permissions.
     pub async fn staff_with(&self, permissions: &[&str]) -> Client {
         let id = Uuid::new_v4();
         let username = format!("staff-{}", id.simple());
@@ -114,7 +114,7 @@ impl TestServer {
         self.client_of(id, &username)
     }
 
-    /// Another node of the same library, which answers nobody.
+    /// Another node on the same database, which does not listen.
     pub async fn another_node(&self) -> Arc<Node> {
         let address = self.cluster.address(&self.database);
         Node::open(address, 4, modules::modules(), ServerOptions::default(), first_records::all())

@@ -1,16 +1,16 @@
-//! Which parts come and which go. An item's own holdings record is a part as soon as there is another, and never
-//! the only one.
+//! Which bound-with parts are added and removed. An item's own holdings record is a part as soon as there is another
+//! part, and never the only one.
 
 use uuid::Uuid;
 
-/// Holdings records to bind into the item and to release from it.
+/// Holdings records to add as parts of the item and to remove.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Decision {
     pub bind: Vec<Uuid>,
     pub release: Vec<Uuid>,
 }
 
-/// `main` is the item's own holdings record, `wanted` what shall be bound, `present` what is.
+/// `main` is the item's own holdings record, `wanted` are the requested parts, `present` the stored ones.
 pub fn decide(main: Option<Uuid>, wanted: &[Uuid], present: &[Uuid]) -> Decision {
     let mut bound: Vec<Uuid> = wanted.to_vec();
     if let Some(main) = main
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_holdings_record_comes_with_the_first_other() {
+    fn the_main_holdings_record_is_added_with_the_first_other() {
         assert_eq!(decided(&[2], &[]), (vec![2, 1], vec![]));
         assert_eq!(decided(&[1, 2], &[]), (vec![1, 2], vec![]));
     }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_wanted_is_released() {
+    fn a_part_that_is_no_longer_wanted_is_removed() {
         assert_eq!(decided(&[3], &[1, 2]), (vec![3], vec![2]));
     }
 }

@@ -1,13 +1,13 @@
 //! Holdings records of several titles bound into one item.
 //!
-//! Routes: `/inventory-storage/bound-withs` (PUT), which says at once whose content an item holds; the parts
-//! themselves are plain records. Announces `inventory.bound-with`.
+//! Routes: `/inventory-storage/bound-withs` (PUT), which replaces all parts of an item; single parts are
+//! plain records. Announces `inventory.bound-with`.
 
 mod decide;
 
 use crate::fields::{filled, id};
 use crate::records::holdings::BOUND_WITH_PART;
-use crate::store::{self, Happening};
+use crate::store::{self, RecordEvent};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("PUT", "/inventory-storage/bound-withs", bind);
 }
 
 async fn bind(call: Call) -> Result<Answer, Failure> {
-    let (item, wanted) = read_order(&call)?;
+    let (item, wanted) = read_request(&call)?;
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
@@ -41,29 +41,29 @@ async fn bind(call: Call) -> Result<Answer, Failure> {
 
     let decision = decide::decide(main.flatten(), &wanted, &present.keys().copied().collect::<Vec<_>>());
     let mut pipeline = Pipeline::new();
-    let (mut rows, mut happenings, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rows, mut events, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for holdings in decision.bind {
         let Value::Object(part) = json!({"itemId": item, "holdingsRecordId": holdings}) else { continue };
         let ready = write::complete_new(&BOUND_WITH_PART, part, &call.caller, call.now)?;
         let text = Value::Object(ready.document).to_string();
-        happenings.push(Happening { id: ready.id, old: None, new: Some(text.clone()) });
+        events.push(RecordEvent { id: ready.id, old: None, new: Some(text.clone()) });
         rows.push((ready.id, text));
     }
     for holdings in decision.release {
         let Some((part, document)) = present.get(&holdings) else { continue };
-        happenings.push(Happening { id: *part, old: Some(document.0.clone()), new: None });
+        events.push(RecordEvent { id: *part, old: Some(document.0.clone()), new: None });
         gone.push(*part);
     }
     store::insert(&mut pipeline, BOUND_WITH_PART.table, rows);
     pipeline.add("DELETE FROM bound_with_part WHERE id = ANY($1)", vec![gone.into()]);
-    store::announce(&mut pipeline, "inventory.bound-with", &tenant.id, happenings, call.now);
+    store::announce(&mut pipeline, "inventory.bound-with", &tenant.id, events, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| store::reported(&BOUND_WITH_PART, error, std::iter::empty()))?;
     Ok(Answer::no_content())
 }
 
-fn read_order(call: &Call) -> Result<(Uuid, Vec<Uuid>), Failure> {
+fn read_request(call: &Call) -> Result<(Uuid, Vec<Uuid>), Failure> {
     let body = call.object()?;
     let item = id(&body, "itemId").ok_or_else(|| {
         Refusal::new("must not be null").with("itemId", filled(&body, "itemId").unwrap_or("null"))

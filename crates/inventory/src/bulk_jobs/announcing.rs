@@ -1,4 +1,4 @@
-//! Announces titles by their ids, a thousand in a step.
+//! Publishes an event for each instance, a thousand in a step.
 
 use super::step::{BulkJob, Kind, Visited};
 use carrel_platform::{Bind, Pipeline, Tx};
@@ -6,7 +6,7 @@ use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::json;
 
-/// Reads the next titles and adds what announces them.
+/// Reads the next instances and adds their events.
 pub async fn visit(tx: &mut Tx, tenant: &str, kind: Kind, bulk_job: &BulkJob) -> Result<Visited, Failure> {
     let (topic, event, counted) = match kind {
         Kind::Iteration => {

@@ -1,5 +1,4 @@
-//! The one migration that FOLIO has: items without a place among those of their holdings record get one, in the
-//! order of their barcodes.
+//! FOLIO's only migration: items without an order number within their holdings record get one, sorted by barcode.
 
 use super::step::{BulkJob, Visited};
 use carrel_platform::{Pipeline, Tx};
@@ -11,9 +10,9 @@ pub const NAME: &str = "itemOrderMigration";
 /// What it changes.
 pub const AFFECTS: &str = "ITEM";
 
-/// Takes the next holdings records and adds what numbers their items.
+/// Reads the next holdings records and adds the statements that number their items.
 pub async fn visit(tx: &mut Tx, bulk_job: &BulkJob) -> Result<Visited, Failure> {
-    // Held as by those who change items, who wait for places there.
+    // Locked as by writers of items, who reserve order numbers there.
     let ids = bulk_job
         .next(
             tx,
@@ -24,12 +23,12 @@ pub async fn visit(tx: &mut Tx, bulk_job: &BulkJob) -> Result<Visited, Failure> 
         .await?;
     let mut changes = Pipeline::new();
     changes.add(
-        "UPDATE item SET doc = item.doc || jsonb_build_object('order', placed.place,
+        "UPDATE item SET doc = item.doc || jsonb_build_object('order', numbered.place,
              '_version', coalesce((item.doc->>'_version')::integer, 0) + 1)
          FROM (SELECT one.id, row_number() OVER (PARTITION BY one.holdings_record_id
                    ORDER BY lower(one.doc->>'barcode'), one.id) AS place
-               FROM item one WHERE one.holdings_record_id = ANY($1)) placed
-         WHERE item.id = placed.id AND item.doc->>'order' IS DISTINCT FROM placed.place::text",
+               FROM item one WHERE one.holdings_record_id = ANY($1)) numbered
+         WHERE item.id = numbered.id AND item.doc->>'order' IS DISTINCT FROM numbered.place::text",
         vec![ids.clone().into()],
     );
     changes.add(

@@ -1,4 +1,4 @@
-//! Records of a range of ids, told whole: how a search engine that builds its index anew asks for them.
+//! Records of a range of ids, published in full for a search engine that rebuilds its index.
 
 use crate::item_state;
 use carrel_platform::{Answer, Call, Pipeline, outbox};
@@ -59,7 +59,7 @@ pub async fn publish(call: Call) -> Result<Answer, Failure> {
     let reported = tx.query(sql, binds).await?;
     let mut pipeline = Pipeline::new();
     if reported.is_empty() {
-        // Whoever asked waits for an answer to this range also where it is empty.
+        // The requester waits for an event of this range, also if it is empty.
         let nothing = json!({"records": [], "recordType": kind, "tenant": tenant.id});
         outbox::announce(&mut pipeline, TOPIC, id.to_string(), nothing.to_string(), call.now);
     }
@@ -67,7 +67,7 @@ pub async fn publish(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
-/// `id` and `doc` of the records from `$6` to `$7`, as search engines want them.
+/// `id` and `doc` of the records from `$6` to `$7`, in the form of FOLIO's reindex events.
 fn records(kind: &str) -> Option<String> {
     Some(match kind {
         "instance" => "SELECT instance.id, instance.doc || jsonb_build_object('isBoundWith', EXISTS (

@@ -1,4 +1,4 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::step::{self, IN_PROGRESS, Kind};
 use super::{BULK_JOBS, migration, publish};
@@ -11,7 +11,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     for kind in Kind::ALL {
         let path = kind.record().path;
@@ -32,7 +32,7 @@ pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory-reindex-records/publish", publish::publish);
 }
 
-/// Writes down what is wanted; the job does it.
+/// Stores the bulk job; the background job executes it.
 async fn begin(kind: Kind, call: Call) -> Result<Answer, Failure> {
     let mut document = match kind {
         Kind::Reindex => json!({"published": 0, "resourceName": "Instance"}),
@@ -51,13 +51,13 @@ async fn begin(kind: Kind, call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     write::insert_text(&mut pipeline, kind.record(), id, document.to_string());
     tenant.begin().await?.send_and_commit(pipeline).await?;
-    wake(&call).await?;
-    // FOLIO quirk: only an iteration is created; the others are just there.
+    schedule_job(&call).await?;
+    // FOLIO quirk: only an iteration is answered with 201.
     let status = if kind == Kind::Iteration { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Answer::json(&document).status(status))
 }
 
-/// The topic to announce under, and what the events are called.
+/// The topic and the type of the events.
 fn parameters(call: &Call) -> Result<Value, Failure> {
     let body = call.object()?;
     let topic =
@@ -73,7 +73,7 @@ fn parameters(call: &Call) -> Result<Value, Failure> {
     Ok(json!({"eventType": event, "topicName": topic}))
 }
 
-/// The migrations asked for, all of which must be known.
+/// The requested migrations, all of which must be known.
 fn migrations(call: &Call) -> Result<Vec<String>, Failure> {
     let body = call.object()?;
     let names: Vec<String> = body
@@ -92,7 +92,7 @@ fn migrations(call: &Call) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Asks a bulk job to stop; its job does so before its next step.
+/// Cancels a bulk job; it stops before its next step.
 async fn cancel(kind: Kind, call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
@@ -110,13 +110,13 @@ async fn cancel(kind: Kind, call: Call) -> Result<Answer, Failure> {
         let mut pipeline = Pipeline::new();
         step::write(&mut pipeline, kind, id, &document);
         tx.send_and_commit(pipeline).await?;
-        wake(&call).await?;
+        schedule_job(&call).await?;
     }
     Ok(Answer::no_content())
 }
 
-/// Has the job done soon, by whichever node is there.
-async fn wake(call: &Call) -> Result<(), Failure> {
+/// Schedules the background job for now, on any node.
+async fn schedule_job(call: &Call) -> Result<(), Failure> {
     let tenant = &call.tenant()?.id;
     jobs::soon(&call.node.platform().await?, tenant, BULK_JOBS.name).await?;
     jobs::hint(tenant, BULK_JOBS.name);

@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// Records that are visited in one step.
 const AT_ONCE: i64 = 1_000;
 
-/// What bulk jobs there are.
+/// The kinds of bulk jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Reindex,
@@ -20,7 +20,7 @@ pub enum Kind {
     Migration,
 }
 
-/// The words that FOLIO has for where a bulk job stands.
+/// FOLIO's status names of a kind.
 pub struct Words {
     pub done: &'static str,
     pub to_cancel: &'static str,
@@ -28,7 +28,7 @@ pub struct Words {
     pub failed: &'static str,
 }
 
-/// Every bulk job begins so.
+/// The first status of every bulk job.
 pub const IN_PROGRESS: &str = "In progress";
 
 impl Kind {
@@ -66,34 +66,34 @@ impl Kind {
     }
 }
 
-/// Whether there was something to do.
+/// Whether a step was taken.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Taken,
     NothingLeft,
 }
 
-/// A bulk job under way.
+/// A bulk job in progress.
 pub struct BulkJob {
     pub id: Uuid,
     pub document: Value,
-    /// The last record that was reached, before all others at the beginning.
+    /// The last processed record; nil at the beginning.
     pub reached: Uuid,
 }
 
 impl BulkJob {
-    /// The ids of the records to visit next: those that a statement gives behind `$1`, `$2` at most.
+    /// The ids of the next records: those after `$1`, at most `$2`.
     pub async fn next(&self, tx: &mut Tx, sql: &'static str) -> Result<Vec<Uuid>, Failure> {
         let rows = tx.query(sql, vec![self.reached.into(), AT_ONCE.into()]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }
 
-/// What a step has visited, and what is to be done with it.
+/// The records of a step and the statements for them.
 pub struct Visited {
     pub ids: Vec<Uuid>,
     pub changes: Pipeline,
-    /// The bulk job's record, brought up to date.
+    /// The updated record of the bulk job.
     pub document: Value,
 }
 
@@ -118,12 +118,12 @@ pub async fn take(tenant: &Tenant, kind: Kind) -> Result<Step, Failure> {
             Err(failure) => failure,
         },
         Err(failure) => {
-            // Gives up the lock that the end of the bulk job needs.
+            // Releases the lock that ending the bulk job needs.
             drop(tx);
             failure
         }
     };
-    // What passes by itself is tried again when the job is due next.
+    // Transient failures are retried in the next run.
     if !matches!(failure, Failure::Unavailable(_)) {
         document["jobStatus"] = words.failed.into();
         end(tenant.begin().await?, kind, id, &document).await?;
@@ -131,7 +131,7 @@ pub async fn take(tenant: &Tenant, kind: Kind) -> Result<Step, Failure> {
     Err(failure)
 }
 
-/// Reads and locks the oldest bulk job of a kind that goes on.
+/// Reads and locks the oldest unfinished bulk job of a kind.
 async fn oldest(tx: &mut Tx, kind: Kind) -> Result<Option<BulkJob>, Failure> {
     let table = kind.record().table;
     let sql = format!(
@@ -167,7 +167,7 @@ async fn finish(tx: Tx, kind: Kind, id: Uuid, visited: Visited) -> Result<(), Fa
     Ok(())
 }
 
-/// Ends a bulk job that will not go on.
+/// Ends a bulk job that failed or was canceled.
 async fn end(tx: Tx, kind: Kind, id: Uuid, document: &Value) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM bulk_job_progress WHERE job_id = $1", vec![id.into()]);

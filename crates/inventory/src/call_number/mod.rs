@@ -1,5 +1,4 @@
-//! Call numbers of items: what counts where item and holdings record both may have one, and how items stand on
-//! the shelf by it.
+//! Effective call numbers and shelving orders of items.
 
 mod shelf_key;
 mod sortable;
@@ -21,7 +20,7 @@ const COMPONENTS: [(&str, &str, &str); 4] = [
     ("typeId", "itemLevelCallNumberTypeId", "callNumberTypeId"),
 ];
 
-/// The effective call number: each component the item's own, else that of the holdings record.
+/// The effective call number: each component is the item's own, else that of the holdings record.
 pub fn components(item: &Map<String, Value>, holdings: Option<&Map<String, Value>>) -> Value {
     let mut components = Map::new();
     for (name, of_item, of_holdings) in COMPONENTS {
@@ -33,7 +32,7 @@ pub fn components(item: &Map<String, Value>, holdings: Option<&Map<String, Value
     components.into()
 }
 
-/// The text by which the item stands on the shelf; `None` without a call number.
+/// The shelving order; `None` without a call number.
 ///
 /// `components` is the effective call number.
 pub fn shelving_order(item: &Map<String, Value>, components: &Value) -> Option<String> {

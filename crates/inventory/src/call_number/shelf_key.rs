@@ -1,5 +1,5 @@
-//! The keys by which call numbers of the great schemes stand on the shelf. The rules are those of the MARC
-//! library that FOLIO uses, so that both sort alike.
+//! Shelving keys of call numbers by scheme. The rules are those of the MARC library that FOLIO uses, so that both sort
+//! alike.
 
 use crate::call_number::sortable::{push_number, push_words};
 
@@ -31,7 +31,7 @@ pub fn library_of_congress(number: &str) -> String {
     if let Some(first) = suffix.chars().next() {
         if !key.is_empty() {
             key.push(' ');
-            // Words behind the class stand after its cutters.
+            // Words after the class sort after its cutters.
             if first.is_alphabetic() {
                 key.push('_');
             }
@@ -191,7 +191,7 @@ fn push_document_part(key: &mut String, part: &str) {
         }
         let piece = piece.trim();
         let Some(first) = piece.chars().next() else { continue };
-        // Letters stand before numbers, and numbers of few digits before those of many.
+        // Letters sort before numbers, and numbers of few digits before those of many.
         if first.is_alphabetic() {
             key.push_str(" !");
         } else if piece.chars().count() >= 3 {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn library_of_congress_numbers_stand_by_class_then_cutter() {
+    fn library_of_congress_numbers_sort_by_class_then_cutter() {
         for (number, key) in [
             ("HD1691 .I5 1967", "HD 41691 I5 41967"),
             ("PR 9199.3 1920 L33 1475 .A6", "PR 49199.3 41920 L33 41475 A6"),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn dewey_numbers_stand_by_class_then_cutter() {
+    fn dewey_numbers_sort_by_class_then_cutter() {
         for (number, key) in [
             ("324.6 A75CT 2008", "3324.6 A75CT 42008"),
             ("84.1 M22c", "284.1 M22 C"),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn government_documents_stand_by_author_then_office_then_series() {
+    fn government_documents_sort_by_author_then_office_then_series() {
         for (number, key) in [
             ("T22.19:M54", "T 222 219  !M 254"),
             ("A 13.28:F 61/2/981", "A 213 228  !F 261 12 !3981"),

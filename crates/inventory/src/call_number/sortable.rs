@@ -1,7 +1,7 @@
-//! Text whose letters sort as text and whose numbers sort by size: a number is written behind the count of its
-//! digits, so that `9` (`19`) comes before `10` (`210`).
+//! Sortable text: letters sort as text and numbers by size. A number is prefixed with the count of its digits, so that
+//! `9` (`19`) comes before `10` (`210`).
 
-/// Adds a number without its leading zeros, behind the count of the digits before its point.
+/// Adds a number without leading zeros, prefixed with the count of the digits before its point.
 pub fn push_number(key: &mut String, number: &str) {
     let whole = number.bytes().take_while(u8::is_ascii_digit).count();
     let zeros = number.bytes().take_while(|digit| *digit == b'0').count();
@@ -9,12 +9,12 @@ pub fn push_number(key: &mut String, number: &str) {
     key.push_str(&number[zeros..]);
 }
 
-/// Adds the words and numbers of a text, whatever stands between them as one blank.
+/// Adds the words and numbers of a text, separated by one blank.
 pub fn push_words(key: &mut String, text: &str) {
     let mut rest = text.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
     while let Some(first) = rest.chars().next() {
         if first.is_ascii_digit() {
-            // A point belongs to the number, also behind its last digit.
+            // A point belongs to the number, also after its last digit.
             let end =
                 rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
             push_number(key, &rest[..end]);

@@ -1,8 +1,7 @@
-//! Deletions: titles, holdings records and items that are gone, noted for those who harvest the catalog and must
-//! hear of it.
+//! Deletions of instances, holdings records and items, recorded for harvesters.
 //!
 //! Routes: DELETE of `/instance-storage/instances…`, `/inventory/instances…` and `/holdings-storage/holdings…`; items
-//! have their own and note here what they delete. Changes `deletion` in the transaction that deletes; announces
+//! have their own routes and record their deletions here. Changes `deletion` in the transaction that deletes; announces
 //! `inventory.instance` and `inventory.holdings-record`.
 
 use crate::batch;
@@ -10,7 +9,7 @@ use crate::fields::{filled, id};
 use crate::items::facts::object;
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::instances::INSTANCE;
-use crate::store::{self, Happening};
+use crate::store::{self, RecordEvent};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::record_store::{read, write};
@@ -19,7 +18,7 @@ use carrel_records::{Failure, RecordType};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     for (path, record) in [
         ("/instance-storage/instances", &INSTANCE),
@@ -33,15 +32,15 @@ pub fn routes(router: &mut Router) {
 }
 
 /// A record that is deleted.
-pub struct Gone {
+pub struct Deletion {
     pub id: Uuid,
     pub instance: Uuid,
-    /// Of a title.
+    /// Of an instance.
     pub source: Option<String>,
 }
 
-/// Adds the statement that notes deletions of records of a table.
-pub fn note(pipeline: &mut Pipeline, table: &'static str, gone: Vec<Gone>, now: Timestamp) {
+/// Adds the statement that records deletions from a table.
+pub fn record_all(pipeline: &mut Pipeline, table: &'static str, gone: Vec<Deletion>, now: Timestamp) {
     if gone.is_empty() {
         return;
     }
@@ -68,13 +67,13 @@ async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, Failu
 }
 
 async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
-    let query = batch::what_to_delete(&call)?;
+    let query = batch::deletion_query(&call)?;
     let condition = read::condition(query.as_ref(), record, &call.node.records)?;
     remove(&call, record, &condition.conditions, read::binds(&condition.arguments), Uuid::nil()).await?;
     Ok(Answer::no_content())
 }
 
-/// Deletes the records that meet a condition; gives their number.
+/// Deletes the records that match a condition; gives their number.
 async fn remove(
     call: &Call,
     record: &'static RecordType,
@@ -92,25 +91,25 @@ async fn remove(
         read::from_sql(record),
     );
     let rows = tx.query(sql, binds).await.map_err(|error| write::still_used(record, which, all, error))?;
-    let (mut gone, mut happenings) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    let (mut gone, mut events) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
     for row in &rows {
         let (record_id, stored): (Uuid, Json) = (row.get(0), row.get(1));
-        happenings.push(Happening { id: record_id, old: Some(stored.0.clone()), new: None });
-        gone.extend(gone_of(record, record_id, &object(stored)));
+        events.push(RecordEvent { id: record_id, old: Some(stored.0.clone()), new: None });
+        gone.extend(deletion_of(record, record_id, &object(stored)));
     }
     let mut pipeline = Pipeline::new();
-    note(&mut pipeline, table, gone, call.now);
+    record_all(&mut pipeline, table, gone, call.now);
     if let Some(topic) = record.events {
-        store::announce(&mut pipeline, topic, &tenant.id, happenings, call.now);
+        store::announce(&mut pipeline, topic, &tenant.id, events, call.now);
     }
     tx.send_and_commit(pipeline).await.map_err(|error| write::still_used(record, which, all, error))?;
     Ok(rows.len())
 }
 
-/// What is to be noted of a stored record; a holdings record of no title is of nobody's interest.
-fn gone_of(record: &RecordType, record_id: Uuid, stored: &Document) -> Option<Gone> {
+/// The deletion to record; none for a holdings record without instance.
+fn deletion_of(record: &RecordType, record_id: Uuid, stored: &Document) -> Option<Deletion> {
     let is_title = record.table == INSTANCE.table;
-    Some(Gone {
+    Some(Deletion {
         id: record_id,
         instance: if is_title { record_id } else { id(stored, "instanceId")? },
         source: if is_title { filled(stored, "source").map(str::to_owned) } else { None },

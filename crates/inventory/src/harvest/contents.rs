@@ -1,9 +1,9 @@
-//! What a library holds of titles: holdings records and items, told by names instead of ids. Items that are bound
-//! with a title's holdings records are reported with them.
+//! Holdings records and items of instances, with names in place of ids, items bound with the holdings records
+//! included.
 //!
 //! Values: `$1` the ids, `$2` without what is suppressed from discovery.
 
-use super::pieces::{addresses, name, notes, or_empty, place, statistical_codes};
+use super::fragments::{addresses, name, notes, or_empty, place, statistical_codes};
 use super::row::{Column, Kind};
 use super::updated::suppressed;
 use crate::item_state;
@@ -18,7 +18,7 @@ pub const COLUMNS: [Column; 6] = [
     Column("items", 5, Kind::Document),
 ];
 
-/// Titles with all that is held of them.
+/// Instances with their holdings records and items.
 pub fn holdings_and_items() -> String {
     format!(
         "SELECT instance.id, instance.doc->>'source', {mode},
@@ -160,12 +160,12 @@ fn items() -> String {
     )
 }
 
-/// Properties that are reported as they stand, as text.
+/// Properties that are returned unchanged, as text.
 fn texts(table: &str, names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}', {table}.doc->>'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Properties that are reported as they stand.
+/// Properties that are returned unchanged.
 fn documents(table: &str, names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}', {table}.doc->'{name}'")).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
-//! Titles for OAI-PMH: each with its items as their readers may see them. FOLIO writes these names in small letters.
+//! Instances for OAI-PMH, each with its items as discovery shows them. FOLIO writes these property names in lower case.
 
-use super::pieces::{addresses, name, notes};
+use super::fragments::{addresses, name, notes};
 use super::row::{Column, Kind};
 use super::updated::{Parts, suppressed};
 
@@ -24,7 +24,7 @@ pub const UPDATED_COLUMNS: [Column; 4] = [
 pub const ENRICHED_COLUMNS: [Column; 2] =
     [Column("instanceid", 0, Kind::Id), Column("itemsandholdingsfields", 1, Kind::Document)];
 
-/// Changed titles with their items.
+/// Changed instances with their items.
 pub fn updated() -> Parts {
     let of_title = suppressed("instance");
     let items = items("instance.id", "$3::boolean", &of_title);
@@ -38,7 +38,7 @@ pub fn updated() -> Parts {
     }
 }
 
-/// Titles that are named, with their items. Values: `$1` the ids, `$2` without what is suppressed from discovery.
+/// Named instances with their items. Values: `$1` the ids, `$2` without what is suppressed from discovery.
 pub fn enriched() -> String {
     format!(
         "SELECT asked.id,
@@ -49,7 +49,7 @@ pub fn enriched() -> String {
     )
 }
 
-/// The items of a title that stand in active locations, as one list; nothing where there are none.
+/// The items of an instance in active locations, as one list; `NULL` if there are none.
 fn items(title: &str, without_suppressed: &str, title_is_suppressed: &str) -> String {
     let (of_holdings, of_item) = (suppressed("holdings_record"), suppressed("item"));
     format!(

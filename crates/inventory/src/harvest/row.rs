@@ -1,4 +1,4 @@
-//! A row as FOLIO's harvests tell it: documents as they are, everything else as text, what is absent as empty text.
+//! A row in the form of FOLIO's harvests: documents unchanged, other values as text, absent values as empty text.
 
 use carrel_platform::database::Json;
 use carrel_records::Failure;
@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A property, by its name and kind; the place is that in the row.
+/// A property: name, index in the row, kind.
 pub struct Column(pub &'static str, pub usize, pub Kind);
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     Id,
@@ -38,7 +38,7 @@ pub fn shown(row: &Row, columns: &[Column]) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-/// FOLIO quirk: truth values and absent ones are texts.
+/// FOLIO quirk: booleans and absent values are texts.
 fn value(row: &Row, place: usize, kind: Kind) -> Result<String, tokio_postgres::Error> {
     let text = |text: Option<String>| Value::String(text.unwrap_or_default()).to_string();
     Ok(match kind {

@@ -1,4 +1,4 @@
-//! Titles that changed: themselves, or their holdings records and items, or that are gone.
+//! Instances that changed, whose holdings records or items changed, or that were deleted.
 //!
 //! Values: `$1` and `$2` the time, `$3` without those suppressed from discovery, `$4` the source or none.
 
@@ -8,7 +8,7 @@ use crate::records::instances::INSTANCE;
 use crate::records::items::ITEM;
 use carrel_records::RecordType;
 
-/// A row of changed titles: id, source, date, suppressed, deleted.
+/// A row of a changed instance: id, source, date, suppressed, deleted.
 pub const ID_COLUMNS: [Column; 5] = [
     Column("instanceId", 0, Kind::Id),
     Column("source", 1, Kind::Text),
@@ -17,15 +17,15 @@ pub const ID_COLUMNS: [Column; 5] = [
     Column("deleted", 4, Kind::Truth),
 ];
 
-/// What a harvest reads of the titles that it finds.
+/// The columns that a harvest selects.
 pub struct Parts {
-    /// Of a title that is there, `instance`, and the date of its change, `changed`.
+    /// Columns of an existing `instance` and of the date of its change, `changed`.
     pub present: String,
-    /// Of one that is gone, `deletion`.
+    /// Columns of a deleted instance, from `deletion`.
     pub gone: &'static str,
 }
 
-/// Ids, with what is reported beside them.
+/// Ids of changed instances with their properties.
 pub fn ids() -> Parts {
     Parts {
         present: format!(
@@ -68,7 +68,7 @@ impl Parts {
             suppressed("instance"),
         );
         if with_deleted {
-            // What came again under its id is reported as what it is now.
+            // An instance that was created again with its id is reported as existing.
             sql.push_str(&format!(
                 "
                  UNION ALL SELECT {} FROM deletion
@@ -87,7 +87,7 @@ pub fn suppressed(table: &str) -> String {
     format!("coalesce(({table}.doc->>'discoverySuppress')::boolean, false)")
 }
 
-/// The expression that the index of a record's last change stands on.
+/// The expression of the index on a record's last change.
 fn updated_date(record: &RecordType) -> String {
     let field = record.fields.iter().find(|field| field.name == "metadata.updatedDate");
     carrel_cql::sql::expression(

@@ -1,8 +1,8 @@
-//! Holdings records: what a library holds of an instance in one location.
+//! Holdings records.
 //!
 //! Routes: `/holdings-storage/holdings` (POST, PUT, PATCH; the rest is plain), `/holdings-storage/holdings/retrieve`,
 //! `/holdings-storage/batch/synchronous` and `synchronous-unsafe`. A change of location, call number or instance
-//! reaches the items in the same transaction. Announces `inventory.holdings-record` and `inventory.item`.
+//! updates the items in the same transaction. Announces `inventory.holdings-record` and `inventory.item`.
 
 mod route;
 
@@ -14,7 +14,7 @@ use crate::items::facts::{self, Facts};
 use crate::items::{apply, complete};
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
-use crate::store::{self, Change, How};
+use crate::store::{self, Change, WriteMode};
 use crate::{effective_location, hrid};
 use carrel_platform::Tx;
 use carrel_platform::http::Caller;
@@ -26,7 +26,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// What items take over from their holdings record, and its instance.
+/// Properties that items inherit from their holdings record, and its instance.
 const ITEMS_HEAR_OF: [&str; 7] = [
     "instanceId",
     "permanentLocationId",
@@ -37,19 +37,22 @@ const ITEMS_HEAR_OF: [&str; 7] = [
     "callNumberTypeId",
 ];
 
-/// Stores holdings records and what follows for their items, all or none; gives the records as they are shown.
-pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec<Document>, Failure> {
+/// Writes holdings records and their items in one transaction; gives the records as clients see them.
+pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    let mut records = store::receive(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
+    let mut records = store::validate(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
-    if how != How::Replace && !tenant.lenient {
-        hrid::give(&connection, hrid::Kind::Holdings, &mut records).await?;
+    if mode != WriteMode::Replace && !tenant.lenient {
+        hrid::assign(&connection, hrid::Kind::Holdings, &mut records).await?;
     }
     let mut tx = connection.begin();
     let ids = records.iter().map(|record| record.id).collect();
-    let mut stored =
-        if how == How::Create { HashMap::new() } else { store::lock(&mut tx, &HOLDINGS_RECORD, ids).await? };
-    let mut changes = store::settle(&HOLDINGS_RECORD, records, &mut stored, how, &call.caller, call.now)?;
+    let mut stored = if mode == WriteMode::Create {
+        HashMap::new()
+    } else {
+        store::lock(&mut tx, &HOLDINGS_RECORD, ids).await?
+    };
+    let mut changes = store::prepare(&HOLDINGS_RECORD, records, &mut stored, mode, &call.caller, call.now)?;
     for change in &mut changes {
         let location = effective_location::of_holdings(&change.new).map(str::to_owned);
         set(&mut change.new, "effectiveLocationId", location);
@@ -60,12 +63,12 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
     update_items(&mut tx, &mut pipeline, &tenant.id, &changes, &call.caller, call.now).await?;
     tx.send_and_commit(pipeline).await.map_err(|error| {
         let failure = store::reported(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
-        if how == How::Replace { store::in_plain_text(failure) } else { failure }
+        if mode == WriteMode::Replace { store::in_plain_text(failure) } else { failure }
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
 }
 
-/// Adds what follows for the items of holdings records that were changed in what items take over.
+/// Updates the items of holdings records whose inherited properties changed.
 async fn update_items(
     tx: &mut Tx,
     pipeline: &mut Pipeline,
@@ -75,7 +78,7 @@ async fn update_items(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let changed: HashMap<Uuid, &Change> =
-        holdings.iter().filter(|change| items_hear_of(change)).map(|change| (change.id, change)).collect();
+        holdings.iter().filter(|change| changes_items(change)).map(|change| (change.id, change)).collect();
     if changed.is_empty() {
         return Ok(());
     }
@@ -84,7 +87,7 @@ async fn update_items(
     let step = facts::read_items(&mut reading, "item.holdings_record_id = ANY($1)", vec![ids.into()]);
     let results = tx.send(reading).await?;
     let mut facts = Facts::default();
-    facts.keep(results.rows(step));
+    facts.add(results.rows(step));
     let holdings_of = |item: &Document| {
         crate::fields::id(item, "holdingsRecordId").and_then(|id| changed.get(&id)).map(|change| &change.new)
     };
@@ -94,7 +97,7 @@ async fn update_items(
         let Some(holdings) = holdings_of(&item) else { continue };
         let before = item.clone();
         complete::compute(&mut item, Some(holdings));
-        let moved = facts.versions.get(&id).and_then(|account_status| account_status.instance)
+        let moved = facts.versions.get(&id).and_then(|stored_state| stored_state.instance)
             != crate::fields::id(holdings, "instanceId");
         if item == before && !moved {
             continue;
@@ -107,7 +110,7 @@ async fn update_items(
     Ok(())
 }
 
-fn items_hear_of(change: &Change) -> bool {
+fn changes_items(change: &Change) -> bool {
     let Some(old) = &change.old else { return false };
     ITEMS_HEAR_OF.iter().any(|name| old.get(name) != change.new.get(*name))
 }
@@ -118,14 +121,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn items_hear_of_a_new_location_but_not_of_a_note() {
+    fn items_inherit_a_new_location_and_no_note() {
         let change = |new: Value| Change {
             id: Uuid::nil(),
             new: new.as_object().cloned().expect("an object"),
             old: Some(json!({"permanentLocationId": "a"})),
         };
-        assert!(items_hear_of(&change(json!({"permanentLocationId": "b"}))));
-        assert!(items_hear_of(&change(json!({"permanentLocationId": "a", "callNumber": "x"}))));
-        assert!(!items_hear_of(&change(json!({"permanentLocationId": "a", "notes": [1]}))));
+        assert!(changes_items(&change(json!({"permanentLocationId": "b"}))));
+        assert!(changes_items(&change(json!({"permanentLocationId": "a", "callNumber": "x"}))));
+        assert!(!changes_items(&change(json!({"permanentLocationId": "a", "notes": [1]}))));
     }
 }

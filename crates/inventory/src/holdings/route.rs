@@ -1,13 +1,13 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::save;
 use crate::batch;
 use crate::records::holdings::HOLDINGS_RECORD;
-use crate::store::How;
+use crate::store::WriteMode;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, Refusal};
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/holdings-storage/holdings", create);
     router.on("PUT", "/holdings-storage/holdings/{id}", replace);
@@ -18,16 +18,16 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let how = How::create_in(call.tenant()?);
-    let stored = save(&call, vec![call.object()?], how).await?;
+    let mode = WriteMode::create_in(call.tenant()?);
+    let stored = save(&call, vec![call.object()?], mode).await?;
     batch::created(&HOLDINGS_RECORD, stored)
 }
 
 pub(crate) async fn replace(call: Call) -> Result<Answer, Failure> {
-    let document = batch::addressed(&call)?;
-    match save(&call, vec![document.clone()], How::Replace).await {
-        // FOLIO quirk: a replacement of nothing creates the record.
-        Err(Failure::NotFound(_)) => save(&call, vec![document], How::Create).await?,
+    let document = batch::body_with_path_id(&call)?;
+    match save(&call, vec![document.clone()], WriteMode::Replace).await {
+        // FOLIO quirk: a replacement of a missing record creates it.
+        Err(Failure::NotFound(_)) => save(&call, vec![document], WriteMode::Create).await?,
         other => other?,
     };
     Ok(Answer::no_content())
@@ -40,13 +40,13 @@ async fn patch(call: Call) -> Result<Answer, Failure> {
             return Err(Refusal::new(format!("'{name}' value cannot be null")).with(name, "null").into());
         }
     }
-    let document = batch::patched(&HOLDINGS_RECORD, &call, patch).await?;
-    save(&call, vec![document], How::Replace).await?;
+    let document = batch::read_and_patch(&HOLDINGS_RECORD, &call, patch).await?;
+    save(&call, vec![document], WriteMode::Replace).await?;
     Ok(Answer::no_content())
 }
 
 async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
-    let (documents, how) = batch::asked(&HOLDINGS_RECORD, &call, checks_versions)?;
-    save(&call, documents, how).await?;
-    Ok(batch::stored())
+    let (documents, mode) = batch::read_batch(&HOLDINGS_RECORD, &call, checks_versions)?;
+    save(&call, documents, mode).await?;
+    Ok(batch::batch_created())
 }

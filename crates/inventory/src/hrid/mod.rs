@@ -1,7 +1,7 @@
 //! Human-readable ids (HRIDs): a prefix and a running number for every instance, holdings record and item.
 //!
 //! Routes: `/hrid-settings-storage/hrid-settings` GET and PUT. Numbers come from counter rows, outside the
-//! transaction that uses them: nobody waits for another's batch, and a failed one leaves a gap, as FOLIO's do.
+//! transaction that uses them, so that batches do not wait for each other; a failed batch leaves a gap, as in FOLIO.
 
 mod route;
 
@@ -13,10 +13,10 @@ use carrel_platform::{Connection, Pipeline};
 use carrel_records::Failure;
 use serde_json::Value;
 
-/// The largest number that FOLIO gives.
+/// The largest number of FOLIO's sequences.
 const MAX_BATCH: i64 = 99_999_999_999;
 
-/// What is numbered, by its name in the settings.
+/// The kinds of records that have HRIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Instances,
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    fn usual_prefix(self) -> &'static str {
+    fn default_prefix(self) -> &'static str {
         match self {
             Kind::Instances => "in",
             Kind::Holdings => "ho",
@@ -44,8 +44,8 @@ impl Kind {
     }
 }
 
-/// Gives an HRID to every record that came without one.
-pub async fn give(connection: &Connection, kind: Kind, records: &mut [Incoming]) -> Result<(), Failure> {
+/// Assigns an HRID to every record without one.
+pub async fn assign(connection: &Connection, kind: Kind, records: &mut [Incoming]) -> Result<(), Failure> {
     let without: Vec<&mut Incoming> = records.iter_mut().filter(|record| record.has_no_hrid()).collect();
     if without.is_empty() {
         return Ok(());
@@ -65,16 +65,16 @@ pub async fn give(connection: &Connection, kind: Kind, records: &mut [Incoming])
     }
     let settings = results.document(settings).as_ref().map_or(Value::Null, Json::parse);
     for (number, record) in (last - count + 1..).zip(without) {
-        record.give_hrid(written(&settings, kind, number));
+        record.give_hrid(format_hrid(&settings, kind, number));
     }
     Ok(())
 }
 
-/// Prefix and number as the settings want them.
-fn written(settings: &Value, kind: Kind, number: i64) -> String {
+/// Formats prefix and number by the settings.
+fn format_hrid(settings: &Value, kind: Kind, number: i64) -> String {
     let prefix = match settings.get(kind.name()) {
         Some(of_kind) => of_kind.get("prefix").and_then(Value::as_str).unwrap_or_default(),
-        None => kind.usual_prefix(),
+        None => kind.default_prefix(),
     };
     match settings.get("commonRetainLeadingZeroes") {
         Some(Value::Bool(false)) => format!("{prefix}{number}"),
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn an_hrid_is_a_prefix_and_eleven_digits_unless_the_settings_say_otherwise() {
-        assert_eq!(written(&Value::Null, Kind::Items, 7), "it00000000007");
+        assert_eq!(format_hrid(&Value::Null, Kind::Items, 7), "it00000000007");
         let settings = json!({"items": {"prefix": "x", "startNumber": 1}, "holdings": {"startNumber": 1},
             "commonRetainLeadingZeroes": false});
-        assert_eq!(written(&settings, Kind::Items, 7), "x7");
-        assert_eq!(written(&settings, Kind::Holdings, 7), "7");
+        assert_eq!(format_hrid(&settings, Kind::Items, 7), "x7");
+        assert_eq!(format_hrid(&settings, Kind::Holdings, 7), "7");
     }
 }

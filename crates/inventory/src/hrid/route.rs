@@ -1,4 +1,4 @@
-//! The settings: prefixes, leading zeros, and where counting goes on.
+//! The HRID settings: prefixes, leading zeros, next numbers.
 
 use super::Kind;
 use crate::records::settings::HRID_SETTINGS;
@@ -8,10 +8,10 @@ use carrel_records::{Failure, Refusal};
 use serde_json::{Value, json};
 
 const PATH: &str = "/hrid-settings-storage/hrid-settings";
-/// FOLIO's id of the one settings record.
+/// FOLIO's id of the only settings record.
 const ID: &str = "a501f2a8-5b31-48b2-874d-2191e48db8cd";
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", PATH, show);
     router.on("PUT", PATH, replace);
@@ -23,7 +23,7 @@ async fn show(call: Call) -> Result<Answer, Failure> {
     let settings = pipeline.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
     let counters = pipeline.add("SELECT kind, last_number FROM hrid_counter", vec![]);
     let results = connection.send(pipeline).await?;
-    let mut settings = results.document(settings).map_or_else(usual, |stored| stored.parse());
+    let mut settings = results.document(settings).map_or_else(default_settings, |stored| stored.parse());
     for kind in Kind::ALL {
         let last: i64 = results
             .rows(counters)
@@ -65,7 +65,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-fn usual() -> Value {
+fn default_settings() -> Value {
     json!({
         "id": ID,
         "instances": {"prefix": "in", "startNumber": 1},

@@ -1,10 +1,10 @@
-//! The summary of a title. Values only.
+//! The summary of an instance. Values only.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashSet};
 
-/// What is known of a title.
+/// Facts about an instance.
 #[derive(Debug, Default)]
 pub struct Facts {
     pub instance: Value,
@@ -13,27 +13,27 @@ pub struct Facts {
     pub formats: Vec<Named>,
     pub nature_of_content: Vec<Named>,
     pub holdings: Vec<Holdings>,
-    /// Each once, those bound with the title included.
+    /// Distinct, those bound with the instance included.
     pub items: Vec<Item>,
 }
 
-/// A record of reference data; by name, as it is reported.
+/// A record of reference data, sorted by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Named {
     pub name: String,
     pub id: String,
 }
 
-/// A holdings record of the title.
+/// A holdings record of the instance.
 #[derive(Debug, Default)]
 pub struct Holdings {
     pub is_suppressed: bool,
-    /// Something is bound with it.
+    /// Whether it is bound with others.
     pub is_bound: bool,
     pub addresses: Vec<Value>,
 }
 
-/// An item of the title.
+/// An item of the instance.
 #[derive(Debug, Default)]
 pub struct Item {
     pub is_suppressed: bool,
@@ -78,15 +78,15 @@ pub fn summary(facts: &Facts) -> Value {
             },
         },
         "aggregates": {
-            "allRecords": batcher(facts, false),
-            "notSuppressedFromDiscoveryRecords": batcher(facts, true),
+            "allRecords": aggregate(facts, false),
+            "notSuppressedFromDiscoveryRecords": aggregate(facts, true),
         },
         "referenceValues": reference_values,
     })
 }
 
-/// What all items, or those that readers may see, tell together.
-fn batcher(facts: &Facts, only_seen: bool) -> Value {
+/// Aggregates over all items, or over those that discovery shows.
+fn aggregate(facts: &Facts, only_seen: bool) -> Value {
     let items: Vec<&Item> = facts.items.iter().filter(|item| !(only_seen && item.is_hidden())).collect();
     let records = facts.holdings.iter().filter(|record| !(only_seen && record.is_suppressed));
     let of_title = facts.instance.get("electronicAccess").and_then(Value::as_array).into_iter().flatten();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_on_the_shelf_and_each_address_once_are_reported_of_all_and_of_what_is_seen() {
+    fn shelving_order_and_distinct_links_are_aggregated_over_all_and_over_visible_items() {
         let reported = summary(&Facts {
             instance: json!({"electronicAccess": [{"uri": "http://same", "linkText": "first"}]}),
             items: vec![item("b", false, false), item("a", true, false)],
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_without_items_has_no_shelving_order_and_no_mode_of_issuance_is_left_out() {
+    fn an_instance_without_items_has_no_shelving_order_and_a_missing_mode_of_issuance_is_left_out() {
         let reported = summary(&Facts::default());
         let all = &reported["aggregates"]["allRecords"];
         assert_eq!(all["itemDerivedFields"], json!({"effectiveShelvingOrder": null}));

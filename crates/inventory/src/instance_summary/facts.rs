@@ -1,4 +1,4 @@
-//! What a summary is made of, in one round trip.
+//! The facts of a summary, in one round trip.
 
 use super::decide::{Facts, Holdings, Item, Named};
 use carrel_platform::database::Json;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// The facts of a title; nothing where there is none.
+/// The facts of an instance; `None` if it does not exist.
 pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, Failure> {
     let mut pipeline = Pipeline::new();
     let title = pipeline.add(

@@ -1,8 +1,8 @@
-//! A title at a glance: how much is held of it, how much of that readers may see, and what all its items tell
-//! together.
+//! The summary of an instance: numbers of holdings records and items, in total and as discovery shows them, and
+//! aggregates over its items.
 //!
-//! Routes: `/instance-storage/instances/{id}/summary`. Reads the title, its holdings records and items, those bound
-//! with them included; changes nothing.
+//! Routes: `/instance-storage/instances/{id}/summary`. Reads the instance, its holdings records and items, those
+//! bound with them included; changes nothing.
 
 mod decide;
 mod facts;
@@ -10,7 +10,7 @@ mod facts;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/instance-storage/instances/{id}/summary", show);
 }

@@ -1,4 +1,4 @@
-//! Instances with what belongs to them beside their documents, in one statement.
+//! Instances with related records, in one statement.
 
 use super::related::{Related, named_after};
 use super::shape::shown;
@@ -21,8 +21,8 @@ pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, 
     Ok(rows.first().map(view))
 }
 
-/// The statement that reads a page of instances with what belongs to them, which is looked at when they are found;
-/// [`view`] reads its rows.
+/// The statement that reads a page of instances with related records, joined after the page is selected; [`view`] reads
+/// its rows.
 pub fn select(page: &str) -> String {
     let columns = format!("instance.id, {} AS document", read::document_sql(&INSTANCE));
     format!(
@@ -47,7 +47,7 @@ pub fn select(page: &str) -> String {
     )
 }
 
-/// What a title tells of the instance that it is connected with.
+/// The properties of a connected instance in a preceding or succeeding title.
 fn named(instance: &str) -> String {
     format!(
         "CASE WHEN {instance}.id IS NULL THEN NULL ELSE jsonb_build_object('title', {instance}.doc->'title',

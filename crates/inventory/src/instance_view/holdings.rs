@@ -1,4 +1,4 @@
-//! Holdings records as cataloguers change them: what a MARC record rules stays.
+//! Changes of holdings records by cataloguers: properties that come from a MARC record stay.
 
 use crate::holdings;
 use crate::records::holdings::HOLDINGS_RECORD;
@@ -28,7 +28,7 @@ const RULED_BY_MARC: [&str; 14] = [
     "electronicAccess",
 ];
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("PUT", "/inventory/holdings/{id}", replace);
     router.on("GET", "/inventory/config/holdings/blocked-fields", |_: Call| async {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_marc_record_rules_is_not_changed_by_hand() {
+    fn properties_of_a_marc_record_are_not_changed_by_hand() {
         let refused =
             |old: Value, new: Value| refuse_replacement(&old, new.as_object().expect("an object")).is_err();
         assert!(refused(json!({"sourceId": MARC, "callNumber": "a"}), json!({"callNumber": "b"})));

@@ -1,11 +1,11 @@
-//! Many instances in one call, each by itself: those that cannot be stored are reported, the others are stored.
+//! Many instances in one request, each in a transaction of its own: failures are reported, the others are stored.
 
 use super::facts;
 use super::related::refuse_if_unconnected_title_has_no_name;
 use super::route::store;
 use crate::fields::{filled, id};
 use crate::records::instances::INSTANCE;
-use crate::store::{How, MOST_RECORDS};
+use crate::store::{MOST_RECORDS, WriteMode};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read;
 use carrel_platform::record_store::write::{self, Document};
@@ -39,9 +39,9 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
         }
         let id = id(&view, "id").unwrap_or_else(|| Uuid::new_v7(write::uuid_time(call.now)));
         view.insert("id".into(), id.to_string().into());
-        match store(&call, id, view, How::Create).await {
+        match store(&call, id, view, WriteMode::Create).await {
             Ok(()) => stored.push(id),
-            // A mistake of ours is nothing to tell clients of.
+            // The cause of an internal error is not shown to clients.
             Err(failure @ Failure::Internal { .. }) => return Err(failure),
             Err(failure) => errors.push(in_words(failure)),
         }
@@ -74,7 +74,7 @@ fn in_words(failure: Failure) -> String {
     }
 }
 
-/// The stored instances in the order in which they came.
+/// The stored instances, in the order of the request.
 async fn views(call: &Call, ids: Vec<Uuid>) -> Result<Vec<Document>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());

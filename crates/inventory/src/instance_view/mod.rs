@@ -1,4 +1,4 @@
-//! Instances as cataloguers see them: with what they are part of, titles before and after, and bindings.
+//! Instances for staff: with relationships, preceding and succeeding titles, and bound-with parts.
 //!
 //! Routes: `/inventory/instances` (GET by query, POST), `/inventory/instances/batch`, `/inventory/instances/{id}` (GET,
 //! PUT, PATCH, `mark-deleted`), `/inventory/holdings/{id}` (PUT), `/inventory/config/…/blocked-fields`. Changes
@@ -13,7 +13,7 @@ mod shape;
 
 use carrel_platform::Router;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     route::routes(router);
     holdings::routes(router);

@@ -1,5 +1,5 @@
-//! What an instance is part of, what is part of it, and a journal's titles before and after: told as parts of the
-//! instance, stored as records of their own. Values only.
+//! Parent and child instances, preceding and succeeding titles: properties of the view, stored as records of their
+//! own. Values only.
 
 use crate::fields::{filled, set};
 use carrel_platform::record_store::write::{Document, uuid_time};
@@ -19,8 +19,8 @@ pub struct Related {
     pub succeeding: Vec<Document>,
 }
 
-/// A kind of link: its property of the view, the property that names the other instance, the one that names this
-/// instance, and what else it tells.
+/// A kind of link: property of the view, property with the other instance's id, property with this instance's id,
+/// further properties.
 struct Kind {
     property: &'static str,
     other: &'static str,
@@ -49,7 +49,7 @@ const SUCCEEDING: Kind = Kind {
     ..PRECEDING
 };
 
-/// Takes the links out of a view.
+/// Removes the links from a view.
 pub fn take_from(view: &mut Document, instance: Uuid, now: Timestamp) -> Related {
     let mut take = |kind: &Kind| -> Vec<Document> {
         let Some(Value::Array(links)) = view.remove(kind.property) else { return Vec::new() };
@@ -71,7 +71,7 @@ fn stored(link: &Document, kind: &Kind, instance: Uuid, now: Timestamp) -> Docum
     document
 }
 
-/// Adds to a view its links among those given.
+/// Adds the view's links.
 pub fn put_into(view: &mut Document, instance: &str, related: &Related) {
     for (kind, links) in [
         (PARENTS, &related.relationships),
@@ -89,7 +89,7 @@ pub fn put_into(view: &mut Document, instance: &str, related: &Related) {
     }
 }
 
-/// A title before or after that is no instance of the library must at least have a name.
+/// A preceding or succeeding title without instance needs a title.
 pub fn refuse_if_unconnected_title_has_no_name(view: &Document) -> Result<(), Failure> {
     for (property, kind) in [("succeedingTitles", "succeeding"), ("precedingTitles", "preceding")] {
         let titles =
@@ -107,7 +107,7 @@ pub fn refuse_if_unconnected_title_has_no_name(view: &Document) -> Result<(), Fa
     Ok(())
 }
 
-/// A connected title is reported as the other instance has it.
+/// A connected title has the properties of the other instance.
 pub fn named_after(mut title: Document, other: Option<&Value>) -> Document {
     if let Some(other) = other {
         for name in ["title", "hrid", "identifiers"] {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn links_come_out_of_a_view_and_go_back_into_it() {
+    fn links_are_removed_from_a_view_and_added_again() {
         let id = Uuid::from_u128(7);
         let links = json!({
             "parentInstances": [{"id": "a", "instanceRelationshipTypeId": "t", "superInstanceId": "p"}],

@@ -1,11 +1,11 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::related::{self, Related, refuse_if_unconnected_title_has_no_name};
 use super::shape::{RULED_BY_MARC, refuse_if_deleted_is_shown, refuse_replacement, stored};
 use super::{facts, many};
 use crate::fields::{filled, id};
 use crate::records::instances::{INSTANCE, INSTANCE_PRECEDING_SUCCEEDING_TITLE, INSTANCE_RELATIONSHIP};
-use crate::store::How;
+use crate::store::WriteMode;
 use crate::{batch, instances};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
@@ -19,7 +19,7 @@ use std::convert::identity;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory/instances", list);
     router.on("GET", "/inventory/instances/{id}", find);
@@ -56,7 +56,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     refuse_if_unconnected_title_has_no_name(&view)?;
     let id = id(&view, "id").unwrap_or_else(|| Uuid::new_v7(write::uuid_time(call.now)));
     view.insert("id".into(), id.to_string().into());
-    store(&call, id, view, How::Create).await?;
+    store(&call, id, view, WriteMode::Create).await?;
     let connection = call.tenant()?.writer().await?;
     let view =
         facts::one(&connection, id).await?.ok_or_else(|| Failure::internal("the new instance is there"))?;
@@ -66,14 +66,14 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    let view = batch::addressed(&call)?;
+    let view = batch::body_with_path_id(&call)?;
     let old = present(&call).await?;
     change(&call, old, view).await
 }
 
 async fn patch(call: Call) -> Result<Answer, Failure> {
     let old = present(&call).await?;
-    let changed = batch::merged(old.clone(), call.object()?, call.id(0)?);
+    let changed = batch::merge_patch(old.clone(), call.object()?, call.id(0)?);
     change(&call, old, changed).await
 }
 
@@ -81,17 +81,17 @@ async fn change(call: &Call, old: Document, new: Document) -> Result<Answer, Fai
     refuse_if_deleted_is_shown(&new)?;
     refuse_if_unconnected_title_has_no_name(&new)?;
     refuse_replacement(&old, &new)?;
-    store(call, call.id(0)?, new, How::Replace).await?;
+    store(call, call.id(0)?, new, WriteMode::Replace).await?;
     Ok(Answer::no_content())
 }
 
-/// The instance keeps its place but is shown to nobody.
+/// Marks an instance as deleted and suppresses it; the record stays.
 async fn mark_deleted(call: Call) -> Result<Answer, Failure> {
     let mut view = present(&call).await?;
     for name in ["discoverySuppress", "staffSuppress", "deleted"] {
         view.insert(name.into(), true.into());
     }
-    store(&call, call.id(0)?, view, How::Replace).await?;
+    store(&call, call.id(0)?, view, WriteMode::Replace).await?;
     Ok(Answer::no_content())
 }
 
@@ -100,10 +100,10 @@ async fn present(call: &Call) -> Result<Document, Failure> {
     facts::one(&connection, call.id(0)?).await?.ok_or_else(|| Failure::NotFound("Instance not found".into()))
 }
 
-pub(super) async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -> Result<(), Failure> {
+pub(super) async fn store(call: &Call, id: Uuid, mut view: Document, mode: WriteMode) -> Result<(), Failure> {
     let related = related::take_from(&mut view, id, call.now);
     let statements = statements(call, id, related)?;
-    instances::save(call, vec![stored(view)], how, identity, |pipeline: &mut Pipeline| {
+    instances::save(call, vec![stored(view)], mode, identity, |pipeline: &mut Pipeline| {
         for (sql, binds) in statements {
             pipeline.add(sql, binds);
         }
@@ -112,7 +112,7 @@ pub(super) async fn store(call: &Call, id: Uuid, mut view: Document, how: How) -
     Ok(())
 }
 
-/// The links of an instance become just those given.
+/// The statements that replace all links of an instance.
 fn statements(call: &Call, instance: Uuid, related: Related) -> Result<Vec<(String, Vec<Bind>)>, Failure> {
     let mut titles = related.preceding;
     titles.extend(related.succeeding);

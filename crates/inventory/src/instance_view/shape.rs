@@ -1,5 +1,5 @@
-//! An instance as cataloguers see it: with its links, lists that are there when they are empty, and whether it is
-//! bound with others. Values only.
+//! The view of an instance: with links, lists that are present when empty, and whether it is bound with others. Values
+//! only.
 
 use super::related::{Related, put_into};
 use crate::fields::filled;
@@ -31,7 +31,7 @@ const LISTS: [&str; 18] = [
     "natureOfContentTermIds",
 ];
 
-/// What a MARC record rules; nobody changes it here.
+/// Properties that come from a MARC record; they cannot be changed here.
 pub const RULED_BY_MARC: [&str; 24] = [
     "hrid",
     "source",
@@ -81,7 +81,7 @@ pub fn shown(instance: &Document, related: &Related, is_bound_with: bool) -> Doc
     view
 }
 
-/// The instance to store for a view that a client sends, its links taken out before.
+/// The stored instance of a view that a client sends, without its links.
 pub fn stored(mut view: Document) -> Document {
     view.remove("metadata");
     let shape = shape_of(&INSTANCE);
@@ -92,7 +92,7 @@ pub fn stored(mut view: Document) -> Document {
     view
 }
 
-/// What is marked as deleted is not shown to readers.
+/// A deleted instance must be suppressed from discovery and staff.
 pub fn refuse_if_deleted_is_shown(view: &Document) -> Result<(), Failure> {
     let says = |name: &str, what: bool| view.get(name) == Some(&Value::Bool(what));
     if says("deleted", true) && (says("staffSuppress", false) || says("discoverySuppress", false)) {
@@ -104,7 +104,7 @@ pub fn refuse_if_deleted_is_shown(view: &Document) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a MARC record rules stays as it is, as does the HRID.
+/// Refuses changes of properties that come from a MARC record, and of the HRID.
 pub fn refuse_replacement(old: &Document, new: &Document) -> Result<(), Failure> {
     let same = |name: &str| {
         let [old, new] = [old, new].map(|view| view.get(name).filter(|value| !is_nothing(value)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_marc_record_rules_is_not_changed_by_hand() {
+    fn properties_of_a_marc_record_are_not_changed_by_hand() {
         let refused = |old: Value, new: Value| refuse_replacement(&object(old), &object(new)).is_err();
         let marc = json!({"source": "MARC", "title": "a", "notes": []});
         assert!(refused(marc.clone(), json!({"source": "MARC", "title": "b"})));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_is_not_shown() {
+    fn a_deleted_instance_is_suppressed() {
         let refused = |view: Value| refuse_if_deleted_is_shown(&object(view)).is_err();
         assert!(refused(json!({"deleted": true, "staffSuppress": false})));
         assert!(!refused(json!({"deleted": true})));

@@ -1,4 +1,4 @@
-//! Instances: works in one of their editions, what a title is to a reader.
+//! Instances.
 //!
 //! Routes: `/instance-storage/instances` (POST, PUT, PATCH; the rest is plain),
 //! `/instance-storage/instances/retrieve`, `/instance-storage/batch/synchronous` and `synchronous-unsafe`. Changes
@@ -11,28 +11,28 @@ pub use route::routes;
 use crate::hrid;
 use crate::records::instances::INSTANCE;
 use crate::source_record;
-use crate::store::{self, How};
+use crate::store::{self, WriteMode};
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Pipeline};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::collections::HashMap;
 
-/// Stores instances, all or none; gives them as they are shown.
+/// Writes instances in one transaction; gives them as clients see them.
 ///
-/// `tells` words a violated constraint for the route; `also` adds what belongs to the same transaction.
+/// `tells` turns a violated constraint into the route's answer; `also` adds statements of the same transaction.
 pub async fn save(
     call: &Call,
     documents: Vec<Document>,
-    how: How,
+    mode: WriteMode,
     tells: fn(Failure) -> Failure,
     also: impl FnOnce(&mut Pipeline),
 ) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    let mut instances = store::receive(&INSTANCE, documents, &call.caller, call.now)?;
+    let mut instances = store::validate(&INSTANCE, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
-    if how != How::Replace && !tenant.lenient {
-        hrid::give(&connection, hrid::Kind::Instances, &mut instances).await?;
+    if mode != WriteMode::Replace && !tenant.lenient {
+        hrid::assign(&connection, hrid::Kind::Instances, &mut instances).await?;
         for instance in &mut instances {
             instance.document.insert("statusUpdatedDate".into(), status_date(call.now).into());
         }
@@ -40,8 +40,8 @@ pub async fn save(
     let mut tx = connection.begin();
     let ids = instances.iter().map(|instance| instance.id).collect();
     let mut stored =
-        if how == How::Create { HashMap::new() } else { store::lock(&mut tx, &INSTANCE, ids).await? };
-    let mut changes = store::settle(&INSTANCE, instances, &mut stored, how, &call.caller, call.now)?;
+        if mode == WriteMode::Create { HashMap::new() } else { store::lock(&mut tx, &INSTANCE, ids).await? };
+    let mut changes = store::prepare(&INSTANCE, instances, &mut stored, mode, &call.caller, call.now)?;
     for change in &mut changes {
         source_record::keep_format(&mut change.new, change.old.as_ref());
     }

@@ -1,14 +1,14 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::save;
 use crate::batch;
 use crate::records::instances::INSTANCE;
-use crate::store::{self, How};
+use crate::store::{self, WriteMode};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use std::convert::identity;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/instance-storage/instances", create);
     router.on("PUT", "/instance-storage/instances/{id}", replace);
@@ -19,18 +19,18 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    // FOLIO quirk: one new instance hears of a violated constraint in plain text, a batch in JSON.
-    let how = How::create_in(call.tenant()?);
-    let stored = save(&call, vec![call.object()?], how, store::in_plain_text, |_| ()).await?;
+    // FOLIO quirk: a violated constraint of one new instance is plain text, that of a batch JSON.
+    let mode = WriteMode::create_in(call.tenant()?);
+    let stored = save(&call, vec![call.object()?], mode, store::in_plain_text, |_| ()).await?;
     batch::created(&INSTANCE, stored)
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    let document = batch::addressed(&call)?;
-    match save(&call, vec![document.clone()], How::Replace, identity, |_| ()).await {
-        // A lenient tenant takes a replacement of nothing, as the stand-ins of test suites do.
+    let document = batch::body_with_path_id(&call)?;
+    match save(&call, vec![document.clone()], WriteMode::Replace, identity, |_| ()).await {
+        // A lenient tenant accepts a replacement of a missing record, as the stand-ins of test suites do.
         Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
-            save(&call, vec![document], How::Create, identity, |_| ()).await?
+            save(&call, vec![document], WriteMode::Create, identity, |_| ()).await?
         }
         other => other?,
     };
@@ -38,13 +38,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn patch(call: Call) -> Result<Answer, Failure> {
-    let document = batch::patched(&INSTANCE, &call, call.object()?).await?;
-    save(&call, vec![document], How::Replace, identity, |_| ()).await?;
+    let document = batch::read_and_patch(&INSTANCE, &call, call.object()?).await?;
+    save(&call, vec![document], WriteMode::Replace, identity, |_| ()).await?;
     Ok(Answer::no_content())
 }
 
 async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
-    let (documents, how) = batch::asked(&INSTANCE, &call, checks_versions)?;
-    save(&call, documents, how, identity, |_| ()).await?;
-    Ok(batch::stored())
+    let (documents, mode) = batch::read_batch(&INSTANCE, &call, checks_versions)?;
+    save(&call, documents, mode, identity, |_| ()).await?;
+    Ok(batch::batch_created())
 }

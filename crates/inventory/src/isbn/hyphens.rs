@@ -1,11 +1,10 @@
-//! Where the parts of an ISBN end: group, publisher, title. Publishers with many titles have short numbers, so it
-//! takes the agency's table. Values only.
+//! The parts of an ISBN: group, publisher, title. Their lengths follow the agency's table. Values only.
 
 /// A line per prefix and group: the ranges of publishers' numbers.
 const GROUPS: &str = include_str!("groups.txt");
 
-/// The number in parts. Where the table does not know the group or the publisher, only the check digit, and the
-/// prefix where there is one, stand apart.
+/// The number with hyphens between its parts. If the table lacks the group or the publisher, only prefix and check digit
+/// are separated.
 pub fn inserted(digits: &str) -> String {
     let (prefix, ten) = digits.split_at(digits.len().saturating_sub(10));
     let (body, check) = ten.split_at(ten.len().saturating_sub(1));

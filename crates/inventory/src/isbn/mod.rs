@@ -1,4 +1,4 @@
-//! ISBNs: whether a number is one, and the same number in its other length.
+//! ISBNs: validation, and conversion between ten and thirteen digits.
 //!
 //! Routes: `/isbn/validator`, `/isbn/convertTo10`, `/isbn/convertTo13`. Reads and changes nothing.
 
@@ -11,7 +11,7 @@ use carrel_records::Failure;
 use number::{isbn_10, isbn_13, to_10, to_13};
 use serde_json::json;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/isbn/validator", |call: Call| async move { validate(&call.query) });
     router.on("GET", "/isbn/convertTo10", |call: Call| async move {
@@ -38,7 +38,7 @@ fn validate(query: &Query) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"isValid": is_valid})))
 }
 
-/// A number that has the length already is reported as it came, unless hyphens are asked for.
+/// A number that already has the length is returned unchanged unless hyphens are requested.
 fn convert(query: &Query, converted: fn(&str) -> Option<String>) -> Result<Answer, Failure> {
     let text = query.get("isbn").ok_or_else(|| Failure::Invalid("Isbn must be specified".into()))?;
     let with_hyphens = match query.get("hyphens").map(str::to_ascii_lowercase).as_deref() {

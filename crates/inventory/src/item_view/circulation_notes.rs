@@ -1,18 +1,18 @@
-//! Who wrote a circulation note, and when: kept here, not by the client.
+//! Author and date of circulation notes, set by the server.
 
 use carrel_platform::record_store::write::{Document, uuid_time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Signs the notes that are new or differ from those stored under the same id.
+/// Signs notes that are new or changed.
 pub fn sign(item: &mut Document, stored: Option<&Value>, writer: Option<&Value>, now: Timestamp) {
     let before = stored.and_then(|stored| stored.get("circulationNotes")).and_then(Value::as_array);
     let notes = item.get_mut("circulationNotes").and_then(Value::as_array_mut).into_iter().flatten();
     for note in notes.filter_map(Value::as_object_mut) {
         let id = note.get("id").filter(|id| id.is_string()).cloned();
         let same = id.as_ref().and_then(|id| before?.iter().find(|old| old.get("id") == Some(id)));
-        if same.is_some_and(|old| says_the_same(note, old)) {
+        if same.is_some_and(|old| is_unchanged(note, old)) {
             continue;
         }
         if stored.is_none() || id.is_none() {
@@ -25,7 +25,7 @@ pub fn sign(item: &mut Document, stored: Option<&Value>, writer: Option<&Value>,
     }
 }
 
-fn says_the_same(note: &Map<String, Value>, old: &Value) -> bool {
+fn is_unchanged(note: &Map<String, Value>, old: &Value) -> bool {
     let staff_only = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
     note.get("noteType") == old.get("noteType")
         && note.get("note") == old.get("note")
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_signed_when_it_is_new_or_says_something_else() {
+    fn a_note_is_signed_when_it_is_new_or_changed() {
         let stored = json!({"circulationNotes": [{"id": "1", "noteType": "Check in", "note": "a", "date": "before"},
             {"id": "2", "noteType": "Check in", "note": "b", "date": "before"}]});
         let user = json!({"id": "u", "personal": {"lastName": "Doe", "firstName": "Jo", "email": "x"}});

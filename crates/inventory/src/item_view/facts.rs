@@ -1,4 +1,4 @@
-//! Items with what stands around them, in one statement.
+//! Items with related records, in one statement.
 
 use super::shape::{Related, shown};
 use crate::item_state::{DOCUMENT, FROM};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// The view of one item, with the titles bound into it.
+/// The view of one item, with the instances of its bound-with parts.
 pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add(select(&format!("FROM {FROM} WHERE item.id = $1")), vec![id.into()]);
@@ -32,7 +32,7 @@ pub async fn one(connection: &Connection, id: Uuid) -> Result<Option<Document>, 
     Ok(results.first(0).map(|row| view(row, titles)))
 }
 
-/// The views of given items, in no order.
+/// The views of several items, unordered.
 pub async fn some(
     connection: &Connection,
     condition: &str,
@@ -47,8 +47,8 @@ pub fn of_page(row: &Row) -> Document {
     view(row, Vec::new())
 }
 
-/// The statement that reads a page of items with what stands around them, which is looked at when they are found;
-/// [`of_page`] reads its rows.
+/// The statement that reads a page of items with related records, joined after the page is selected; [`of_page`] reads its
+/// rows.
 pub fn select(page: &str) -> String {
     let columns = format!(
         "item.id, {DOCUMENT} AS document, item.holdings_record_id, item.material_type_id,

@@ -1,4 +1,4 @@
-//! Items as the desk and cataloguers see them: with title, contributors, and the names of what they refer to.
+//! Items for staff: with title, contributors, and the names of referenced records.
 //!
 //! Routes: `/inventory/items` (GET by query, POST, DELETE), `/inventory/items/{id}` (GET, PUT, PATCH, DELETE),
 //! `/inventory/items/retrieve`, `/inventory/items-by-holdings-id`, `/inventory/tenant-items`. Reads items with holdings record, instance,
@@ -17,7 +17,7 @@ use carrel_platform::record_store::write::Document;
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// What a cataloguer may not do to an item.
+/// Refuses changes of an item that staff cannot make by hand.
 fn refuse_replacement(old: &Value, new: &Document) -> Result<(), Failure> {
     if old.get("hrid") != new.get("hrid") {
         let refusal = Refusal::new("HRID can not be updated");
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_claimed_returned_is_not_made_missing_by_hand() {
+    fn an_item_claimed_returned_is_not_set_to_missing_by_hand() {
         let (claimed, missing) =
             (json!({"status": {"name": "Claimed returned"}}), json!({"status": {"name": "Missing"}}));
         assert!(refused(claimed.clone(), missing.clone()));

@@ -1,11 +1,11 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::facts;
 use super::shape::stored;
 use super::{circulation_notes, refuse_replacement, tenant_items};
 use crate::fields::filled;
 use crate::records::items::ITEM;
-use crate::store::How;
+use crate::store::WriteMode;
 use crate::{batch, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory/items", list);
     router.on("POST", "/inventory/items/retrieve", retrieve);
@@ -38,7 +38,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn retrieve(call: Call) -> Result<Answer, Failure> {
-    answer_page(&call, &batch::asked_in_body(&call)?).await
+    answer_page(&call, &batch::read_body_query(&call)?).await
 }
 
 async fn answer_page(call: &Call, asked: &Asked) -> Result<Answer, Failure> {
@@ -65,7 +65,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let mut item = stored(view);
     let writer = writer(&call, &item).await?;
     circulation_notes::sign(&mut item, None, writer.as_ref(), call.now);
-    let stored = items::save(&call, vec![item.clone()], How::Create).await;
+    let stored = items::save(&call, vec![item.clone()], WriteMode::Create).await;
     let stored = stored.map_err(|failure| in_use(failure, &item))?;
     let id = stored.first().and_then(|item| crate::fields::id(item, "id")).unwrap_or_default();
     let connection = call.tenant()?.writer().await?;
@@ -73,7 +73,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    let view = batch::addressed(&call)?;
+    let view = batch::body_with_path_id(&call)?;
     refuse_if_status_is_missing(&view)?;
     let old = present(&call).await?;
     store(&call, stored(view), old).await
@@ -87,7 +87,7 @@ async fn patch(call: Call) -> Result<Answer, Failure> {
     let Value::Object(old) = present(&call).await? else {
         return Err(Failure::NotFound("No item found".into()));
     };
-    let changed = batch::merged(old.clone(), stored(patch), call.id(0)?);
+    let changed = batch::merge_patch(old.clone(), stored(patch), call.id(0)?);
     store(&call, changed, Value::Object(old)).await
 }
 
@@ -95,7 +95,9 @@ async fn store(call: &Call, mut item: Document, old: Value) -> Result<Answer, Fa
     refuse_replacement(&old, &item)?;
     let writer = writer(call, &item).await?;
     circulation_notes::sign(&mut item, Some(&old), writer.as_ref(), call.now);
-    items::save(call, vec![item.clone()], How::Replace).await.map_err(|failure| in_use(failure, &item))?;
+    items::save(call, vec![item.clone()], WriteMode::Replace)
+        .await
+        .map_err(|failure| in_use(failure, &item))?;
     Ok(Answer::no_content())
 }
 
@@ -105,7 +107,7 @@ async fn present(call: &Call) -> Result<Value, Failure> {
     stored.map(|stored| stored.parse()).ok_or_else(|| Failure::NotFound("No item found".into()))
 }
 
-/// The user who signs circulation notes, looked up only where there are some.
+/// The user who signs circulation notes, read only if the item has any.
 async fn writer(call: &Call, item: &Document) -> Result<Option<Value>, Failure> {
     let has_notes =
         item.get("circulationNotes").and_then(Value::as_array).is_some_and(|notes| !notes.is_empty());
@@ -123,7 +125,7 @@ fn refuse_if_status_is_missing(view: &Document) -> Result<(), Failure> {
     }
 }
 
-/// A barcode that another item has is reported in words of its own.
+/// FOLIO's refusal of a barcode that another item has.
 fn in_use(failure: Failure, item: &Document) -> Failure {
     let barcode = filled(item, "barcode").unwrap_or_default();
     let is_barcode = |message: &str| message.contains("'barcode'") && message.contains("already exists");
@@ -140,7 +142,7 @@ fn in_use(failure: Failure, item: &Document) -> Failure {
     failure
 }
 
-/// All items of a holdings record: its own, and those into which it is bound, by barcode.
+/// All items of a holdings record, those that it is bound into included, sorted by barcode.
 async fn list_of_holdings_record(call: Call) -> Result<Answer, Failure> {
     let query = call.query.get("query").unwrap_or_default();
     let relations = call.query.get("relations");

@@ -1,5 +1,5 @@
-//! An item as the desk sees it: what it refers to named, and what its title, holdings record and bindings add.
-//! Values only.
+//! The view of an item: names of references, and properties of instance, holdings record and bound-with parts. Values
+//! only.
 
 use crate::fields::filled;
 use crate::records::items::ITEM;
@@ -7,12 +7,12 @@ use carrel_platform::record_store::shape_of;
 use carrel_platform::record_store::write::Document;
 use serde_json::{Value, json};
 
-/// What stands around an item.
+/// Records related to an item.
 #[derive(Debug, Default)]
 pub struct Related {
     pub title: Option<String>,
     pub call_number: Option<String>,
-    /// Contributors of the instance, as it lists them.
+    /// Contributors of the instance, in its order.
     pub contributors: Option<Value>,
     /// Names, in the order of [`REFERENCES`].
     pub names: [Option<String>; 6],
@@ -31,7 +31,7 @@ pub const REFERENCES: [(&str, &str); 6] = [
     ("effectiveLocation", "effectiveLocationId"),
 ];
 
-/// Shown where they are, in this order, between the properties that are always there.
+/// Optional properties, in this order, between those that are always present.
 const WHERE_PRESENT: [&str; 22] = [
     "holdingsRecordId",
     "barcode",
@@ -102,7 +102,7 @@ pub fn shown(item: &Document, around: Related) -> Document {
         let Some(id) = filled(item, id_name) else { continue };
         match label {
             Some(label) => put(name, json!({"id": id, "name": label})),
-            // A location that is not there cannot be the effective one.
+            // A location that does not exist is left out.
             None if name == "effectiveLocation" => None,
             None => put(name, json!({"id": id})),
         };
@@ -124,7 +124,7 @@ fn contributor_names(contributors: Option<&Value>) -> Value {
     all.map(|contributor| json!({"name": contributor.get("name")})).collect()
 }
 
-/// The item to store for a view that a client sends; what the view only shows is dropped.
+/// The stored item of a view that a client sends; properties of the view alone are dropped.
 pub fn stored(mut view: Document) -> Document {
     for (name, id_name) in REFERENCES {
         let id = view.remove(name).and_then(|reference| reference.get("id").cloned());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_names_what_the_item_refers_to() {
+    fn a_view_has_the_names_of_references() {
         let item =
             object(json!({"id": "1", "_version": 3, "materialTypeId": "m", "effectiveLocationId": "l",
             "temporaryLocationId": "gone", "status": {"name": "Available"}}));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_view_shows_is_stored_as_references() {
+    fn a_view_is_stored_with_references() {
         let view = object(json!({"_version": "3", "title": "x", "isBoundWith": false, "barcode": "1",
             "materialType": {"id": "m", "name": "Book"}, "permanentLoanType": {"id": "p"},
             "temporaryLoanType": null, "metadata": {}, "status": {"name": "Available"}}));

@@ -1,5 +1,4 @@
-//! Items of several libraries in one answer: of this one here, as FOLIO tells those of a library that the caller may
-//! look into.
+//! Items of several tenants in one answer: only those of the called tenant are returned.
 
 use crate::fields::id;
 use crate::item_state::{DOCUMENT, FROM};
@@ -16,7 +15,7 @@ pub async fn find(call: Call) -> Result<Answer, Failure> {
         return Err(Refusal::new("must not be null").with_null("tenantItemPairs").into());
     };
     let tenant = call.tenant()?;
-    // Who asks for another library's items without standing there gets none of them.
+    // Items of other tenants are left out.
     let is_here =
         |pair: &&Value| pair.get("tenantId").is_none_or(|name| name.is_null() || *name == *tenant.id);
     let ids: Vec<Uuid> =

@@ -1,12 +1,12 @@
-//! Circulation items: items of other libraries, lent here for them (mod-circulation-item). They stand among the
-//! items, marked by `dcbItem`.
+//! Circulation items: items of other libraries that are lent here (mod-circulation-item). They are stored as items with
+//! `dcbItem`.
 //!
 //! Routes, for lenient tenants: `/circulation-item…`.
 
 use super::save;
 use crate::batch;
 use crate::records::items::ITEM;
-use crate::store::How;
+use crate::store::WriteMode;
 use carrel_platform::record_store::routes;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
@@ -22,13 +22,13 @@ pub fn connect(router: &mut Router) {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
-    // What the other library has not told the status of may be requested all the same.
+    // An item without status can be requested.
     document.entry("status").or_insert_with(|| json!({"name": ""}));
-    let stored = save(&call, vec![document], How::create_in(call.tenant()?)).await?;
+    let stored = save(&call, vec![document], WriteMode::create_in(call.tenant()?)).await?;
     batch::created(&ITEM, stored)
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    save(&call, vec![batch::addressed(&call)?], How::Replace).await?;
+    save(&call, vec![batch::body_with_path_id(&call)?], WriteMode::Replace).await?;
     Ok(Answer::no_content())
 }

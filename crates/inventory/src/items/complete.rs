@@ -1,5 +1,5 @@
-//! What an item's document says that its cataloguer did not write: effective location and call number, place on
-//! the shelf, ids of its circulation notes. Values only.
+//! Computed properties of an item: effective location and call number, shelving order, ids of circulation notes. Values
+//! only.
 
 use crate::fields::set;
 use crate::{call_number, effective_location};
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Computes what follows from the item and its holdings record; without one, from the item alone.
+/// Computes effective location, call number and shelving order from the item and its holdings record, if it has one.
 pub fn compute(item: &mut Document, holdings: Option<&Document>) {
     let location = effective_location::of_item(item, holdings).map(str::to_owned);
     set(item, "effectiveLocationId", location);
@@ -18,7 +18,7 @@ pub fn compute(item: &mut Document, holdings: Option<&Document>) {
     set(item, "effectiveShelvingOrder", order);
 }
 
-/// Gives circulation notes their ids.
+/// Assigns ids to circulation notes.
 pub fn name_circulation_notes(item: &mut Document, now: Timestamp) {
     let notes = item.get_mut("circulationNotes").and_then(Value::as_array_mut).into_iter().flatten();
     for note in
@@ -28,7 +28,7 @@ pub fn name_circulation_notes(item: &mut Document, now: Timestamp) {
     }
 }
 
-/// The status of a new item is as old as the item; in a batch a date that was sent is kept, as FOLIO does.
+/// Sets the status date of a new item to now; in a batch a sent date is kept, as in FOLIO.
 pub fn date_new_status(item: &mut Document, keeps_date: bool, now: &str) {
     if let Some(Value::Object(status)) = item.get_mut("status")
         && !(keeps_date && status.get("date").is_some_and(Value::is_string))
@@ -37,7 +37,7 @@ pub fn date_new_status(item: &mut Document, keeps_date: bool, now: &str) {
     }
 }
 
-/// The status of a replaced item is as old as its name.
+/// Keeps the status date of a replaced item unless the status changes.
 pub fn date_status(item: &mut Document, old: &Value, now: &str) {
     let Some(Value::Object(status)) = item.get_mut("status") else { return };
     let same = status.get("name") == old.pointer("/status/name");

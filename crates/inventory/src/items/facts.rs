@@ -1,8 +1,8 @@
-//! What saving items wants to know, in one round trip; locks what the decision rests on.
+//! The facts for writing items, read and locked in one round trip.
 
 use crate::fields::id;
 use crate::item_state::{DOCUMENT, FROM};
-use crate::store::{How, Incoming};
+use crate::store::{Incoming, WriteMode};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Bind, Pipeline, Tx};
@@ -11,57 +11,62 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use uuid::Uuid;
 
-/// What is stored, by id.
+/// Stored records, by id.
 #[derive(Default)]
 pub struct Facts {
     /// Holdings records of the items.
     pub holdings: HashMap<Uuid, Document>,
-    /// Stored items as they are shown.
+    /// Stored items as clients see them.
     pub stored: HashMap<Uuid, Value>,
-    pub versions: HashMap<Uuid, AccountStatus>,
-    /// The next free place within a holdings record.
-    pub next_place: HashMap<Uuid, i64>,
+    pub versions: HashMap<Uuid, StoredState>,
+    /// The next order number within a holdings record.
+    pub next_order: HashMap<Uuid, i64>,
 }
 
-/// What a stored item's document does not tell.
+/// The parts of a stored item that are not in its document.
 #[derive(Debug, Clone, Copy)]
-pub struct AccountStatus {
-    /// How often the state has changed.
+pub struct StoredState {
+    /// Number of changes of the item's state.
     pub state_version: i64,
     pub instance: Option<Uuid>,
 }
 
-/// Reads and locks holdings records (against change) and items (against everything), in this order everywhere.
-pub async fn gather(tx: &mut Tx, items: &[Incoming], how: How, wants_places: bool) -> Result<Facts, Failure> {
+/// Reads and locks holdings records (`FOR SHARE`) and items (`FOR NO KEY UPDATE`), always in this order.
+pub async fn gather(
+    tx: &mut Tx,
+    items: &[Incoming],
+    mode: WriteMode,
+    assigns_order: bool,
+) -> Result<Facts, Failure> {
     let mut pipeline = Pipeline::new();
-    let holdings_ids: BTreeMap<Uuid, Places> = holdings_of(items);
+    let holdings_ids: BTreeMap<Uuid, OrderNumbers> = holdings_of(items);
     let holdings = pipeline.add(
         "SELECT id, doc FROM holdings_record WHERE id = ANY($1) ORDER BY id FOR SHARE",
         vec![holdings_ids.keys().copied().collect::<Vec<_>>().into()],
     );
     let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
     let stored =
-        (how != How::Create).then(|| read_items(&mut pipeline, "item.id = ANY($1)", vec![ids.into()]));
-    let places = wants_places.then(|| take_places(&mut pipeline, &holdings_ids)).flatten();
+        (mode != WriteMode::Create).then(|| read_items(&mut pipeline, "item.id = ANY($1)", vec![ids.into()]));
+    let places = assigns_order.then(|| reserve_order_numbers(&mut pipeline, &holdings_ids)).flatten();
     let results = tx.send(pipeline).await?;
     let mut facts = Facts::default();
     for row in results.rows(holdings) {
         facts.holdings.insert(row.get(0), object(row.get(1)));
     }
     if let Some(step) = stored {
-        facts.keep(results.rows(step));
+        facts.add(results.rows(step));
     }
     if let Some(step) = places {
         for row in results.rows(step) {
             let (holdings, last): (Uuid, i32) = (row.get(0), row.get(1));
             let wanted = holdings_ids.get(&holdings).map_or(0, |places| places.wanted);
-            facts.next_place.insert(holdings, i64::from(last) - wanted + 1);
+            facts.next_order.insert(holdings, i64::from(last) - wanted + 1);
         }
     }
     Ok(facts)
 }
 
-/// Adds the statement that reads items as they are shown and locks them.
+/// Adds the statement that reads and locks items as clients see them.
 pub fn read_items(pipeline: &mut Pipeline, condition: &str, binds: Vec<Bind>) -> usize {
     pipeline.add(
         format!(
@@ -75,25 +80,25 @@ pub fn read_items(pipeline: &mut Pipeline, condition: &str, binds: Vec<Bind>) ->
 }
 
 impl Facts {
-    /// Keeps what [`read_items`] found.
-    pub fn keep(&mut self, rows: &[tokio_postgres::Row]) {
+    /// Adds the rows of [`read_items`].
+    pub fn add(&mut self, rows: &[tokio_postgres::Row]) {
         for row in rows {
             let (id, document, version): (Uuid, Json, i32) = (row.get(0), row.get(1), row.get(2));
             self.stored.insert(id, document.parse());
-            self.versions.insert(id, AccountStatus { state_version: version.into(), instance: row.get(3) });
+            self.versions.insert(id, StoredState { state_version: version.into(), instance: row.get(3) });
         }
     }
 }
 
-/// Places that the items of one holdings record bring and want.
+/// Order numbers that the items of one holdings record have and need.
 #[derive(Default)]
-struct Places {
+struct OrderNumbers {
     wanted: i64,
     highest: i64,
 }
 
-fn holdings_of(items: &[Incoming]) -> BTreeMap<Uuid, Places> {
-    let mut all: BTreeMap<Uuid, Places> = BTreeMap::new();
+fn holdings_of(items: &[Incoming]) -> BTreeMap<Uuid, OrderNumbers> {
+    let mut all: BTreeMap<Uuid, OrderNumbers> = BTreeMap::new();
     for item in items {
         let Some(holdings) = id(&item.document, "holdingsRecordId") else { continue };
         let places = all.entry(holdings).or_default();
@@ -105,13 +110,14 @@ fn holdings_of(items: &[Incoming]) -> BTreeMap<Uuid, Places> {
     all
 }
 
-/// Counts up per holdings record; the row lock keeps two desks from taking one place.
-fn take_places(pipeline: &mut Pipeline, holdings: &BTreeMap<Uuid, Places>) -> Option<usize> {
+/// Reserves order numbers per holdings record; the row lock keeps two writers from reserving the same one.
+fn reserve_order_numbers(pipeline: &mut Pipeline, holdings: &BTreeMap<Uuid, OrderNumbers>) -> Option<usize> {
     if holdings.is_empty() {
         return None;
     }
-    let texts =
-        |text: fn(&Places) -> i64| Bind::Texts(holdings.values().map(|p| text(p).to_string()).collect());
+    let texts = |text: fn(&OrderNumbers) -> i64| {
+        Bind::Texts(holdings.values().map(|p| text(p).to_string()).collect())
+    };
     let (highest, wanted) = (texts(|places| places.highest), texts(|places| places.wanted));
     let ids: Vec<Uuid> = holdings.keys().copied().collect();
     pipeline.add(

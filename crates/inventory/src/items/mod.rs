@@ -1,8 +1,8 @@
-//! Items: things with a barcode that can be lent.
+//! Items.
 //!
 //! Routes: `/item-storage/items` (POST, PUT, DELETE; reading is plain), `/item-storage/items/retrieve`,
-//! `/item-storage/batch/synchronous` and `synchronous-unsafe`. Reads holdings records, whose location and call
-//! number an item takes over; changes `item` and `item_state`; announces `inventory.item`.
+//! `/item-storage/batch/synchronous` and `synchronous-unsafe`. Reads holdings records, from which an item
+//! inherits location and call number; changes `item` and `item_state`; announces `inventory.item`.
 
 pub mod apply;
 mod circulation_items;
@@ -16,7 +16,7 @@ pub(crate) use route::{delete, delete_many};
 use crate::fields::id;
 use crate::hrid;
 use crate::records::items::ITEM;
-use crate::store::{self, Change, How};
+use crate::store::{self, Change, WriteMode};
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Pipeline};
 use carrel_records::{Failure, Refusal, time};
@@ -24,23 +24,23 @@ use facts::Facts;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Stores items, all or none; gives them as they are shown.
-pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec<Document>, Failure> {
+/// Writes items in one transaction; gives them as clients see them.
+pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    // A lenient tenant shows what it was sent: no numbers of ours.
+    // A lenient tenant stores what it was sent, without HRIDs and order numbers.
     let numbers = !tenant.lenient;
-    let is_batch = documents.len() > 1 || matches!(how, How::Upsert | How::UpsertUnchecked);
-    let mut items = store::receive(&ITEM, documents, &call.caller, call.now)?;
+    let is_batch = documents.len() > 1 || matches!(mode, WriteMode::Upsert | WriteMode::UpsertUnchecked);
+    let mut items = store::validate(&ITEM, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
-    if numbers && how != How::Replace {
-        hrid::give(&connection, hrid::Kind::Items, &mut items).await?;
+    if numbers && mode != WriteMode::Replace {
+        hrid::assign(&connection, hrid::Kind::Items, &mut items).await?;
     }
     let mut tx = connection.begin();
-    let mut facts = facts::gather(&mut tx, &items, how, numbers).await?;
-    let mut changes = store::settle(&ITEM, items, &mut facts.stored, how, &call.caller, call.now)?;
+    let mut facts = facts::gather(&mut tx, &items, mode, numbers).await?;
+    let mut changes = store::prepare(&ITEM, items, &mut facts.stored, mode, &call.caller, call.now)?;
     for change in &mut changes {
         if !tenant.lenient {
-            refuse_if_holdings_record_is_missing(change, &facts, how)?;
+            refuse_if_holdings_record_is_missing(change, &facts, mode)?;
         }
         finish(change, &mut facts, is_batch, numbers, call.now);
     }
@@ -53,12 +53,12 @@ pub async fn save(call: &Call, documents: Vec<Document>, how: How) -> Result<Vec
     apply::store(&mut pipeline, &tenant.id, &changes, &facts.versions, instance_of, call.now);
     if let Err(error) = tx.send_and_commit(pipeline).await {
         let failure = store::reported(&ITEM, error, changes.iter().map(|change| &change.new));
-        return Err(if how == How::Replace { in_words_of_replacement(failure) } else { failure });
+        return Err(if mode == WriteMode::Replace { in_words_of_replacement(failure) } else { failure });
     }
     Ok(changes.into_iter().map(|change| change.new).collect())
 }
 
-/// FOLIO quirk: what a replaced item refers to in vain is reported a little differently.
+/// FOLIO quirk: the text of a missing reference differs slightly for a replaced item.
 fn in_words_of_replacement(failure: Failure) -> Failure {
     match store::in_plain_text(failure) {
         Failure::Invalid(text) => Failure::Invalid(text.replacen("Cannot set item.", "Cannot set item ", 1)),
@@ -66,21 +66,27 @@ fn in_words_of_replacement(failure: Failure) -> Failure {
     }
 }
 
-fn refuse_if_holdings_record_is_missing(change: &Change, facts: &Facts, how: How) -> Result<(), Failure> {
+fn refuse_if_holdings_record_is_missing(
+    change: &Change,
+    facts: &Facts,
+    mode: WriteMode,
+) -> Result<(), Failure> {
     let Some(holdings) = id(&change.new, "holdingsRecordId") else { return Ok(()) };
     if facts.holdings.contains_key(&holdings) {
         return Ok(());
     }
-    Err(match how {
-        How::Replace => Failure::Invalid(format!("holdingsRecordId not found: {holdings}")),
-        How::Create | How::Upsert | How::UpsertUnchecked => Refusal::new("Holdings record does not exist")
-            .with("holdingsRecordId", holdings.to_string())
-            .of_storage()
-            .into(),
+    Err(match mode {
+        WriteMode::Replace => Failure::Invalid(format!("holdingsRecordId not found: {holdings}")),
+        WriteMode::Create | WriteMode::Upsert | WriteMode::UpsertUnchecked => {
+            Refusal::new("Holdings record does not exist")
+                .with("holdingsRecordId", holdings.to_string())
+                .of_storage()
+                .into()
+        }
     })
 }
 
-/// Fills in what follows from the item, its holdings record and what is stored.
+/// Fills in the computed properties of an item.
 fn finish(change: &mut Change, facts: &mut Facts, is_batch: bool, numbers: bool, now: Timestamp) {
     let holdings = id(&change.new, "holdingsRecordId");
     complete::compute(&mut change.new, holdings.and_then(|id| facts.holdings.get(&id)));
@@ -90,14 +96,14 @@ fn finish(change: &mut Change, facts: &mut Facts, is_batch: bool, numbers: bool,
         Some(old) => complete::date_status(&mut change.new, old, &time::format(now)),
     }
     if change.new.get("order").is_none_or(Value::is_null) {
-        // An item that moves to another holdings record stands behind the others there.
+        // An item that moves to another holdings record gets the next order number there.
         let at_home = change
             .old
             .as_ref()
             .filter(|old| old.get("holdingsRecordId") == change.new.get("holdingsRecordId"));
         let stored = at_home.and_then(|old| old.get("order")).cloned();
         let mut next = || {
-            let place = facts.next_place.get_mut(&holdings?)?;
+            let place = facts.next_order.get_mut(&holdings?)?;
             *place += 1;
             Some(Value::from(*place - 1))
         };

@@ -1,10 +1,10 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::{apply, facts, save};
-use crate::deletions::{self, Gone};
+use crate::deletions::{self, Deletion};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::items::ITEM;
-use crate::store::{self, Happening, How};
+use crate::store::{self, RecordEvent, WriteMode};
 use crate::{batch, fields};
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/item-storage/items", create);
     router.on("PUT", "/item-storage/items/{id}", replace);
@@ -27,26 +27,26 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    let how = How::create_in(call.tenant()?);
-    let stored = save(&call, vec![call.object()?], how).await?;
+    let mode = WriteMode::create_in(call.tenant()?);
+    let stored = save(&call, vec![call.object()?], mode).await?;
     batch::created(&ITEM, stored)
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    let document = batch::addressed(&call)?;
-    match save(&call, vec![document.clone()], How::Replace).await {
-        // A lenient tenant takes a replacement of nothing, as the stand-ins of test suites do.
+    let document = batch::body_with_path_id(&call)?;
+    match save(&call, vec![document.clone()], WriteMode::Replace).await {
+        // A lenient tenant accepts a replacement of a missing record, as the stand-ins of test suites do.
         Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
-            save(&call, vec![document], How::Create).await?
+            save(&call, vec![document], WriteMode::Create).await?
         }
         other => other?,
     };
     Ok(Answer::no_content())
 }
 
-/// Each of the body's items names its id and the properties to change.
+/// Patches several items; each names its id and the properties to change.
 async fn patch_many(call: Call) -> Result<Answer, Failure> {
-    let (patches, _) = batch::asked(&ITEM, &call, true)?;
+    let (patches, _) = batch::read_batch(&ITEM, &call, true)?;
     if patches.is_empty() {
         return Err(Failure::Invalid("Expected at least one item to update".into()));
     }
@@ -76,9 +76,9 @@ async fn patch_many(call: Call) -> Result<Answer, Failure> {
     let changed = ids
         .into_iter()
         .zip(patches)
-        .filter_map(|(id, patch)| stored.remove(&id).map(|stored| batch::merged(stored, patch, id)))
+        .filter_map(|(id, patch)| stored.remove(&id).map(|stored| batch::merge_patch(stored, patch, id)))
         .collect();
-    save(&call, changed, How::Upsert).await?;
+    save(&call, changed, WriteMode::Upsert).await?;
     Ok(Answer::no_content())
 }
 
@@ -100,9 +100,9 @@ fn refuse_if_required_are_removed(patch: &write::Document) -> Result<(), Failure
 }
 
 async fn store_many(call: Call, checks_versions: bool) -> Result<Answer, Failure> {
-    let (documents, how) = batch::asked(&ITEM, &call, checks_versions)?;
-    save(&call, documents, how).await?;
-    Ok(batch::stored())
+    let (documents, mode) = batch::read_batch(&ITEM, &call, checks_versions)?;
+    save(&call, documents, mode).await?;
+    Ok(batch::batch_created())
 }
 
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
@@ -114,14 +114,14 @@ pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
 }
 
 pub(crate) async fn delete_many(call: Call) -> Result<Answer, Failure> {
-    let query = batch::what_to_delete(&call)?;
+    let query = batch::deletion_query(&call)?;
     let condition = read::condition(query.as_ref(), &ITEM, &call.node.records)?;
     let sql = format!("item.id IN (SELECT item.id FROM {FROM} WHERE {})", condition.conditions);
     remove(&call, &sql, read::binds(&condition.arguments)).await?;
     Ok(Answer::no_content())
 }
 
-/// Deletes the items that meet a condition; gives their number.
+/// Deletes the items that match a condition; gives their number.
 async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>) -> Result<usize, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
@@ -129,21 +129,23 @@ async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>)
     facts::read_items(&mut pipeline, condition, binds);
     let results = tx.send(pipeline).await?;
     let mut found = facts::Facts::default();
-    found.keep(results.rows(0));
+    found.add(results.rows(0));
     let ids: Vec<Uuid> = found.stored.keys().copied().collect();
     let (one, count) = (ids.first().copied().unwrap_or_default(), ids.len());
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM item WHERE id = ANY($1)", vec![ids.into()]);
-    let instance_of = |id| found.versions.get(id).and_then(|account_status| account_status.instance);
-    let gone =
-        found.stored.keys().filter_map(|id| Some(Gone { id: *id, instance: instance_of(id)?, source: None }));
-    deletions::note(&mut pipeline, ITEM.table, gone.collect(), call.now);
-    let happenings = found.stored.iter().map(|(id, old): (&Uuid, &Value)| Happening {
+    let instance_of = |id| found.versions.get(id).and_then(|stored_state| stored_state.instance);
+    let gone = found
+        .stored
+        .keys()
+        .filter_map(|id| Some(Deletion { id: *id, instance: instance_of(id)?, source: None }));
+    deletions::record_all(&mut pipeline, ITEM.table, gone.collect(), call.now);
+    let events = found.stored.iter().map(|(id, old): (&Uuid, &Value)| RecordEvent {
         id: *id,
         old: Some(apply::reported(old, instance_of(id))),
         new: None,
     });
-    store::announce(&mut pipeline, "inventory.item", &tenant.id, happenings, call.now);
+    store::announce(&mut pipeline, "inventory.item", &tenant.id, events, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::still_used(&ITEM, one, &call.node.records, error))?;

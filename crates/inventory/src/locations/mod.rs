@@ -1,10 +1,10 @@
-//! Locations and service points: what they must agree in.
+//! Locations and service points, with the rules that their documents follow.
 //!
 //! Routes: GET, POST and PUT of `/locations`, POST and PUT of `/service-points`; the rest is plain.
 
-use crate::checked;
 use crate::fields::filled;
 use crate::records::locations::{LOCATION, SERVICE_POINT};
+use crate::validated_records;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::record_store::{read, stream};
 use carrel_platform::{Answer, Call, Router};
@@ -12,10 +12,10 @@ use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
-    checked::connect(router, &LOCATION, refusals_of_location);
-    checked::connect(router, &SERVICE_POINT, refusals_of_service_point);
+    validated_records::connect(router, &LOCATION, refusals_of_location);
+    validated_records::connect(router, &SERVICE_POINT, refusals_of_service_point);
     router.on("GET", LOCATION.path, list_locations);
 }
 
@@ -32,7 +32,7 @@ async fn list_locations(call: Call) -> Result<Answer, Failure> {
     stream::plain(&call, &LOCATION, &asked).await
 }
 
-/// A location is served by service points, each named once, the primary one among them.
+/// A location needs service points, each named once, the primary one among them.
 fn refusals_of_location(location: &Document) -> Vec<Refusal> {
     let served: Vec<&str> = location
         .get("servicePointIds")
@@ -59,7 +59,7 @@ fn refusals_of_location(location: &Document) -> Vec<Refusal> {
     refusals
 }
 
-/// What waits on a hold shelf waits for a time; where nothing is picked up, nothing waits.
+/// A pickup location has a hold shelf expiry period, another service point has none.
 fn refusals_of_service_point(service_point: &Document) -> Vec<Refusal> {
     let is_pickup_location = service_point.get("pickupLocation") == Some(&Value::Bool(true));
     let has_period = service_point.get("holdShelfExpiryPeriod").is_some_and(|period| !period.is_null());
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_is_served_by_its_primary_service_point() {
+    fn a_location_names_its_primary_service_point_among_its_service_points() {
         for (document, faults) in [
             (json!({"primaryServicePoint": "a", "servicePointIds": ["a", "b"]}), 0),
             (json!({"primaryServicePoint": "c", "servicePointIds": ["a", "b"]}), 1),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_shelf_has_its_time_and_nothing_else_has() {
+    fn only_a_pickup_location_has_a_hold_shelf_expiry_period() {
         let period = json!({"duration": 1, "intervalId": "Days"});
         for (document, faults) in [
             (json!({"pickupLocation": true, "holdShelfExpiryPeriod": period}), 0),

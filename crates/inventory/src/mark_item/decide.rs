@@ -2,7 +2,7 @@
 
 use carrel_records::{Failure, Refusal};
 
-/// The statuses that an item can be marked as, by the last level of the address.
+/// The statuses that an item can be marked as, by the last segment of the path.
 pub const MARKS: [(&str, &str); 9] = [
     ("mark-in-process", "In process"),
     ("mark-in-process-non-requestable", "In process (non-requestable)"),
@@ -32,7 +32,7 @@ const BEFORE_MISSING: [&str; 13] = [
     "Withdrawn",
 ];
 
-/// Refuses a mark that the present status does not allow.
+/// Refuses a mark that the current status does not allow.
 pub fn refuse_if_status_does_not_allow(present: &str, mark: &str) -> Result<(), Failure> {
     let allowed = match mark {
         "Missing" => BEFORE_MISSING.contains(&present),

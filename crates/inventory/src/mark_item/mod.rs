@@ -10,7 +10,7 @@ pub use route::routes;
 
 use crate::item_state::{self, StateChange};
 use crate::items::{apply, facts};
-use crate::store::{self, Happening};
+use crate::store::{self, RecordEvent};
 use carrel_platform::{Call, Changes, Pipeline};
 use carrel_records::{Failure, time};
 use decide::refuse_if_status_does_not_allow;
@@ -22,7 +22,7 @@ pub struct ItemMarked {
     pub item: Uuid,
 }
 
-/// Gives the item a status that only people can know.
+/// Marks the item with a status that staff choose.
 pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
@@ -30,7 +30,7 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
     let step = facts::read_items(&mut pipeline, "item.id = $1", vec![item.into()]);
     let results = tx.send(pipeline).await?;
     let mut found = facts::Facts::default();
-    found.keep(results.rows(step));
+    found.add(results.rows(step));
     let old = found.stored.remove(&item).ok_or_else(|| Failure::NotFound("No item found".into()))?;
     let present = old.pointer("/status/name").and_then(Value::as_str).unwrap_or_default();
     refuse_if_status_does_not_allow(present, status)?;
@@ -47,8 +47,8 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
     if let Value::Object(new) = &mut new {
         new.remove("inTransitDestinationServicePointId");
     }
-    let instance = found.versions.get(&item).and_then(|account_status| account_status.instance);
-    let happening = Happening {
+    let instance = found.versions.get(&item).and_then(|stored_state| stored_state.instance);
+    let happening = RecordEvent {
         id: item,
         old: Some(apply::reported(&old, instance)),
         new: Some(apply::reported(&new, instance)),

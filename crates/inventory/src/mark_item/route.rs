@@ -1,11 +1,11 @@
-//! Paths, and what goes in and out.
+//! Routes, requests and answers.
 
 use super::decide::MARKS;
 use super::mark;
 use crate::item_view;
 use carrel_platform::Router;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     for (level, status) in MARKS {
         router.on("POST", &format!("/inventory/items/{{id}}/{level}"), move |call| async move {

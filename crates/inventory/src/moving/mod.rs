@@ -1,12 +1,12 @@
 //! Moving items to another holdings record, and holdings records to another instance.
 //!
-//! Routes: `/inventory/items/move`, `/inventory/holdings/move`. What is moved together is moved or left together;
-//! ids that are not known are reported.
+//! Routes: `/inventory/items/move`, `/inventory/holdings/move`. The records of a request
+//! move in one transaction; unknown ids are reported.
 
 use crate::fields::{filled, id, set};
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
-use crate::store::How;
+use crate::store::WriteMode;
 use crate::{holdings, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
@@ -17,30 +17,30 @@ use carrel_records::{Failure, RecordType, Refusal};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/inventory/items/move", move_items);
     router.on("POST", "/inventory/holdings/move", move_holdings);
 }
 
 async fn move_items(call: Call) -> Result<Answer, Failure> {
-    let order = read_order(&call, "toHoldingsRecordId", "itemIds", "Item ids aren't specified")?;
+    let order = read_request(&call, "toHoldingsRecordId", "itemIds", "Item ids aren't specified")?;
     if !exists(&call, "holdings_record", order.to).await? {
         return Err(Refusal::new(format!("Holding with id={} not found", order.to)).into());
     }
     let (mut moved, left) = find(&call, &ITEM, order.ids).await?;
     for item in &mut moved {
         item.insert("holdingsRecordId".into(), order.to.to_string().into());
-        // Its place among the items there is given anew.
+        // The item gets a new order number in its new holdings record.
         set(item, "order", None::<Value>);
     }
-    items::save(&call, moved, How::UpsertUnchecked).await?;
+    items::save(&call, moved, WriteMode::UpsertUnchecked).await?;
     Ok(reported(left))
 }
 
 async fn move_holdings(call: Call) -> Result<Answer, Failure> {
     let order =
-        read_order(&call, "toInstanceId", "holdingsRecordIds", "Holdings record ids aren't specified")?;
+        read_request(&call, "toInstanceId", "holdingsRecordIds", "Holdings record ids aren't specified")?;
     if !exists(&call, "instance", order.to).await? {
         return Err(Refusal::new(format!("Instance with id={} not found", order.to)).into());
     }
@@ -48,7 +48,7 @@ async fn move_holdings(call: Call) -> Result<Answer, Failure> {
     for record in &mut moved {
         record.insert("instanceId".into(), order.to.to_string().into());
     }
-    holdings::save(&call, moved, How::UpsertUnchecked).await?;
+    holdings::save(&call, moved, WriteMode::UpsertUnchecked).await?;
     Ok(reported(left))
 }
 
@@ -57,7 +57,7 @@ struct MoveRequest {
     ids: Vec<String>,
 }
 
-fn read_order(call: &Call, to: &str, ids: &str, no_ids: &str) -> Result<MoveRequest, Failure> {
+fn read_request(call: &Call, to: &str, ids: &str, no_ids: &str) -> Result<MoveRequest, Failure> {
     let body = call.object()?;
     if filled(&body, to).is_none() {
         return Err(Refusal::new(format!("{to} is a required field")).with_null(to).into());

@@ -1,8 +1,8 @@
-//! Holdings records and what is bound into items.
+//! Holdings records and bound-with parts.
 
 use carrel_records::{PLAIN, Put, RecordType, boolean, date, joined, text, to, unique};
 
-/// What a library holds of an instance in one location.
+/// A holdings record: the items of an instance in one location.
 pub static HOLDINGS_RECORD: RecordType = RecordType {
     name: "holdingsRecord",
     module: "mod-inventory-storage",

@@ -41,7 +41,7 @@ pub static HOLDINGS_NOTE_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Where holdings records come from.
+/// The source of holdings records.
 pub static HOLDINGS_RECORDS_SOURCE: RecordType = RecordType {
     name: "holdingsRecordsSource",
     module: "mod-inventory-storage",

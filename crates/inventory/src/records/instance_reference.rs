@@ -40,7 +40,7 @@ pub static INSTANCE_FORMAT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// How far an instance is cataloged.
+/// WriteMode far an instance is cataloged.
 pub static INSTANCE_STATUS: RecordType = RecordType {
     name: "instanceStatus",
     module: "mod-inventory-storage",
@@ -59,7 +59,7 @@ pub static INSTANCE_STATUS: RecordType = RecordType {
     ..PLAIN
 };
 
-/// How an instance is issued: at once, in parts, continuously.
+/// WriteMode an instance is issued: at once, in parts, continuously.
 pub static ISSUANCE_MODE: RecordType = RecordType {
     name: "issuanceMode",
     module: "mod-inventory-storage",
@@ -97,7 +97,7 @@ pub static INSTANCE_DATE_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What an instance is about in form, such as biography.
+/// A nature of content, such as biography.
 pub static NATURE_OF_CONTENT_TERM: RecordType = RecordType {
     name: "natureOfContentTerm",
     module: "mod-inventory-storage",

@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, array, boolean, date, mentions, objects, text, to, unique};
 
-/// A work in one of its editions: what a title is to a reader.
+/// An instance: one edition of a work.
 pub static INSTANCE: RecordType = RecordType {
     name: "instance",
     module: "mod-inventory-storage",
@@ -139,7 +139,7 @@ pub static INSTANCE_RELATIONSHIP: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A journal's title before or after this one.
+/// The preceding or succeeding title of a serial.
 pub static INSTANCE_PRECEDING_SUCCEEDING_TITLE: RecordType = RecordType {
     name: "instancePrecedingSucceedingTitle",
     module: "mod-inventory-storage",
@@ -161,7 +161,7 @@ pub static INSTANCE_PRECEDING_SUCCEEDING_TITLE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// The MARC record from which an instance was made.
+/// The MARC record of an instance.
 pub static MARC_JSON: RecordType = RecordType {
     name: "marcJson",
     module: "mod-inventory-storage",

@@ -6,7 +6,7 @@ use carrel_records::{
     Composed, PLAIN, RecordType, boolean, date, joined, number, text, through, to, unique, uuid,
 };
 
-/// A thing with a barcode that can be lent.
+/// An item: one physical or electronic copy that can be lent.
 pub static ITEM: RecordType = RecordType {
     name: "item",
     module: "mod-inventory-storage",
@@ -169,7 +169,7 @@ pub fn statuses() -> Vec<String> {
     shape.properties["status"].inner.properties["name"].allowed.clone()
 }
 
-/// How long and to whom an item may be lent, as the circulation rules see it.
+/// A loan type, a criterion of the circulation rules.
 pub static LOAN_TYPE: RecordType = RecordType {
     name: "loanType",
     module: "mod-inventory-storage",
@@ -187,7 +187,7 @@ pub static LOAN_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What an item is: book, video, map.
+/// A material type, such as book or video.
 pub static MATERIAL_TYPE: RecordType = RecordType {
     name: "materialType",
     module: "mod-inventory-storage",
@@ -222,7 +222,7 @@ pub static ITEM_NOTE_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// How damaged an item is.
+/// WriteMode damaged an item is.
 pub static ITEM_DAMAGE_STATUS: RecordType = RecordType {
     name: "itemDamageStatus",
     module: "mod-inventory-storage",

@@ -1,4 +1,4 @@
-//! Institutions, campuses, libraries, locations, service points and who works there.
+//! Institutions, campuses, libraries, locations, service points and the users of service points.
 
 use carrel_records::{PLAIN, RecordType, Refusal, boolean, mentions, text, to, unique};
 
@@ -63,7 +63,7 @@ pub static LOCATION_LIBRARY: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A place where items are shelved.
+/// A location, where items are shelved.
 pub static LOCATION: RecordType = RecordType {
     name: "location",
     module: "mod-inventory-storage",
@@ -103,7 +103,7 @@ pub static LOCATION: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A desk at which items are lent, taken back or picked up.
+/// A service point, where items are checked out, checked in or picked up.
 pub static SERVICE_POINT: RecordType = RecordType {
     name: "servicePoint",
     module: "mod-inventory-storage",

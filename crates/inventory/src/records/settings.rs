@@ -1,8 +1,8 @@
-//! Numbering, settings and long runs of inventory.
+//! HRID settings, inventory settings and bulk jobs.
 
 use carrel_records::{PLAIN, RecordType, Routes, text, unique};
 
-/// How human-readable ids are numbered.
+/// WriteMode human-readable ids are numbered.
 pub static HRID_SETTINGS: RecordType = RecordType {
     name: "hridSettings",
     module: "mod-inventory-storage",
@@ -54,7 +54,7 @@ pub static INVENTORY_SETTING: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A run that announces all instances again.
+/// A bulk job that publishes an event for every instance, for a search index.
 pub static REINDEX_JOB: RecordType = RecordType {
     name: "reindexJob",
     module: "mod-inventory-storage",
@@ -74,7 +74,7 @@ pub static REINDEX_JOB: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A run over all instances for another program.
+/// A bulk job that publishes an event for every instance on a topic of the caller's choice.
 pub static ITERATION_JOB: RecordType = RecordType {
     name: "iterationJob",
     module: "mod-inventory-storage",
@@ -94,7 +94,7 @@ pub static ITERATION_JOB: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A run that mends stored records after an upgrade.
+/// A bulk job that updates stored records after an upgrade.
 pub static ASYNC_MIGRATION_JOB: RecordType = RecordType {
     name: "asyncMigrationJob",
     module: "mod-inventory-storage",

@@ -1,20 +1,20 @@
-//! Journals' titles before and after: a link belongs to at least one instance of the library.
+//! Preceding and succeeding titles: a link names at least one instance of the tenant.
 //!
 //! Routes: POST and PUT of `/preceding-succeeding-titles`; PUT `/preceding-succeeding-titles/instances/{id}`, which
 //! replaces all links of an instance.
 
-use crate::checked;
 use crate::fields::filled;
 use crate::records::instances::INSTANCE_PRECEDING_SUCCEEDING_TITLE as TITLE;
 use crate::store;
+use crate::validated_records;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
-    checked::connect(router, &TITLE, refusals);
+    validated_records::connect(router, &TITLE, refusals);
     router.on("PUT", "/preceding-succeeding-titles/instances/{id}", replace_all);
 }
 

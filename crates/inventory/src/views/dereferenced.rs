@@ -1,4 +1,4 @@
-//! Items with the records that they refer to, in place of these records' ids.
+//! Items with the referenced records in place of their ids.
 
 use super::{AS_READ, unless_empty};
 use crate::records::items::ITEM;
@@ -27,7 +27,7 @@ pub async fn find(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// What an item refers to: the name told, the table, the column.
+/// References of an item: property, table, column.
 const REFERENCES: [(&str, &str, &str); 7] = [
     ("holdingsRecord", "holdings_record", "holdings_record_id"),
     ("materialType", "material_type", "material_type_id"),
@@ -38,7 +38,7 @@ const REFERENCES: [(&str, &str, &str); 7] = [
     ("effectiveLocation", "location", "effective_location_id"),
 ];
 
-/// The items of a page with what they refer to.
+/// Selects the items of a page with the records that they reference.
 fn select(page: &str) -> String {
     let mut columns = format!("item.id, {} AS document", read::document_sql(&ITEM));
     let mut document = String::from(

@@ -1,4 +1,4 @@
-//! A few titles with just those of their records that are asked for.
+//! A few instances with the related records that a client asks for.
 
 use super::{is_asked, titles};
 use crate::item_state::{DOCUMENT, FROM};
@@ -9,7 +9,7 @@ use carrel_platform::record_store::read::{self, Asked, Count};
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 
-/// More titles in one answer are refused, as FOLIO does.
+/// The most instances in one answer; FOLIO refuses more as well.
 const MOST_TITLES: i64 = 10;
 
 /// `GET /inventory-view/instance-set`.
@@ -37,7 +37,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json_bytes(format!("{{\"instanceSets\":[\n{}\n]}}", sets.join(",\n")).into_bytes()))
 }
 
-/// What is asked for, as pairs of name and SQL.
+/// The requested parts, as pairs of name and SQL.
 fn parts(query: &Query) -> String {
     let links = |table: &str, column: &str| {
         format!(

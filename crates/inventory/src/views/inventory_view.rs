@@ -1,6 +1,6 @@
-//! Titles with their holdings records and items.
+//! Instances with their holdings records and items.
 
-use super::renamed::renamed;
+use super::field_prefix::replace_prefix;
 use super::{AS_READ, is_asked, titles, unless_empty};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::instances::INSTANCE;
@@ -12,7 +12,7 @@ use carrel_records::Failure;
 /// `GET /inventory-view/instances`.
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let mut asked = Asked::read(&call.query)?;
-    asked.query = asked.query.map(|query| renamed(query, "instance.", ""));
+    asked.query = asked.query.map(|query| replace_prefix(query, "instance.", ""));
     let with_bound_items = is_asked(&call.query, "withBoundedItems");
     let select = |page: &str| select(page, with_bound_items);
     stream::composed(&call, &INSTANCE, &asked, ("instances", Page::closing), select).await

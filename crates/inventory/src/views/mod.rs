@@ -1,20 +1,20 @@
-//! Views: records with what belongs to them, in one answer, for scripts and search engines.
+//! Views: records together with related records in one answer, for scripts and search engines.
 //!
-//! Routes: `/inventory-view/instances`, `/inventory-view/instance-set` (titles with holdings records, items and links),
-//! `/item-storage-dereferenced/items` (items with what they refer to), `/record-bulk/ids` (ids alone). Reads only;
-//! long lists are sent as they are read.
+//! Routes: `/inventory-view/instances`, `/inventory-view/instance-set` (instances with holdings records, items and links),
+//! `/item-storage-dereferenced/items` (items with referenced records), `/record-bulk/ids` (ids alone). Reads only;
+//! long lists are streamed.
 
 mod dereferenced;
+mod field_prefix;
 mod instance_set;
 mod inventory_view;
 mod record_ids;
-mod renamed;
 
 use carrel_platform::Router;
 use carrel_platform::http::Query;
 use carrel_platform::record_store::read;
 
-/// Connects the use case.
+/// Connects the routes.
 pub fn routes(router: &mut Router) {
     router.on("GET", "/inventory-view/instances", inventory_view::list);
     router.on("GET", "/inventory-view/instance-set", instance_set::list);
@@ -23,7 +23,7 @@ pub fn routes(router: &mut Router) {
     router.on("GET", "/record-bulk/ids", record_ids::list);
 }
 
-/// Whether a parameter that is off unless asked for is asked for.
+/// Whether a parameter is `true`; the default is false.
 fn is_asked(query: &Query, name: &str) -> bool {
     query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
@@ -32,12 +32,12 @@ fn is_asked(query: &Query, name: &str) -> bool {
 /// the page: the first goes out before the last is made.
 const AS_READ: &str = "ORDER BY page.place LIMIT 9223372036854775807";
 
-/// A property, from a statement that makes an object of it, or none where there is nothing to tell.
+/// The SQL expression of an object without its empty properties, `NULL` if none is left.
 fn unless_empty(object: &str) -> String {
     format!("coalesce(({object}), '{{}}'::jsonb)")
 }
 
-/// The titles of a page, with `id` and `document`, as the table `page`.
+/// The instances of a page, with `id` and `document`, as the table `page`.
 fn titles(page: &str) -> String {
     format!("{} page", read::numbered("instance.id, instance.doc AS document", page))
 }

@@ -1,6 +1,6 @@
-//! Ids of titles or holdings records, as many as there are.
+//! All ids of instances or holdings records.
 
-use super::renamed::renamed;
+use super::field_prefix::replace_prefix;
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::instances::INSTANCE;
 use carrel_platform::record_store::read::{Asked, Page};
@@ -21,7 +21,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
     };
     let mut asked = Asked::read(&call.query)?;
     asked.limit = call.query.number("limit", i64::from(i32::MAX), 0, i64::from(i32::MAX))?;
-    asked.query = asked.query.map(|query| renamed(query, "items.", "item."));
+    asked.query = asked.query.map(|query| replace_prefix(query, "items.", "item."));
     let select = |page: &str| format!("SELECT jsonb_build_object('id', {}.id) {page}", record.table);
     stream::composed(&call, record, &asked, ("ids", Page::closing), select).await
 }

@@ -28,7 +28,7 @@ impl Api {
         Ok(Api { connection, session })
     }
 
-    /// The record or collection at the address; none where the answer is 404.
+    /// The record or collection at the path; `None` for 404.
     pub async fn find(&mut self, target: &str) -> Result<Option<Value>, String> {
         let answer = self.call(Method::GET, target, &Value::Null).await?;
         match answer.status.as_u16() {
@@ -38,12 +38,12 @@ impl Api {
         }
     }
 
-    /// Any call; the answer may have any status.
+    /// Any request; the answer may have any status.
     pub async fn call(&mut self, method: Method, target: &str, body: &Value) -> Result<Answer, String> {
         self.session.send(&mut self.connection, method, target, body).await.map_err(|error| error.to_string())
     }
 
-    /// A call that must succeed.
+    /// A request that must succeed.
     pub async fn send(&mut self, method: Method, target: &str, body: &Value) -> Result<Answer, String> {
         let answer = self.call(method.clone(), target, body).await?;
         if answer.status.is_success() {
@@ -54,7 +54,7 @@ impl Api {
     }
 }
 
-/// A server that listens everywhere is reached here.
+/// The loopback address of a server that listens on all addresses.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

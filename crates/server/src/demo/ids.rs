@@ -1,8 +1,8 @@
-//! Ids of the sample library: its own are always the same, those of FOLIO's reference data are known.
+//! Ids of the sample library: its own are derived from names, the others are FOLIO's reference data.
 
 use uuid::{Uuid, uuid};
 
-/// The id of a sample record, by a name that is its alone.
+/// The id of a sample record, derived from a unique name.
 pub fn id_of(name: &str) -> Uuid {
     const NAMESPACE: Uuid = uuid!("6f0d1c0e-3a56-4a3c-9a3f-6c61727265c1");
     Uuid::new_v5(&NAMESPACE, name.as_bytes())
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_sample_refers_to_is_reference_data() {
+    fn referenced_ids_are_in_the_reference_data() {
         let known = include_str!("../../reference-data.json");
         for id in [
             CIRC_DESK_1,

@@ -394,11 +394,11 @@ fn rules() -> String {
     format!(
         "priority: t, s, c, b, a, m, g\n\
          fallback-policy: {}\n\n\
-         # Those who teach and research keep books longer.\n\
+         # Faculty and graduates have longer loans.\n\
          g {FACULTY} {GRADUATE}: {}\n\
-         # Reserves are for everybody and therefore short.\n\
+         # Course reserves have short loans.\n\
          t {COURSE_RESERVES}: {}\n\
-         # What stands in the reading room stays there.\n\
+         # Items of the reading room are not lent.\n\
          t {READING_ROOM}: {}\n",
         chosen("Four weeks", ALLOW_ALL_REQUESTS, notices),
         chosen("A semester", ALLOW_ALL_REQUESTS, notices),

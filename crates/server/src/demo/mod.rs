@@ -85,7 +85,7 @@ async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
     Ok(())
 }
 
-/// A line for the operator, if he still looks.
+/// Prints a line; a closed output is ignored.
 fn tell(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{line}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const PEOPLE: &str = include_str!("../../../../sample/people.tsv");
 
-/// User records, with barcodes that are numbered through.
+/// User records with consecutive barcodes.
 pub fn users(today: Date) -> Vec<Value> {
     let expires = today.saturating_add(jiff::Span::new().years(3));
     PEOPLE

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 const WORKS: &str = include_str!("../../../../sample/works.tsv");
 
-/// Where and on which terms a copy stands.
-struct Copy {
+/// Location and loan type of an item.
+struct SampleCopy {
     location: &'static str,
     loan_type: Uuid,
 }
@@ -24,7 +24,7 @@ struct Work<'a> {
     pages: &'a str,
 }
 
-/// Instances, holdings and items, each list in an order in which it can be stored.
+/// Instances, holdings records and items.
 pub struct Stock {
     pub instances: Vec<Value>,
     pub holdings: Vec<Value>,
@@ -118,9 +118,9 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Copies by location: science apart, some works in both libraries, a few on reserve or for reading only.
-    fn copies(&self, number: usize) -> Vec<(&'static str, Vec<Copy>)> {
-        let lent = |location| Copy { location, loan_type: CAN_CIRCULATE };
+    /// Items by location: science is separate, some works are in both libraries, a few are reserves or for reading only.
+    fn copies(&self, number: usize) -> Vec<(&'static str, Vec<SampleCopy>)> {
+        let lent = |location| SampleCopy { location, loan_type: CAN_CIRCULATE };
         let science = self.classification.starts_with(['5', '6', 'Q', 'R', 'S', 'T']);
         let home = if science { "science" } else { "stacks" };
         let mut copies = vec![lent(home)];
@@ -131,12 +131,12 @@ impl<'a> Work<'a> {
             copies.push(lent("branch"));
         }
         if number.is_multiple_of(37) {
-            copies.push(Copy { location: "reading room", loan_type: READING_ROOM });
+            copies.push(SampleCopy { location: "reading room", loan_type: READING_ROOM });
         }
         if number.is_multiple_of(53) {
-            copies.push(Copy { location: "stacks", loan_type: COURSE_RESERVES });
+            copies.push(SampleCopy { location: "stacks", loan_type: COURSE_RESERVES });
         }
-        let mut by_location: Vec<(&'static str, Vec<Copy>)> = Vec::new();
+        let mut by_location: Vec<(&'static str, Vec<SampleCopy>)> = Vec::new();
         for copy in copies {
             match by_location.iter_mut().find(|(location, _)| *location == copy.location) {
                 Some((_, there)) => there.push(copy),
@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The title as it is filed: without an article in front.
+/// The index title: without a leading article.
 fn index_title(title: &str) -> &str {
     for article in ["The ", "A ", "An "] {
         if let Some(rest) = title.strip_prefix(article) {
@@ -163,7 +163,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_thousand_works_stand_in_four_locations() {
+    fn a_thousand_works_are_in_four_locations() {
         let stock = stock();
         let locations: BTreeSet<_> =
             stock.holdings.iter().map(|record| record["permanentLocationId"].to_string()).collect();

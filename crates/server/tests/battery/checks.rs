@@ -1,4 +1,4 @@
-//! What is tried.
+//! The checks of the battery.
 
 use carrel_platform::Router;
 use carrel_platform::record_store::shape_of;
@@ -15,7 +15,7 @@ type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 pub struct Check {
     pub name: &'static str,
-    /// Whether the check means anything for the record type.
+    /// Whether the check applies to the record type.
     pub concerns: fn(&'static RecordType, &Router) -> bool,
     pub run: for<'a> fn(&'a TestServer, &'static RecordType) -> Running<'a>,
 }

@@ -1,5 +1,4 @@
-//! The battery: what a declaration promises, tried through the API for every declared record type. A new record
-//! type needs no line here.
+//! The battery: checks of every declared record type through the API. A new record type needs no change here.
 //!
 //! Each pair of record type and check is a test of its own: `item::a_stale_version_is_refused`.
 
@@ -16,8 +15,8 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OnceCell};
 
-/// One library for all tests of a record type. They take turns, because a record may change with its neighbors:
-/// the custom fields after a deleted one move up.
+/// One server for all checks of a record type, which run one at a time, because records can change with others of their
+/// type: the custom fields after a deleted one move up.
 struct Subject {
     record: &'static RecordType,
     server: OnceCell<TestServer>,

@@ -1,4 +1,4 @@
-//! Many records in one call: all or none.
+//! Batches of records, stored in one transaction.
 
 use super::items::another_copy;
 use carrel_testkit::LendingServer;
@@ -13,7 +13,7 @@ async fn copies(server: &LendingServer, number: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_thousand_items_come_in_one_call() {
+async fn a_thousand_items_are_stored_by_one_request() {
     let server = LendingServer::open().await;
     let items = copies(&server, 1_000).await;
     server.admin().post(BATCH, &json!({"items": items})).await.expect(201);
@@ -32,7 +32,7 @@ async fn a_thousand_items_come_in_one_call() {
 }
 
 #[tokio::test]
-async fn one_wrong_item_keeps_out_all() {
+async fn one_invalid_item_refuses_the_whole_batch() {
     let server = LendingServer::open().await;
     for (property, value) in [
         ("barcode", json!("twice")),
@@ -50,7 +50,7 @@ async fn one_wrong_item_keeps_out_all() {
 }
 
 #[tokio::test]
-async fn an_upsert_replaces_what_is_stored_in_its_version() {
+async fn an_upsert_replaces_a_record_of_the_same_version() {
     let server = LendingServer::open().await;
     let mut items = copies(&server, 3).await;
     let admin = server.admin();
@@ -70,7 +70,7 @@ async fn an_upsert_replaces_what_is_stored_in_its_version() {
 }
 
 #[tokio::test]
-async fn titles_and_holdings_come_in_batches_too() {
+async fn instances_and_holdings_records_are_stored_in_batches() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -99,7 +99,7 @@ async fn titles_and_holdings_come_in_batches_too() {
 }
 
 #[tokio::test]
-async fn of_many_titles_those_that_are_right_are_stored_and_the_others_reported() {
+async fn valid_instances_of_a_batch_are_stored_and_the_others_reported() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();

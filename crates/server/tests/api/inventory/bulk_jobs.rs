@@ -1,4 +1,4 @@
-//! Runs over all titles or items: asked for, done in the background, cancelled, taken up where they stood.
+//! Bulk jobs over all instances or items: created, executed in the background, canceled, continued after a crash.
 
 use carrel_platform::jobs;
 use carrel_testkit::LendingServer;
@@ -14,8 +14,8 @@ fn id_of(job: &Value) -> &str {
     job["id"].as_str().expect("a bulk job has an id")
 }
 
-/// Waits until a bulk job says so.
-async fn until_it_says(server: &LendingServer, path: &str, job: &Value, status: &str) -> Value {
+/// Waits until a bulk job has the status.
+async fn until_status(server: &LendingServer, path: &str, job: &Value, status: &str) -> Value {
     let path = format!("{path}/{}", id_of(job));
     let mut seen = Value::Null;
     for _ in 0..600 {
@@ -28,7 +28,7 @@ async fn until_it_says(server: &LendingServer, path: &str, job: &Value, status: 
     panic!("waited in vain for {status}: {seen}");
 }
 
-/// Number of events of a topic that name a type, and of their keys.
+/// Number of events of a topic and type, and of their distinct keys.
 async fn announced(server: &LendingServer, topic: &str, kind: &str) -> (i64, i64) {
     let sql = "SELECT count(*), count(DISTINCT key) FROM outbox WHERE topic = $1 AND payload->>'type' = $2
                    AND payload->>'tenant' = 'diku'";
@@ -36,7 +36,7 @@ async fn announced(server: &LendingServer, topic: &str, kind: &str) -> (i64, i64
     (row.get(0), row.get(1))
 }
 
-/// Titles beside those that tests make one by one.
+/// Inserts many instances.
 async fn titles(server: &LendingServer, number: i32) {
     let test_item = server.item().await;
     let sql = "INSERT INTO instance (id, doc) SELECT one.id, doc || jsonb_build_object('id', one.id, 'hrid', one.id)
@@ -45,13 +45,13 @@ async fn titles(server: &LendingServer, number: i32) {
 }
 
 #[tokio::test]
-async fn every_title_is_announced_once_for_a_reindex() {
+async fn a_reindex_publishes_one_event_per_instance() {
     let server = LendingServer::open().await;
     titles(&server, 2_499).await;
     let node = jobs::start(&server.server.node);
     let job = server.admin().post(REINDEX, &json!({})).await.expect(200);
     assert_eq!((&job["jobStatus"], &job["published"]), (&json!("In progress"), &json!(0)));
-    let done = until_it_says(&server, REINDEX, &job, "Ids published").await;
+    let done = until_status(&server, REINDEX, &job, "Ids published").await;
     assert_eq!((&done["published"], &done["resourceName"]), (&json!(2_500), &json!("Instance")));
     assert_eq!(announced(&server, "inventory.instance", "REINDEX").await, (2_500, 2_500));
     let listed = server.admin().get(&format!("{REINDEX}?query=resourceName==Instance")).await.expect(200);
@@ -62,7 +62,7 @@ async fn every_title_is_announced_once_for_a_reindex() {
 }
 
 #[tokio::test]
-async fn a_bulk_job_goes_on_where_a_dead_node_left_it() {
+async fn a_bulk_job_continues_where_a_dead_node_left_it() {
     let server = LendingServer::open().await;
     titles(&server, 4).await;
     let job = server.admin().post(REINDEX, &json!({})).await.expect(200);
@@ -73,7 +73,7 @@ async fn a_bulk_job_goes_on_where_a_dead_node_left_it() {
     let counted = "UPDATE reindex_job SET doc = doc || '{\"published\": 2}' WHERE id = $1";
     database.execute(counted, &[&id]).await.expect("and counted");
     let node = jobs::start(&server.server.node);
-    let done = until_it_says(&server, REINDEX, &job, "Ids published").await;
+    let done = until_status(&server, REINDEX, &job, "Ids published").await;
     assert_eq!(done["published"], 5);
     assert_eq!(announced(&server, "inventory.instance", "REINDEX").await, (3, 3));
     let rest = database.query_one("SELECT count(*) FROM bulk_job_progress", &[]).await.expect("a number");
@@ -82,7 +82,7 @@ async fn a_bulk_job_goes_on_where_a_dead_node_left_it() {
 }
 
 #[tokio::test]
-async fn a_cancelled_bulk_job_announces_nothing_more() {
+async fn a_canceled_bulk_job_publishes_no_more_events() {
     let server = LendingServer::open().await;
     server.item().await;
     let order = json!({"topicName": "inventory.instance-contribution"});
@@ -96,7 +96,7 @@ async fn a_cancelled_bulk_job_announces_nothing_more() {
         server.admin().delete(&one).await.expect(204);
         assert_eq!(server.admin().get(&one).await.expect(200)["jobStatus"], pending);
         let node = jobs::start(&server.server.node);
-        until_it_says(&server, path, &job, status).await;
+        until_status(&server, path, &job, status).await;
         server.admin().delete(&one).await.expect(204);
         server.admin().delete(&format!("{path}/{}", Uuid::new_v4())).await.expect_status(404);
         node.stop().await;
@@ -105,7 +105,7 @@ async fn a_cancelled_bulk_job_announces_nothing_more() {
 }
 
 #[tokio::test]
-async fn titles_are_announced_under_the_topic_that_an_iteration_names() {
+async fn an_iteration_publishes_under_its_topic() {
     let server = LendingServer::open().await;
     server.item().await;
     server.item().await;
@@ -116,7 +116,7 @@ async fn titles_are_announced_under_the_topic_that_an_iteration_names() {
         job["jobParams"],
         json!({"eventType": "ITERATE", "topicName": "inventory.instance-contribution"})
     );
-    let done = until_it_says(&server, ITERATION, &job, "Completed").await;
+    let done = until_status(&server, ITERATION, &job, "Completed").await;
     assert_eq!(done["messagesPublished"], 2);
     assert_eq!(announced(&server, "inventory.instance-contribution", "ITERATE").await, (2, 2));
     node.stop().await;
@@ -128,7 +128,7 @@ async fn titles_are_announced_under_the_topic_that_an_iteration_names() {
 }
 
 #[tokio::test]
-async fn items_get_their_places_by_barcode() {
+async fn items_get_order_numbers_by_barcode() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let (second, third) = (server.copy_of(&test_item).await, server.copy_of(&test_item).await);
@@ -140,7 +140,7 @@ async fn items_get_their_places_by_barcode() {
     let node = jobs::start(&server.server.node);
     let job =
         server.admin().post(MIGRATION, &json!({"migrations": ["itemOrderMigration"]})).await.expect(200);
-    let done = until_it_says(&server, MIGRATION, &job, "Completed").await;
+    let done = until_status(&server, MIGRATION, &job, "Completed").await;
     assert_eq!(done["processed"], json!([{"migrationName": "itemOrderMigration", "count": 2}]));
     assert!(done["finishedDate"].is_string());
     let mut copies = [&test_item, &second, &third];
@@ -161,7 +161,7 @@ async fn items_get_their_places_by_barcode() {
 }
 
 #[tokio::test]
-async fn records_of_a_range_are_reported_whole() {
+async fn records_of_a_range_are_published_in_full() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let every = json!({"from": Uuid::nil(), "to": Uuid::max()});

@@ -1,4 +1,4 @@
-//! What discovery systems and OAI-PMH servers fetch: changed titles, deletions, and what is held of titles.
+//! Harvests: changed instances, deletions, and holdings records and items of instances.
 
 use super::items::another_copy;
 use carrel_testkit::{LendingServer, Reply, TestItem};
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 const UPDATED: &str = "/inventory-hierarchy/updated-instance-ids";
 
-/// The objects of a harvest, which stand one behind the other.
+/// The concatenated objects of a harvest.
 #[track_caller]
 fn harvested(reply: &Reply) -> Vec<Value> {
     reply.expect_status(200);
@@ -21,7 +21,7 @@ async fn updated(server: &LendingServer, more: &str) -> Vec<Value> {
     harvested(&server.admin().get(&format!("{UPDATED}?{more}")).await)
 }
 
-/// Lets time pass, so that what follows is later than all before; gives the point in between.
+/// Waits for a moment and gives an instant between everything before and after.
 async fn later() -> Timestamp {
     tokio::time::sleep(Duration::from_millis(5)).await;
     let between = Timestamp::now();
@@ -35,7 +35,7 @@ async fn contents(server: &LendingServer, title: Uuid, without_suppressed: bool)
     harvested(&reply).remove(0)
 }
 
-/// A book whose location readers may see.
+/// An item in an active location.
 async fn shown_book(server: &LendingServer) -> TestItem {
     let path = format!("/locations/{}", server.location);
     let mut location = server.admin().get(&path).await.expect(200);
@@ -45,7 +45,7 @@ async fn shown_book(server: &LendingServer) -> TestItem {
 }
 
 #[tokio::test]
-async fn everything_is_harvested_at_first() {
+async fn a_harvest_without_dates_has_every_instance() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let all = updated(&server, "").await;
@@ -61,7 +61,7 @@ async fn everything_is_harvested_at_first() {
 }
 
 #[tokio::test]
-async fn a_title_counts_as_changed_by_its_items_when_asked_so() {
+async fn an_instance_counts_as_changed_by_its_items_on_request() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     server.item().await;
@@ -88,7 +88,7 @@ async fn a_title_counts_as_changed_by_its_items_when_asked_so() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_reported() {
+async fn deletions_are_harvested() {
     let server = LendingServer::open().await;
     let (test_item, other, third) = (server.item().await, server.item().await, server.item().await);
     let since = later().await;
@@ -122,7 +122,7 @@ async fn what_is_gone_is_reported() {
 }
 
 #[tokio::test]
-async fn a_title_that_came_again_is_not_gone() {
+async fn an_instance_that_was_created_again_is_not_deleted() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let path = format!("/instance-storage/instances/{}", test_item.instance);
@@ -139,7 +139,7 @@ async fn a_title_that_came_again_is_not_gone() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_is_refused_leaves_no_note() {
+async fn a_refused_deletion_is_not_recorded() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     server
@@ -157,7 +157,7 @@ async fn a_deletion_that_is_refused_leaves_no_note() {
 }
 
 #[tokio::test]
-async fn what_patrons_may_not_see_is_left_out_unless_asked_for() {
+async fn suppressed_records_are_left_out_on_request() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let path = format!("/instance-storage/instances/{}", test_item.instance);
@@ -170,7 +170,7 @@ async fn what_patrons_may_not_see_is_left_out_unless_asked_for() {
 }
 
 #[tokio::test]
-async fn a_day_or_a_point_in_time_is_understood_and_nothing_else() {
+async fn a_date_or_an_instant_is_accepted_and_nothing_else() {
     let server = LendingServer::open().await;
     server.item().await;
     for date in ["2000-01-01", "2000-01-01T00:00:00Z", "2000-01-01T00:00:00.5%2B02:00"] {
@@ -184,7 +184,7 @@ async fn a_day_or_a_point_in_time_is_understood_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_is_held_of_a_title_is_reported_by_names() {
+async fn holdings_records_and_items_are_harvested_with_names() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let item_note_type =
@@ -232,7 +232,7 @@ async fn what_is_held_of_a_title_is_reported_by_names() {
 }
 
 #[tokio::test]
-async fn bound_items_are_reported_with_each_of_their_titles() {
+async fn bound_items_are_harvested_with_each_of_their_instances() {
     let server = LendingServer::open().await;
     let (test_item, other) = (server.item().await, server.item().await);
     let part = json!({"itemId": test_item.id, "holdingsRecordId": other.holdings});
@@ -249,7 +249,7 @@ async fn bound_items_are_reported_with_each_of_their_titles() {
 }
 
 #[tokio::test]
-async fn titles_are_harvested_with_their_items_for_oai_pmh() {
+async fn instances_are_harvested_with_their_items_for_oai_pmh() {
     let server = LendingServer::open().await;
     let test_item = shown_book(&server).await;
     let order = json!({"instanceIds": [test_item.instance], "skipSuppressedFromDiscoveryRecords": true});
@@ -280,7 +280,7 @@ async fn titles_are_harvested_with_their_items_for_oai_pmh() {
 }
 
 #[tokio::test]
-async fn titles_must_be_named_by_their_ids() {
+async fn instances_are_named_by_their_ids() {
     let server = LendingServer::open().await;
     for path in ["/inventory-hierarchy/items-and-holdings", "/oai-pmh-view/enrichedInstances"] {
         let refusals = server.admin().post(path, &json!({})).await.refusals();

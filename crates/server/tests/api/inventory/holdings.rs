@@ -1,10 +1,10 @@
-//! Holdings records and the items that follow them.
+//! Holdings records and their items.
 
 use carrel_testkit::LendingServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn items_follow_their_holdings_record() {
+async fn items_inherit_changes_of_their_holdings_record() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -25,7 +25,7 @@ async fn items_follow_their_holdings_record() {
 }
 
 #[tokio::test]
-async fn what_is_referred_to_is_not_deleted() {
+async fn a_referenced_record_is_not_deleted() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -64,7 +64,7 @@ async fn moved_items_and_holdings_records_show_their_new_title() {
 }
 
 #[tokio::test]
-async fn a_volume_of_several_titles_shows_them_all() {
+async fn a_bound_item_shows_all_its_instances() {
     let server = LendingServer::open().await;
     let (test_item, other) = (server.item().await, server.item().await);
     let admin = server.admin();
@@ -85,7 +85,7 @@ async fn a_volume_of_several_titles_shows_them_all() {
 }
 
 #[tokio::test]
-async fn hrids_go_on_where_the_settings_say() {
+async fn hrids_continue_at_the_number_of_the_settings() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     let path = "/hrid-settings-storage/hrid-settings";
@@ -104,7 +104,7 @@ async fn hrids_go_on_where_the_settings_say() {
 }
 
 #[tokio::test]
-async fn a_library_that_stands_alone_hands_nothing_over() {
+async fn ownership_does_not_change_outside_a_consortium() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let order = json!({"toInstanceId": test_item.instance, "holdingsRecordIds": [test_item.holdings],

@@ -1,4 +1,4 @@
-//! How titles, holdings and copies are numbered.
+//! HRIDs of instances, holdings records and items.
 
 use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn settings(instances: Value) -> Value {
 }
 
 #[tokio::test]
-async fn counting_goes_on_where_the_settings_say() {
+async fn numbering_continues_where_the_settings_say() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     admin.put(PATH, &settings(json!({"prefix": "x.", "startNumber": 500}))).await.expect(204);

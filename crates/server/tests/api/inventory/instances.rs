@@ -1,4 +1,4 @@
-//! Instances as cataloguers see them.
+//! Views of instances.
 
 use carrel_testkit::{LendingServer, alter};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ async fn described(server: &LendingServer, differs: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_journal_knows_what_came_before_and_after() {
+async fn an_instance_has_preceding_and_succeeding_titles() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     let later = server.item().await.instance;
@@ -41,7 +41,7 @@ async fn a_journal_knows_what_came_before_and_after() {
 }
 
 #[tokio::test]
-async fn what_an_instance_cannot_be_is_reported() {
+async fn an_invalid_instance_is_refused() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     for (differs, status, words) in [
@@ -60,7 +60,7 @@ async fn what_an_instance_cannot_be_is_reported() {
 }
 
 #[tokio::test]
-async fn a_patch_changes_what_it_names() {
+async fn a_patch_changes_the_named_properties() {
     let server = LendingServer::open().await;
     let item = server.item().await;
     let path = format!("/instance-storage/instances/{}", item.instance);
@@ -72,7 +72,7 @@ async fn a_patch_changes_what_it_names() {
 }
 
 #[tokio::test]
-async fn a_deleted_instance_is_hidden_and_stays() {
+async fn a_deleted_instance_is_suppressed_and_stays_stored() {
     let server = LendingServer::open().await;
     let item = server.item().await;
     let path = format!("/inventory/instances/{}", item.instance);

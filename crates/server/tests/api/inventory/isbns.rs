@@ -1,10 +1,10 @@
-//! ISBNs, as staff's clients and importers ask for them.
+//! Validation and conversion of ISBNs.
 
 use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_number_is_known_in_each_length() {
+async fn an_isbn_is_valid_in_each_length() {
     let server = TestServer::start().await;
     for (parameters, is_valid) in [
         ("isbn13=9781930110991", true),
@@ -21,7 +21,7 @@ async fn a_number_is_known_in_each_length() {
 }
 
 #[tokio::test]
-async fn a_number_is_reported_in_its_other_length() {
+async fn an_isbn_is_converted_to_its_other_length() {
     let server = TestServer::start().await;
     for (asked, reported) in [
         ("convertTo10?isbn=9781930110991", "1930110995"),
@@ -41,7 +41,7 @@ async fn a_number_is_reported_in_its_other_length() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_converted_is_reported_in_folios_words() {
+async fn an_isbn_that_cannot_be_converted_is_refused_with_folios_text() {
     let server = TestServer::start().await;
     for (asked, words) in [
         ("convertTo13?isbn=1930211099&hyphens=true", "ISBN value 1930211099 is invalid"),

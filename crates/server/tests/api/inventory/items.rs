@@ -1,10 +1,10 @@
-//! Items through the storage API and as the desk sees them.
+//! Items through the storage API, and their views.
 
 use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A new item on the shelf of a book, not yet stored.
+/// A new item of the same holdings record, not stored yet.
 pub fn another_copy(server: &LendingServer, holdings: Uuid) -> Value {
     json!({"id": Uuid::new_v4(), "holdingsRecordId": holdings, "barcode": Uuid::new_v4(),
         "status": {"name": "Available"}, "materialTypeId": server.material_type,
@@ -16,7 +16,7 @@ fn path(item: &Value) -> String {
 }
 
 #[tokio::test]
-async fn an_item_takes_location_and_call_number_from_its_holdings_record() {
+async fn an_item_inherits_location_and_call_number_from_its_holdings_record() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
 
@@ -35,7 +35,7 @@ async fn an_item_takes_location_and_call_number_from_its_holdings_record() {
 }
 
 #[tokio::test]
-async fn the_state_of_an_item_is_stored_apart_and_shown_together() {
+async fn the_state_of_an_item_is_stored_separately_and_read_with_it() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let mut item = another_copy(&server, test_item.holdings);
@@ -83,7 +83,7 @@ async fn items_are_found_by_their_state() {
 }
 
 #[tokio::test]
-async fn a_replacement_carries_the_version_that_it_replaces() {
+async fn a_replacement_needs_the_stored_version() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -116,7 +116,7 @@ async fn a_scan_counts_as_a_new_version() {
 }
 
 #[tokio::test]
-async fn the_date_of_a_status_changes_with_its_name_only() {
+async fn the_status_date_changes_only_with_the_status() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -133,7 +133,7 @@ async fn the_date_of_a_status_changes_with_its_name_only() {
 }
 
 #[tokio::test]
-async fn what_an_item_cannot_be_is_reported_in_folios_words() {
+async fn an_invalid_item_is_refused_with_folios_text() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -186,7 +186,7 @@ async fn what_an_item_cannot_be_is_reported_in_folios_words() {
 }
 
 #[tokio::test]
-async fn every_change_of_an_item_is_announced() {
+async fn every_change_of_an_item_is_published() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -219,7 +219,7 @@ async fn every_change_of_an_item_is_announced() {
 }
 
 #[tokio::test]
-async fn the_desk_sees_an_item_with_its_title_and_names() {
+async fn the_view_of_an_item_has_title_and_names() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
 
@@ -236,7 +236,7 @@ async fn the_desk_sees_an_item_with_its_title_and_names() {
 }
 
 #[tokio::test]
-async fn a_cataloguer_stores_what_the_desk_sees() {
+async fn an_item_is_stored_from_its_view() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let admin = server.admin();
@@ -266,7 +266,7 @@ async fn a_cataloguer_stores_what_the_desk_sees() {
 }
 
 #[tokio::test]
-async fn items_are_asked_for_with_their_library() {
+async fn items_are_retrieved_with_their_tenant() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let pairs = json!({"tenantItemPairs": [

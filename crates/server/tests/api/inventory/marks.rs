@@ -17,7 +17,7 @@ async fn an_available_item_is_marked_missing_once() {
 }
 
 #[tokio::test]
-async fn a_item_in_a_patrons_hands_is_not_missing() {
+async fn a_checked_out_item_is_not_marked_missing() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     server.check_out(&test_item, &patron).await.expect(201);
@@ -27,7 +27,7 @@ async fn a_item_in_a_patrons_hands_is_not_missing() {
 }
 
 #[tokio::test]
-async fn the_request_that_a_missing_item_was_filling_waits_again() {
+async fn the_request_of_an_item_marked_missing_is_reopened() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     for (shelf_until, status) in [

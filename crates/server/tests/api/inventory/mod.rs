@@ -1,4 +1,4 @@
-//! Inventory: what is on the shelves.
+//! Inventory.
 
 mod batches;
 mod bulk_jobs;

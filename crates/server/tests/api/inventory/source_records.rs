@@ -1,4 +1,4 @@
-//! Source records, settings and types of dates of inventory.
+//! Source records, inventory settings and instance date types.
 
 use carrel_testkit::LendingServer;
 use serde_json::json;
@@ -10,7 +10,7 @@ fn marc() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn an_instance_names_the_format_of_its_source_record_as_long_as_it_has_one() {
+async fn an_instance_has_a_source_record_format_while_it_has_a_source_record() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     let instance = format!("/instance-storage/instances/{}", server.item().await.instance);
@@ -30,7 +30,7 @@ async fn an_instance_names_the_format_of_its_source_record_as_long_as_it_has_one
 }
 
 #[tokio::test]
-async fn a_source_record_is_whole_and_of_an_instance_and_goes_with_it() {
+async fn a_source_record_needs_an_instance_and_is_deleted_with_it() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     let kind = admin.get("/instance-types?limit=1").await.expect(200)["instanceTypes"][0]["id"].clone();
@@ -64,7 +64,7 @@ async fn a_setting_of_inventory_takes_a_value_of_its_type() {
 }
 
 #[tokio::test]
-async fn a_type_of_dates_is_renamed_and_otherwise_stays() {
+async fn only_the_name_of_an_instance_date_type_changes() {
     let server = LendingServer::open().await;
     let admin = server.admin();
     let before = admin.get("/instance-date-types?limit=1").await.expect(200)["instanceDateTypes"][0].clone();

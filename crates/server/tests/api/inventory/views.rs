@@ -1,11 +1,11 @@
-//! Records with what belongs to them, in one answer.
+//! Views: records with related records in one answer.
 
 use super::items::another_copy;
 use carrel_testkit::{LendingServer, TestItem};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Binds another title with a book: its item now stands with the other title's holdings record, too.
+/// Binds the holdings record of another instance into the item.
 async fn bound_with(server: &LendingServer, test_item: &TestItem) -> TestItem {
     let other = server.item().await;
     let part = json!({"itemId": test_item.id, "holdingsRecordId": other.holdings});
@@ -18,7 +18,7 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_title_is_shown_with_its_holdings_and_items() {
+async fn an_instance_is_shown_with_its_holdings_records_and_items() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let copy = server.copy_of(&test_item).await;
@@ -38,7 +38,7 @@ async fn a_title_is_shown_with_its_holdings_and_items() {
 }
 
 #[tokio::test]
-async fn bound_items_are_shown_when_asked_for() {
+async fn bound_items_are_shown_on_request() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let other = bound_with(&server, &test_item).await;
@@ -52,7 +52,7 @@ async fn bound_items_are_shown_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_title_of_which_nothing_is_held_has_no_lists() {
+async fn an_instance_without_holdings_records_has_no_lists() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let mut title =
@@ -68,7 +68,7 @@ async fn a_title_of_which_nothing_is_held_has_no_lists() {
 }
 
 #[tokio::test]
-async fn a_set_holds_just_what_is_asked_for() {
+async fn an_instance_set_has_only_the_requested_parts() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let set = async |more: &str| {
@@ -89,7 +89,7 @@ async fn a_set_holds_just_what_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_set_tells_the_titles_before_and_after() {
+async fn an_instance_set_has_preceding_and_succeeding_titles() {
     let server = LendingServer::open().await;
     let (before, after) = (server.item().await, server.item().await);
     let link = json!({"precedingInstanceId": before.instance, "succeedingInstanceId": after.instance});
@@ -104,7 +104,7 @@ async fn a_set_tells_the_titles_before_and_after() {
 }
 
 #[tokio::test]
-async fn an_item_is_shown_with_what_it_refers_to() {
+async fn an_item_is_shown_with_its_referenced_records() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let path = "/item-storage-dereferenced/items";
@@ -126,7 +126,7 @@ async fn an_item_is_shown_with_what_it_refers_to() {
 }
 
 #[tokio::test]
-async fn ids_of_all_titles_or_holdings_come_without_a_limit() {
+async fn ids_of_all_instances_or_holdings_records_are_unlimited() {
     let server = LendingServer::open().await;
     let mut test_items = Vec::new();
     for _ in 0..12 {

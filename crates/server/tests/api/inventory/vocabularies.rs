@@ -1,11 +1,11 @@
-//! Plain records of inventory: what is reported where a name is taken, and how lists of ids are searched.
+//! Plain records of inventory: refusals of duplicates and missing references, lists of ids, shadow locations.
 
 use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_taken_name_is_reported_as_the_index_has_it() {
+async fn a_duplicate_name_is_refused_with_the_index_expression() {
     let server = TestServer::start().await;
     server.admin.post("/material-types", &json!({"name": "Émail"})).await.expect(201);
     let refused = server.admin.post("/material-types", &json!({"name": "ÉMAIL"})).await.expect(422);
@@ -20,7 +20,7 @@ async fn a_taken_name_is_reported_as_the_index_has_it() {
 }
 
 #[tokio::test]
-async fn a_service_point_that_exists_is_reported_in_words_of_its_own() {
+async fn a_duplicate_service_point_has_a_refusal_of_its_own() {
     let server = TestServer::start().await;
     let desk = json!({"name": "Desk", "code": "d", "discoveryDisplayName": "Desk", "pickupLocation": false});
     server.admin.post("/service-points", &desk).await.expect(201);
@@ -30,7 +30,7 @@ async fn a_service_point_that_exists_is_reported_in_words_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_taken_name_of_a_holdings_type_has_a_code() {
+async fn a_duplicate_name_of_a_holdings_type_has_a_code() {
     let server = TestServer::start().await;
     let scrolls = json!({"name": "Scrolls", "source": "local"});
     server.admin.post("/holdings-types", &scrolls).await.expect(201);
@@ -39,7 +39,7 @@ async fn a_taken_name_of_a_holdings_type_has_a_code() {
 }
 
 #[tokio::test]
-async fn what_is_referred_to_in_vain_is_named_by_its_column() {
+async fn a_missing_reference_is_named_by_its_column() {
     let server = TestServer::start().await;
     let nothing = Uuid::new_v4();
     let campus = json!({"name": "East", "code": "e", "institutionId": nothing});

@@ -1,4 +1,4 @@
-//! What a harvester asks for: titles changed within a time, or the contents of titles that it names.
+//! Requests of a harvester: instances changed within a period, or the contents of named instances.
 
 use super::updated::Parts;
 use carrel_platform::http::Query;
@@ -10,22 +10,22 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Titles that changed within a time.
+/// A request for instances that changed within a period.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Harvest {
+pub struct ChangesRequest {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     with_deleted: bool,
     without_suppressed: bool,
-    /// Changes of holdings records and items do not count.
+    /// Changes of holdings records and items are ignored.
     only_titles: bool,
     source: Option<String>,
 }
 
-impl Harvest {
-    /// Reads the parameters, which FOLIO's five views share.
-    pub fn read(query: &Query) -> Result<Harvest, Failure> {
-        let harvest = Harvest {
+impl ChangesRequest {
+    /// Reads the parameters that FOLIO's five views share.
+    pub fn read(query: &Query) -> Result<ChangesRequest, Failure> {
+        let harvest = ChangesRequest {
             since: instant(query.get("startDate"))?,
             until: instant(query.get("endDate"))?,
             with_deleted: is_wanted(query.get("deletedRecordSupport")),
@@ -33,13 +33,13 @@ impl Harvest {
             only_titles: is_wanted(query.get("onlyInstanceUpdateDate")),
             source: query.get("source").filter(|source| !source.is_empty()).map(str::to_owned),
         };
-        // Without a date everything is asked for; then the titles' own dates say it all.
+        // Without a period every instance matches, so changes of holdings records and items add nothing.
         let is_first = harvest.since.is_none() && harvest.until.is_none();
-        Ok(Harvest { only_titles: harvest.only_titles || is_first, ..harvest })
+        Ok(ChangesRequest { only_titles: harvest.only_titles || is_first, ..harvest })
     }
 
-    /// Changes of holdings records and items count, and titles of every source are reported.
-    pub fn of_everything(mut self) -> Harvest {
+    /// Includes changes of holdings records and items, and instances of every source.
+    pub fn of_everything(mut self) -> ChangesRequest {
         let is_first = self.since.is_none() && self.until.is_none();
         self.only_titles = is_first;
         self.source = None;
@@ -59,19 +59,19 @@ impl Harvest {
     }
 }
 
-/// Later than whatever a library does.
+/// Later than any change.
 const LAST: Timestamp = Timestamp::constant(4_102_444_800, 0);
 
-/// FOLIO quirk: everything is wanted that is not refused by name, and only `true` is a yes.
+/// FOLIO quirk: only the text `true` is true, and a missing parameter counts as true.
 fn is_wanted(text: Option<&str>) -> bool {
     text.is_none_or(|text| text.is_empty() || text.eq_ignore_ascii_case("true"))
 }
 
-/// A date, at its beginning in UTC, or a point in time with its offset.
+/// A date (its beginning in UTC) or an instant with an offset.
 fn instant(text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let of_day = || {
-        // Of a longer text the parser would drop the time.
+        // From a longer text the parser would drop the time.
         let day = text.parse::<Date>().ok().filter(|_| text.len() == 10)?;
         Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
@@ -83,16 +83,16 @@ fn instant(text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     }
 }
 
-/// Titles whose contents are asked for.
+/// A request for the contents of instances.
 #[derive(Debug)]
-pub struct Titles {
+pub struct ContentsRequest {
     ids: Vec<Uuid>,
     without_suppressed: bool,
 }
 
-impl Titles {
+impl ContentsRequest {
     /// Reads the body.
-    pub fn read(call: &Call) -> Result<Titles, Failure> {
+    pub fn read(call: &Call) -> Result<ContentsRequest, Failure> {
         let body = call.object()?;
         let mut refusals = Vec::new();
         let mut missing = |name: &str| refusals.push(Refusal::new("must not be null").with_null(name));
@@ -114,7 +114,7 @@ impl Titles {
             }
         }
         match refusals.is_empty() {
-            true => Ok(Titles { ids, without_suppressed: without_suppressed.unwrap_or(true) }),
+            true => Ok(ContentsRequest { ids, without_suppressed: without_suppressed.unwrap_or(true) }),
             false => Err(Failure::Refused(refusals)),
         }
     }
@@ -128,8 +128,8 @@ impl Titles {
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Harvest {
-        Harvest::read(&Query::read(query)).expect("a harvest")
+    fn read(query: &str) -> ChangesRequest {
+        ChangesRequest::read(&Query::read(query)).expect("a harvest")
     }
 
     #[test]

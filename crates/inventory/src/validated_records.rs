@@ -1,11 +1,11 @@
-//! Plain records with a rule: their routes check the document first and are plain otherwise.
+//! Plain records with a validation rule, checked before POST and PUT.
 
 use carrel_platform::record_store::routes as plain;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Router};
 use carrel_records::{RecordType, Refusal};
 
-/// Connects POST and PUT of a record type; a lenient tenant's records are not checked.
+/// Connects POST and PUT of a record type; a lenient tenant's records are not validated.
 pub fn connect(router: &mut Router, record: &'static RecordType, check: fn(&Document) -> Vec<Refusal>) {
     router.on("POST", record.path, move |call: Call| async move {
         refuse(&call, check)?;

@@ -1,9 +1,9 @@
-//! Queries of views name the fields of a record behind the name that it has in the view.
+//! Queries of views prefix the fields of a record with the record's name in the view.
 
 use carrel_cql::{Node, Query};
 
-/// The query with another beginning of its fields' names.
-pub fn renamed(mut query: Query, from: &str, to: &str) -> Query {
+/// Replaces the prefix of the fields of a query.
+pub fn replace_prefix(mut query: Query, from: &str, to: &str) -> Query {
     let new = |name: &str| name.strip_prefix(from).map(|rest| format!("{to}{rest}"));
     for key in &mut query.sort {
         if let Some(name) = new(&key.index) {
@@ -35,10 +35,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_lose_the_name_of_the_view_wherever_they_stand() {
+    fn the_prefix_is_replaced_in_every_clause() {
         let query = |text: &str| Query::parse(text).expect("CQL");
         assert_eq!(
-            renamed(
+            replace_prefix(
                 query("instance.title=a or (instance.hrid==b and id==c) sortBy instance.title"),
                 "instance.",
                 ""

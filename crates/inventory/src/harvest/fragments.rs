@@ -1,6 +1,6 @@
-//! Pieces of statements that tell what a record refers to by its name.
+//! SQL fragments that resolve references to names.
 
-/// Place of a location column: its name for readers, codes, and the names of what it belongs to; empty without one.
+/// The location of a column: display name, codes, and the names of library, campus and institution; empty if absent.
 pub fn place(location: &str) -> String {
     format!(
         "coalesce((SELECT jsonb_build_object(
@@ -17,7 +17,7 @@ pub fn place(location: &str) -> String {
     )
 }
 
-/// Addresses of the web, each with the name of its relationship.
+/// Electronic access entries, each with the name of its relationship.
 pub fn addresses(list: &str) -> String {
     format!(
         "(SELECT jsonb_agg(one.value || jsonb_build_object('name', (SELECT relation.doc->>'name'
@@ -28,7 +28,7 @@ pub fn addresses(list: &str) -> String {
     )
 }
 
-/// Notes that readers may see, each with the name of its type.
+/// Notes that are not staff only, each with the name of its type.
 pub fn notes(list: &str, table: &str, by_id: &str, by_name: &str) -> String {
     format!(
         "(SELECT jsonb_agg(one.value - '{by_id}' - 'staffOnly' || jsonb_build_object('{by_name}',
