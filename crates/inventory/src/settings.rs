@@ -55,7 +55,7 @@ async fn change(call: Call) -> Result<Answer, Failure> {
     let sql = "SELECT id, doc FROM inventory_settings WHERE doc->>'key' = $1 FOR NO KEY UPDATE";
     let rows = tx.query(sql, vec![call.parameter(0).into()]).await?;
     let Some(row) = rows.first() else { return Err(unknown(&call)) };
-    let (id, mut setting): (Uuid, Value) = (row.get(0), row.get::<_, Json>(1).parse());
+    let (id, mut setting): (Uuid, Value) = (row.get("id"), row.get::<_, Json>("doc").parse());
     let text = match fitting(setting["type"].as_str().unwrap_or_default(), value) {
         Ok(text) => text,
         // FOLIO quirk: plain text under 422.

@@ -231,7 +231,7 @@ pub async fn lock(tx: &mut Tx, record: &RecordType, ids: Vec<Uuid>) -> Result<Ha
     let sql =
         format!("SELECT id, doc FROM {} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", record.table);
     let rows = tx.query(sql, vec![ids.into()]).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get::<_, Json>(1).parse())).collect())
+    Ok(rows.iter().map(|row| (row.get("id"), row.get::<_, Json>("doc").parse())).collect())
 }
 
 /// Adds the statements that store the changes, the marks for change listeners and the events.

@@ -33,11 +33,14 @@ async fn bind(call: Call) -> Result<Answer, Failure> {
     let parts = pipeline
         .add("SELECT id, holdings_record_id, doc FROM bound_with_part WHERE item_id = $1", vec![item.into()]);
     let results = tx.send(pipeline).await?;
-    let known: Vec<Uuid> = results.rows(known).iter().map(|row| row.get(0)).collect();
-    let main: Option<Option<Uuid>> = results.first(main).map(|row| row.get(0));
+    let known: Vec<Uuid> = results.rows(known).iter().map(|row| row.get("id")).collect();
+    let main: Option<Option<Uuid>> = results.first(main).map(|row| row.get("holdings_record_id"));
     refuse_if_something_is_missing(item, main.is_some(), &wanted, &known)?;
-    let present: BTreeMap<Uuid, (Uuid, Json)> =
-        results.rows(parts).iter().map(|row| (row.get(1), (row.get(0), row.get(2)))).collect();
+    let present: BTreeMap<Uuid, (Uuid, Json)> = results
+        .rows(parts)
+        .iter()
+        .map(|row| (row.get("holdings_record_id"), (row.get("id"), row.get("doc"))))
+        .collect();
 
     let decision = decide::decide(main.flatten(), &wanted, &present.keys().copied().collect::<Vec<_>>());
     let mut pipeline = Pipeline::new();

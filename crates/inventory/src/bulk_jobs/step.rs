@@ -135,15 +135,16 @@ pub async fn take(tenant: &Tenant, kind: Kind) -> Result<Step, Failure> {
 async fn oldest(tx: &mut Tx, kind: Kind) -> Result<Option<BulkJob>, Failure> {
     let table = kind.record().table;
     let sql = format!(
-        "SELECT job.id, job.doc, (SELECT progress.reached FROM bulk_job_progress progress WHERE progress.job_id = job.id)
+        "SELECT job.id, job.doc,
+             (SELECT progress.reached FROM bulk_job_progress progress WHERE progress.job_id = job.id) AS reached
          FROM {table} job WHERE job.doc->>'jobStatus' IN ($1, $2)
          ORDER BY job.doc->>'submittedDate', job.id LIMIT 1 FOR NO KEY UPDATE"
     );
     let rows = tx.query(sql, vec![IN_PROGRESS.into(), kind.words().to_cancel.into()]).await?;
     Ok(rows.first().map(|row| BulkJob {
-        id: row.get(0),
-        document: row.get::<_, Json>(1).parse(),
-        reached: row.get::<_, Option<Uuid>>(2).unwrap_or_default(),
+        id: row.get("id"),
+        document: row.get::<_, Json>("doc").parse(),
+        reached: row.get::<_, Option<Uuid>>("reached").unwrap_or_default(),
     }))
 }
 

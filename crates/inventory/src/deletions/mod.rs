@@ -93,7 +93,7 @@ async fn remove(
     let rows = tx.query(sql, binds).await.map_err(|error| write::still_used(record, which, all, error))?;
     let (mut gone, mut events) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
     for row in &rows {
-        let (record_id, stored): (Uuid, Json) = (row.get(0), row.get(1));
+        let (record_id, stored): (Uuid, Json) = (row.get("id"), row.get("doc"));
         events.push(RecordEvent { id: record_id, old: Some(stored.0.clone()), new: None });
         gone.extend(deletion_of(record, record_id, &object(stored)));
     }

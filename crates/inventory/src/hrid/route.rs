@@ -28,8 +28,8 @@ async fn show(call: Call) -> Result<Answer, Failure> {
         let last: i64 = results
             .rows(counters)
             .iter()
-            .find(|row| row.get::<_, &str>(0) == kind.name())
-            .map_or(0, |row| row.get(1));
+            .find(|row| row.get::<_, &str>("kind") == kind.name())
+            .map_or(0, |row| row.get("last_number"));
         settings[kind.name()]["currentNumber"] = last.into();
     }
     Ok(Answer::json(&settings))

@@ -14,27 +14,30 @@ pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, 
     let title = pipeline.add(
         "SELECT instance.doc,
              (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM instance_type kind
-              WHERE kind.id = instance.instance_type_id),
+              WHERE kind.id = instance.instance_type_id) AS instance_type,
              (SELECT jsonb_build_array(mode.id, mode.doc->'name') FROM mode_of_issuance mode
-              WHERE mode.id = instance.mode_of_issuance_id),
+              WHERE mode.id = instance.mode_of_issuance_id) AS mode_of_issuance,
              (SELECT jsonb_agg(jsonb_build_array(format.id, format.doc->'name')) FROM instance_format format
-              WHERE instance.doc->'instanceFormatIds' ? format.id::text),
+              WHERE instance.doc->'instanceFormatIds' ? format.id::text) AS formats,
              (SELECT jsonb_agg(jsonb_build_array(term.id, term.doc->'name')) FROM nature_of_content_term term
-              WHERE instance.doc->'natureOfContentTermIds' ? term.id::text)
+              WHERE instance.doc->'natureOfContentTermIds' ? term.id::text) AS nature_of_content
          FROM instance WHERE instance.id = $1",
         vec![id.into()],
     );
     let holdings = pipeline.add(
-        "SELECT coalesce((doc->>'discoverySuppress')::boolean, false), doc->'electronicAccess',
-             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.holdings_record_id = holdings_record.id)
+        "SELECT coalesce((doc->>'discoverySuppress')::boolean, false) AS suppressed,
+             doc->'electronicAccess' AS electronic_access,
+             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.holdings_record_id = holdings_record.id) AS is_bound
          FROM holdings_record WHERE instance_id = $1 ORDER BY id",
         vec![id.into()],
     );
     let items = pipeline.add(
-        "SELECT DISTINCT ON (item.id) coalesce((item.doc->>'discoverySuppress')::boolean, false), of_title.suppressed,
-             nullif(item.doc->>'effectiveShelvingOrder', ''), item.doc->'electronicAccess',
+        "SELECT DISTINCT ON (item.id) coalesce((item.doc->>'discoverySuppress')::boolean, false) AS suppressed,
+             of_title.suppressed AS holdings_suppressed,
+             nullif(item.doc->>'effectiveShelvingOrder', '') AS shelving_order,
+             item.doc->'electronicAccess' AS electronic_access,
              (SELECT jsonb_build_array(kind.id, kind.doc->'name') FROM material_type kind
-              WHERE kind.id = item.material_type_id)
+              WHERE kind.id = item.material_type_id) AS material_type
          FROM (SELECT one.id, coalesce((held.doc->>'discoverySuppress')::boolean, false) AS suppressed, 1 AS place
                FROM holdings_record held JOIN item one ON one.holdings_record_id = held.id
                WHERE held.instance_id = $1
@@ -49,36 +52,36 @@ pub async fn gather(connection: &Connection, id: Uuid) -> Result<Option<Facts>, 
     let results = connection.send(pipeline).await?;
     let Some(row) = results.first(title) else { return Ok(None) };
     Ok(Some(Facts {
-        instance: row.get::<_, Json>(0).parse(),
-        instance_type: named(row, 1),
-        mode_of_issuance: named(row, 2),
-        formats: Json::elements(row.get(3)).iter().filter_map(pair).collect(),
-        nature_of_content: Json::elements(row.get(4)).iter().filter_map(pair).collect(),
+        instance: row.get::<_, Json>("doc").parse(),
+        instance_type: named(row, "instance_type"),
+        mode_of_issuance: named(row, "mode_of_issuance"),
+        formats: Json::elements(row.get("formats")).iter().filter_map(pair).collect(),
+        nature_of_content: Json::elements(row.get("nature_of_content")).iter().filter_map(pair).collect(),
         holdings: results
             .rows(holdings)
             .iter()
             .map(|row| Holdings {
-                is_suppressed: row.get(0),
-                addresses: Json::elements(row.get(1)),
-                is_bound: row.get(2),
+                is_suppressed: row.get("suppressed"),
+                addresses: Json::elements(row.get("electronic_access")),
+                is_bound: row.get("is_bound"),
             })
             .collect(),
         items: results
             .rows(items)
             .iter()
             .map(|row| Item {
-                is_suppressed: row.get(0),
-                holdings_are_suppressed: row.get(1),
-                shelving_order: row.get(2),
-                addresses: Json::elements(row.get(3)),
-                material_type: named(row, 4),
+                is_suppressed: row.get("suppressed"),
+                holdings_are_suppressed: row.get("holdings_suppressed"),
+                shelving_order: row.get("shelving_order"),
+                addresses: Json::elements(row.get("electronic_access")),
+                material_type: named(row, "material_type"),
             })
             .collect(),
     }))
 }
 
-fn named(row: &Row, place: usize) -> Option<Named> {
-    pair(&row.get::<_, Option<Json>>(place)?.parse())
+fn named(row: &Row, column: &str) -> Option<Named> {
+    pair(&row.get::<_, Option<Json>>(column)?.parse())
 }
 
 fn pair(pair: &Value) -> Option<Named> {

@@ -29,16 +29,16 @@ pub fn select(page: &str) -> String {
         "SELECT page.document,
              (SELECT jsonb_agg(link.doc ORDER BY link.doc->'metadata'->>'createdDate', link.id)
               FROM instance_relationship link
-              WHERE link.sub_instance_id = page.id OR link.super_instance_id = page.id),
+              WHERE link.sub_instance_id = page.id OR link.super_instance_id = page.id) AS relationships,
              (SELECT jsonb_agg(jsonb_build_object('title', link.doc, 'before', {before}, 'after', {after})
                   ORDER BY link.doc->'metadata'->>'createdDate', link.id)
               FROM preceding_succeeding_title link
                   LEFT JOIN instance before ON before.id = link.preceding_instance_id
                   LEFT JOIN instance after ON after.id = link.succeeding_instance_id
-              WHERE link.preceding_instance_id = page.id OR link.succeeding_instance_id = page.id),
+              WHERE link.preceding_instance_id = page.id OR link.succeeding_instance_id = page.id) AS titles,
              EXISTS (SELECT 1 FROM holdings_record held
                          JOIN bound_with_part part ON part.holdings_record_id = held.id
-                     WHERE held.instance_id = page.id)
+                     WHERE held.instance_id = page.id) AS is_bound_with
          FROM {found} page
          ORDER BY page.place",
         before = named("before"),
@@ -57,11 +57,13 @@ fn named(instance: &str) -> String {
 
 /// The view of an instance of a page.
 pub fn view(row: &Row) -> Document {
-    let instance = object(row.get(0));
-    let links = |place: usize| Json::elements(row.get(place)).into_iter();
-    let mut related =
-        Related { relationships: links(1).filter_map(document).collect(), ..Related::default() };
-    for mut link in links(2) {
+    let instance = object(row.get("document"));
+    let links = |column: &str| Json::elements(row.get(column)).into_iter();
+    let mut related = Related {
+        relationships: links("relationships").filter_map(document).collect(),
+        ..Related::default()
+    };
+    for mut link in links("titles") {
         let (before, after) = (link["before"].take(), link["after"].take());
         let Some(title) = document(link["title"].take()) else { continue };
         let is_here = |name: &str| filled(&title, name) == filled(&instance, "id");
@@ -71,7 +73,7 @@ pub fn view(row: &Row) -> Document {
             related.succeeding.push(named_after(title, Some(&after).filter(|title| !title.is_null())));
         }
     }
-    shown(&instance, &related, row.get(3))
+    shown(&instance, &related, row.get("is_bound_with"))
 }
 
 fn document(value: Value) -> Option<Document> {

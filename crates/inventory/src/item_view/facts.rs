@@ -56,10 +56,12 @@ pub fn select(page: &str) -> String {
          item.temporary_location_id, item.effective_location_id"
     );
     format!(
-        "SELECT page.document, held.doc->>'callNumber', title.doc->>'title', title.doc->'contributors',
-             material.doc->>'name', permanent_loan.doc->>'name', temporary_loan.doc->>'name',
-             permanent.doc->>'name', temporary.doc->>'name', effective.doc->>'name',
-             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.item_id = page.id)
+        "SELECT page.document, held.doc->>'callNumber' AS call_number, title.doc->>'title' AS title,
+             title.doc->'contributors' AS contributors, material.doc->>'name' AS material_type,
+             permanent_loan.doc->>'name' AS permanent_loan_type, temporary_loan.doc->>'name' AS temporary_loan_type,
+             permanent.doc->>'name' AS permanent_location, temporary.doc->>'name' AS temporary_location,
+             effective.doc->>'name' AS effective_location,
+             EXISTS (SELECT 1 FROM bound_with_part part WHERE part.item_id = page.id) AS is_bound_with
          FROM {} page
              LEFT JOIN holdings_record held ON held.id = page.holdings_record_id
              LEFT JOIN instance title ON title.id = held.instance_id
@@ -75,14 +77,22 @@ pub fn select(page: &str) -> String {
 }
 
 fn view(row: &Row, bound_with_titles: Vec<Value>) -> Document {
-    let contributors: Option<Json> = row.get(3);
-    let around = Related {
-        call_number: row.get(1),
-        title: row.get(2),
+    let contributors: Option<Json> = row.get("contributors");
+    let related = Related {
+        call_number: row.get("call_number"),
+        title: row.get("title"),
         contributors: Some(contributors.map_or_else(|| json!([]), |contributors| contributors.parse())),
-        names: [row.get(4), row.get(5), row.get(6), row.get(7), row.get(8), row.get(9)],
-        is_bound_with: row.get(10),
+        names: [
+            "material_type",
+            "permanent_loan_type",
+            "temporary_loan_type",
+            "permanent_location",
+            "temporary_location",
+            "effective_location",
+        ]
+        .map(|column| row.get(column)),
+        is_bound_with: row.get("is_bound_with"),
         bound_with_titles,
     };
-    shown(&object(row.get(0)), around)
+    shown(&object(row.get("document")), related)
 }

@@ -51,14 +51,14 @@ pub async fn gather(
     let results = tx.send(pipeline).await?;
     let mut facts = Facts::default();
     for row in results.rows(holdings) {
-        facts.holdings.insert(row.get(0), object(row.get(1)));
+        facts.holdings.insert(row.get("id"), object(row.get("doc")));
     }
     if let Some(step) = stored {
         facts.add(results.rows(step));
     }
     if let Some(step) = places {
         for row in results.rows(step) {
-            let (holdings, last): (Uuid, i32) = (row.get(0), row.get(1));
+            let (holdings, last): (Uuid, i32) = (row.get("holdings_id"), row.get("last_place"));
             let wanted = holdings_ids.get(&holdings).map_or(0, |places| places.wanted);
             facts.next_order.insert(holdings, i64::from(last) - wanted + 1);
         }
@@ -70,9 +70,9 @@ pub async fn gather(
 pub fn read_items(pipeline: &mut Pipeline, condition: &str, binds: Vec<Bind>) -> usize {
     pipeline.add(
         format!(
-            "SELECT item.id, {DOCUMENT}, item_state.version,
+            "SELECT item.id, {DOCUMENT} AS document, item_state.version,
                  (SELECT holdings_record.instance_id FROM holdings_record
-                  WHERE holdings_record.id = item.holdings_record_id)
+                  WHERE holdings_record.id = item.holdings_record_id) AS instance_id
              FROM {FROM} WHERE {condition} ORDER BY item.id FOR NO KEY UPDATE OF item, item_state"
         ),
         binds,
@@ -83,9 +83,11 @@ impl Facts {
     /// Adds the rows of [`read_items`].
     pub fn add(&mut self, rows: &[tokio_postgres::Row]) {
         for row in rows {
-            let (id, document, version): (Uuid, Json, i32) = (row.get(0), row.get(1), row.get(2));
+            let (id, document, version): (Uuid, Json, i32) =
+                (row.get("id"), row.get("document"), row.get("version"));
             self.stored.insert(id, document.parse());
-            self.versions.insert(id, StoredState { state_version: version.into(), instance: row.get(3) });
+            self.versions
+                .insert(id, StoredState { state_version: version.into(), instance: row.get("instance_id") });
         }
     }
 }

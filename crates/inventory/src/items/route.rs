@@ -59,13 +59,13 @@ async fn patch_many(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(
-            format!("SELECT item.id, {DOCUMENT} FROM {FROM} WHERE item.id = ANY($1)"),
+            format!("SELECT item.id, {DOCUMENT} AS document FROM {FROM} WHERE item.id = ANY($1)"),
             vec![ids.clone().into()],
         )
         .await?;
     drop(connection);
     let mut stored: HashMap<Uuid, write::Document> =
-        rows.iter().map(|row| (row.get(0), facts::object(row.get(1)))).collect();
+        rows.iter().map(|row| (row.get("id"), facts::object(row.get("document")))).collect();
     let missing: Vec<String> =
         ids.iter().filter(|id| !stored.contains_key(id)).map(Uuid::to_string).collect();
     match missing.len() {
