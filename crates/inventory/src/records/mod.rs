@@ -6,6 +6,7 @@ pub mod instance_reference;
 pub mod instances;
 pub mod items;
 pub mod locations;
+pub mod organizations;
 pub mod settings;
 pub mod tags;
 
@@ -59,6 +60,7 @@ pub static RECORD_TYPES: &[&RecordType] = &[
     &settings::ITERATION_JOB,
     &settings::ASYNC_MIGRATION_JOB,
     &tags::TAG,
+    &organizations::ORGANIZATION,
 ];
 
 #[cfg(test)]

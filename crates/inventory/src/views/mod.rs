@@ -1,7 +1,8 @@
 //! Views: records together with related records in one answer, for scripts and search engines.
 //!
 //! Routes: `/inventory-view/instances`, `/inventory-view/instance-set` (instances with holdings records, items and links),
-//! `/item-storage-dereferenced/items` (items with referenced records), `/record-bulk/ids` (ids alone). Reads only;
+//! `/item-storage-dereferenced/items` (items with referenced records), `/record-bulk/ids` (ids alone),
+//! `/search/instances` (instances in the form of mod-search). Reads only;
 //! long lists are streamed.
 
 mod dereferenced;
@@ -9,6 +10,7 @@ mod field_prefix;
 mod instance_set;
 mod inventory_view;
 mod record_ids;
+mod search;
 
 use carrel_platform::Router;
 use carrel_platform::http::Query;
@@ -21,6 +23,7 @@ pub fn routes(router: &mut Router) {
     router.on("GET", "/item-storage-dereferenced/items", dereferenced::list);
     router.on("GET", "/item-storage-dereferenced/items/{id}", dereferenced::find);
     router.on("GET", "/record-bulk/ids", record_ids::list);
+    router.on("GET", "/search/instances", search::list);
 }
 
 /// Whether a parameter is `true`; the default is false.

@@ -9,6 +9,7 @@ mod instances;
 mod isbns;
 mod items;
 mod marks;
+mod search;
 mod source_records;
 mod tags;
 mod views;
