@@ -1,10 +1,10 @@
-//! The calendar: opening hours of service points as records, and what clients ask of them.
+//! The calendar: opening hours of service points as records, and queries about them.
 //!
 //! Routes: `/calendar/calendars` and `/calendar/dates/{servicePointId}/…`. The rules are those of
 //! `carrel_loan_rules::opening_hours`. Every change of a calendar moves the settings version.
 
-mod answer;
-mod asked;
+mod error;
+mod query;
 pub mod records;
 mod route;
 mod store;

@@ -1,7 +1,7 @@
 //! Paths of the calendar.
 
-use super::answer::Unfit;
-use super::{asked, store};
+use super::error::CalendarFailure;
+use super::{query, store};
 use carrel_loan_rules::opening_hours::Calendar;
 use carrel_loan_rules::opening_hours::ServicePointHours;
 use carrel_platform::{Answer, Call, Json, Router};
@@ -20,17 +20,17 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/calendar/dates/{servicePointId}/all-openings", all_openings);
 }
 
-/// What the calendar has to say, in mod-calendar's shape where it says no.
-fn reported(call: &Call, answered: Result<Answer, Unfit>) -> Answer {
+/// The answer of a calendar route, with failures in mod-calendar's shape.
+fn reported(call: &Call, answered: Result<Answer, CalendarFailure>) -> Answer {
     answered.unwrap_or_else(|unfit| unfit.answer(call.now))
 }
 
-fn id(call: &Call) -> Result<Uuid, Unfit> {
-    call.id(0).map_err(Unfit::unreadable)
+fn id(call: &Call) -> Result<Uuid, CalendarFailure> {
+    call.id(0).map_err(CalendarFailure::unreadable)
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let search = match asked::Search::read(&call.query) {
+    let search = match query::Search::read(&call.query) {
         Ok(search) => search,
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
@@ -68,8 +68,8 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(reported(&call, saved.map(|ready| Answer::json(&ready.document))))
 }
 
-fn body(call: &Call) -> Result<Calendar, Unfit> {
-    serde_json::from_slice(&call.body).map_err(Unfit::unreadable)
+fn body(call: &Call) -> Result<Calendar, CalendarFailure> {
+    serde_json::from_slice(&call.body).map_err(CalendarFailure::unreadable)
 }
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
@@ -80,9 +80,9 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn delete_many(call: Call) -> Result<Answer, Failure> {
-    match asked::ids(&call.query, "id") {
+    match query::ids(&call.query, "id") {
         Ok(Some(ids)) => delete_all(&call, ids).await,
-        Ok(None) => Ok(Unfit::unreadable("id is required").answer(call.now)),
+        Ok(None) => Ok(CalendarFailure::unreadable("id is required").answer(call.now)),
         Err(unfit) => Ok(unfit.answer(call.now)),
     }
 }
@@ -93,7 +93,7 @@ async fn delete_all(call: &Call, ids: Vec<Uuid>) -> Result<Answer, Failure> {
 }
 
 async fn surrounding_openings(call: Call) -> Result<Answer, Failure> {
-    let (point, date) = match id(&call).and_then(|id| Ok((id, asked::date(&call.query, "date")?))) {
+    let (point, date) = match id(&call).and_then(|id| Ok((id, query::date(&call.query, "date")?))) {
         Ok(read) => read,
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
@@ -102,7 +102,7 @@ async fn surrounding_openings(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn all_openings(call: Call) -> Result<Answer, Failure> {
-    let (point, which) = match id(&call).and_then(|id| Ok((id, asked::which_days(&call.query)?))) {
+    let (point, which) = match id(&call).and_then(|id| Ok((id, query::which_days(&call.query)?))) {
         Ok(read) => read,
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };

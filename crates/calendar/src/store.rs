@@ -1,7 +1,7 @@
-//! Calendars in the store: found, saved beside the others, deleted together.
+//! Stores calendars: finds, creates, replaces and deletes them.
 
-use super::answer::Unfit;
-use super::asked::Search;
+use super::error::CalendarFailure;
+use super::query::Search;
 use crate::records::CALENDAR;
 use carrel_loan_rules::opening_hours::Calendar;
 use carrel_loan_rules::opening_hours::check;
@@ -42,9 +42,9 @@ pub async fn of_service_point(connection: &Connection, point: Uuid) -> Result<Ve
 }
 
 /// The calendar as it is stored.
-pub async fn find(connection: &Connection, id: Uuid) -> Result<Result<Json, Unfit>, Failure> {
+pub async fn find(connection: &Connection, id: Uuid) -> Result<Result<Json, CalendarFailure>, Failure> {
     let rows = connection.query("SELECT doc FROM calendars WHERE id = $1", vec![id.into()]).await?;
-    Ok(rows.first().map(|row| row.get(0)).ok_or_else(|| Unfit::not_found(&[id], &[id])))
+    Ok(rows.first().map(|row| row.get(0)).ok_or_else(|| CalendarFailure::not_found(&[id], &[id])))
 }
 
 /// Saves a calendar beside the others; with an id in place of the one that has it.
@@ -52,7 +52,7 @@ pub async fn save(
     call: &Call,
     mut calendar: Calendar,
     replaced: Option<Uuid>,
-) -> Result<Result<Ready, Unfit>, Failure> {
+) -> Result<Result<Ready, CalendarFailure>, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     one_at_a_time(&mut tx).await?;
@@ -60,12 +60,12 @@ pub async fn save(
         None => None,
         Some(id) => match write::lock(&mut tx, &CALENDAR, id).await? {
             Some(stored) => Some((id, stored.parse())),
-            None => return Ok(Err(Unfit::not_found(&[id], &[id]))),
+            None => return Ok(Err(CalendarFailure::not_found(&[id], &[id]))),
         },
     };
     calendar.id = replaced;
     if let Err(errors) = check(&calendar, &sharing_points(&mut tx, &calendar).await?) {
-        return Ok(Err(Unfit::unsaved(errors)));
+        return Ok(Err(CalendarFailure::unsaved(errors)));
     }
     calendar.rest.clear();
     let document = as_document(&calendar)?;
@@ -87,7 +87,7 @@ pub async fn save(
 }
 
 /// Deletes all of them, or none where one is missing.
-pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), Unfit>, Failure> {
+pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), CalendarFailure>, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let rows =
@@ -95,7 +95,7 @@ pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), Unfit>, Fa
     let deleted: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect();
     let missing: Vec<Uuid> = ids.iter().filter(|id| !deleted.contains(id)).copied().collect();
     if !missing.is_empty() {
-        return Ok(Err(Unfit::not_found(&ids, &missing)));
+        return Ok(Err(CalendarFailure::not_found(&ids, &missing)));
     }
     tx.commit().await?;
     Ok(Ok(()))

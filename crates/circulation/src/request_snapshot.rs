@@ -1,5 +1,4 @@
-//! What a stored request keeps of the records around it, so that lists of requests can be searched and sorted
-//! by them.
+//! Snapshots of related records in stored requests, by which lists of requests are searched and sorted.
 
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron};
@@ -8,7 +7,7 @@ use carrel_loan_rules::request;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The records around a request.
+/// The records that a request refers to.
 #[derive(Clone, Copy, Default)]
 pub struct Related<'a> {
     pub item: Option<&'a ItemAtDesk>,
@@ -17,31 +16,31 @@ pub struct Related<'a> {
     pub proxy: Option<&'a Patron>,
 }
 
-/// Writes the snapshots into a request about to be stored.
-pub fn write(request: &mut Map<String, Value>, around: &Related, settings: &CirculationSettings) {
+/// Writes the snapshots into a request before it is stored.
+pub fn write(request: &mut Map<String, Value>, related: &Related, settings: &CirculationSettings) {
     request.remove("deliveryAddress");
-    if let Some(item) = around.item {
+    if let Some(item) = related.item {
         request.insert("item".into(), item_snapshot(item, settings));
     }
-    if let Some(title) = around.title {
+    if let Some(title) = related.title {
         let mut kept = Map::new();
         put(&mut kept, "title", title.title.as_deref());
         put_list(&mut kept, "identifiers", identifiers(title));
         request.insert("instance".into(), kept.into());
     }
-    if let Some(requester) = around.requester {
+    if let Some(requester) = related.requester {
         request.insert("requester".into(), person(requester));
     }
-    if let Some(proxy) = around.proxy {
+    if let Some(proxy) = related.proxy {
         request.insert("proxy".into(), person(proxy));
     }
-    let mut index = around.item.map_or_else(Map::new, search_index);
+    let mut index = related.item.map_or_else(Map::new, search_index);
     let pickup = pickup_service_point(request, settings);
     put(&mut index, "pickupServicePointName", pickup.map(|point| &*point.name));
     request.insert("searchIndex".into(), index.into());
 }
 
-/// What lists of requests are searched and sorted by, of an item.
+/// The search properties that come from the item.
 pub fn search_index(item: &ItemAtDesk) -> Map<String, Value> {
     let mut index = Map::new();
     if let Some(components) = item.call_number_components() {
@@ -51,7 +50,7 @@ pub fn search_index(item: &ItemAtDesk) -> Map<String, Value> {
     index
 }
 
-/// The pickup service point of a request, as the settings knows it.
+/// The pickup service point of a request, from the settings.
 pub fn pickup_service_point<'a>(
     request: &Map<String, Value>,
     settings: &'a CirculationSettings,
@@ -59,14 +58,14 @@ pub fn pickup_service_point<'a>(
     settings.service_points.get(&request::id(request, "pickupServicePointId")?)
 }
 
-/// Puts a text that is not blank: FOLIO leaves out the others.
+/// Inserts a text that is not blank: FOLIO leaves out blank ones.
 pub fn put(into: &mut Map<String, Value>, key: &str, value: Option<&str>) {
     if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
         into.insert(key.to_owned(), value.into());
     }
 }
 
-/// Puts a list that is not empty.
+/// Inserts a list that is not empty.
 pub fn put_list(into: &mut Map<String, Value>, key: &str, values: Vec<Value>) {
     if !values.is_empty() {
         into.insert(key.to_owned(), values.into());
@@ -87,7 +86,7 @@ pub fn identifiers(title: &Title) -> Vec<Value> {
         .collect()
 }
 
-/// Where the item stands, and the service point that fetches it from there.
+/// The item's effective location and the service point that retrieves it.
 pub fn item_snapshot(item: &ItemAtDesk, settings: &CirculationSettings) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "barcode", item.record.barcode.as_deref());

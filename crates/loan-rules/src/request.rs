@@ -1,41 +1,41 @@
-//! The words of a request: its type, level and status, and which type fits which item (circulation.md 6.2).
+//! Request types, levels and statuses, and which type is possible for which item status (circulation.md 6.2).
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What a patron wants of an item or title.
+/// The type of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RequestType {
     Page,
     Hold,
     Recall,
 }
 
-impl Kind {
-    /// In the order in which an instance-level request tries them.
-    pub const BY_SPEED: [Kind; 3] = [Kind::Page, Kind::Recall, Kind::Hold];
+impl RequestType {
+    /// The order in which instance-level requests try the types: the fastest first.
+    pub const FASTEST_FIRST: [RequestType; 3] = [RequestType::Page, RequestType::Recall, RequestType::Hold];
 
     pub fn text(self) -> &'static str {
         match self {
-            Kind::Page => "Page",
-            Kind::Hold => "Hold",
-            Kind::Recall => "Recall",
+            RequestType::Page => "Page",
+            RequestType::Hold => "Hold",
+            RequestType::Recall => "Recall",
         }
     }
 
-    /// Case does not matter.
-    pub fn named(text: &str) -> Option<Kind> {
-        Kind::BY_SPEED.into_iter().find(|kind| kind.text().eq_ignore_ascii_case(text))
+    /// Parses a type; case does not matter.
+    pub fn parse(text: &str) -> Option<RequestType> {
+        RequestType::FASTEST_FIRST.into_iter().find(|kind| kind.text().eq_ignore_ascii_case(text))
     }
 
-    /// Whether an item of this status can be asked for in this way.
-    pub fn fits(self, item_status: &str) -> bool {
+    /// Whether an item of this status can be requested with this type.
+    pub fn is_possible_for(self, item_status: &str) -> bool {
         match item_status {
-            "Available" => self == Kind::Page,
+            "Available" => self == RequestType::Page,
             "Restricted" => true,
             "Checked out" | "Awaiting pickup" | "Awaiting delivery" | "In transit" | "Paged" | "On order"
-            | "In process" => self != Kind::Page,
-            "Missing" => self == Kind::Hold,
+            | "In process" => self != RequestType::Page,
+            "Missing" => self == RequestType::Hold,
             "Declared lost"
             | "Claimed returned"
             | "Withdrawn"
@@ -47,7 +47,7 @@ impl Kind {
             | "Unavailable"
             | "Unknown" => false,
             // FOLIO quirk: a status that circulation does not know can be held.
-            _ => self == Kind::Hold,
+            _ => self == RequestType::Hold,
         }
     }
 }
@@ -73,22 +73,22 @@ pub const STATUSES: [&str; 8] = [
     PICKUP_EXPIRED,
 ];
 
-/// The status in its own spelling; case does not matter.
-pub fn status_named(text: &str) -> Option<&'static str> {
+/// Parses a status; case does not matter.
+pub fn parse_status(text: &str) -> Option<&'static str> {
     STATUSES.into_iter().find(|status| status.eq_ignore_ascii_case(text))
 }
 
-/// Whether nobody waits any more.
+/// Whether a status is closed.
 pub fn is_closed(status: &str) -> bool {
     status.starts_with("Closed")
 }
 
-/// What a document says at a key, blank text left out.
+/// The text at a key; `None` where it is blank.
 pub fn text<'a>(document: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     document.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-/// The id at a key; what is no id names nothing.
+/// The id at a key; `None` where it is absent or malformed.
 pub fn id(document: &Map<String, Value>, key: &str) -> Option<Uuid> {
     text(document, key).and_then(|text| Uuid::parse_str(text).ok())
 }
@@ -99,26 +99,27 @@ mod tests {
 
     #[test]
     fn what_an_item_can_be_asked_for_depends_on_its_status() {
-        let table: [(&str, &[Kind]); 8] = [
-            ("Available", &[Kind::Page]),
-            ("Restricted", &[Kind::Page, Kind::Recall, Kind::Hold]),
-            ("Checked out", &[Kind::Recall, Kind::Hold]),
-            ("Paged", &[Kind::Recall, Kind::Hold]),
-            ("Missing", &[Kind::Hold]),
-            ("Order closed", &[Kind::Hold]),
+        let table: [(&str, &[RequestType]); 8] = [
+            ("Available", &[RequestType::Page]),
+            ("Restricted", &[RequestType::Page, RequestType::Recall, RequestType::Hold]),
+            ("Checked out", &[RequestType::Recall, RequestType::Hold]),
+            ("Paged", &[RequestType::Recall, RequestType::Hold]),
+            ("Missing", &[RequestType::Hold]),
+            ("Order closed", &[RequestType::Hold]),
             ("Aged to lost", &[]),
             ("Unknown", &[]),
         ];
         for (status, kinds) in table {
-            let fitting: Vec<Kind> = Kind::BY_SPEED.into_iter().filter(|kind| kind.fits(status)).collect();
+            let fitting: Vec<RequestType> =
+                RequestType::FASTEST_FIRST.into_iter().filter(|kind| kind.is_possible_for(status)).collect();
             assert_eq!(fitting, kinds, "{status}");
         }
     }
 
     #[test]
     fn spelling_of_type_and_status_is_forgiving() {
-        assert_eq!(Kind::named("hold"), Some(Kind::Hold));
-        assert_eq!(status_named("open - not yet filled"), Some(NOT_YET_FILLED));
-        assert_eq!(status_named("Open"), None);
+        assert_eq!(RequestType::parse("hold"), Some(RequestType::Hold));
+        assert_eq!(parse_status("open - not yet filled"), Some(NOT_YET_FILLED));
+        assert_eq!(parse_status("Open"), None);
     }
 }

@@ -1,35 +1,34 @@
-//! The queue as a row of requests with positions 1..n: what leaving, moving and reordering make of it. Values
-//! only; the changes that come out are written by one statement.
+//! Positions in a request queue, 1..n: what leaving, moving and reordering change. Values only.
 
-use crate::request::{Kind, NOT_YET_FILLED};
+use crate::request::{NOT_YET_FILLED, RequestType};
 use carrel_records::Refusal;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// A request in a queue, with what its place depends on.
+/// A request in a queue, with what its position depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueEntry {
     pub id: Uuid,
     pub position: Option<i64>,
     pub item_id: Option<Uuid>,
     pub requester_id: Option<Uuid>,
-    pub kind: Option<Kind>,
+    pub kind: Option<RequestType>,
     pub status: String,
     pub is_title_level: bool,
 }
 
-impl Waiting {
-    /// An item is on its way to the patron or waits for him.
+impl QueueEntry {
+    /// An item is on its way to the patron or waits for them.
     pub fn fulfillment_has_begun(&self) -> bool {
         self.status != NOT_YET_FILLED
     }
 }
 
-/// Positions that change.
-pub type Moves = Vec<(Uuid, i64)>;
+/// Requests with their new positions.
+pub type PositionChanges = Vec<(Uuid, i64)>;
 
-/// The moves that number the requests 1..n in this order.
-pub fn numbered<'a>(order: impl IntoIterator<Item = &'a Waiting>) -> Moves {
+/// The changes that number the requests 1..n in this order.
+pub fn renumbered<'a>(order: impl IntoIterator<Item = &'a QueueEntry>) -> PositionChanges {
     order
         .into_iter()
         .zip(1..)
@@ -38,39 +37,55 @@ pub fn numbered<'a>(order: impl IntoIterator<Item = &'a Waiting>) -> Moves {
         .collect()
 }
 
-/// Those behind move up when a request leaves.
-pub fn left_by(queue: &[Waiting], leaver: Uuid) -> Moves {
-    numbered(queue.iter().filter(|request| request.id != leaver))
+/// The changes when a request leaves the queue.
+pub fn without(queue: &[QueueEntry], leaver: Uuid) -> PositionChanges {
+    renumbered(queue.iter().filter(|request| request.id != leaver))
 }
 
-/// A request goes to the end of its own queue.
-pub fn to_the_end(queue: &[Waiting], mover: Uuid) -> Moves {
+/// The changes when a request moves to the end of its queue.
+pub fn with_last(queue: &[QueueEntry], mover: Uuid) -> PositionChanges {
     let (moved, stay): (Vec<_>, Vec<_>) = queue.iter().partition(|request| request.id == mover);
-    numbered(stay.into_iter().chain(moved))
+    renumbered(stay.into_iter().chain(moved))
 }
 
-/// The position behind everybody.
-pub fn last(queue: &[Waiting]) -> i64 {
+/// The changes when a request moves ahead of all others that are not yet filled.
+pub fn ahead_of_unfilled(queue: &[QueueEntry], mover: Uuid) -> PositionChanges {
+    let Some(index) = queue.iter().position(|entry| entry.id == mover) else { return Vec::new() };
+    let Some(first) = queue[..index].iter().position(|entry| !entry.fulfillment_has_begun()) else {
+        return Vec::new();
+    };
+    let mut order: Vec<&QueueEntry> = queue.iter().collect();
+    let moved = order.remove(index);
+    order.insert(first, moved);
+    renumbered(order)
+}
+
+/// The position of a request that joins the queue.
+pub fn next_position(queue: &[QueueEntry]) -> i64 {
     queue.iter().filter_map(|request| request.position).max().unwrap_or(0).max(queue.len() as i64) + 1
 }
 
-/// Whose queue it is.
+/// Whether a queue belongs to an item or an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum QueueKind {
     Item,
     Instance,
 }
 
-/// Staff put the queue into another order: refused where it is not an order of this queue, or displaces
-/// requests whose fulfillment has begun.
-pub fn reordered(queue: &[Waiting], wishes: &[(Uuid, i64)], of: Of) -> Result<Moves, Refusal> {
-    let mut positions: Vec<i64> = wishes.iter().map(|(_, position)| *position).collect();
+/// The changes of a new order; refused where it is no order of this queue, or displaces requests whose fulfillment has
+/// begun.
+pub fn reordered(
+    queue: &[QueueEntry],
+    wanted: &[(Uuid, i64)],
+    of: QueueKind,
+) -> Result<PositionChanges, Refusal> {
+    let mut positions: Vec<i64> = wanted.iter().map(|(_, position)| *position).collect();
     positions.sort_unstable();
     if positions.iter().zip(1..).any(|(position, expected)| *position != expected) {
         return Err(Refusal::new("Positions must have sequential order.").with_null("newPosition"));
     }
-    let wished: HashMap<Uuid, i64> = wishes.iter().copied().collect();
-    if wishes.len() != queue.len() || queue.iter().any(|request| !wished.contains_key(&request.id)) {
+    let position_of: HashMap<Uuid, i64> = wanted.iter().copied().collect();
+    if wanted.len() != queue.len() || queue.iter().any(|request| !position_of.contains_key(&request.id)) {
         return Err(Refusal {
             // FOLIO quirk: a parameter without key and value.
             parameters: vec![(String::new(), None)],
@@ -78,26 +93,26 @@ pub fn reordered(queue: &[Waiting], wishes: &[(Uuid, i64)], of: Of) -> Result<Mo
         });
     }
     let displaced = |text: &str| Err(Refusal::new(text).with_null("newPosition"));
-    let mut new_order: Vec<&Waiting> = queue.iter().collect();
-    new_order.sort_by_key(|request| wished[&request.id]);
+    let mut new_order: Vec<&QueueEntry> = queue.iter().collect();
+    new_order.sort_by_key(|request| position_of[&request.id]);
     match of {
-        Of::Item => {
+        QueueKind::Item => {
             let behind = || new_order.iter().skip(1);
-            if behind().any(|request| request.kind == Some(Kind::Page)) {
+            if behind().any(|request| request.kind == Some(RequestType::Page)) {
                 return displaced("Page requests can not be displaced from position 1.");
             }
             if behind().any(|request| request.fulfillment_has_begun()) {
                 return displaced("Requests can not be displaced from position 1 when fulfillment begun.");
             }
         }
-        Of::Instance => {
+        QueueKind::Instance => {
             let begun = queue.iter().filter(|request| request.fulfillment_has_begun()).count();
             if new_order.iter().skip(begun).any(|request| request.fulfillment_has_begun()) {
                 return displaced("Requests can not be displaced from top positions when fulfillment begun.");
             }
         }
     }
-    Ok(numbered(new_order))
+    Ok(renumbered(new_order))
 }
 
 #[cfg(test)]
@@ -106,37 +121,38 @@ mod tests {
     use crate::request::AWAITING_PICKUP;
     use proptest::prelude::*;
 
-    fn waiting(number: u128, position: i64) -> Waiting {
-        Waiting {
+    fn waiting(number: u128, position: i64) -> QueueEntry {
+        QueueEntry {
             id: Uuid::from_u128(number),
             position: Some(position),
             item_id: None,
             requester_id: None,
-            kind: Some(Kind::Hold),
+            kind: Some(RequestType::Hold),
             status: NOT_YET_FILLED.into(),
             is_title_level: true,
         }
     }
 
-    fn three() -> Vec<Waiting> {
+    fn three() -> Vec<QueueEntry> {
         vec![waiting(1, 1), waiting(2, 2), waiting(3, 3)]
     }
 
-    fn wish(numbers: &[u128]) -> Vec<(Uuid, i64)> {
+    fn wanted_order(numbers: &[u128]) -> Vec<(Uuid, i64)> {
         numbers.iter().map(|number| Uuid::from_u128(*number)).zip(1..).collect()
     }
 
     #[test]
     fn those_behind_move_up_when_a_request_leaves() {
-        assert_eq!(left_by(&three(), Uuid::from_u128(2)), [(Uuid::from_u128(3), 2)]);
-        assert_eq!(left_by(&three(), Uuid::from_u128(3)), []);
+        assert_eq!(without(&three(), Uuid::from_u128(2)), [(Uuid::from_u128(3), 2)]);
+        assert_eq!(without(&three(), Uuid::from_u128(3)), []);
     }
 
     #[test]
     fn an_order_that_is_not_of_this_queue_is_refused() {
-        let text = |wishes: &[(Uuid, i64)]| reordered(&three(), wishes, Of::Instance).unwrap_err().message;
-        assert!(text(&wish(&[1, 2])).starts_with("There is inconsistency"));
-        assert!(text(&wish(&[1, 2, 4])).starts_with("There is inconsistency"));
+        let text =
+            |wanted: &[(Uuid, i64)]| reordered(&three(), wanted, QueueKind::Instance).unwrap_err().message;
+        assert!(text(&wanted_order(&[1, 2])).starts_with("There is inconsistency"));
+        assert!(text(&wanted_order(&[1, 2, 4])).starts_with("There is inconsistency"));
         assert_eq!(
             text(&[(Uuid::from_u128(1), 1), (Uuid::from_u128(2), 3), (Uuid::from_u128(3), 4)]),
             "Positions must have sequential order."
@@ -147,19 +163,20 @@ mod tests {
     fn a_request_whose_fulfillment_has_begun_stays_in_front() {
         let mut queue = three();
         queue[0].status = AWAITING_PICKUP.into();
-        assert!(reordered(&queue, &wish(&[2, 1, 3]), Of::Item).is_err());
-        assert!(reordered(&queue, &wish(&[2, 1, 3]), Of::Instance).is_err());
-        let moves = reordered(&queue, &wish(&[1, 3, 2]), Of::Instance).expect("the front stays");
+        assert!(reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Item).is_err());
+        assert!(reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Instance).is_err());
+        let moves =
+            reordered(&queue, &wanted_order(&[1, 3, 2]), QueueKind::Instance).expect("the front stays");
         assert_eq!(moves, [(Uuid::from_u128(3), 2), (Uuid::from_u128(2), 3)]);
     }
 
     #[test]
     fn a_page_stays_in_front_of_its_item() {
         let mut queue = three();
-        queue[0].kind = Some(Kind::Page);
-        let refusal = reordered(&queue, &wish(&[2, 1, 3]), Of::Item).unwrap_err();
+        queue[0].kind = Some(RequestType::Page);
+        let refusal = reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Item).unwrap_err();
         assert_eq!(refusal.message, "Page requests can not be displaced from position 1.");
-        assert!(reordered(&queue, &wish(&[2, 1, 3]), Of::Instance).is_ok());
+        assert!(reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Instance).is_ok());
     }
 
     #[derive(Debug, Clone)]
@@ -179,7 +196,7 @@ mod tests {
         ]
     }
 
-    fn write(queue: &mut [Waiting], moves: &Moves) {
+    fn write(queue: &mut [QueueEntry], moves: &PositionChanges) {
         for (id, position) in moves {
             let request =
                 queue.iter_mut().find(|request| request.id == *id).expect("moves are of this queue");
@@ -193,29 +210,29 @@ mod tests {
         fn positions_are_one_to_n_after_any_history(
             start in proptest::collection::vec(0i64..6, 0..5), history in proptest::collection::vec(event(), 0..40)
         ) {
-            // Whatever was there before, the first change brings order.
-            let mut queue: Vec<Waiting> =
+            // Whatever the positions were, the first change numbers the queue.
+            let mut queue: Vec<QueueEntry> =
                 start.iter().zip(1000..).map(|(position, number)| waiting(number, *position)).collect();
             queue.sort_by_key(|request| request.position);
-            let healed = numbered(&queue);
+            let healed = renumbered(&queue);
             write(&mut queue, &healed);
             let mut next = 0;
             for event in history {
                 match event {
                     Event::Placed => {
                         next += 1;
-                        let position = last(&queue);
+                        let position = next_position(&queue);
                         queue.push(waiting(next, position));
                     }
                     Event::Cancelled(which) if !queue.is_empty() => {
                         let leaver = queue[which % queue.len()].id;
-                        let moves = left_by(&queue, leaver);
+                        let moves = without(&queue, leaver);
                         queue.retain(|request| request.id != leaver);
                         write(&mut queue, &moves);
                     }
                     Event::SentToTheEnd(which) if !queue.is_empty() => {
                         let mover = queue[which % queue.len()].id;
-                        let moves = to_the_end(&queue, mover);
+                        let moves = with_last(&queue, mover);
                         write(&mut queue, &moves);
                     }
                     Event::Reordered(keys) => {
@@ -224,8 +241,8 @@ mod tests {
                             let other = key % order.len();
                             order.swap(place, other);
                         }
-                        let wishes: Vec<(Uuid, i64)> = order.into_iter().zip(1..).collect();
-                        let moves = reordered(&queue, &wishes, Of::Instance).expect("nothing has begun");
+                        let wanted: Vec<(Uuid, i64)> = order.into_iter().zip(1..).collect();
+                        let moves = reordered(&queue, &wanted, QueueKind::Instance).expect("nothing has begun");
                         write(&mut queue, &moves);
                     }
                     Event::Cancelled(_) | Event::SentToTheEnd(_) => {}

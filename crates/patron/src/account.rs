@@ -1,8 +1,8 @@
-//! The account as a whole: what a patron has on loan, asked for and owes, in one round trip.
+//! The account: a patron's loans, holds and charges, in one round trip.
 
 use super::bad_request;
-use super::batch::{self, AccountStatus};
-use super::shown::{Thing, charge, hold, loan, money, names, text};
+use super::batch::{self, BatchStatus};
+use super::response::{ItemSummary, charge, hold, loan, money, names, text};
 use carrel_circulation::records::loans::LOAN;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_fees_fines::records::accounts::ACCOUNT;
@@ -20,7 +20,7 @@ pub(super) fn connect(router: &mut Router) {
     router.on("GET", "/patron/account/{accountId}", account);
 }
 
-/// What of the account is asked for.
+/// Which parts of the account the client includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Asked {
     loans: bool,
@@ -99,7 +99,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
     let currency = results.first(locale).and_then(|row| row.get::<_, Option<String>>(0));
     let currency = currency.unwrap_or_else(|| "USD".to_owned());
     let owed = charges.rows(&results);
-    // FOLIO quirk: the sum is that of the page, the number that of all.
+    // FOLIO quirk: the sum is that of the page, the count that of all.
     let sum: Decimal =
         owed.iter().filter_map(|(account, _)| Decimal::from_f64(account["remaining"].as_f64()?)).sum();
     let shown_loans: Vec<Value> =
@@ -152,13 +152,13 @@ impl Part {
             read::condition(Some(&query), record, all)
         };
         let condition = understood().map_err(|failure| match failure {
-            Failure::Invalid(words) => bad_request(words),
+            Failure::Invalid(request) => bad_request(request),
             other => other,
         })?;
         let page = (wanted && asked.limit > 0).then(|| {
             let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
             let columns = format!("{table}.doc, {table}.item_id", table = record.table);
-            // Items that are gone leave their requests with the title that those name themselves.
+            // Where the item was deleted, the title comes from the request's own instance.
             pipeline.add(
                 format!(
                     "SELECT page.doc, page.item_id, item.id, instance.id, instance.doc->>'title',
@@ -185,14 +185,14 @@ impl Part {
         results.first(self.count).map_or(0, |row| row.get(0))
     }
 
-    fn rows(&self, results: &Results) -> Vec<(Value, Thing)> {
+    fn rows(&self, results: &Results) -> Vec<(Value, ItemSummary)> {
         let rows = self.page.map_or(&[][..], |page| results.rows(page));
         rows.iter()
             .map(|row| {
                 let document = row.get::<_, Json>(0).parse();
                 let id = |place: usize| row.get::<_, Option<Uuid>>(place).map(|id| id.to_string());
                 let contributors = row.get::<_, Option<Json>>(5).map_or(Value::Null, |json| json.parse());
-                let thing = Thing {
+                let thing = ItemSummary {
                     instance_id: id(3).or_else(|| text(&document["instanceId"])),
                     item_id: id(1),
                     title: row.get::<_, Option<String>>(4).or_else(|| text(&document["instance"]["title"])),
@@ -204,11 +204,11 @@ impl Part {
     }
 }
 
-/// The batches that these requests came from, each with the id and title of its instance.
+/// The batches that created these requests, each with the id and title of its instance.
 async fn batches_of(
     call: &Call,
-    requests: &[(Value, Thing)],
-) -> Result<Vec<(AccountStatus, Titled)>, Failure> {
+    requests: &[(Value, ItemSummary)],
+) -> Result<Vec<(BatchStatus, Titled)>, Failure> {
     let ids: Vec<Uuid> = requests.iter().filter_map(|(request, _)| id_at(request)).collect();
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -232,7 +232,7 @@ fn id_at(request: &Value) -> Option<Uuid> {
 }
 
 /// A hold with the batch that it came from.
-fn with_batch(mut hold: Value, request: &Value, batches: &[(AccountStatus, Titled)]) -> Value {
+fn with_batch(mut hold: Value, request: &Value, batches: &[(BatchStatus, Titled)]) -> Value {
     let batch =
         batches.iter().find(|(batch, _)| batch.lines.iter().any(|line| Some(line.request) == id_at(request)));
     if let Some((batch, _)) = batch {
@@ -242,7 +242,7 @@ fn with_batch(mut hold: Value, request: &Value, batches: &[(AccountStatus, Title
     hold
 }
 
-/// The setting that lets patrons ask for several copies at once.
+/// The setting that enables requests for several items at once.
 const BATCHES: &str = "isMultiItemRequestingFeatureEnabled";
 
 /// Batches are reported only where the library has them.

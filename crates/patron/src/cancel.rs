@@ -1,17 +1,17 @@
-//! A patron no longer wants what he asked for.
+//! A patron cancels a request.
 
 use super::hold_request::HoldRequest;
-use super::shown::{Thing, hold as shown};
+use super::response::{ItemSummary, hold as shown};
 use super::shown_to_patron;
 use carrel_circulation::request_snapshot::Related;
-use carrel_loan_rules::request as words;
+use carrel_loan_rules::request;
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::Failure;
 use carrel_requests::change;
 use carrel_requests::edit;
-use carrel_requests::hold::{Wanted, hold};
+use carrel_requests::lock::{LockQuery, lock_request};
 use carrel_requests::read::unknown;
-use carrel_requests::view::{LoanContext, extended};
+use carrel_requests::view::{DisplayContext, extended};
 
 pub(super) fn connect(router: &mut Router) {
     router.on("POST", "/patron/account/{accountId}/hold/{holdId}/cancel", cancelled);
@@ -21,17 +21,18 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     let (patron, id) = (call.id(0)?, call.id(1)?);
     let hold_request = HoldRequest::read(call.object()?)?;
     let tenant = call.tenant()?;
-    let wanted = Wanted { request: id, ..Wanted::default() };
-    let (tx, held, settings) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(&id.to_string()))?;
-    // Patrons cancel what they asked for, or what somebody asked for as their proxy, and nothing else.
-    let is_his = |key: &str| words::id(&held.stored, key) == Some(patron);
+    let wanted = LockQuery { request: id, ..LockQuery::default() };
+    let (tx, held, settings) =
+        lock_request(tenant, &wanted).await?.ok_or_else(|| unknown(&id.to_string()))?;
+    // Patrons cancel their own requests and those that a proxy placed for them, no others.
+    let is_his = |key: &str| request::id(&held.stored, key) == Some(patron);
     if !is_his("requesterId") && !is_his("proxyUserId") {
         return Err(unknown(&id.to_string()));
     }
     let mut document = held.stored.clone();
     hold_request.cancel(&mut document, call.now);
     let reported = document.clone();
-    // Whoever may have been his proxy then, the patron can always cancel.
+    // The patron can cancel also where the proxy relation has ended.
     let proxy = document.remove("proxyUserId");
     let mut decided = edit::decide(&held, document, id, call.now, &settings).map_err(shown_to_patron)?;
     if let Some(proxy) = proxy {
@@ -40,8 +41,8 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     let written = change::write(&mut pipeline, tenant, decided, &call.caller, call.now)?;
     tx.send_and_commit(pipeline).await.map_err(|error| shown_to_patron(change::reported(error, &written)))?;
-    // FOLIO quirk: the answer shows the place in the queue that the patron had.
-    let around = Related { title: held.title.as_ref(), ..Related::default() };
-    let request = extended(&reported, &LoanContext { around, ..LoanContext::default() }, &settings);
-    Ok(Answer::json(&shown(&request, &Thing::of_request(&request))))
+    // FOLIO quirk: the answer has the queue position before the cancellation.
+    let related = Related { title: held.title.as_ref(), ..Related::default() };
+    let request = extended(&reported, &DisplayContext { related, ..DisplayContext::default() }, &settings);
+    Ok(Answer::json(&shown(&request, &ItemSummary::of_request(&request))))
 }

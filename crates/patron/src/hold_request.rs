@@ -1,4 +1,4 @@
-//! What a patron sends for a hold, or to cancel one.
+//! The body for placing or cancelling a hold.
 
 use carrel_records::shape::Shape;
 use carrel_records::{Failure, time};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// A hold as a discovery system sends it.
+/// A hold as sent by a discovery system.
 #[derive(Debug, Clone)]
 pub struct HoldRequest(Map<String, Value>);
 
@@ -41,7 +41,7 @@ impl HoldRequest {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
-    /// The request that the wish becomes, but for who asks for what.
+    /// The request without requester, item and instance.
     pub fn request(&self) -> Map<String, Value> {
         let mut request = Map::new();
         let mut put = |key: &str, value: Option<Value>| {

@@ -1,9 +1,9 @@
-//! The patron's account: what a reader sees and does from a discovery system, without staff.
+//! The patron's account: what a patron sees and does from a discovery system, without staff.
 //!
-//! Routes: `/patron/account/{accountId}` (loans, holds and charges with totals), renewing, holds of an item or a
-//! title or several copies at once, cancelling, and where things may be picked up. Nothing here has rules of its
-//! own: a hold is placed by `requests::place`, renewed by `renewal`, cancelled by `requests::edit`, in the same two
-//! pipelines as at the desk and with nobody's right to override. Changes and announces what those do.
+//! Routes: `/patron/account/{accountId}` (loans, holds and charges with totals), renewals, holds of an item, an
+//! instance or several items at once, cancellation, allowed pickup service points. This crate has no rules of its own:
+//! a hold is placed by `carrel_requests::place`, renewed by `carrel_circulation::renewal`, cancelled by
+//! `carrel_requests::edit`, in the same two round trips as at the desk and without overrides.
 
 mod account;
 pub mod batch;
@@ -13,7 +13,7 @@ mod hold_request;
 mod pickup;
 mod removed_routes;
 mod renew;
-mod shown;
+mod response;
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
@@ -45,20 +45,20 @@ pub fn module() -> Module {
     }
 }
 
-/// A refusal as the patron hears it: nobody of the staff is there to insist, and what circulation cannot
-/// understand is one more refusal.
+/// A refusal as reported to the patron: without overrides, as no staff are present, and with what circulation cannot
+/// read as one more refusal.
 fn shown_to_patron(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusals) => Failure::Refused(
             refusals.into_iter().map(|refusal| Refusal { overridable: None, ..refusal }).collect(),
         ),
-        Failure::Invalid(words) | Failure::Conflict(words) => bad_request(words),
+        Failure::Invalid(request) | Failure::Conflict(request) => bad_request(request),
         other => other,
     }
 }
 
-fn bad_request(words: String) -> Failure {
-    Refusal::new(words).code("BAD_REQUEST").into()
+fn bad_request(request: String) -> Failure {
+    Refusal::new(request).code("BAD_REQUEST").into()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where a patron may pick up what he asks for.
+//! The service points that a patron may choose for pickup.
 
 use super::shown_to_patron;
 use carrel_circulation::settings::{CirculationSettings, ServicePoint};
@@ -55,7 +55,7 @@ fn items(mut body: Map<String, Value>) -> Result<Vec<Uuid>, Failure> {
         .collect()
 }
 
-/// The service points for a copy or a title, whatever kind of request it will be.
+/// The service points for an item or an instance, for any request type.
 async fn of(call: &Call, item: Option<Uuid>, instance: Option<Uuid>) -> Result<Value, Failure> {
     let tenant = call.tenant()?;
     let question = Question { requester: Some(call.id(0)?), item, instance, ..Question::default() };

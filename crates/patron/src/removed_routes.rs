@@ -1,5 +1,4 @@
-//! Two routes that mod-patron's descriptor still names, though the module no longer has them: clients hear what they
-//! hear from it.
+//! Two routes that mod-patron's descriptor still has, though the module does not: clients get the module's answers.
 
 use carrel_platform::{Answer, Router};
 use carrel_records::Failure;

@@ -1,6 +1,6 @@
 //! A patron keeps what he has on loan.
 
-use super::shown::{Thing, loan};
+use super::response::{ItemSummary, loan};
 use super::shown_to_patron;
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::renewal::{Actor, By, RenewalRequest, renew};
@@ -23,5 +23,5 @@ async fn renewed(call: Call) -> Result<Answer, Failure> {
     let (renewed, facts, settings) = renew(call.tenant()?, &order, &actor).await.map_err(shown_to_patron)?;
     let lent = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
     let shown = lent.shown(&renewed.loan, renewed.item_status, &settings);
-    Ok(Answer::created(&loan(&shown, &Thing::of_loan(&shown), call.now)))
+    Ok(Answer::created(&loan(&shown, &ItemSummary::of_loan(&shown), call.now)))
 }

@@ -1,4 +1,4 @@
-//! Where a patron may pick up what he asks for, by type of request.
+//! The service points that a patron may choose for pickup, by request type.
 //!
 //! Routes: `GET /circulation/requests/allowed-service-points`, for a request to be placed, edited or moved.
 
@@ -6,7 +6,7 @@ use super::policy::RequestPolicy;
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::desk::item::COLUMNS_WITHOUT_TITLE;
 use carrel_circulation::settings::{CirculationSettings, RuleInputs, ServicePoint};
-use carrel_loan_rules::request::{self as words, Kind};
+use carrel_loan_rules::request::{self, RequestType};
 use carrel_platform::http::{Query, pretty};
 use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 
-/// What is asked.
+/// The parameters of the route.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
     pub operation: Operation,
@@ -23,13 +23,13 @@ pub struct Question {
     pub instance: Option<Uuid>,
     pub item: Option<Uuid>,
     pub request: Option<Uuid>,
-    /// No item is looked at: what the patron's group alone allows.
+    /// Ignore items: what the patron's group alone allows.
     pub stub_item: bool,
     /// Service points that route requests between libraries, instead of pickup locations.
     pub routing: bool,
 }
 
-/// What is to be done with the request that is asked about.
+/// The operation that the client prepares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Operation {
     #[default]
@@ -39,7 +39,7 @@ pub enum Operation {
 }
 
 /// Service points by type of request.
-pub type Allowed = BTreeMap<Kind, BTreeSet<Uuid>>;
+pub type Allowed = BTreeMap<RequestType, BTreeSet<Uuid>>;
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests/allowed-service-points", |call| async move {
@@ -51,7 +51,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Reads the question; everything wrong with it is reported together.
+/// Reads the parameters; all errors are reported together.
 fn read(query: &Query) -> Result<Question, Failure> {
     let mut faults = Vec::new();
     let mut id = |key: &str, name: &str| {
@@ -60,7 +60,7 @@ fn read(query: &Query) -> Result<Question, Failure> {
         if id.is_none() {
             faults.push(format!("{name} ID is not a valid UUID: {text}."));
         }
-        // An id that cannot be read still counts as given.
+        // A malformed id still counts as given.
         Some(id.unwrap_or_default())
     };
     let requester = id("requesterId", "Requester");
@@ -102,7 +102,7 @@ fn read(query: &Query) -> Result<Question, Failure> {
     }
 }
 
-/// Answers the question from items, policy and service points as they are.
+/// Evaluates items, policy and service points as they are.
 pub async fn allowed(
     connection: &Connection,
     mut question: Question,
@@ -114,12 +114,12 @@ pub async fn allowed(
             Some(Value::Object(request)) => request,
             _ => return Err(Refusal::new(format!("Request with ID {id} was not found")).into()),
         };
-        question.requester = words::id(&request, "requesterId");
+        question.requester = request::id(&request, "requesterId");
         if question.operation == Operation::Replace {
-            if words::text(&request, "requestLevel") == Some("Title") {
-                question.instance = words::id(&request, "instanceId");
+            if request::text(&request, "requestLevel") == Some("Title") {
+                question.instance = request::id(&request, "instanceId");
             } else {
-                question.item = words::id(&request, "itemId");
+                question.item = request::id(&request, "itemId");
             }
         }
     }
@@ -162,7 +162,7 @@ pub async fn allowed(
     decide(&question, group, &items, settings)
 }
 
-/// The service points that policy and status of the items allow.
+/// The service points that the items' policies and statuses allow.
 fn decide(
     question: &Question,
     group: Option<Uuid>,
@@ -179,11 +179,11 @@ fn decide(
         return Ok(by_policy(&RequestPolicy::matching(settings, &what)?, None, &points));
     }
     if items.is_empty() && question.item.is_none() {
-        // A title without items can be held by who asks for titles freely.
+        // An instance without items can be held where title-level holds do not follow the circulation rules.
         let titles = &settings.title_level_requests;
         let free = titles.enabled() && !titles.tlr_hold_should_follow_circulation_rules;
         let holds = free && question.operation == Operation::Create && !points.is_empty();
-        return Ok(if holds { Allowed::from([(Kind::Hold, points)]) } else { Allowed::new() });
+        return Ok(if holds { Allowed::from([(RequestType::Hold, points)]) } else { Allowed::new() });
     }
     let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&str>)> = HashMap::new();
     for item in items {
@@ -200,12 +200,14 @@ fn decide(
     Ok(all)
 }
 
-/// What one policy allows for items of these statuses; without statuses the items are not asked.
+/// What one policy allows for items of these statuses; `None` ignores statuses.
 fn by_policy(policy: &RequestPolicy, statuses: Option<&[&str]>, points: &BTreeSet<Uuid>) -> Allowed {
-    Kind::BY_SPEED
+    RequestType::FASTEST_FIRST
         .into_iter()
         .filter(|kind| policy.allows(*kind))
-        .filter(|kind| statuses.is_none_or(|statuses| statuses.iter().any(|status| kind.fits(status))))
+        .filter(|kind| {
+            statuses.is_none_or(|statuses| statuses.iter().any(|status| kind.is_possible_for(status)))
+        })
         .map(|kind| {
             let named = policy.service_points(kind).filter(|named| !named.is_empty());
             let allowed: BTreeSet<Uuid> = match named {
@@ -267,8 +269,8 @@ mod tests {
         }));
         let points = BTreeSet::from([here, there]);
         let allowed = by_policy(&policy, Some(&["Checked out"]), &points);
-        assert_eq!(allowed, Allowed::from([(Kind::Hold, BTreeSet::from([here]))]));
+        assert_eq!(allowed, Allowed::from([(RequestType::Hold, BTreeSet::from([here]))]));
         let whatever_the_status = by_policy(&policy, None, &points);
-        assert_eq!(whatever_the_status.get(&Kind::Page), Some(&points));
+        assert_eq!(whatever_the_status.get(&RequestType::Page), Some(&points));
     }
 }

@@ -3,7 +3,7 @@
 //! Routes: `POST /request-anonymization/{requestId}`; `POST /circulation/scheduled-request-anonymize-processing`.
 
 use carrel_circulation::records::requests::REQUEST;
-use carrel_loan_rules::request::{self as words, is_closed};
+use carrel_loan_rules::request::{self, is_closed};
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Answer, Bind, Call, Event, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal, metadata};
@@ -28,13 +28,13 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
     let Value::Object(before) = stored.parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
-    if !words::text(&before, "status").is_some_and(is_closed) {
+    if !request::text(&before, "status").is_some_and(is_closed) {
         // FOLIO quirk: a request on its way to the patron's door is refused in other words.
-        let words = match words::text(&before, "status") {
-            Some(words::AWAITING_DELIVERY) => "requestNotEligibleForAnonymization",
+        let request = match request::text(&before, "status") {
+            Some(request::AWAITING_DELIVERY) => "requestNotEligibleForAnonymization",
             _ => "requestNotClosed",
         };
-        return Err(Refusal::new(words).with("requestId", sent).into());
+        return Err(Refusal::new(request).with("requestId", sent).into());
     }
     if let Some(mut after) = without_people(&before) {
         if call.caller.lenient {
@@ -73,7 +73,7 @@ fn without_people(stored: &Map<String, Value>) -> Option<Map<String, Value>> {
     for key in ["requesterId", "requester", "proxyUserId", "proxy"] {
         named |= after.remove(key).is_some();
     }
-    if words::text(stored, "fulfillmentPreference") == Some("Delivery") {
+    if request::text(stored, "fulfillmentPreference") == Some("Delivery") {
         for key in ["deliveryAddress", "deliveryAddressTypeId"] {
             named |= after.remove(key).is_some();
         }

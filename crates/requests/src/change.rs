@@ -1,9 +1,9 @@
-//! Writing a changed request: its document, the positions of its queue, the state of its item, its event.
+//! Writes a changed request: its document, the positions of its queue, the state of its items, its event.
 
-use super::place::apply::{change_status, same_position};
 use carrel_circulation::records::requests::REQUEST;
-use carrel_loan_rules::request::{self as words, AWAITING_PICKUP, CANCELLED, PICKUP_EXPIRED};
-use carrel_loan_rules::request_queue::Moves;
+use carrel_inventory::item_state::{self, StateChange};
+use carrel_loan_rules::request::{self, AWAITING_PICKUP, CANCELLED, PICKUP_EXPIRED};
+use carrel_loan_rules::request_queue::PositionChanges;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write as records;
@@ -13,23 +13,23 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What changes with a request.
+/// All changes that come with a new version of a request.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub id: Uuid,
     pub before: Map<String, Value>,
-    /// The new version; a position in it is written only with [`Change::moves`].
+    /// The new version; its position is written only with [`Change::moves`].
     pub after: Map<String, Value>,
-    /// The queue that the request stands in from now on; `None` leaves it in the one where it is.
+    /// The queue of the new version; `None` leaves it unchanged.
     pub queue: Option<Uuid>,
-    pub moves: Moves,
-    /// A queue of an item that the request has left, and the moves of those behind it there.
-    pub left: Option<(Uuid, Moves)>,
+    pub moves: PositionChanges,
+    /// The queue of an item that the request leaves, and the new positions in it.
+    pub left: Option<(Uuid, PositionChanges)>,
     /// Items and their new statuses.
     pub items: Vec<(Uuid, &'static str)>,
 }
 
-/// Adds the statements of the change; gives the document as stored but for its position.
+/// Adds the statements of the change; returns the stored document, without its position.
 pub fn write(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
@@ -39,7 +39,7 @@ pub fn write(
 ) -> Result<Map<String, Value>, Failure> {
     let Change { id, before, mut after, queue, moves, left, items } = change;
     if caller.lenient {
-        // A test suite tells itself when an item on the hold shelf was given up, and leaves it blank where it was not.
+        // Test suites write this date themselves and send a blank one where there is none.
         after.retain(|key, value| key != "awaitingPickupRequestClosedDate" || *value != "");
     } else {
         note_end_of_pickup(&before, &mut after, now);
@@ -63,17 +63,17 @@ pub fn write(
     Ok(ready.document)
 }
 
-/// The moment in which an item on the hold shelf is given up by its patron.
+/// Records when a request on the hold shelf was cancelled or expired.
 pub fn note_end_of_pickup(before: &Map<String, Value>, after: &mut Map<String, Value>, now: Timestamp) {
-    let given_up = matches!(words::text(after, "status"), Some(CANCELLED | PICKUP_EXPIRED));
-    if given_up && words::text(before, "status") == Some(AWAITING_PICKUP) {
+    let given_up = matches!(request::text(after, "status"), Some(CANCELLED | PICKUP_EXPIRED));
+    if given_up && request::text(before, "status") == Some(AWAITING_PICKUP) {
         after.insert("awaitingPickupRequestClosedDate".into(), time::format(now).into());
     } else if let Some(kept) = before.get("awaitingPickupRequestClosedDate") {
         after.insert("awaitingPickupRequestClosedDate".into(), kept.clone());
     }
 }
 
-/// Tells which constraint refused a changed request.
+/// The failure for a violated constraint.
 pub fn reported(error: DatabaseError, document: &Map<String, Value>) -> Failure {
     let constraint = error.constraint.as_deref().unwrap_or_default();
     if error.is_unique_violation() && constraint.starts_with("request_queue_id") {
@@ -81,9 +81,50 @@ pub fn reported(error: DatabaseError, document: &Map<String, Value>) -> Failure 
     }
     if error.is_foreign_key_violation() && constraint.starts_with("request_cancellation_reason") {
         return Refusal::new("Cancellation reason does not exist")
-            .with("cancellationReasonId", words::text(document, "cancellationReasonId").unwrap_or_default())
+            .with("cancellationReasonId", request::text(document, "cancellationReasonId").unwrap_or_default())
             .code("INVALID_CANCELLATION_REASON")
             .into();
     }
     records::reported(&REQUEST, error, document)
+}
+
+/// The refusal of two requests with one position in a queue.
+pub fn same_position(document: &Map<String, Value>) -> Refusal {
+    let at = |key: &str| match document.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    Refusal::new("Cannot have more than one request with the same position in the queue")
+        .with("itemId", at("itemId"))
+        .with("position", at("position"))
+}
+
+/// Adds the change of an item's status, where there is one.
+pub fn change_status(
+    pipeline: &mut Pipeline,
+    item: Option<Uuid>,
+    becomes: Option<&'static str>,
+    now: jiff::Timestamp,
+) {
+    if let (Some(item), Some(status)) = (item, becomes) {
+        let change = StateChange { status, in_transit_destination: None, last_check_in: None };
+        item_state::change(pipeline, item, &change, now);
+    }
+}
+
+/// Adds the change of a loan with its history row and event.
+pub fn change_loan(
+    pipeline: &mut Pipeline,
+    tenant: &Tenant,
+    id: Uuid,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    now: jiff::Timestamp,
+) {
+    let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
+    pipeline.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
+    carrel_circulation::loans::history::write(pipeline, "U", &after, now);
+    let event = Event::updated(&tenant.id, &before, &after);
+    outbox::announce(pipeline, "circulation.loan", id.to_string(), event.to_string(), now);
 }

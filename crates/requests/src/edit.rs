@@ -1,20 +1,21 @@
-//! Editing and cancelling: a new version of a request. A request that is closed leaves its queue; nobody who
-//! waits for a paged item any more lets it be available again.
+//! Edits and cancels requests. A closed request leaves its queue; a paged item without other requests becomes
+//! available.
 //!
 //! Routes: `PUT /circulation/requests/{id}` (places a request where there is none with the id).
 
+use super::actor::Actor;
 use super::change::{self, Change};
 use super::effects::status_after;
-use super::form::{
+use super::lock::{LockQuery, LockedRequest, NewReferences, lock_request};
+use super::place::{PlaceRequest, place};
+use super::validate::{
     expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
-use super::hold::{Held, Named, Wanted, hold};
-use super::place::{Actor, PlaceRequest, place};
 use carrel_circulation::check_out::is_valid_relation;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, CANCELLED, Kind, is_closed};
-use carrel_loan_rules::request_queue::left_by;
+use carrel_loan_rules::request::{self, CANCELLED, RequestType, is_closed};
+use carrel_loan_rules::request_queue::without;
 use carrel_platform::{Answer, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
@@ -27,18 +28,18 @@ pub fn connect(router: &mut Router) {
         let id = call.id(0)?;
         let mut document = call.object()?;
         document.insert("id".into(), id.to_string().into());
-        let wanted = Wanted {
+        let wanted = LockQuery {
             request: id,
-            item: words::id(&document, "itemId"),
-            named: Some(Named {
-                instance: words::id(&document, "instanceId"),
-                requester: words::id(&document, "requesterId"),
-                proxy: words::id(&document, "proxyUserId"),
+            item: request::id(&document, "itemId"),
+            named: Some(NewReferences {
+                instance: request::id(&document, "instanceId"),
+                requester: request::id(&document, "requesterId"),
+                proxy: request::id(&document, "proxyUserId"),
             }),
         };
-        let Some((tx, held, settings)) = hold(tenant, &wanted).await? else {
+        let Some((tx, held, settings)) = lock_request(tenant, &wanted).await? else {
             let placed = place(tenant, PlaceRequest::read(document)?, &Actor::of(&call)).await;
-            // FOLIO quirk: here the first refusal is reported alone.
+            // FOLIO quirk: only the first refusal is reported here.
             return match placed {
                 Ok(_) => Ok(Answer::no_content()),
                 Err(Failure::Refused(refusals)) => {
@@ -55,9 +56,9 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The first refusal, or the new version with what follows from it.
+/// The first refusal, or all changes that the new version makes.
 pub fn decide(
-    held: &Held,
+    held: &LockedRequest,
     mut document: Map<String, Value>,
     id: Uuid,
     now: Timestamp,
@@ -75,23 +76,23 @@ pub fn decide(
     without_related(&mut document);
     document.insert("status".into(), status.into());
     expiration_at_end_of_day(&mut document, &settings.zone);
-    let target = held.item(words::id(&document, "itemId"));
+    let target = held.item(request::id(&document, "itemId"));
     // The item decides which holdings record a request names, whatever the client sent beside it.
     if let Some(holdings) = target.and_then(|target| target.item.holdings_id) {
         document.insert("holdingsRecordId".into(), holdings.to_string().into());
     }
-    snapshot::write(&mut document, &held.around(target.map(|target| &target.item)), settings);
-    // The queue decides on positions, not the client.
+    snapshot::write(&mut document, &held.related(target.map(|target| &target.item)), settings);
+    // Positions come from the queue, not from the client.
     document.remove("position");
     let moves = if is_closed(status) {
-        left_by(&held.queue, id)
+        without(&held.queue, id)
     } else {
         if let Some(position) = held.stored.get("position") {
             document.insert("position".into(), position.clone());
         }
         Vec::new()
     };
-    let kind = words::text(&document, "requestType").and_then(Kind::named);
+    let kind = request::text(&document, "requestType").and_then(RequestType::parse);
     let still_requested = |item: Uuid| {
         held.queue
             .iter()
@@ -113,40 +114,40 @@ pub fn decide(
 }
 
 fn refuse_missing(document: &Map<String, Value>) -> Result<(), Refusal> {
-    let item = words::text(document, "itemId");
+    let item = request::text(document, "itemId");
     let is_item_level =
-        words::text(document, "requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Item"));
-    if words::text(document, "instanceId").is_none() {
+        request::text(document, "requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Item"));
+    if request::text(document, "instanceId").is_none() {
         return Err(Refusal::new("Cannot create a request with no instance ID").with_null("instanceId"));
     }
     if is_item_level && item.is_none() {
         return Err(Refusal::new("Cannot create an item level request with no item ID").with_null("itemId"));
     }
-    if item.is_some() && words::text(document, "holdingsRecordId").is_none() {
+    if item.is_some() && request::text(document, "holdingsRecordId").is_none() {
         return Err(Refusal::new("Cannot create a request with item ID but no holdings record ID")
             .with_null("holdingsRecordId"));
     }
-    if words::text(document, "requestDate").and_then(time::parse).is_none() {
+    if request::text(document, "requestDate").and_then(time::parse).is_none() {
         return Err(Refusal::new("Cannot create a request with no requestDate").with_null("requestDate"));
     }
     Ok(())
 }
 
-/// What a patron has said is not for staff to change.
-fn refuse_other_comments(held: &Held, document: &Map<String, Value>) -> Result<(), Refusal> {
+/// Staff cannot change patron comments.
+fn refuse_other_comments(held: &LockedRequest, document: &Map<String, Value>) -> Result<(), Refusal> {
     if document.get("patronComments") == held.stored.get("patronComments") {
         return Ok(());
     }
     let refusal = Refusal::new("Patron comments are not allowed to change");
-    Err(match words::text(&held.stored, "patronComments") {
+    Err(match request::text(&held.stored, "patronComments") {
         Some(comments) => refusal.with("existingPatronComments", comments),
         None => refusal.with_null("existingPatronComments"),
     })
 }
 
-fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
-    let Some(proxy) = words::text(document, "proxyUserId") else { return Ok(()) };
-    if Some(proxy) == words::text(document, "requesterId") {
+fn refuse_proxy(held: &LockedRequest, document: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
+    let Some(proxy) = request::text(document, "proxyUserId") else { return Ok(()) };
+    if Some(proxy) == request::text(document, "requesterId") {
         return Err(Refusal::new("User cannot be proxy for themselves")
             .with("proxyUserId", proxy)
             .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
@@ -160,27 +161,27 @@ fn refuse_proxy(held: &Held, document: &Map<String, Value>, now: Timestamp) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::candidate::Candidate;
     use crate::fixtures::*;
-    use crate::place::facts::Candidate;
     use serde_json::{Value, json};
 
-    /// The request as stored, of the given status, with somebody behind it.
-    fn held_as(status: &str, copy: Candidate, behind: bool) -> Held {
-        let mut queue = vec![waiting(REQUEST, 1, BOOK)];
-        queue.extend(behind.then(|| waiting(NEXT, 2, BOOK)));
-        held(json!({"status": status, "patronComments": "Thanks"}), vec![copy], queue)
+    /// A stored request of the given status, optionally with another one behind it.
+    fn locked_as(status: &str, item_as: Candidate, behind: bool) -> LockedRequest {
+        let mut queue = vec![waiting(REQUEST, 1, ITEM)];
+        queue.extend(behind.then(|| waiting(NEXT, 2, ITEM)));
+        held(json!({"status": status, "patronComments": "Thanks"}), vec![item_as], queue)
     }
 
-    fn put(held: &Held, differs: Value) -> Result<Change, Failure> {
+    fn put(held: &LockedRequest, differs: Value) -> Result<Change, Failure> {
         let document = with(Value::Object(held.stored.clone()), differs);
-        decide(held, document, REQUEST, time::parse(NOW).expect("a time"), &library(false))
+        decide(held, document, REQUEST, time::parse(NOW).expect("a time"), &settings_with(false))
     }
 
-    fn open() -> Held {
-        held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), true)
+    fn open() -> LockedRequest {
+        locked_as(request::NOT_YET_FILLED, item_as(ITEM, "Paged"), true)
     }
 
-    fn refused(held: &Held, differs: Value) -> Refusal {
+    fn refused(held: &LockedRequest, differs: Value) -> Refusal {
         first_refusal(put(held, differs))
     }
 
@@ -195,9 +196,9 @@ mod tests {
 
     #[test]
     fn what_is_closed_stays_closed() {
-        let closed = held_as(words::FILLED, copy(BOOK, "Checked out"), false);
+        let closed = locked_as(request::FILLED, item_as(ITEM, "Checked out"), false);
         assert_eq!(
-            refused(&closed, json!({"status": words::NOT_YET_FILLED})),
+            refused(&closed, json!({"status": request::NOT_YET_FILLED})),
             Refusal::new("The Request has already been closed")
                 .with("id", REQUEST.to_string())
                 .code("REQUEST_ALREADY_CLOSED")
@@ -214,26 +215,26 @@ mod tests {
             "Cannot create a request with item ID but no holdings record ID"
         );
         assert_eq!(first(json!({"requestDate": "soon"})), "Cannot create a request with no requestDate");
-        assert_eq!(first(json!({"proxyUserId": READER})), "User cannot be proxy for themselves");
+        assert_eq!(first(json!({"proxyUserId": PATRON})), "User cannot be proxy for themselves");
         assert_eq!(first(json!({"proxyUserId": NEIGHBOR})), "proxyUserId is not valid");
         assert_eq!(first(json!({"pickupServicePointId": OFFICE})), "Service point is not a pickup location");
     }
 
     #[test]
     fn who_cancels_leaves_the_queue_and_those_behind_move_up() {
-        let change = put(&open(), json!({"status": words::CANCELLED})).expect("cancelled");
+        let change = put(&open(), json!({"status": request::CANCELLED})).expect("cancelled");
         assert_eq!(change.moves, [(NEXT, 1)]);
         assert!(!change.after.contains_key("position"));
         assert!(change.items.is_empty(), "somebody else still waits for the paged book");
     }
 
     #[test]
-    fn a_paged_book_that_nobody_wants_any_more_is_available() {
-        let alone = held_as(words::NOT_YET_FILLED, copy(BOOK, "Paged"), false);
-        let change = put(&alone, json!({"status": words::CANCELLED})).expect("cancelled");
-        assert_eq!(change.items, [(BOOK, "Available")]);
-        let on_the_shelf = held_as(words::AWAITING_PICKUP, copy(BOOK, "Awaiting pickup"), false);
-        let change = put(&on_the_shelf, json!({"status": words::CANCELLED})).expect("cancelled");
+    fn a_paged_item_that_nobody_wants_any_more_is_available() {
+        let alone = locked_as(request::NOT_YET_FILLED, item_as(ITEM, "Paged"), false);
+        let change = put(&alone, json!({"status": request::CANCELLED})).expect("cancelled");
+        assert_eq!(change.items, [(ITEM, "Available")]);
+        let on_the_shelf = locked_as(request::AWAITING_PICKUP, item_as(ITEM, "Awaiting pickup"), false);
+        let change = put(&on_the_shelf, json!({"status": request::CANCELLED})).expect("cancelled");
         assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");
     }
 

@@ -1,26 +1,26 @@
-//! What a request does to its item and to the loan that it recalls.
+//! The effects of a request on its item and on the loan that it recalls.
 
-use super::place::Actor;
-use super::place::facts::OpenLoan;
+use super::actor::Actor;
+use super::candidate::OpenLoan;
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_loan_rules::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
-use carrel_loan_rules::request::Kind;
+use carrel_loan_rules::request::RequestType;
 use carrel_records::{Failure, metadata, time};
 use serde_json::{Map, Value};
 
-/// The status of an item whose queue has changed: paged for a page, and back on the shelf where it was paged and
-/// nobody waits for it.
-pub fn status_after(kind: Option<Kind>, status: &str, is_requested: bool) -> Option<&'static str> {
+/// The new status of an item after a change of its queue: paged by a page, and available where it was paged and has no
+/// request left.
+pub fn status_after(kind: Option<RequestType>, status: &str, is_requested: bool) -> Option<&'static str> {
     match status {
         "Paged" if !is_requested => Some("Available"),
-        "Available" if kind == Some(Kind::Page) => Some("Paged"),
+        "Available" if kind == Some(RequestType::Page) => Some("Paged"),
         _ => None,
     }
 }
 
-/// The loan after a recall; none where an earlier recall has changed it.
+/// The loan after a recall; `None` where an earlier recall has changed it.
 pub fn recall(
     loan: &OpenLoan,
     item: &ItemAtDesk,
@@ -37,7 +37,7 @@ pub fn recall(
     }
     let terms = settings.loan_terms(policy)?;
     let calendar = settings.calendar(loan.id_at("checkoutServicePointId").unwrap_or_default());
-    let lent = RecalledLoan {
+    let on_loan = RecalledLoan {
         loan_date: loan.instant_at("loanDate").unwrap_or(actor.now),
         due_date: loan.instant_at("dueDate").unwrap_or(actor.now),
         already_recalled: false,
@@ -48,7 +48,7 @@ pub fn recall(
         calendar: &calendar,
         patron_expires: loan.borrower_expires,
     };
-    let Some(due) = due_date_after_recall(&terms, &lent, RecallMoment::OnLoan, &circumstances)
+    let Some(due) = due_date_after_recall(&terms, &on_loan, RecallMoment::OnLoan, &circumstances)
         .map_err(Failure::Refused)?
     else {
         return Ok(None);

@@ -1,16 +1,16 @@
-//! Requests that nobody waits for any longer: one past its own expiration date is closed unfilled, one past the
-//! time on the hold shelf as pickup expired. Those behind move up; the item stays as it is until staff scan it,
-//! which is how the hold-shelf clearance report finds it.
+//! Expires requests: one past its own expiration date is closed unfilled, one past the time on the hold shelf as
+//! pickup expired. The requests behind move up; the item stays as it is until staff scan it, and the hold shelf
+//! clearance report lists it.
 //!
 //! Routes: `POST /scheduled-request-expiration`; the job `request-expiration` does the same every two minutes.
 //! Changes requests, a queue at a time; announces `circulation.request`.
 
 use super::change::note_end_of_pickup;
-use super::hold::{WAITING, waiting};
+use super::lock::{QUEUE_ENTRIES, queue_entry};
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
-use carrel_loan_rules::request_queue::{Waiting, numbered};
+use carrel_loan_rules::request::{self, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
+use carrel_loan_rules::request_queue::{QueueEntry, renumbered};
 use carrel_platform::jobs::Job;
 use carrel_platform::{Answer, Bind, Event, Json, Pipeline, Router, Tenant, outbox};
 use carrel_records::{Failure, metadata};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Lets requests expire.
+/// Expires requests.
 pub static EXPIRY: Job = Job {
     name: "request-expiration",
     every: Duration::from_secs(120),
@@ -41,15 +41,15 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The end of an open request: of its time on the hold shelf, else its own. An index of `tables.sql` is of just
-/// this text.
+/// When an open request expires: on the hold shelf by its hold shelf expiration date, else by its own. An index in
+/// `tables.sql` has the same expression.
 const ENDS: &str = "carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup' \
      THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)";
 
-/// Queues are looked for this many at a time.
+/// At most this many requests are read at once.
 const PAGE: i64 = 500;
 
-/// Closes what has expired; gives the number of requests closed.
+/// Closes expired requests; returns their number.
 pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let mut closed = 0;
     let mut seen = HashSet::new();
@@ -72,10 +72,10 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
             let (id, instance, item): (Uuid, Option<Uuid>, Option<Uuid>) =
                 (row.get(0), row.get(1), row.get(2));
             let place = match queue::id_of(titles, instance, item) {
-                Some(queue) => Place::Queue(queue),
-                None => Place::Alone(id),
+                Some(queue) => QueueScope::Queue(queue),
+                None => QueueScope::Alone(id),
             };
-            // What was there before and did not go is left for the next run rather than tried for ever.
+            // A request that could not be closed is left for the next run.
             if seen.insert(place) {
                 places.push(place);
             }
@@ -89,47 +89,47 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
     }
 }
 
-/// Where a request waits.
+/// The queue of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum QueueScope {
     Queue(Uuid),
-    /// In no queue: a request of a title in a library that has queues of items.
+    /// In no queue: a title-level request where title-level requests are disabled.
     Alone(Uuid),
 }
 
-/// Closes the expired requests of one queue, in a transaction of its own, so that nobody waits long.
+/// Closes the expired requests of one queue in a transaction of its own, so that locks are short.
 async fn expire_in(
     tenant: &Arc<Tenant>,
-    place: Place,
+    place: QueueScope,
     titles: bool,
     now: Timestamp,
 ) -> Result<usize, Failure> {
     let (which, key) = match place {
-        Place::Queue(queue) if titles => ("r.instance_id = $1", queue),
-        Place::Queue(queue) => {
+        QueueScope::Queue(queue) if titles => ("r.instance_id = $1", queue),
+        QueueScope::Queue(queue) => {
             ("r.item_id = $1 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", queue)
         }
-        Place::Alone(request) => ("r.id = $1", request),
+        QueueScope::Alone(request) => ("r.id = $1", request),
     };
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
-    if let Place::Queue(queue) = place {
+    if let QueueScope::Queue(queue) = place {
         queue::hold(&mut pipeline, queue);
     }
-    let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![key.into()]);
+    let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![key.into()]);
     let gone = pipeline.add(
         format!("SELECT doc FROM request r WHERE is_open AND {which} AND {ENDS} < $2 ORDER BY r.position FOR NO KEY UPDATE"),
         vec![key.into(), now.into()],
     );
     let results = tx.send(pipeline).await?;
-    let queue: Vec<Waiting> = results.rows(rows).iter().map(waiting).collect();
+    let queue: Vec<QueueEntry> = results.rows(rows).iter().map(queue_entry).collect();
     let closings: Vec<Closing> =
         results.documents(gone).iter().filter_map(|stored| closing(stored, now)).collect();
     if closings.is_empty() {
         return Ok(0);
     }
     let stays = queue.iter().filter(|request| closings.iter().all(|closing| closing.id != request.id));
-    let moves = numbered(stays);
+    let moves = renumbered(stays);
 
     let mut pipeline = Pipeline::new();
     let ids: Vec<Uuid> = closings.iter().map(|closing| closing.id).collect();
@@ -144,14 +144,14 @@ async fn expire_in(
         let (id, event) = (closing.id.to_string(), event.to_string());
         outbox::announce(&mut pipeline, "circulation.request", id, event, now);
     }
-    if let Place::Queue(queue) = place {
+    if let QueueScope::Queue(queue) = place {
         queue::renumber(&mut pipeline, Some(queue), &moves);
     }
     tx.send_and_commit(pipeline).await?;
     Ok(closings.len())
 }
 
-/// A request before and after its end.
+/// A request before and after it expires.
 struct Closing {
     id: Uuid,
     before: Json,
@@ -160,14 +160,14 @@ struct Closing {
 
 fn closing(stored: &Json, now: Timestamp) -> Option<Closing> {
     let Value::Object(before) = stored.parse() else { return None };
-    let id = words::id(&before, "id")?;
+    let id = request::id(&before, "id")?;
     Some(Closing { id, before: stored.clone(), after: Value::Object(closed(&before, now)) })
 }
 
-/// The request as it is when its time is over.
+/// The expired request.
 fn closed(stored: &Map<String, Value>, now: Timestamp) -> Map<String, Value> {
     let mut after = stored.clone();
-    let on_the_shelf = words::text(stored, "status") == Some(AWAITING_PICKUP);
+    let on_the_shelf = request::text(stored, "status") == Some(AWAITING_PICKUP);
     after.insert("status".into(), if on_the_shelf { PICKUP_EXPIRED } else { UNFILLED }.into());
     after.remove("position");
     note_end_of_pickup(stored, &mut after, now);

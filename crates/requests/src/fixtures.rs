@@ -1,16 +1,18 @@
-//! A small library for the rules below: two desks that give out books, an office that does not, shelves at the main
-//! desk, and a reading room whose items cannot be requested.
+//! Test data for the rules below: two service points that are pickup locations, an office that is none, locations of
+//! both, and a location whose items cannot be requested.
 
-use super::hold::Held;
-use super::place::facts::{Candidate, Facts, OpenLoan};
-use super::place::{Actor, PlaceRequest};
+use super::actor::Actor;
+use super::candidate::{Candidate, OpenLoan};
+use super::lock::LockedRequest;
+use super::place::PlaceRequest;
+use super::place::facts::Facts;
 use carrel_circulation::desk::item::Title;
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::desk::{ItemAtDesk, Patron, QueuedRequest};
 use carrel_circulation::settings::{CirculationSettings, Location, Named, ServicePoint};
 use carrel_circulation_rules::Rules;
-use carrel_loan_rules::request::{Kind, NOT_YET_FILLED};
-use carrel_loan_rules::request_queue::Waiting;
+use carrel_loan_rules::request::{NOT_YET_FILLED, RequestType};
+use carrel_loan_rules::request_queue::QueueEntry;
 use carrel_platform::http::Caller;
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Map, Value, json};
@@ -20,20 +22,20 @@ use uuid::Uuid;
 pub const NOW: &str = "2024-05-10T10:00:00Z";
 pub const MAIN_DESK: Uuid = Uuid::from_u128(1);
 pub const BRANCH_DESK: Uuid = Uuid::from_u128(2);
-/// Nothing is picked up here.
+/// No pickup location.
 pub const OFFICE: Uuid = Uuid::from_u128(3);
 pub const STACKS: Uuid = Uuid::from_u128(4);
 pub const BRANCH_STACKS: Uuid = Uuid::from_u128(5);
 pub const TITLE: Uuid = Uuid::from_u128(6);
 pub const HOLDINGS: Uuid = Uuid::from_u128(7);
-pub const BOOK: Uuid = Uuid::from_u128(8);
-pub const OTHER_BOOK: Uuid = Uuid::from_u128(9);
-pub const READER: Uuid = Uuid::from_u128(10);
+pub const ITEM: Uuid = Uuid::from_u128(8);
+pub const OTHER_ITEM: Uuid = Uuid::from_u128(9);
+pub const PATRON: Uuid = Uuid::from_u128(10);
 pub const NEIGHBOR: Uuid = Uuid::from_u128(11);
 pub const GROUP: Uuid = Uuid::from_u128(12);
 pub const PRINT: Uuid = Uuid::from_u128(13);
 pub const LIBRARY: Uuid = Uuid::from_u128(14);
-/// What the reader asked for, and who asked next.
+/// The patron's request, and the next one in the queue.
 pub const REQUEST: Uuid = Uuid::from_u128(15);
 pub const NEXT: Uuid = Uuid::from_u128(16);
 pub const REFERENCE: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
@@ -50,8 +52,8 @@ pub fn with(base: Value, differs: Value) -> Map<String, Value> {
     base
 }
 
-/// The library; titles are asked for where `titles` says so.
-pub fn library(titles: bool) -> CirculationSettings {
+/// The settings; title-level requests are enabled where `titles` is true.
+pub fn settings_with(titles: bool) -> CirculationSettings {
     let mut settings = CirculationSettings::blank();
     for (id, name, gives_out) in
         [(MAIN_DESK, "Main desk", true), (BRANCH_DESK, "Branch desk", true), (OFFICE, "Office", false)]
@@ -93,7 +95,7 @@ pub fn library(titles: bool) -> CirculationSettings {
     settings
 }
 
-pub fn copy(id: Uuid, status: &str) -> Candidate {
+pub fn item_as(id: Uuid, status: &str) -> Candidate {
     let mut item = ItemAtDesk {
         id,
         status: status.into(),
@@ -106,20 +108,20 @@ pub fn copy(id: Uuid, status: &str) -> Candidate {
     Candidate { item, loan: None, requests: 0, recalls: 0, last_position: 0 }
 }
 
-/// A copy that stands elsewhere.
-pub fn at(location: Uuid, mut copy: Candidate) -> Candidate {
-    copy.item.record.effective_location_id = Some(location);
-    copy
+/// An item in another location.
+pub fn at(location: Uuid, mut item_as: Candidate) -> Candidate {
+    item_as.item.record.effective_location_id = Some(location);
+    item_as
 }
 
-/// A copy that nobody may ask for.
-pub fn for_reference(mut copy: Candidate) -> Candidate {
-    copy.item.record.material_type_id = Some(REFERENCE);
-    copy
+/// An item that cannot be requested.
+pub fn for_reference(mut item_as: Candidate) -> Candidate {
+    item_as.item.record.material_type_id = Some(REFERENCE);
+    item_as
 }
 
-/// A copy that somebody has until a day of May 2024.
-pub fn lent(id: Uuid, to: Uuid, due: &str) -> Candidate {
+/// An item on loan until a day of May 2024.
+pub fn on_loan(id: Uuid, to: Uuid, due: &str) -> Candidate {
     let document = json!({"id": id, "userId": to, "itemId": id, "loanDate": "2024-05-01T10:00:00Z",
         "dueDate": format!("2024-05-{due}T10:00:00.000+00:00"), "status": {"name": "Open"}, "action": "checkedout"});
     let loan = OpenLoan {
@@ -128,68 +130,68 @@ pub fn lent(id: Uuid, to: Uuid, due: &str) -> Candidate {
         borrower_group: Some(GROUP),
         borrower_expires: None,
     };
-    Candidate { loan: Some(loan), ..copy(id, "Checked out") }
+    Candidate { loan: Some(loan), ..item_as(id, "Checked out") }
 }
 
 pub fn patron(id: Uuid) -> Patron {
     Patron { id, active: Some(true), patron_group: Some(GROUP), ..Patron::default() }
 }
 
-/// What is known when the reader asks for one of these copies.
+/// The facts when the patron requests one of these items.
 pub fn facts(candidates: Vec<Candidate>) -> Facts {
     Facts {
         title: Some(Title { title: Some("Nod".into()), ..Title::default() }),
-        requester: Some(patron(READER)),
+        requester: Some(patron(PATRON)),
         candidates,
         ..Facts::default()
     }
 }
 
-/// An open request of the reader, in the queue.
+/// An open request of the patron, in the queue.
 pub fn own(level: &str, status: &str) -> QueuedRequest {
-    let document = json!({"id": OTHER_BOOK, "requestLevel": level, "itemId": BOOK, "status": status});
-    QueuedRequest { id: OTHER_BOOK, document: with(document, json!({})), requester: None, queue: None }
+    let document = json!({"id": OTHER_ITEM, "requestLevel": level, "itemId": ITEM, "status": status});
+    QueuedRequest { id: OTHER_ITEM, document: with(document, json!({})), requester: None, queue: None }
 }
 
-/// A hold of the book; `differs` replaces parts of it.
+/// A hold of the item; `differs` replaces properties.
 pub fn asks(differs: Value) -> PlaceRequest {
     let document = with(
         json!({"requestType": "Hold", "requestLevel": "Item", "requestDate": NOW, "instanceId": TITLE,
-            "holdingsRecordId": HOLDINGS, "itemId": BOOK, "requesterId": READER,
+            "holdingsRecordId": HOLDINGS, "itemId": ITEM, "requesterId": PATRON,
             "fulfillmentPreference": "Hold Shelf", "pickupServicePointId": MAIN_DESK}),
         differs,
     );
     PlaceRequest { document, ..PlaceRequest::default() }
 }
 
-/// A request of the title.
+/// A title-level request.
 pub fn asks_for_title(kind: &str) -> PlaceRequest {
     asks(json!({"requestLevel": "Title", "requestType": kind, "itemId": null, "holdingsRecordId": null}))
 }
 
-/// A hold of a copy in its queue, the reader's own or a neighbor's.
-pub fn waiting(id: Uuid, position: i64, item: Uuid) -> Waiting {
-    Waiting {
+/// A queue entry for an item, of the patron or a neighbor.
+pub fn waiting(id: Uuid, position: i64, item: Uuid) -> QueueEntry {
+    QueueEntry {
         id,
         position: Some(position),
         item_id: Some(item),
-        requester_id: Some(if id == REQUEST { READER } else { NEIGHBOR }),
-        kind: Some(Kind::Hold),
+        requester_id: Some(if id == REQUEST { PATRON } else { NEIGHBOR }),
+        kind: Some(RequestType::Hold),
         status: NOT_YET_FILLED.into(),
         is_title_level: false,
     }
 }
 
-/// The reader's request as it is held for a change; `differs` replaces parts of it.
-pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<Waiting>) -> Held {
+/// The patron's request, locked for a change; `differs` replaces properties.
+pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<QueueEntry>) -> LockedRequest {
     let Value::Object(mut stored) = json!({"id": REQUEST, "status": NOT_YET_FILLED, "position": 1}) else {
         unreachable!("it is an object")
     };
     stored.extend(asks(differs).document);
-    Held {
+    LockedRequest {
         stored,
         title: None,
-        requester: Some(patron(READER)),
+        requester: Some(patron(PATRON)),
         proxy: None,
         proxy_relations: Vec::new(),
         items,
@@ -198,7 +200,7 @@ pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<Waiting>) -> Held 
     }
 }
 
-/// The first refusal of what must be refused.
+/// The first refusal of a result that must be a refusal.
 pub fn first_refusal<T>(decided: Result<T, Failure>) -> Refusal {
     match decided {
         Err(Failure::Refused(mut refusals)) => refusals.remove(0),
@@ -206,7 +208,7 @@ pub fn first_refusal<T>(decided: Result<T, Failure>) -> Refusal {
     }
 }
 
-pub fn clerk() -> Actor {
+pub fn staff() -> Actor {
     Actor {
         caller: Caller::default(),
         may: MayOverride::default(),

@@ -1,12 +1,14 @@
-//! Instance-level requests: the reader wants the title, the library finds the way. With title-level requests on
-//! a title is asked for, else the items one after the other; each as page, recall and hold until one succeeds.
+//! Instance-level requests: the client names the instance only. With title-level requests enabled it becomes a
+//! title-level request, else an item-level request for one of the items; page, recall and hold are tried in this order
+//! until one succeeds.
 //!
 //! Routes: `POST /circulation/requests/instances`.
 
-use super::place::facts::Candidate;
-use super::place::{Actor, Facts, PlaceRequest, Receipt, place_first_of, place_for_a_copy};
+use super::actor::Actor;
+use super::candidate::Candidate;
+use super::place::{Facts, PlaceRequest, PlacedRequest, place_first_of, place_for_a_copy};
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, Kind};
+use carrel_loan_rules::request::{self, RequestType};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router, Tenant};
 use carrel_records::{Failure, Refusal, time};
@@ -23,75 +25,76 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Places a request for a title in whichever way succeeds first.
+/// Places a request for an instance as the first type that is not refused.
 pub async fn place(
     tenant: &Arc<Tenant>,
-    mut wish: Map<String, Value>,
+    mut request: Map<String, Value>,
     actor: &Actor,
-) -> Result<Receipt, Failure> {
-    wish.insert("fulfillmentPreference".into(), "Hold Shelf".into());
+) -> Result<PlacedRequest, Failure> {
+    request.insert("fulfillmentPreference".into(), "Hold Shelf".into());
     if !CirculationSettings::of(tenant).await?.title_level_requests.enabled() {
-        refuse_incomplete(&wish)?;
-        let order = PlaceRequest { document: wish.clone(), ..PlaceRequest::default() };
-        let placed = place_for_a_copy(tenant, &order, actor, |facts, settings| {
-            copies_to_ask_for(facts, &wish, settings)
+        refuse_incomplete(&request)?;
+        let command = PlaceRequest { document: request.clone(), ..PlaceRequest::default() };
+        let placed = place_for_a_copy(tenant, &command, actor, |facts, settings| {
+            items_to_request(facts, &request, settings)
         });
         match placed.await {
             Ok(Some(receipt)) => return Ok(receipt),
-            // Just now the library has begun to take requests for titles.
+            // Title-level requests were enabled in the meantime.
             Ok(None) => {}
             Err(Failure::Refused(refused)) if refused.is_empty() => {
-                return Err(nothing_to_ask_for(tenant, order.id("instanceId")).await?.into());
+                return Err(refusal_without_items(tenant, command.id("instanceId")).await?.into());
             }
             Err(Failure::Refused(refused)) => return Err(Failure::refused_once_each(refused)),
             Err(failure) => return Err(failure),
         }
     }
-    wish.insert("requestLevel".into(), "Title".into());
-    let order = PlaceRequest { document: wish, ..PlaceRequest::default() };
-    place_first_of(tenant, order, &Kind::BY_SPEED, actor).await.map_err(|failure| match failure {
+    request.insert("requestLevel".into(), "Title".into());
+    let command = PlaceRequest { document: request, ..PlaceRequest::default() };
+    place_first_of(tenant, command, &RequestType::FASTEST_FIRST, actor).await.map_err(|failure| match failure
+    {
         Failure::Refused(refused) => Failure::refused_once_each(refused),
         other => other,
     })
 }
 
-/// A wish says when, for whom and for which title.
-fn refuse_incomplete(wish: &Map<String, Value>) -> Result<(), Refusal> {
-    if words::text(wish, "requestDate").and_then(time::parse).is_none() {
+/// The request date, the requester and the instance are required.
+fn refuse_incomplete(request: &Map<String, Value>) -> Result<(), Refusal> {
+    if request::text(request, "requestDate").and_then(time::parse).is_none() {
         return Err(Refusal::new("Request must have a request date").with_null("requestDate"));
     }
-    if words::id(wish, "requesterId").is_none() {
+    if request::id(request, "requesterId").is_none() {
         return Err(Refusal::new("Request must have a requester id").with_null("requesterId"));
     }
-    if words::id(wish, "instanceId").is_none() {
+    if request::id(request, "instanceId").is_none() {
         return Err(Refusal::new("Request must have an instance id").with_null("instanceId"));
     }
     Ok(())
 }
 
-/// Item-level requests for the copies of a title, the most promising first.
-fn copies_to_ask_for(
+/// Item-level requests for the items of an instance, the best one first.
+fn items_to_request(
     facts: &Facts,
-    wish: &Map<String, Value>,
+    request: &Map<String, Value>,
     settings: &CirculationSettings,
 ) -> Result<Vec<Map<String, Value>>, Failure> {
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
-    let own = facts.own.iter().find(|own| own.status() != words::AWAITING_DELIVERY);
+    let own = facts.own.iter().find(|own| own.status() != request::AWAITING_DELIVERY);
     if let Some(own) = own {
         let text = "This requester already has an open request for an item of this instance";
         return Err(Refusal::new(text)
             .with("itemId", own.text("itemId"))
-            .with("requesterId", words::text(wish, "requesterId").unwrap_or_default())
-            .with("instanceId", words::text(wish, "instanceId").unwrap_or_default())
+            .with("requesterId", request::text(request, "requesterId").unwrap_or_default())
+            .with("instanceId", request::text(request, "instanceId").unwrap_or_default())
             .into());
     }
-    let pickup = words::id(wish, "pickupServicePointId");
+    let pickup = request::id(request, "pickupServicePointId");
     let copies = ranked(facts.candidates.iter().collect(), pickup, settings);
-    Ok(copies.into_iter().map(|candidate| item_level(wish, candidate)).collect())
+    Ok(copies.into_iter().map(|candidate| item_level(request, candidate)).collect())
 }
 
-/// Why a title without copies cannot be asked for.
-async fn nothing_to_ask_for(tenant: &Tenant, instance: Option<Uuid>) -> Result<Refusal, Failure> {
+/// The refusal for an instance without items.
+async fn refusal_without_items(tenant: &Tenant, instance: Option<Uuid>) -> Result<Refusal, Failure> {
     let holdings = tenant
         .reader()
         .await?
@@ -104,8 +107,8 @@ async fn nothing_to_ask_for(tenant: &Tenant, instance: Option<Uuid>) -> Result<R
     })
 }
 
-/// Available items first, those that the pickup service point serves before others; then those with the shortest
-/// queue, soonest due, served there.
+/// Available items first, of those the ones that the pickup service point serves; then by number of requests, due
+/// date, and whether the pickup service point serves them.
 fn ranked<'a>(
     mut items: Vec<&'a Candidate>,
     pickup: Option<Uuid>,
@@ -128,7 +131,7 @@ fn ranked<'a>(
     items
 }
 
-fn item_level(wish: &Map<String, Value>, candidate: &Candidate) -> Map<String, Value> {
+fn item_level(sent: &Map<String, Value>, candidate: &Candidate) -> Map<String, Value> {
     let mut request = Map::new();
     for key in [
         "requestDate",
@@ -139,7 +142,7 @@ fn item_level(wish: &Map<String, Value>, candidate: &Candidate) -> Map<String, V
         "patronComments",
         "instanceId",
     ] {
-        if let Some(value) = wish.get(key).filter(|value| !value.is_null()) {
+        if let Some(value) = sent.get(key).filter(|value| !value.is_null()) {
             request.insert(key.into(), value.clone());
         }
     }
@@ -158,10 +161,10 @@ mod tests {
     use serde_json::json;
 
     fn in_order(copies: &[Candidate]) -> Vec<Uuid> {
-        let settings = library(false);
+        let settings = settings_with(false);
         ranked(copies.iter().collect(), Some(MAIN_DESK), &settings)
             .into_iter()
-            .map(|copy| copy.item.id)
+            .map(|item_as| item_as.item.id)
             .collect()
     }
 
@@ -171,29 +174,33 @@ mod tests {
 
     #[test]
     fn what_is_here_goes_before_what_is_elsewhere_and_that_before_what_is_out() {
-        let copies =
-            [lent(ONE, NEIGHBOR, "11"), at(BRANCH_STACKS, copy(TWO, "Available")), copy(THREE, "Available")];
+        let copies = [
+            on_loan(ONE, NEIGHBOR, "11"),
+            at(BRANCH_STACKS, item_as(TWO, "Available")),
+            item_as(THREE, "Available"),
+        ];
         assert_eq!(in_order(&copies), [THREE, TWO, ONE]);
     }
 
     #[test]
     fn of_what_is_out_the_shortest_queue_counts_first_and_then_the_soonest_due_date() {
-        let waited_for = |requests: i64, copy: Candidate| Candidate { requests, ..copy };
+        let waited_for = |requests: i64, item_as: Candidate| Candidate { requests, ..item_as };
         let copies = [
-            waited_for(1, lent(ONE, NEIGHBOR, "11")),
-            lent(TWO, NEIGHBOR, "30"),
-            lent(THREE, NEIGHBOR, "20"),
+            waited_for(1, on_loan(ONE, NEIGHBOR, "11")),
+            on_loan(TWO, NEIGHBOR, "30"),
+            on_loan(THREE, NEIGHBOR, "20"),
         ];
         assert_eq!(in_order(&copies), [THREE, TWO, ONE]);
-        let nobody_knows = [copy(ONE, "In transit"), lent(TWO, NEIGHBOR, "30")];
+        let nobody_knows = [item_as(ONE, "In transit"), on_loan(TWO, NEIGHBOR, "30")];
         assert_eq!(in_order(&nobody_knows), [TWO, ONE]);
     }
 
     #[test]
     fn a_request_says_when_for_whom_and_for_what() {
         let refused = |differs: serde_json::Value| {
-            let wish = with(json!({"requestDate": NOW, "requesterId": READER, "instanceId": TITLE}), differs);
-            refuse_incomplete(&wish).expect_err("refused").message
+            let request =
+                with(json!({"requestDate": NOW, "requesterId": PATRON, "instanceId": TITLE}), differs);
+            refuse_incomplete(&request).expect_err("refused").message
         };
         assert_eq!(refused(json!({"requestDate": null})), "Request must have a request date");
         assert_eq!(refused(json!({"requesterId": null})), "Request must have a requester id");
@@ -201,32 +208,32 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_copy_does_not_ask_for_another() {
+    fn who_waits_for_a_item_does_not_ask_for_another() {
         let waits = |status: &str| {
-            let facts = Facts { own: vec![own("Item", status)], ..facts(vec![copy(ONE, "Available")]) };
-            let wish = with(json!({"requesterId": READER, "instanceId": TITLE}), json!({}));
-            copies_to_ask_for(&facts, &wish, &library(false))
+            let facts = Facts { own: vec![own("Item", status)], ..facts(vec![item_as(ONE, "Available")]) };
+            let request = with(json!({"requesterId": PATRON, "instanceId": TITLE}), json!({}));
+            items_to_request(&facts, &request, &settings_with(false))
         };
-        let text = waits(words::NOT_YET_FILLED).expect_err("refused").to_string();
+        let text = waits(request::NOT_YET_FILLED).expect_err("refused").to_string();
         assert!(
             text.contains("This requester already has an open request for an item of this instance"),
             "{text}"
         );
-        assert!(waits(words::AWAITING_DELIVERY).is_ok());
+        assert!(waits(request::AWAITING_DELIVERY).is_ok());
     }
 
     #[test]
-    fn a_copy_is_asked_for_with_what_the_request_says() {
-        let wish = with(
-            json!({"requesterId": READER, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Title",
+    fn a_item_is_asked_for_with_what_the_request_says() {
+        let request = with(
+            json!({"requesterId": PATRON, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Title",
                 "unknown": 1}),
             json!({}),
         );
-        let asked = item_level(&wish, &copy(BOOK, "Available"));
+        let asked = item_level(&request, &item_as(ITEM, "Available"));
         assert_eq!(
             serde_json::Value::Object(asked),
-            json!({"requesterId": READER, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Item",
-                "itemId": BOOK, "holdingsRecordId": HOLDINGS})
+            json!({"requesterId": PATRON, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Item",
+                "itemId": ITEM, "holdingsRecordId": HOLDINGS})
         );
     }
 }

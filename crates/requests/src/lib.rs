@@ -5,17 +5,19 @@
 //! `carrel_circulation::request_snapshot` writes what a stored request keeps of related records, `view` shows it to
 //! clients. Whoever changes a queue locks it (`carrel_circulation::desk::queue`).
 
+pub mod actor;
 pub mod allowed_service_points;
 mod anonymize;
+pub mod candidate;
 pub mod change;
+mod delete;
 pub mod edit;
 mod effects;
 mod expiry;
 #[cfg(test)]
 mod fixtures;
-mod form;
-pub mod hold;
 pub mod instances;
+pub mod lock;
 mod move_to;
 pub mod place;
 pub mod policy;
@@ -23,22 +25,22 @@ mod print_events;
 mod queue_level;
 pub mod read;
 pub mod records;
-mod refresh;
-mod remove;
 mod reopen;
 mod reorder;
 mod reports;
 mod request_preferences;
+mod snapshot_refresh;
 mod staff_slips;
 mod storage;
 pub mod user_dependents;
+mod validate;
 pub mod view;
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 
 /// What is done in the background.
-static JOBS: &[&Job] = &[&expiry::EXPIRY, &queue_level::QUEUE_LEVEL, &refresh::REFRESH];
+static JOBS: &[&Job] = &[&expiry::EXPIRY, &queue_level::QUEUE_LEVEL, &snapshot_refresh::REFRESH];
 
 /// This module.
 pub fn module() -> Module {
@@ -52,7 +54,7 @@ pub fn module() -> Module {
             place::connect(router);
             read::connect(router);
             edit::connect(router);
-            remove::connect(router);
+            delete::connect(router);
             move_to::connect(router);
             reorder::connect(router);
             storage::connect(router);
@@ -67,7 +69,7 @@ pub fn module() -> Module {
             reports::connect(router);
         },
         jobs: JOBS,
-        change_listeners: refresh::CHANGE_LISTENERS,
+        change_listeners: snapshot_refresh::CHANGE_LISTENERS,
         transaction_listeners: |listeners: &mut TransactionListeners| {
             listeners.connect(reopen::reopen_request)
         },

@@ -1,10 +1,9 @@
-//! What the circulation rules let a patron ask for: the request policy for an item, its types and the service
-//! points where requests of a type may be picked up.
+//! The request policy for an item: the allowed request types and, by type, the allowed pickup service points.
 
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::settings::{CirculationSettings, RuleInputs};
 use carrel_circulation_rules::PolicyKind;
-use carrel_loan_rules::request::Kind;
+use carrel_loan_rules::request::RequestType;
 use carrel_records::Failure;
 use serde_json::Value;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ impl RequestPolicy {
         RequestPolicy::matching(settings, &item.rule_inputs(group))
     }
 
-    /// The policy that the circulation rules name for these circumstances.
+    /// The policy that the circulation rules give for these inputs.
     pub fn matching(settings: &CirculationSettings, what: &RuleInputs) -> Result<RequestPolicy, Failure> {
         let id = settings.matching(what, PolicyKind::Request)?.id;
         let record = settings.request_policies.get(&id).ok_or_else(|| {
@@ -38,28 +37,28 @@ impl RequestPolicy {
         Ok(RequestPolicy { id, record: Arc::clone(record) })
     }
 
-    /// The types that may be asked for, in the policy's order.
-    pub fn kinds(&self) -> Vec<Kind> {
+    /// The allowed types, in the policy's order.
+    pub fn kinds(&self) -> Vec<RequestType> {
         let kinds = self.record.get("requestTypes").and_then(Value::as_array);
         kinds.map_or_else(Vec::new, |kinds| {
-            kinds.iter().filter_map(Value::as_str).filter_map(Kind::named).collect()
+            kinds.iter().filter_map(Value::as_str).filter_map(RequestType::parse).collect()
         })
     }
 
-    pub fn allows(&self, kind: Kind) -> bool {
+    pub fn allows(&self, kind: RequestType) -> bool {
         let kinds = self.record.get("requestTypes").and_then(Value::as_array);
         kinds.is_some_and(|kinds| {
             kinds.iter().filter_map(Value::as_str).any(|text| text.eq_ignore_ascii_case(kind.text()))
         })
     }
 
-    /// The service points that the policy names for a type; `None` where it names none and so allows all.
-    pub fn service_points(&self, kind: Kind) -> Option<Vec<&str>> {
+    /// The service points that the policy allows for a type; `None` where it allows all.
+    pub fn service_points(&self, kind: RequestType) -> Option<Vec<&str>> {
         let points = self.record.get("allowedServicePoints")?.get(kind.text())?.as_array()?;
         Some(points.iter().filter_map(Value::as_str).collect())
     }
 
-    pub fn allows_service_point(&self, kind: Kind, service_point: &str) -> bool {
+    pub fn allows_service_point(&self, kind: RequestType, service_point: &str) -> bool {
         self.service_points(kind).is_none_or(|points| points.contains(&service_point))
     }
 
@@ -79,9 +78,9 @@ mod tests {
         let policy = RequestPolicy::for_test(json!({
             "requestTypes": ["Page", "Hold"], "allowedServicePoints": {"Hold": ["desk"]}
         }));
-        assert!(policy.allows(Kind::Page) && !policy.allows(Kind::Recall));
-        assert!(policy.allows_service_point(Kind::Page, "elsewhere"));
-        assert!(policy.allows_service_point(Kind::Hold, "desk"));
-        assert!(!policy.allows_service_point(Kind::Hold, "elsewhere"));
+        assert!(policy.allows(RequestType::Page) && !policy.allows(RequestType::Recall));
+        assert!(policy.allows_service_point(RequestType::Page, "elsewhere"));
+        assert!(policy.allows_service_point(RequestType::Hold, "desk"));
+        assert!(!policy.allows_service_point(RequestType::Hold, "elsewhere"));
     }
 }

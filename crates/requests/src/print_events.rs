@@ -23,7 +23,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/print-events-storage/print-events-status", status);
 }
 
-/// Slips printed in one go.
+/// Slips printed together.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Printed {
@@ -38,14 +38,14 @@ static SETTING: LazyLock<Asked> = LazyLock::new(|| Asked::all("name=printEventLo
 
 /// Reports the first thing that is wrong: the body, the setting, the requests.
 async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
-    let refused = |words: &str| Failure::from(Refusal::new(words).with("", ""));
+    let refused = |request: &str| Failure::from(Refusal::new(request).with("", ""));
     let body = call.object()?;
     let known = ["requestIds", "requesterId", "requesterName", "printEventDate"];
     let complete = known.iter().all(|key| body.get(*key).is_some_and(|value| !value.is_null()))
         && body.keys().all(|key| known.contains(&key.as_str()))
         && body["requestIds"].as_array().is_some_and(|ids| !ids.is_empty());
     if !complete {
-        // FOLIO quirk: two blanks.
+        // FOLIO quirk: two spaces.
         return Err(refused("Print Event Request  JSON is invalid"));
     }
     let connection = call.tenant()?.writer().await?;
@@ -90,7 +90,7 @@ async fn write_events(call: &Call, printed: Printed) -> Result<(), Failure> {
     let when = time::format(moment);
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    // The requests are held in one order, so that two desks do not wait for each other.
+    // Requests are locked in one order, so that two calls do not deadlock.
     let rows = tx
         .query(
             "SELECT id, (SELECT count(*) FROM print_events WHERE request_id = request.id)

@@ -1,15 +1,15 @@
-//! Queues of titles or of items: when a library begins or ceases to take requests for titles, every queue is
-//! numbered anew, by title or by item.
+//! Renumbers all queues when title-level requests are enabled or disabled: queues are of instances where they are
+//! enabled, else of items.
 //!
 //! Routes: `POST /tlr-feature-toggle-job/start`; the job `tlr-feature-toggle` does the same every five minutes. Does
 //! what the records of `/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs` ask for, which staff's client makes
 //! when the setting changes.
 
-use super::hold::{WAITING, waiting};
+use super::lock::{QUEUE_ENTRIES, queue_entry};
 use crate::records::TLR_FEATURE_TOGGLE_JOB;
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request_queue::{Waiting, numbered};
+use carrel_loan_rules::request_queue::{QueueEntry, renumbered};
 use carrel_platform::jobs::Job;
 use carrel_platform::{Answer, Bind, Pipeline, Router, Tenant};
 use carrel_records::{Failure, time};
@@ -21,15 +21,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Numbers queues anew where that was asked for.
+/// Renumbers queues where a record asks for it.
 pub static QUEUE_LEVEL: Job = Job {
     name: "tlr-feature-toggle",
     every: Duration::from_secs(300),
     deadline: Duration::from_secs(1800),
     run: |run| {
         Box::pin(async move {
-            let numbered = toggle(&run.tenant, Timestamp::now()).await?;
-            Ok(numbered.map_or_else(|| "nothing asked for".to_owned(), |n| format!("{n} requests numbered")))
+            let renumbered = toggle(&run.tenant, Timestamp::now()).await?;
+            Ok(renumbered
+                .map_or_else(|| "nothing asked for".to_owned(), |n| format!("{n} requests numbered")))
         })
     },
 };
@@ -41,20 +42,21 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Takes the newest open record, renumbers, and says so in the record; gives the number of open requests.
+/// Takes the newest open record, renumbers all queues and stores the result in the record; returns the number of open
+/// requests.
 async fn toggle(tenant: &Arc<Tenant>, now: Timestamp) -> Result<Option<usize>, Failure> {
     let Some(id) = begin(tenant, now).await? else { return Ok(None) };
     let done = renumber_all(tenant).await;
     let outcome = match &done {
-        Ok(numbered) => json!({"status": "done", "numberOfUpdatedRequests": numbered}),
+        Ok(renumbered) => json!({"status": "done", "numberOfUpdatedRequests": renumbered}),
         Err(failure) => json!({"status": "failed", "errors": [failure.to_string()]}),
     };
     note(tenant, id, outcome, now).await?;
     done.map(Some)
 }
 
-/// Marks a record as in progress, so that no other node takes it. One that a node left so when it died is done
-/// again after a while: renumbering what is numbered changes nothing.
+/// Marks a record as in progress, so that no other node takes it. A record that a stopped node left in progress is
+/// taken again after a while; renumbering twice changes nothing.
 async fn begin(tenant: &Tenant, now: Timestamp) -> Result<Option<Uuid>, Failure> {
     let table = TLR_FEATURE_TOGGLE_JOB.table;
     let abandoned = now.checked_sub(QUEUE_LEVEL.deadline).unwrap_or(now);
@@ -95,10 +97,10 @@ async fn note(tenant: &Tenant, id: Uuid, outcome: Value, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Queues are held this many at a time.
+/// At most this many queues are locked at once.
 const AT_ONCE: usize = 100;
 
-/// Numbers every queue 1..n in the order in which its requests stand; gives the number of open requests.
+/// Numbers every queue 1..n in its present order; returns the number of open requests.
 async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
     let settings = CirculationSettings::of(tenant).await?;
     let titles = settings.title_level_requests.enabled();
@@ -121,7 +123,7 @@ async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
     Ok(total)
 }
 
-/// Numbers some queues, which are held together in the order of their ids.
+/// Numbers some queues, locked together in the order of their ids.
 async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
@@ -129,7 +131,7 @@ async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> R
     let which = if titles { "r.instance_id" } else { "r.item_id" };
     let rows = pipeline.add(
         format!(
-            "{WAITING} {which} = ANY($1) ORDER BY r.position, carrel.instant(r.doc->>'requestDate'), r.id"
+            "{QUEUE_ENTRIES} {which} = ANY($1) ORDER BY r.position, carrel.instant(r.doc->>'requestDate'), r.id"
         ),
         vec![queues.to_vec().into()],
     );
@@ -140,10 +142,10 @@ async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> R
     let results = tx.send(pipeline).await?;
     let queue_of: HashMap<Uuid, Uuid> =
         results.rows(instances).iter().map(|row| (row.get(0), row.get(1))).collect();
-    let mut by_queue: BTreeMap<Uuid, Vec<Waiting>> = BTreeMap::new();
+    let mut by_queue: BTreeMap<Uuid, Vec<QueueEntry>> = BTreeMap::new();
     let mut total = 0;
     for row in results.rows(rows) {
-        let request = waiting(row);
+        let request = queue_entry(row);
         if let Some(queue) = queue_of.get(&request.id) {
             total += 1;
             by_queue.entry(*queue).or_default().push(request);
@@ -151,9 +153,9 @@ async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> R
     }
     let mut pipeline = Pipeline::new();
     for (queue, requests) in by_queue {
-        let moves = numbered(&requests);
+        let moves = renumbered(&requests);
         queue::renumber(&mut pipeline, Some(queue), &moves);
-        // Those that keep their place are reported whose queue they stand in now.
+        // Requests that keep their position get the id of their queue, too.
         let ids: Vec<Uuid> = requests.iter().map(|request| request.id).collect();
         pipeline.add(
             "UPDATE request SET queue_id = $2 WHERE id = ANY($1) AND queue_id IS DISTINCT FROM $2",

@@ -1,6 +1,6 @@
-//! Reading requests: one, many by CQL, a queue; each with the records around it, in one round trip a page.
+//! Reads requests: one, many by CQL, a queue; each page with the related records in one round trip.
 
-use super::view::{LoanContext, extended};
+use super::view::{DisplayContext, extended};
 use carrel_circulation::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
 use carrel_circulation::desk::{ItemAtDesk, Patron};
 use carrel_circulation::records::loans::OPEN;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Most requests that a queue is shown with.
+/// A queue is listed with at most this many requests.
 const LONGEST_QUEUE: i64 = 1_000;
 
-/// A request with the records around it.
-pub struct Found {
+/// A request with its related records.
+pub struct RequestWithRelated {
     pub document: Map<String, Value>,
     pub item: Option<ItemAtDesk>,
     pub title: Option<Title>,
@@ -31,11 +31,11 @@ pub struct Found {
     pub printed_by: Option<Value>,
 }
 
-impl Found {
-    /// The request as clients see it.
+impl RequestWithRelated {
+    /// The request in the form of the circulation API.
     pub fn extended(&self, settings: &CirculationSettings) -> Value {
-        let beside = LoanContext {
-            around: Related {
+        let context = DisplayContext {
+            related: Related {
                 item: self.item.as_ref(),
                 title: self.title.as_ref(),
                 requester: self.requester.as_ref(),
@@ -45,17 +45,21 @@ impl Found {
             due_date: self.due_date.as_deref(),
             printed_by: self.printed_by.as_ref(),
         };
-        extended(&self.document, &beside, settings)
+        extended(&self.document, &context, settings)
     }
 }
 
 /// The requests that a statement finds; it selects `request.*` and their order as `place`.
-pub async fn found(connection: &Connection, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
+pub async fn found(
+    connection: &Connection,
+    page: &str,
+    binds: Vec<Bind>,
+) -> Result<Vec<RequestWithRelated>, Failure> {
     connection.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
 /// The same within a transaction.
-pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<Found>, Failure> {
+pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<RequestWithRelated>, Failure> {
     tx.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
@@ -80,11 +84,11 @@ fn found_sql(page: &str) -> String {
     )
 }
 
-fn read_row(row: &Row) -> Result<Found, Failure> {
+fn read_row(row: &Row) -> Result<RequestWithRelated, Failure> {
     let Value::Object(document) = row.get::<_, Json>(0).parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
-    Ok(Found {
+    Ok(RequestWithRelated {
         document,
         requester: Patron::at(row, 1)?,
         proxy: Patron::at(row, 2)?,
@@ -95,14 +99,14 @@ fn read_row(row: &Row) -> Result<Found, Failure> {
     })
 }
 
-/// The requests that a statement finds, with settings that are at least as new as they are: an item may just have
-/// moved to a location that was made a moment ago.
+/// The requests that a statement finds, with settings that are at least as new: an item may just have moved to a
+/// location that was created a moment ago.
 async fn found_with_settings(
     tenant: &Tenant,
     connection: Connection,
     page: &str,
     binds: Vec<Bind>,
-) -> Result<(Vec<Found>, Arc<CirculationSettings>), Failure> {
+) -> Result<(Vec<RequestWithRelated>, Arc<CirculationSettings>), Failure> {
     let mut pipeline = Pipeline::new();
     let requests = pipeline.add(found_sql(&format!("({page})")), binds);
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
@@ -115,7 +119,7 @@ async fn found_with_settings(
     Ok((found, settings))
 }
 
-/// One request as clients see it.
+/// One request in the form of the circulation API.
 async fn one(tenant: &Tenant, connection: Connection, id: Uuid) -> Result<Answer, Failure> {
     let page = "SELECT request.*, 1 AS place FROM request WHERE request.id = $1";
     let (found, settings) = found_with_settings(tenant, connection, page, vec![id.into()]).await?;
@@ -123,18 +127,18 @@ async fn one(tenant: &Tenant, connection: Connection, id: Uuid) -> Result<Answer
     Ok(Answer::json_bytes(pretty(&request.extended(&settings))))
 }
 
-/// The open requests of an item or of a title as clients see them, first one first.
+/// The open requests of an item or of an instance in the order of their positions.
 pub async fn queue(
     tenant: &Tenant,
     connection: Connection,
-    of: carrel_loan_rules::request_queue::Of,
+    of: carrel_loan_rules::request_queue::QueueKind,
     id: Uuid,
 ) -> Result<Answer, Failure> {
     let which = match of {
-        carrel_loan_rules::request_queue::Of::Item => {
+        carrel_loan_rules::request_queue::QueueKind::Item => {
             "request.item_id = $1 AND coalesce(request.doc->>'requestLevel', 'Item') = 'Item'"
         }
-        carrel_loan_rules::request_queue::Of::Instance => "request.instance_id = $1",
+        carrel_loan_rules::request_queue::QueueKind::Instance => "request.instance_id = $1",
     };
     let page = format!(
         "SELECT request.*, row_number() OVER (ORDER BY request.position) AS place FROM request
@@ -146,7 +150,7 @@ pub async fn queue(
     Ok(Answer::json_bytes(pretty(&json!({"requests": shown, "totalRecords": shown.len()}))))
 }
 
-/// The requests that a query of a client finds.
+/// The requests that a CQL query finds.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let asked = Asked::read(&call.query)?;
     let settings = CirculationSettings::of(call.tenant()?).await?;
@@ -155,12 +159,12 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     stream::shown(&call, &REQUEST, &asked, select, show).await
 }
 
-/// There is no request with the id.
+/// The failure for an unknown request.
 pub fn unknown(id: &str) -> Failure {
     Failure::NotFound(format!("requests record with ID \"{id}\" cannot be found"))
 }
 
-/// The extended request after a change of it.
+/// The request after a change of it.
 pub async fn answer(tenant: &Tenant, id: Uuid) -> Result<Answer, Failure> {
     one(tenant, tenant.writer().await?, id).await
 }
@@ -173,14 +177,14 @@ pub fn connect(router: &mut Router) {
         one(tenant, tenant.reader().await?, id).await
     });
     router.on("GET", "/circulation/requests/queue/item/{id}", |call| {
-        shown_queue(call, carrel_loan_rules::request_queue::Of::Item)
+        shown_queue(call, carrel_loan_rules::request_queue::QueueKind::Item)
     });
     router.on("GET", "/circulation/requests/queue/instance/{id}", |call| {
-        shown_queue(call, carrel_loan_rules::request_queue::Of::Instance)
+        shown_queue(call, carrel_loan_rules::request_queue::QueueKind::Instance)
     });
 }
 
-async fn shown_queue(call: Call, of: carrel_loan_rules::request_queue::Of) -> Result<Answer, Failure> {
+async fn shown_queue(call: Call, of: carrel_loan_rules::request_queue::QueueKind) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     queue(tenant, tenant.reader().await?, of, call.id(0)?).await
 }

@@ -1,13 +1,13 @@
-//! Putting a queue into another order.
+//! Reorders a queue.
 //!
 //! Routes: `POST /circulation/requests/queue/{item|instance}/{id}/reorder`. Which of the two is allowed depends
 //! on whether titles are asked for: a library has queues of titles or of items.
 
-use super::hold::{WAITING, waiting};
+use super::lock::{QUEUE_ENTRIES, queue_entry};
 use super::read;
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request_queue::{Of, Waiting, reordered};
+use carrel_loan_rules::request_queue::{QueueEntry, QueueKind, reordered};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde::Deserialize;
@@ -27,33 +27,34 @@ struct ReorderRequest {
 }
 
 pub fn connect(router: &mut Router) {
-    router.on("POST", "/circulation/requests/queue/item/{id}/reorder", |call| reorder(call, Of::Item));
-    router
-        .on("POST", "/circulation/requests/queue/instance/{id}/reorder", |call| reorder(call, Of::Instance));
+    router.on("POST", "/circulation/requests/queue/item/{id}/reorder", |call| reorder(call, QueueKind::Item));
+    router.on("POST", "/circulation/requests/queue/instance/{id}/reorder", |call| {
+        reorder(call, QueueKind::Instance)
+    });
 }
 
-async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
+async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let wishes: Wishes = call.read_json()?;
     let wishes: Vec<(Uuid, i64)> =
         wishes.reordered_queue.into_iter().map(|command| (command.id, command.new_position)).collect();
     let id = call.id(0)?;
     let (which, record, key) = match of {
-        Of::Item => {
+        QueueKind::Item => {
             ("r.item_id = $1 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'", "Item", "itemId")
         }
-        Of::Instance => ("r.instance_id = $1", "Instance", "instanceId"),
+        QueueKind::Instance => ("r.instance_id = $1", "Instance", "instanceId"),
     };
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
     queue::hold(&mut pipeline, id);
-    let rows = pipeline.add(format!("{WAITING} {which} ORDER BY r.position"), vec![id.into()]);
+    let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![id.into()]);
     let results = tx.send(pipeline).await?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
     let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
     let titles = settings.title_level_requests.enabled();
-    if titles != (of == Of::Instance) {
+    if titles != (of == QueueKind::Instance) {
         let status = if titles { "ENABLED" } else { "DISABLED" };
         return Err(Refusal::new(format!(
             "Refuse to reorder request queue, TLR feature status is {status}."
@@ -61,7 +62,7 @@ async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
         .with(key, id.to_string())
         .into());
     }
-    let queue: Vec<Waiting> = results.rows(rows).iter().map(waiting).collect();
+    let queue: Vec<QueueEntry> = results.rows(rows).iter().map(queue_entry).collect();
     if queue.is_empty() {
         return Err(Failure::NotFound(format!("{record} record with ID \"{id}\" cannot be found")));
     }
@@ -69,6 +70,6 @@ async fn reorder(call: Call, of: Of) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     queue::renumber(&mut pipeline, Some(id), &moves);
     tx.send_and_commit(pipeline).await?;
-    // The queue is shown with all that surrounds its requests, which the change needs not know.
+    // The answer has the related records, which the change does not need.
     read::queue(tenant, tenant.writer().await?, of, id).await
 }

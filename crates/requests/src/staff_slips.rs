@@ -20,7 +20,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     store(&call, slip).await
 }
 
-/// FOLIO quirk: a slip that is not there is made, and 201 says so.
+/// FOLIO quirk: PUT of an unknown id creates the slip and answers 201.
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut slip = call.object()?;
     check(&slip)?;
@@ -45,7 +45,7 @@ async fn store(call: &Call, mut slip: Document) -> Result<Answer, Failure> {
     Ok(routes::created(&STAFF_SLIP, &ready))
 }
 
-/// Name and template must say something; where they are absent the shape refuses.
+/// Name and template must not be blank; the shape refuses absent ones.
 fn check(slip: &Document) -> Result<(), Failure> {
     let missing: Vec<&str> =
         [("name", "Name is a required property"), ("template", "Template is a required property")]

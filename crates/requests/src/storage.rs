@@ -1,15 +1,14 @@
-//! Stored requests for clients that write storage directly: they set positions themselves, and the database
-//! refuses two requests with one position.
+//! Request storage: clients set positions themselves, and the database refuses two requests with one position.
 //!
 //! Routes: `POST /request-storage/requests`, `PUT /request-storage/requests/{id}`,
 //! `POST /request-storage-batch/requests`; the others are those of a plain record.
 
 use super::change::{self, note_end_of_pickup};
-use super::refresh;
+use super::snapshot_refresh;
 use carrel_circulation::desk::queue;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request as words;
+use carrel_loan_rules::request;
 use carrel_platform::record_store::{routes, write as records};
 use carrel_platform::{Answer, Bind, Call, Event, Json, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal};
@@ -22,7 +21,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/request-storage/requests", |call| async move {
         let document = call.object()?;
         refuse_half_an_item(&call, &document)?;
-        let written = write(&call, vec![document], Known::No).await?;
+        let written = write(&call, vec![document], IfStored::Refuse).await?;
         let ready = written.into_iter().next().ok_or_else(|| Failure::internal("one request was written"))?;
         Ok(routes::created(&REQUEST, &ready))
     });
@@ -30,7 +29,7 @@ pub fn connect(router: &mut Router) {
         let mut document = call.object()?;
         document.insert("id".into(), call.id(0)?.to_string().into());
         refuse_half_an_item(&call, &document)?;
-        write(&call, vec![document], Known::Perhaps).await?;
+        write(&call, vec![document], IfStored::Replace).await?;
         Ok(Answer::no_content())
     });
     router.on("POST", "/request-storage-batch/requests", |call| async move {
@@ -42,14 +41,14 @@ pub fn connect(router: &mut Router) {
             Value::Object(request) => Ok(request),
             _ => Err(Failure::Invalid("A request must be a JSON object".into())),
         });
-        write(&call, requests.collect::<Result<_, _>>()?, Known::Perhaps).await?;
+        write(&call, requests.collect::<Result<_, _>>()?, IfStored::Replace).await?;
         Ok(Answer::text(StatusCode::CREATED, ""))
     });
 }
 
-/// A request names an item with its holdings record, and one of an item must.
+/// A request has both an item and its holdings record or neither; an item-level one has both.
 fn refuse_half_an_item(call: &Call, request: &Map<String, Value>) -> Result<(), Failure> {
-    // A lenient tenant takes what the suite leaves out.
+    // A lenient tenant accepts requests without these ids.
     let refusals = if call.caller.lenient { Vec::new() } else { half_an_item(request) };
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }
@@ -57,7 +56,7 @@ fn refuse_half_an_item(call: &Call, request: &Map<String, Value>) -> Result<(), 
 fn half_an_item(request: &Map<String, Value>) -> Vec<Refusal> {
     let names = |key: &str| request.get(key).is_some_and(|value| !value.is_null());
     let (item, holdings) = (names("itemId"), names("holdingsRecordId"));
-    let level = words::text(request, "requestLevel");
+    let level = request::text(request, "requestLevel");
     let mut refusals = Vec::new();
     if level == Some("Item") {
         if !item {
@@ -72,30 +71,30 @@ fn half_an_item(request: &Map<String, Value>) -> Vec<Refusal> {
     refusals.into_iter().map(Refusal::new).collect()
 }
 
-/// Whether a request of the same id may be there.
+/// What happens where a request with the id is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    No,
-    Perhaps,
+enum IfStored {
+    Refuse,
+    Replace,
 }
 
-/// Writes requests as they are, all in one statement, so that they may exchange positions.
+/// Stores requests unchanged, all in one statement, so that they can exchange positions.
 async fn write(
     call: &Call,
     documents: Vec<Map<String, Value>>,
-    known: Known,
+    if_stored: IfStored,
 ) -> Result<Vec<records::Ready>, Failure> {
     let tenant = call.tenant()?;
     let settings = CirculationSettings::of(tenant).await?;
     let titles = settings.title_level_requests.enabled();
     let queue_of = |document: &Map<String, Value>| {
-        queue::id_of(titles, words::id(document, "instanceId"), words::id(document, "itemId"))
+        queue::id_of(titles, request::id(document, "instanceId"), request::id(document, "itemId"))
     };
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let queues: Vec<Uuid> = documents.iter().filter_map(queue_of).collect();
     queue::hold_those(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.into()]);
-    let ids: Vec<Uuid> = documents.iter().filter_map(|document| words::id(document, "id")).collect();
+    let ids: Vec<Uuid> = documents.iter().filter_map(|document| request::id(document, "id")).collect();
     let stored = pipeline.add(
         "SELECT doc, id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE",
         vec![ids.into()],
@@ -108,8 +107,8 @@ async fn write(
     let mut written = Vec::with_capacity(documents.len());
     let (mut ids, mut texts, mut of_queues) = (Vec::new(), Vec::new(), Vec::new());
     for mut document in documents {
-        let before = words::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
-        let (ready, old) = match before.filter(|_| known == Known::Perhaps || call.caller.lenient) {
+        let before = request::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
+        let (ready, old) = match before.filter(|_| if_stored == IfStored::Replace || call.caller.lenient) {
             None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
             Some((id, before)) => {
                 let old = before.parse();
@@ -134,12 +133,16 @@ async fn write(
         written.push(ready);
     }
     pipeline.add(
-        if known == Known::No && !call.caller.lenient { INSERT } else { INSERT_OR_REPLACE },
+        if if_stored == IfStored::Refuse && !call.caller.lenient { INSERT } else { INSERT_OR_REPLACE },
         vec![ids.into(), Bind::Jsons(texts), of_queues.into()],
     );
-    // A test suite compares what it has stored.
+    // Test suites compare stored documents with what they sent.
     if !call.caller.lenient {
-        refresh::mark_bare(&mut pipeline, &tenant.id, written.iter().map(|ready| &ready.document));
+        snapshot_refresh::mark_without_snapshots(
+            &mut pipeline,
+            &tenant.id,
+            written.iter().map(|ready| &ready.document),
+        );
     }
     let first = written.first().map(|ready| ready.document.clone()).unwrap_or_default();
     tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &first))?;

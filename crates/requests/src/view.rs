@@ -1,5 +1,5 @@
-//! A request as clients of circulation see it: the stored record with item, title, people, loan and pickup
-//! service point as they are now.
+//! A request in the form of the circulation API: the stored record with item, instance, users, loan and pickup service
+//! point as they are now.
 
 use carrel_circulation::desk::item::Title;
 use carrel_circulation::desk::{ItemAtDesk, Patron};
@@ -9,11 +9,11 @@ use carrel_circulation::request_snapshot::{
 use carrel_circulation::settings::CirculationSettings;
 use serde_json::{Map, Value, json};
 
-/// What is shown beside the stored record.
+/// What the representation shows in addition to the stored record.
 #[derive(Clone, Copy, Default)]
-pub struct LoanContext<'a> {
-    pub around: Related<'a>,
-    /// Status of the item where it is another one than the record at hand says.
+pub struct DisplayContext<'a> {
+    pub related: Related<'a>,
+    /// Status of the item where it differs from the record's.
     pub item_status: Option<&'a str>,
     /// Due date of the item's open loan, as stored.
     pub due_date: Option<&'a str>,
@@ -22,17 +22,21 @@ pub struct LoanContext<'a> {
 }
 
 /// The extended request.
-pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &CirculationSettings) -> Value {
+pub fn extended(
+    stored: &Map<String, Value>,
+    context: &DisplayContext,
+    settings: &CirculationSettings,
+) -> Value {
     let mut request = stored.clone();
-    let around = &beside.around;
+    let related = &context.related;
     request.remove("searchIndex");
-    if let Some(item) = around.item {
-        let status = beside.item_status.unwrap_or(&item.status);
+    if let Some(item) = related.item {
+        let status = context.item_status.unwrap_or(&item.status);
         request.insert("item".into(), item_summary(item, status, settings));
     }
-    if let Some(title) = around.title {
+    if let Some(title) = related.title {
         let mut shown = title_summary(title);
-        if let Some(item) = around.item.filter(|item| item.is_of_another_library()) {
+        if let Some(item) = related.item.filter(|item| item.is_of_another_library()) {
             shown["title"] = item.own_title().into();
         }
         request.insert("instance".into(), shown);
@@ -40,17 +44,17 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
     if request.get("requesterId").is_none_or(Value::is_null) {
         request.remove("requester");
         request.remove("deliveryAddress");
-    } else if let Some(requester) = around.requester {
+    } else if let Some(requester) = related.requester {
         request.insert("requester".into(), person(requester, settings));
         if let Some(address) = delivery_address(&request, requester) {
             request.insert("deliveryAddress".into(), address);
         }
     }
-    match around.proxy {
+    match related.proxy {
         Some(proxy) => request.insert("proxy".into(), person(proxy, settings)),
         None => request.remove("proxy"),
     };
-    if let Some(due) = beside.due_date {
+    if let Some(due) = context.due_date {
         request.insert("loan".into(), json!({"dueDate": due}));
     }
     if let Some(point) = pickup_service_point(&request, settings) {
@@ -61,7 +65,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
         });
         request.insert("pickupServicePoint".into(), shown);
     }
-    if let (Some(by), Some(Value::Object(print))) = (beside.printed_by, request.get_mut("printDetails")) {
+    if let (Some(by), Some(Value::Object(print))) = (context.printed_by, request.get_mut("printDetails")) {
         let at = |key: &str| by.get(key).cloned().unwrap_or(Value::Null);
         let who =
             json!({"firstName": at("firstName"), "lastName": at("lastName"), "middleName": at("middleName")});
@@ -75,10 +79,10 @@ fn item_summary(item: &ItemAtDesk, status: &str, settings: &CirculationSettings)
     let mut shown = Map::new();
     put(&mut shown, "barcode", record.barcode.as_deref());
     if let Some(location) = record.effective_location_id.and_then(|id| settings.locations.get(&id)) {
-        let library = location.library_id.and_then(|id| settings.libraries.get(&id));
+        let settings_with = location.library_id.and_then(|id| settings.libraries.get(&id));
         let mut place = Map::new();
         put(&mut place, "name", Some(&location.name));
-        put(&mut place, "libraryName", library.map(|library| &*library.name));
+        put(&mut place, "libraryName", settings_with.map(|settings_with| &*settings_with.name));
         put(&mut place, "code", location.code.as_deref());
         shown.insert("location".into(), place.into());
     }

@@ -8,6 +8,8 @@
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
+use carrel_loan_rules::request::RequestType;
+use carrel_loan_rules::request_queue::{self, PositionChanges, QueueEntry};
 use carrel_platform::{Bind, Json, Pipeline, Tx};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
@@ -281,30 +283,32 @@ pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'sta
 
 /// The new positions, from 1 on, when a request moves ahead of all others that are not yet filled.
 pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Moves {
-    let Some(place) = queue.iter().position(|queued| queued.id == request) else { return Moves::default() };
-    let Some(first) = queue[..place].iter().position(QueuedRequest::is_not_yet_filled) else {
-        return Moves::default();
-    };
-    let mut order: Vec<&QueuedRequest> = queue.iter().collect();
-    let moved = order.remove(place);
-    order.insert(first, moved);
-    changed_positions(order)
+    moves(queue, request_queue::ahead_of_unfilled(&entries(queue), request))
 }
 
 /// The new positions, from 1 on, when a request leaves the queue.
 pub fn without(queue: &[QueuedRequest], request: Uuid) -> Moves {
-    changed_positions(queue.iter().filter(|queued| queued.id != request).collect())
+    moves(queue, request_queue::without(&entries(queue), request))
 }
 
-fn changed_positions(order: Vec<&QueuedRequest>) -> Moves {
-    let queue = order.first().and_then(|request| request.queue);
-    let positions = order
-        .into_iter()
-        .zip(1..)
-        .filter(|(request, position)| request.position() != *position)
-        .map(|(request, position)| (request.id, position))
-        .collect();
-    Moves { queue, positions }
+/// The queue as the rules of positions know it.
+fn entries(queue: &[QueuedRequest]) -> Vec<QueueEntry> {
+    let entry = |request: &QueuedRequest| QueueEntry {
+        id: request.id,
+        position: request.document.get("position").and_then(Value::as_i64),
+        item_id: request.item_id(),
+        requester_id: request.requester_id(),
+        kind: RequestType::parse(request.kind()),
+        status: request.status().to_owned(),
+        is_title_level: request.is_title_level(),
+    };
+    queue.iter().map(entry).collect()
+}
+
+fn moves(queue: &[QueuedRequest], positions: PositionChanges) -> Moves {
+    let first = positions.iter().find(|(_, position)| *position == 1).map(|(id, _)| *id);
+    let first = queue.iter().find(|request| first.is_none_or(|first| request.id == first));
+    Moves { queue: first.and_then(|request| request.queue), positions }
 }
 
 /// Adds the statement that gives requests of a queue new positions, all at once.

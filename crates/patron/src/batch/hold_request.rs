@@ -46,9 +46,11 @@ impl Batch {
         let mut refusals = SHAPE.check(&mut body);
         let comments = body.get("patronComments").and_then(Value::as_str).map(str::to_owned);
         if comments.as_ref().is_some_and(|comments| comments.chars().count() > LONGEST_COMMENTS) {
-            let words = format!("size must be between 0 and {LONGEST_COMMENTS}");
+            let request = format!("size must be between 0 and {LONGEST_COMMENTS}");
             refusals.push(
-                Refusal::new(words).with("patronComments", comments.clone().unwrap_or_default()).of_storage(),
+                Refusal::new(request)
+                    .with("patronComments", comments.clone().unwrap_or_default())
+                    .of_storage(),
             );
         }
         if !refusals.is_empty() {
@@ -70,7 +72,7 @@ impl Batch {
         })
     }
 
-    /// Refuses a copy that is asked for twice, and more copies than the library allows.
+    /// Refuses an item that is asked for twice, and more copies than the library allows.
     pub fn refuse(&self, most: i64) -> Option<Refusal> {
         let once: BTreeSet<Uuid> = self.hold_requests.iter().map(|hold_request| hold_request.item).collect();
         if once.len() < self.hold_requests.len() {
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_asked_for_once_and_not_too_many_of_them() {
+    fn a_item_is_asked_for_once_and_not_too_many_of_them() {
         let code = |batch: &Batch, most| batch.refuse(most).and_then(|refusal| refusal.code);
         assert_eq!(code(&batch(&[2, 3]), 2), None);
         assert_eq!(code(&batch(&[2, 3, 2]), 2), Some("106"));

@@ -1,14 +1,15 @@
-//! Placing the requests of the batches that wait.
+//! Places the requests of stored batches.
 
-use super::store::{self, AccountStatus, Line, LineStatus};
+use super::store::{self, BatchStatus, Line, LineStatus};
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::Kind;
+use carrel_loan_rules::request::RequestType;
 use carrel_platform::Tenant;
 use carrel_platform::http::Caller;
 use carrel_platform::jobs::Job;
 use carrel_records::{Failure, Refusal};
-use carrel_requests::place::{Actor, Facts, PlaceRequest, place_as};
+use carrel_requests::actor::Actor;
+use carrel_requests::place::{Facts, PlaceRequest, place_as};
 use carrel_requests::policy::RequestPolicy;
 use jiff::Timestamp;
 use serde_json::json;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Places what patrons have asked for in batches.
+/// Places the requests of stored batches.
 pub static PLACING: Job = Job {
     name: "patron-batch-requests",
     every: Duration::from_secs(60),
@@ -29,14 +30,14 @@ pub static PLACING: Job = Job {
     },
 };
 
-/// Lines are looked for this many at a time.
-const AT_ONCE: i64 = 100;
+/// At most this many lines are read at once.
+const PAGE: i64 = 100;
 
-/// Places all that waits; gives the numbers of requests placed and refused.
+/// Places all open lines; returns the numbers of requests placed and refused.
 async fn place_all(tenant: &Arc<Tenant>, now: Timestamp) -> Result<(usize, usize), Failure> {
     let (mut placed, mut failed) = (0, 0);
     loop {
-        let waiting = store::waiting(&tenant.writer().await?, AT_ONCE).await?;
+        let waiting = store::waiting(&tenant.writer().await?, PAGE).await?;
         let nothing_left = waiting.is_empty();
         for batch in &waiting {
             for line in &batch.lines {
@@ -45,10 +46,11 @@ async fn place_all(tenant: &Arc<Tenant>, now: Timestamp) -> Result<(usize, usize
                         note(tenant, batch, line, LineStatus::Completed, None).await?;
                         placed += 1;
                     }
-                    // Later it may do; what was done so far stays done.
-                    Err(Failure::Unavailable(words)) => return Err(Failure::Unavailable(words)),
+                    // It may succeed later; what is placed so far is committed.
+                    Err(Failure::Unavailable(request)) => return Err(Failure::Unavailable(request)),
                     Err(failure) => {
-                        note(tenant, batch, line, LineStatus::Failed, Some(words_of(&failure, line))).await?;
+                        note(tenant, batch, line, LineStatus::Failed, Some(message_of(&failure, line)))
+                            .await?;
                         failed += 1;
                     }
                 }
@@ -63,7 +65,7 @@ async fn place_all(tenant: &Arc<Tenant>, now: Timestamp) -> Result<(usize, usize
 
 async fn note(
     tenant: &Tenant,
-    batch: &AccountStatus,
+    batch: &BatchStatus,
     line: &Line,
     status: LineStatus,
     error: Option<String>,
@@ -71,21 +73,23 @@ async fn note(
     store::note(&tenant.writer().await?, batch.id, line.place, status, error).await
 }
 
-/// What is reported of a line that failed.
-fn words_of(failure: &Failure, line: &Line) -> String {
+/// The error message of a failed line.
+fn message_of(failure: &Failure, line: &Line) -> String {
     match failure {
         Failure::Refused(refusals) => {
-            let words: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
-            words.join("; ")
+            let request: Vec<&str> = refusals.iter().map(|refusal| refusal.message.as_str()).collect();
+            request.join("; ")
         }
-        Failure::NotFound(words) | Failure::Invalid(words) | Failure::Misconfigured(words) => words.clone(),
+        Failure::NotFound(request) | Failure::Invalid(request) | Failure::Misconfigured(request) => {
+            request.clone()
+        }
         _ => format!("Failed to create request for item {}", line.item),
     }
 }
 
 async fn place_one(
     tenant: &Arc<Tenant>,
-    batch: &AccountStatus,
+    batch: &BatchStatus,
     line: &Line,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -115,7 +119,7 @@ async fn place_one(
     Ok(())
 }
 
-fn comments(batch: &AccountStatus) -> String {
+fn comments(batch: &BatchStatus) -> String {
     let id = format!("Batch request ID: {}", batch.id);
     match batch.document["patronComments"].as_str() {
         Some(comments) => format!("{comments}\n\n\n{id}"),
@@ -129,7 +133,7 @@ fn kind_for(
     batch: Uuid,
     line: &Line,
     settings: &CirculationSettings,
-) -> Result<Kind, Failure> {
+) -> Result<RequestType, Failure> {
     let copy = facts
         .candidates
         .first()
@@ -139,12 +143,12 @@ fn kind_for(
     let point = settings.service_points.get(&line.pickup);
     let is_pickup = point.is_some_and(|point| point.pickup_location == Some(true));
     let pickup = line.pickup.to_string();
-    [Kind::Page, Kind::Hold, Kind::Recall]
+    [RequestType::Page, RequestType::Hold, RequestType::Recall]
         .into_iter()
         .find(|kind| {
             is_pickup
                 && policy.allows(*kind)
-                && kind.fits(&copy.item.status)
+                && kind.is_possible_for(&copy.item.status)
                 && policy.allows_service_point(*kind, &pickup)
         })
         .ok_or_else(|| {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 /// A batch as it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AccountStatus {
+pub struct BatchStatus {
     pub id: Uuid,
     pub requester: Uuid,
     pub document: Value,
@@ -113,7 +113,7 @@ pub async fn find(
     connection: &Connection,
     id: Uuid,
     instance: Uuid,
-) -> Result<(Option<AccountStatus>, Option<String>), Failure> {
+) -> Result<(Option<BatchStatus>, Option<String>), Failure> {
     let mut pipeline = Pipeline::new();
     let batch = pipeline.add(
         format!(
@@ -129,10 +129,7 @@ pub async fn find(
 }
 
 /// The batches that some of these requests came from.
-pub async fn of_requests(
-    connection: &Connection,
-    requests: Vec<Uuid>,
-) -> Result<Vec<AccountStatus>, Failure> {
+pub async fn of_requests(connection: &Connection, requests: Vec<Uuid>) -> Result<Vec<BatchStatus>, Failure> {
     let sql = format!(
         "SELECT {COLUMNS} FROM patron_batch batch JOIN patron_batch_line line ON line.batch_id = batch.id
          WHERE batch.id IN (SELECT batch_id FROM patron_batch_line WHERE request_id = ANY($1))
@@ -142,7 +139,7 @@ pub async fn of_requests(
 }
 
 /// Batches with something left to place, the oldest first, some lines at a time.
-pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<AccountStatus>, Failure> {
+pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<BatchStatus>, Failure> {
     let sql = format!(
         "SELECT {COLUMNS} FROM patron_batch batch JOIN patron_batch_line line ON line.batch_id = batch.id
          WHERE NOT batch.is_done AND line.status = 'Pending'
@@ -183,12 +180,12 @@ pub async fn end(connection: &Connection, now: Timestamp) -> Result<(), Failure>
 }
 
 /// Rows of one batch stand together.
-fn gathered(rows: &[Row]) -> Vec<AccountStatus> {
-    let mut all: Vec<AccountStatus> = Vec::new();
+fn gathered(rows: &[Row]) -> Vec<BatchStatus> {
+    let mut all: Vec<BatchStatus> = Vec::new();
     for row in rows {
         let id: Uuid = row.get(0);
         if all.last().is_none_or(|last| last.id != id) {
-            all.push(AccountStatus {
+            all.push(BatchStatus {
                 id,
                 requester: row.get(1),
                 document: row.get::<_, Json>(2).parse(),

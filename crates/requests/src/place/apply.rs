@@ -1,21 +1,21 @@
-//! The changes of placing a request, with the commit, in one round trip.
+//! Writes the changes of a placed request and commits them, in one round trip.
 
-use super::{Actor, Placed};
+use super::Placement;
+use crate::actor::Actor;
+use crate::change::{change_loan, change_status, same_position};
 use carrel_circulation::records::requests::REQUEST;
-use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Bind, Event, Pipeline, Tenant, Tx, outbox};
-use carrel_records::{Failure, Refusal};
-use serde_json::{Map, Value};
-use uuid::Uuid;
+use carrel_records::Failure;
+use serde_json::Value;
 
 const INSERT: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)";
-/// In a lenient tenant a request that is placed again replaces itself.
+/// In a lenient tenant a request with a known id is replaced.
 const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)
      ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3";
 
 /// Writes the request, the item's new status and the recalled loan.
-pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, actor: &Actor) -> Result<(), Failure> {
+pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placement, actor: &Actor) -> Result<(), Failure> {
     let document = std::mem::take(&mut placed.document);
     let ready = records::prepare_new(&REQUEST, document, &actor.caller, actor.now)?;
     let text = Value::Object(ready.document.clone()).to_string();
@@ -41,45 +41,4 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placed, actor: &Actor) 
         records::reported(&REQUEST, error, &placed.document)
     })?;
     Ok(())
-}
-
-/// Two requests of a queue with one position.
-pub fn same_position(document: &Map<String, Value>) -> Refusal {
-    let at = |key: &str| match document.get(key) {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::new(),
-    };
-    Refusal::new("Cannot have more than one request with the same position in the queue")
-        .with("itemId", at("itemId"))
-        .with("position", at("position"))
-}
-
-/// Adds the change of an item's status, where it has one.
-pub fn change_status(
-    pipeline: &mut Pipeline,
-    item: Option<Uuid>,
-    becomes: Option<&'static str>,
-    now: jiff::Timestamp,
-) {
-    if let (Some(item), Some(status)) = (item, becomes) {
-        let change = StateChange { status, in_transit_destination: None, last_check_in: None };
-        item_state::change(pipeline, item, &change, now);
-    }
-}
-
-/// Adds the change of a loan with its history row and event.
-pub fn change_loan(
-    pipeline: &mut Pipeline,
-    tenant: &Tenant,
-    id: Uuid,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    now: jiff::Timestamp,
-) {
-    let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
-    pipeline.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
-    carrel_circulation::loans::history::write(pipeline, "U", &after, now);
-    let event = Event::updated(&tenant.id, &before, &after);
-    outbox::announce(pipeline, "circulation.loan", id.to_string(), event.to_string(), now);
 }

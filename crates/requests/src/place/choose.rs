@@ -1,21 +1,21 @@
-//! Which item of a title a title-level request gets: the nearest available one to page, or the one whose loan
-//! ends first to recall.
+//! Chooses the item of a title-level request: the nearest available one to page, or the one whose loan ends first to
+//! recall.
 
-use super::facts::Candidate;
+use crate::candidate::Candidate;
 use crate::policy::RequestPolicy;
 use carrel_circulation::settings::{CirculationSettings, Location};
-use carrel_loan_rules::request::Kind;
+use carrel_loan_rules::request::RequestType;
 use carrel_records::{Failure, Refusal};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// An item of the title with the requester's policy for it.
+/// An item of the instance with the requester's policy for it.
 pub struct Choice<'a> {
     pub candidate: &'a Candidate,
     pub policy: RequestPolicy,
 }
 
-/// The choices that a patron of the group has.
+/// The items with the policies for a patron group.
 pub fn choices<'a>(
     candidates: &'a [Candidate],
     group: Option<Uuid>,
@@ -30,15 +30,17 @@ pub fn choices<'a>(
         .collect()
 }
 
-/// The choices that could be fetched from the shelf now.
+/// The items that can be paged now.
 pub fn pageable<'a>(choices: &'a [Choice<'a>]) -> impl Iterator<Item = &'a Candidate> {
     choices
         .iter()
-        .filter(|choice| choice.candidate.item.status == "Available" && choice.policy.allows(Kind::Page))
+        .filter(|choice| {
+            choice.candidate.item.status == "Available" && choice.policy.allows(RequestType::Page)
+        })
         .map(|choice| choice.candidate)
 }
 
-/// The available item nearest to where it will be picked up.
+/// The available item nearest to the pickup service point.
 pub fn to_page<'a>(
     choices: &'a [Choice<'a>],
     instance: Option<&str>,
@@ -64,7 +66,7 @@ pub fn to_page<'a>(
     Ok(nearest(&available, pickup, settings).unwrap_or(available[0]))
 }
 
-/// The code names the item's location or something that it is part of.
+/// Whether the code is that of the item's location, library, campus or institution.
 fn is_at(candidate: &Candidate, code: &str, settings: &CirculationSettings) -> bool {
     let Some(location) = location(candidate, settings) else { return false };
     let part_of =
@@ -113,9 +115,10 @@ fn nearest<'a>(
 /// often, else an item without loan.
 pub fn to_recall<'a>(choices: &'a [Choice<'a>]) -> Result<&'a Candidate, Refusal> {
     let due = |candidate: &Candidate| candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate"));
-    let fitting = || choices.iter().filter(|choice| Kind::Recall.fits(&choice.candidate.item.status));
+    let fitting =
+        || choices.iter().filter(|choice| RequestType::Recall.is_possible_for(&choice.candidate.item.status));
     let not_recalled = fitting()
-        .filter(|choice| choice.policy.allows(Kind::Recall))
+        .filter(|choice| choice.policy.allows(RequestType::Recall))
         .map(|choice| choice.candidate)
         .filter(|candidate| candidate.loan.is_some() && candidate.recalls == 0)
         .min_by_key(|candidate| due(candidate));
@@ -137,44 +140,45 @@ mod tests {
     use crate::fixtures::*;
 
     fn paged(copies: &[Candidate], code: Option<&str>, pickup: Uuid) -> Result<Uuid, String> {
-        let settings = library(true);
+        let settings = settings_with(true);
         let choices = choices(copies, Some(GROUP), &settings).expect("policies");
         to_page(&choices, Some("t"), code, Some(pickup), &settings)
-            .map(|copy| copy.item.id)
+            .map(|item_as| item_as.item.id)
             .map_err(|refusal| refusal.message)
     }
 
     fn recalled(copies: &[Candidate]) -> Result<Uuid, String> {
-        let settings = library(true);
+        let settings = settings_with(true);
         let choices = choices(copies, Some(GROUP), &settings).expect("policies");
-        to_recall(&choices).map(|copy| copy.item.id).map_err(|refusal| refusal.message)
+        to_recall(&choices).map(|item_as| item_as.item.id).map_err(|refusal| refusal.message)
     }
 
     #[test]
-    fn the_copy_nearest_to_its_pickup_is_fetched() {
-        let copies = [copy(BOOK, "Available"), at(BRANCH_STACKS, copy(OTHER_BOOK, "Available"))];
-        assert_eq!(paged(&copies, None, BRANCH_DESK), Ok(OTHER_BOOK));
-        assert_eq!(paged(&copies, None, MAIN_DESK), Ok(BOOK));
-        assert_eq!(paged(&copies[1..], None, MAIN_DESK), Ok(OTHER_BOOK), "rather far than none");
+    fn the_item_nearest_to_its_pickup_is_fetched() {
+        let copies = [item_as(ITEM, "Available"), at(BRANCH_STACKS, item_as(OTHER_ITEM, "Available"))];
+        assert_eq!(paged(&copies, None, BRANCH_DESK), Ok(OTHER_ITEM));
+        assert_eq!(paged(&copies, None, MAIN_DESK), Ok(ITEM));
+        assert_eq!(paged(&copies[1..], None, MAIN_DESK), Ok(OTHER_ITEM), "rather far than none");
     }
 
     #[test]
-    fn a_copy_of_the_same_library_is_nearer_than_another() {
-        let mut settings = library(true);
+    fn a_item_of_the_same_library_is_nearer_than_another() {
+        let mut settings = settings_with(true);
         let annex = Uuid::from_u128(50);
         let place = Location { library_id: Some(LIBRARY), ..Location::default() };
         settings.locations.insert(annex, place);
-        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), at(annex, copy(OTHER_BOOK, "Available"))];
+        let copies =
+            [at(BRANCH_STACKS, item_as(ITEM, "Available")), at(annex, item_as(OTHER_ITEM, "Available"))];
         let choices = choices(&copies, Some(GROUP), &settings).expect("policies");
         let nearest = to_page(&choices, Some("t"), None, Some(MAIN_DESK), &settings).expect("a copy");
-        assert_eq!(nearest.item.id, OTHER_BOOK);
+        assert_eq!(nearest.item.id, OTHER_ITEM);
     }
 
     #[test]
     fn a_place_that_was_asked_for_holds_for_all_its_parts() {
-        let copies = [at(BRANCH_STACKS, copy(BOOK, "Available")), copy(OTHER_BOOK, "Available")];
+        let copies = [at(BRANCH_STACKS, item_as(ITEM, "Available")), item_as(OTHER_ITEM, "Available")];
         for code in ["STACKS", "LIB"] {
-            assert_eq!(paged(&copies, Some(code), BRANCH_DESK), Ok(OTHER_BOOK), "{code}");
+            assert_eq!(paged(&copies, Some(code), BRANCH_DESK), Ok(OTHER_ITEM), "{code}");
         }
         assert_eq!(
             paged(&copies, Some("ATTIC"), MAIN_DESK),
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_the_policy_does_not_give_out_is_not_on_the_shelf() {
-        let copies = [for_reference(copy(BOOK, "Available")), copy(OTHER_BOOK, "Paged")];
+        let copies = [for_reference(item_as(ITEM, "Available")), item_as(OTHER_ITEM, "Paged")];
         assert_eq!(
             paged(&copies, None, MAIN_DESK),
             Err("Cannot create page TLR for this instance ID - no pageable available items found".to_owned())
@@ -195,22 +199,28 @@ mod tests {
 
     #[test]
     fn the_loan_that_ends_first_is_recalled() {
-        assert_eq!(recalled(&[lent(BOOK, NEIGHBOR, "20"), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
+        assert_eq!(
+            recalled(&[on_loan(ITEM, NEIGHBOR, "20"), on_loan(OTHER_ITEM, NEIGHBOR, "19")]),
+            Ok(OTHER_ITEM)
+        );
     }
 
     #[test]
     fn a_loan_not_yet_recalled_goes_before_one_that_was_and_that_before_one_recalled_more_often() {
-        let recalled_times = |recalls: i64, copy: Candidate| Candidate { recalls, ..copy };
-        let first = recalled_times(1, lent(BOOK, NEIGHBOR, "11"));
-        assert_eq!(recalled(&[first.clone(), lent(OTHER_BOOK, NEIGHBOR, "19")]), Ok(OTHER_BOOK));
-        assert_eq!(recalled(&[recalled_times(2, lent(OTHER_BOOK, NEIGHBOR, "10")), first]), Ok(BOOK));
+        let recalled_times = |recalls: i64, item_as: Candidate| Candidate { recalls, ..item_as };
+        let first = recalled_times(1, on_loan(ITEM, NEIGHBOR, "11"));
+        assert_eq!(recalled(&[first.clone(), on_loan(OTHER_ITEM, NEIGHBOR, "19")]), Ok(OTHER_ITEM));
+        assert_eq!(recalled(&[recalled_times(2, on_loan(OTHER_ITEM, NEIGHBOR, "10")), first]), Ok(ITEM));
     }
 
     #[test]
-    fn without_loans_any_copy_that_can_be_recalled_will_do() {
-        assert_eq!(recalled(&[copy(BOOK, "Available"), copy(OTHER_BOOK, "In transit")]), Ok(OTHER_BOOK));
+    fn without_loans_any_item_that_can_be_recalled_will_do() {
         assert_eq!(
-            recalled(&[copy(BOOK, "Available")]),
+            recalled(&[item_as(ITEM, "Available"), item_as(OTHER_ITEM, "In transit")]),
+            Ok(OTHER_ITEM)
+        );
+        assert_eq!(
+            recalled(&[item_as(ITEM, "Available")]),
             Err("Request has no loan or recallable item".to_owned())
         );
     }

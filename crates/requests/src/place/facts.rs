@@ -1,45 +1,45 @@
-//! Everything that the decision wants to know, in one round trip. Patron, queue and items are locked first, in this
-//! order, so that what is read after them holds until the end of the transaction.
+//! Everything that the decision depends on, in one round trip. Patron, queue and items are locked first, in this
+//! order, so that what is read after them is valid until the end of the transaction.
 
 use super::PlaceRequest;
-use super::copies::CHOSEN;
-use carrel_circulation::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
-use carrel_circulation::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use super::best_items::CHOSEN;
+use crate::candidate::{CANDIDATES, Candidate, candidate};
+use carrel_circulation::desk::item::{TITLE, Title};
+use carrel_circulation::desk::{Patron, QueuedRequest, queue};
 use carrel_circulation::patron_blocks::{self, Action};
 use carrel_circulation::records::loans::OPEN;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request as words;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
-use carrel_records::{Failure, time};
+use carrel_records::Failure;
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// What is known when the decision is made.
+/// The facts of the decision.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// The title asked for, or that of the item asked for as the client names it.
+    /// The requested instance, or that of the requested item according to the client.
     pub title: Option<Title>,
     pub requester: Option<Patron>,
     pub proxy: Option<Patron>,
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
-    /// What the requester has and owes, where some limit is held against it.
+    /// The counts for automated blocks, where a limit exists.
     pub counted: Option<patron_blocks::Facts>,
     /// The requester's open requests in the queue.
     pub own: Vec<QueuedRequest>,
     /// Position of the last request in the queue.
     pub last_position: i64,
-    /// The item asked for, or all items of the title.
+    /// The requested item, or all items of the instance.
     pub candidates: Vec<Candidate>,
 }
 
 impl Facts {
-    /// The order's title is not that of the item it names. The item counts: a check-in looks into the queue of the
-    /// item's own title, and would never find a request that waits elsewhere.
+    /// The command's instance is not that of its item. The item decides: a check-in reads the queue of the item's own
+    /// instance and would never find a request in another one.
     fn names_another_title(&self, named: Option<Uuid>) -> bool {
         let item = self.candidates.first().map(|candidate| &candidate.item);
         self.title.is_some()
@@ -49,86 +49,58 @@ impl Facts {
     }
 }
 
-/// An item that may be given, with its loan.
-#[derive(Debug, Clone)]
-pub struct Candidate {
-    pub item: ItemAtDesk,
-    pub loan: Option<OpenLoan>,
-    /// Open requests for the item, and how many of them are recalls.
-    pub requests: i64,
-    pub recalls: i64,
-    /// Position of the last request in the item's own queue.
-    pub last_position: i64,
-}
-
-/// The open loan of an item.
-#[derive(Debug, Clone)]
-pub struct OpenLoan {
-    pub id: Uuid,
-    pub document: Map<String, Value>,
-    pub borrower_group: Option<Uuid>,
-    pub borrower_expires: Option<Timestamp>,
-}
-
-impl OpenLoan {
-    pub fn id_at(&self, key: &str) -> Option<Uuid> {
-        words::id(&self.document, key)
-    }
-    pub fn instant_at(&self, key: &str) -> Option<Timestamp> {
-        words::text(&self.document, key).and_then(time::parse)
-    }
-}
-
-/// Locks what may change, reads all facts, and sees to a settings that is at least as new as they are. An order
-/// that names an item only gets its holdings record and title written in.
+/// Locks what may change and reads all facts, with settings that are at least as new. A command with an item only gets
+/// its holdings record and instance.
 pub async fn gather(
     tenant: &Arc<Tenant>,
-    order: &mut PlaceRequest,
+    command: &mut PlaceRequest,
     may_recall: bool,
     now: Timestamp,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
-        let way = Way::of(order, &cached.settings);
-        let of_the_title = way.title_level && order.is_title_level();
-        let (instance, item) = (order.id("instanceId"), order.id("itemId"));
-        let requester: Bind = order.id("requesterId").into();
-        let wanted: Bind = if of_the_title { instance.into() } else { item.into() };
+        let facts_query = FactsQuery::of(command, &cached.settings);
+        let of_instance = facts_query.title_level && command.is_title_level();
+        let (instance, item) = (command.id("instanceId"), command.id("itemId"));
+        let requester: Bind = command.id("requesterId").into();
+        let wanted: Bind = if of_instance { instance.into() } else { item.into() };
 
         let mut tx = tenant.begin().await?;
         let mut pipeline = Pipeline::new();
         pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
-        let queue = queue::id_of(way.title_level, instance, item);
+        let queue = queue::id_of(facts_query.title_level, instance, item);
         let mut held = None;
-        if way.title_level && way.by_item {
-            held = Some(queue::hold_those(&mut pipeline, &title_of("$1"), vec![item.into()]));
+        if facts_query.title_level && facts_query.by_item {
+            held = Some(queue::hold_those(&mut pipeline, &instance_of("$1"), vec![item.into()]));
         } else if let Some(queue) = queue {
             queue::hold(&mut pipeline, queue);
         }
-        let which = if of_the_title { Which::OfTheTitle } else { Which::Named };
+        let which = if of_instance { ItemScope::OfInstance } else { ItemScope::Named };
         pipeline.add(lock(which, may_recall), vec![wanted.clone()]);
-        let (titled, queued) = if way.by_item { (item, item) } else { (instance, queue) };
-        let facts = pipeline
-            .add(way.around(), vec![requester, order.id("proxyUserId").into(), titled.into(), queued.into()]);
+        let (titled, queued) = if facts_query.by_item { (item, item) } else { (instance, queue) };
+        let facts = pipeline.add(
+            facts_query.statement(),
+            vec![requester, command.id("proxyUserId").into(), titled.into(), queued.into()],
+        );
         let candidates = pipeline.add(candidates(which), vec![wanted]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
-        // The facts were gathered in the way that older settings ask for: then once more.
-        if Way::of(order, &cached.settings) != way {
+        // The statements depend on settings that have changed: gather again.
+        if FactsQuery::of(command, &cached.settings) != facts_query {
             continue;
         }
-        let limits = way.counts.then_some((&*cached.settings, now));
+        let limits = facts_query.counts.then_some((&*cached.settings, now));
         let facts = read(row, results.rows(candidates), limits)?;
-        if !of_the_title && !way.by_item && facts.names_another_title(instance) {
-            order.by_item = true;
+        if !of_instance && !facts_query.by_item && facts.names_another_title(instance) {
+            command.by_item = true;
             continue;
         }
-        if way.by_item {
+        if facts_query.by_item {
             let item = facts.candidates.first().map(|candidate| &candidate.item);
             let title = item.and_then(|item| item.instance_id);
             let held = held.map(|step| results.first(step).map(|row| row.get::<_, Uuid>(0)));
-            // Somebody moved the item to another title while its queue was waited for.
+            // Another transaction moved the item to another instance while this one waited for the lock.
             if held.is_some_and(|held| held != title) {
                 continue;
             }
@@ -136,7 +108,7 @@ pub async fn gather(
                 [("holdingsRecordId", item.and_then(|item| item.holdings_id)), ("instanceId", title)]
             {
                 if let Some(id) = id {
-                    order.document.insert(key.into(), id.to_string().into());
+                    command.document.insert(key.into(), id.to_string().into());
                 }
             }
         }
@@ -144,72 +116,72 @@ pub async fn gather(
     }
 }
 
-/// What the statements of a pipeline depend on.
+/// The properties on which the statements depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct FactsQuery {
     pub title_level: bool,
-    /// The client names the item; its title is what the item says.
+    /// The client sends the item only; its instance is read.
     pub by_item: bool,
-    /// The queues are those of all copies of the title.
+    /// The queues are those of all items of the instance.
     pub copies: bool,
-    /// What automated blocks are counted from is wanted.
+    /// Counts for automated blocks are needed.
     pub counts: bool,
 }
 
-impl Way {
-    fn of(order: &PlaceRequest, settings: &CirculationSettings) -> Way {
-        Way {
+impl FactsQuery {
+    fn of(command: &PlaceRequest, settings: &CirculationSettings) -> FactsQuery {
+        FactsQuery {
             title_level: settings.title_level_requests.enabled(),
-            by_item: order.by_item,
+            by_item: command.by_item,
             copies: false,
             counts: Action::Requesting.is_limited(settings),
         }
     }
 
-    pub(super) fn around(self) -> &'static str {
+    pub(super) fn statement(self) -> &'static str {
         static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
             (0..16)
-                .map(|way| {
-                    around(Way {
-                        title_level: way & 1 != 0,
-                        by_item: way & 2 != 0,
-                        counts: way & 4 != 0,
-                        copies: way & 8 != 0,
+                .map(|facts_query| {
+                    statement(FactsQuery {
+                        title_level: facts_query & 1 != 0,
+                        by_item: facts_query & 2 != 0,
+                        counts: facts_query & 4 != 0,
+                        copies: facts_query & 8 != 0,
                     })
                 })
                 .collect()
         });
         let flags = [self.title_level, self.by_item, self.counts, self.copies];
-        &WAYS[flags.iter().rev().fold(0, |way, flag| way << 1 | usize::from(*flag))]
+        &WAYS[flags.iter().rev().fold(0, |facts_query, flag| facts_query << 1 | usize::from(*flag))]
     }
 }
 
-/// SQL of the title of the item given as an SQL expression.
-fn title_of(item: &str) -> String {
+/// SQL of the instance of an item given as an SQL expression.
+fn instance_of(item: &str) -> String {
     format!(
         "(SELECT own.instance_id FROM item JOIN holdings_record own ON own.id = item.holdings_record_id
           WHERE item.id = {item} AND own.instance_id IS NOT NULL)"
     )
 }
 
-const ITEMS_OF_THE_TITLE: &str = "SELECT item.id FROM item JOIN holdings_record \
+const ITEMS_OF_INSTANCE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
 
-/// Which items a request may be for.
+/// The items that a request may be filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum ItemScope {
     /// The item `$1`.
     Named,
-    /// All items of the title `$1`.
-    OfTheTitle,
-    /// The copies that an earlier statement of the pipeline has chosen; no parameter.
+    /// All items of the instance `$1`.
+    OfInstance,
+    /// The items that an earlier statement of the pipeline has chosen; no parameter.
     Chosen,
 }
 
 /// Locks the items, and then the loans that a recall would shorten, in one statement.
-pub(super) fn lock(which: Which, loans: bool) -> &'static str {
+pub(super) fn lock(which: ItemScope, loans: bool) -> &'static str {
     static WAYS: LazyLock<[[String; 2]; 3]> = LazyLock::new(|| {
-        ["= $1".to_owned(), format!("IN ({ITEMS_OF_THE_TITLE})"), format!("= ANY({CHOSEN})")].map(|which| {
+        ["= $1".to_owned(), format!("IN ({ITEMS_OF_INSTANCE})"), format!("= ANY({CHOSEN})")].map(|which| {
             let items =
                 format!("SELECT 1 FROM item_state WHERE item_id {which} ORDER BY item_id FOR NO KEY UPDATE");
             let loans =
@@ -221,22 +193,24 @@ pub(super) fn lock(which: Which, loans: bool) -> &'static str {
     &WAYS[which as usize][usize::from(loans)]
 }
 
-/// `$1` is the requester, `$2` the proxy, `$3` the title and `$4` the queue, or both times the item.
-fn around(way: Way) -> String {
-    let title = if way.by_item { title_of("$3") } else { "$3".to_owned() };
-    let queue = match (way.title_level, way.by_item) {
-        (true, true) => format!("r.instance_id = {}", title_of("$4")),
+/// `$1` is the requester, `$2` the proxy, `$3` the instance and `$4` the queue, or both times the item.
+fn statement(facts_query: FactsQuery) -> String {
+    let title = if facts_query.by_item { instance_of("$3") } else { "$3".to_owned() };
+    let queue = match (facts_query.title_level, facts_query.by_item) {
+        (true, true) => format!("r.instance_id = {}", instance_of("$4")),
         (true, false) => "r.instance_id = $4".to_owned(),
-        (false, _) if way.copies => format!("r.item_id IN ({})", ITEMS_OF_THE_TITLE.replace("$1", "$4")),
+        (false, _) if facts_query.copies => {
+            format!("r.item_id IN ({})", ITEMS_OF_INSTANCE.replace("$1", "$4"))
+        }
         (false, _) => "r.item_id = $4 AND coalesce(r.doc->>'requestLevel', 'Item') = 'Item'".to_owned(),
     };
-    let (counted_loans, counted_fees) = if way.counts {
+    let (counted_loans, counted_fees) = if facts_query.counts {
         (patron_blocks::open_loans_sql("$1"), patron_blocks::open_fees_sql("$1"))
     } else {
         ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
     };
     // Each of several queues has a last position of its own.
-    let last = if way.copies {
+    let last = if facts_query.copies {
         "NULL::integer".to_owned()
     } else {
         format!("(SELECT max(r.position) FROM request r WHERE r.is_open AND {queue})")
@@ -256,24 +230,8 @@ fn around(way: Way) -> String {
     )
 }
 
-/// Items with their loans, before the condition.
-pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT loan.id, loan.doc, borrower.doc->>'patronGroup', borrower.doc->>'expirationDate',
-            asked.requests, asked.recalls, asked.last, {COLUMNS_WITHOUT_TITLE}
-         FROM item JOIN item_state ON item_state.item_id = item.id
-         LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
-         LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
-         LEFT JOIN users borrower ON borrower.id = loan.user_id
-         CROSS JOIN LATERAL (
-             SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls,
-                 max(r.position) FILTER (WHERE coalesce(r.doc->>'requestLevel', 'Item') = 'Item') AS last
-             FROM request r WHERE r.item_id = item.id AND r.is_open) asked"
-    )
-});
-
-/// Items in the order in which they were made.
-pub(super) fn candidates(which: Which) -> &'static str {
+/// Items in the order of their creation.
+pub(super) fn candidates(which: ItemScope) -> &'static str {
     static WAYS: LazyLock<[String; 3]> = LazyLock::new(|| {
         let chosen = format!("item.id = ANY({CHOSEN})");
         ["item.id = $1", "holdings_record.instance_id = $1", &chosen].map(|which| {
@@ -283,9 +241,6 @@ pub(super) fn candidates(which: Which) -> &'static str {
     });
     &WAYS[which as usize]
 }
-
-/// Columns of a candidate before those of its item.
-const BEFORE_ITEM: usize = 7;
 
 /// Reads the rows; `limits`, the settings and the time of the request, is given where blocks are to be counted.
 pub(super) fn read(
@@ -308,34 +263,4 @@ pub(super) fn read(
             .collect::<Result<_, Failure>>()?,
         title,
     })
-}
-
-/// Reads a row of [`CANDIDATES`].
-pub fn candidate(row: &Row, title: Option<&Title>) -> Result<Option<Candidate>, Failure> {
-    let Some(mut item) = ItemAtDesk::read(row, BEFORE_ITEM)? else { return Ok(None) };
-    if let Some(title) = title {
-        item.title = title.clone();
-    }
-    Ok(Some(Candidate {
-        item,
-        loan: open_loan(row),
-        requests: row.get(4),
-        recalls: row.get(5),
-        last_position: row.get::<_, Option<i32>>(6).unwrap_or(0).into(),
-    }))
-}
-
-fn open_loan(row: &Row) -> Option<OpenLoan> {
-    let id: Option<Uuid> = row.get(0);
-    let document: Option<Json> = row.get(1);
-    let text = |place: usize| row.get::<_, Option<String>>(place);
-    match document?.parse() {
-        Value::Object(document) => Some(OpenLoan {
-            id: id?,
-            document,
-            borrower_group: text(2).and_then(|id| Uuid::parse_str(&id).ok()),
-            borrower_expires: text(3).and_then(|at| time::parse(&at)),
-        }),
-        _ => None,
-    }
 }

@@ -1,69 +1,46 @@
-//! Placing a request: a patron asks for an item, or for any item of a title.
+//! Places a request for an item, or for any item of an instance.
 //!
-//! Routes: `POST /circulation/requests`. Reads patron, proxy, blocks, title, items with their loans, the end of
-//! the queue; creates the request at the end of its queue, pages an item or recalls a loan, announces
-//! `circulation.request` and `circulation.loan`. Two pipelines: facts, changes.
+//! Routes: `POST /circulation/requests`. Reads patron, proxy, blocks, instance, items with their loans, the end of the
+//! queue; creates the request at the end of its queue, pages an item or recalls a loan, announces
+//! `circulation.request` and `circulation.loan`. Two round trips: facts, changes.
 
 pub(super) mod apply;
+mod best_items;
 mod choose;
-mod copies;
 pub(super) mod decide;
+pub(super) mod eligibility;
 pub(super) mod facts;
 pub(super) mod requester;
-pub(super) mod suits;
 
-use self::copies::{Look, Looked};
-use super::view::{LoanContext, extended};
+use self::best_items::{Candidates, Scope};
+use super::view::{DisplayContext, extended};
+use crate::actor::Actor;
 use carrel_circulation::desk::OverrideBlocks;
-use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, Kind};
-use carrel_platform::http::{Caller, pretty};
-use carrel_platform::record_store::write::uuid_time;
-use carrel_platform::{Answer, Call, Router, Tenant};
+use carrel_loan_rules::request::{self, RequestType};
+use carrel_platform::http::pretty;
+use carrel_platform::{Answer, Router, Tenant};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-pub use decide::Placed;
+pub use decide::Placement;
 pub use facts::Facts;
 
-/// What is asked for: the request as sent, and the blocks that staff override.
+/// The command: the request as sent, and the blocks that staff override.
 #[derive(Debug, Clone, Default)]
 pub struct PlaceRequest {
     pub document: Map<String, Value>,
     pub overrides: OverrideBlocks,
-    /// Only the item is named: its holdings record and title are looked up with the facts.
+    /// The client sends the item only: holdings record and instance are read with the facts.
     pub by_item: bool,
 }
 
-/// Who asks, and when.
-#[derive(Clone)]
-pub struct Actor {
-    pub caller: Caller,
-    pub may: MayOverride,
-    pub now: Timestamp,
-    /// Id of the request, should the client give none.
-    pub request_id: Uuid,
-}
-
-impl Actor {
-    pub fn of(call: &Call) -> Actor {
-        Actor {
-            caller: call.caller.clone(),
-            may: MayOverride::of(&call.caller),
-            now: call.now,
-            request_id: Uuid::new_v7(uuid_time(call.now)),
-        }
-    }
-}
-
 impl PlaceRequest {
-    /// Takes the overrides out of a request as sent.
+    /// Reads a request as sent and takes the overrides out of it.
     pub fn read(mut document: Map<String, Value>) -> Result<PlaceRequest, Failure> {
         let parameters = document.remove("requestProcessingParameters");
         let overrides = match parameters.as_ref().and_then(|parameters| parameters.get("overrideBlocks")) {
@@ -71,13 +48,13 @@ impl PlaceRequest {
             Some(blocks) => serde_json::from_value(blocks.clone())
                 .map_err(|error| Failure::Invalid(format!("overrideBlocks cannot be read: {error}")))?,
         };
-        // Clients from before title-level requests name the item only.
+        // Clients older than title-level requests send the item only.
         let by_item =
             !["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| document.contains_key(*key));
         if by_item {
             document.insert("requestLevel".into(), "Item".into());
         }
-        // Clients write the level in any case; it is kept as FOLIO spells it.
+        // Clients write the level in any case; it is stored in FOLIO's spelling.
         if let Some(Value::String(level)) = document.get_mut("requestLevel")
             && let Some(known) = ["Item", "Title"].into_iter().find(|known| known.eq_ignore_ascii_case(level))
         {
@@ -87,81 +64,84 @@ impl PlaceRequest {
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {
-        words::text(&self.document, key)
+        request::text(&self.document, key)
     }
     pub fn id(&self, key: &str) -> Option<Uuid> {
-        words::id(&self.document, key)
+        request::id(&self.document, key)
     }
     /// The value as it was sent, for a refusal; `None` where there was none.
     pub fn sent(&self, key: &str) -> Option<String> {
         self.document.get(key).and_then(Value::as_str).map(str::to_owned)
     }
-    pub fn kind(&self) -> Option<Kind> {
-        self.text("requestType").and_then(Kind::named)
+    pub fn kind(&self) -> Option<RequestType> {
+        self.text("requestType").and_then(RequestType::parse)
     }
     pub fn is_title_level(&self) -> bool {
         self.text("requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Title"))
     }
 }
 
-/// A request that was placed, with what is shown beside it.
-pub struct Receipt {
-    pub placed: Placed,
+/// A placed request with its related records.
+pub struct PlacedRequest {
+    pub placed: Placement,
     pub facts: Facts,
     pub settings: Arc<CirculationSettings>,
 }
 
-/// Places a request, durably.
-pub async fn place(tenant: &Arc<Tenant>, mut order: PlaceRequest, actor: &Actor) -> Result<Receipt, Failure> {
-    let recall = order.kind() == Some(Kind::Recall);
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall, actor.now).await?;
-    let mut placed = decide::decide(&facts, &order, actor, &settings)?;
+/// Places a request and commits it.
+pub async fn place(
+    tenant: &Arc<Tenant>,
+    mut command: PlaceRequest,
+    actor: &Actor,
+) -> Result<PlacedRequest, Failure> {
+    let recall = command.kind() == Some(RequestType::Recall);
+    let (tx, facts, settings) = facts::gather(tenant, &mut command, recall, actor.now).await?;
+    let mut placed = decide::decide(&facts, &command, actor, &settings)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
-    Ok(Receipt { placed, facts, settings })
+    Ok(PlacedRequest { placed, facts, settings })
 }
 
-/// Places a request of the type that is found once item, requester and rules are known.
+/// Places a request whose type depends on item, requester and rules.
 pub async fn place_as(
     tenant: &Arc<Tenant>,
-    mut order: PlaceRequest,
+    mut command: PlaceRequest,
     actor: &Actor,
-    kind: impl FnOnce(&Facts, &CirculationSettings) -> Result<Kind, Failure>,
-) -> Result<Receipt, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, true, actor.now).await?;
-    order.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
-    let mut placed = decide::decide(&facts, &order, actor, &settings)?;
+    kind: impl FnOnce(&Facts, &CirculationSettings) -> Result<RequestType, Failure>,
+) -> Result<PlacedRequest, Failure> {
+    let (tx, facts, settings) = facts::gather(tenant, &mut command, true, actor.now).await?;
+    command.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
+    let mut placed = decide::decide(&facts, &command, actor, &settings)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
-    Ok(Receipt { placed, facts, settings })
+    Ok(PlacedRequest { placed, facts, settings })
 }
 
-/// Places a request as the first of these types that is not refused, from one look at the facts; else gives the
-/// first refusal of each type.
+/// Places a request as the first of these types that is not refused, with the facts read once; else returns the first
+/// refusal of each type.
 pub async fn place_first_of(
     tenant: &Arc<Tenant>,
-    mut order: PlaceRequest,
-    kinds: &[Kind],
+    mut command: PlaceRequest,
+    kinds: &[RequestType],
     actor: &Actor,
-) -> Result<Receipt, Failure> {
-    let recall = kinds.contains(&Kind::Recall);
-    let (tx, facts, settings) = facts::gather(tenant, &mut order, recall, actor.now).await?;
-    let mut placed = first_of(kinds, &mut order, &facts, actor, &settings).map_err(Failure::Refused)?;
+) -> Result<PlacedRequest, Failure> {
+    let recall = kinds.contains(&RequestType::Recall);
+    let (tx, facts, settings) = facts::gather(tenant, &mut command, recall, actor.now).await?;
+    let mut placed = first_of(kinds, &mut command, &facts, actor, &settings).map_err(Failure::Refused)?;
     apply::apply(tx, tenant, &mut placed, actor).await?;
-    Ok(Receipt { placed, facts, settings })
+    Ok(PlacedRequest { placed, facts, settings })
 }
 
-/// Places a request for the first copy of a title for which some type of request is not refused; `None` where the
-/// library takes requests for titles. The wish names the title; `in_order` makes an item-level request for each
-/// copy, the most promising first.
+/// Places a request for the first item of an instance for which some type is not refused; `None` where title-level
+/// requests are enabled. `in_order` makes an item-level request for each item, the best first.
 ///
-/// Two pipelines where one of the most promising copies can be had; two more where all have to be looked at.
+/// Two round trips where one of the best items can be requested; two more where all items are read.
 pub async fn place_for_a_copy(
     tenant: &Arc<Tenant>,
     wish: &PlaceRequest,
     actor: &Actor,
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
-) -> Result<Option<Receipt>, Failure> {
-    for look in [Look::Best, Look::All] {
-        let Some(looked) = copies::gather(tenant, wish, look, actor.now).await? else { return Ok(None) };
+) -> Result<Option<PlacedRequest>, Failure> {
+    for look in [Scope::Best, Scope::All] {
+        let Some(looked) = best_items::gather(tenant, wish, look, actor.now).await? else { return Ok(None) };
         let more = looked.more;
         match place_for_one_of(looked, tenant, actor, &in_order).await {
             Err(Failure::Refused(_)) if more => {}
@@ -171,42 +151,42 @@ pub async fn place_for_a_copy(
     Err(Failure::internal("a look at all copies is the last one"))
 }
 
-/// Places a request for the first of the copies looked at that can be had.
+/// Places a request for the first item read that can be requested.
 async fn place_for_one_of(
-    looked: Looked,
+    looked: Candidates,
     tenant: &Tenant,
     actor: &Actor,
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
-) -> Result<Receipt, Failure> {
-    let Looked { tx, mut facts, settings, .. } = looked;
+) -> Result<PlacedRequest, Failure> {
+    let Candidates { tx, mut facts, settings, .. } = looked;
     let mut refusals = Vec::new();
     for document in in_order(&facts, &settings)? {
-        let mut order = PlaceRequest { document, ..PlaceRequest::default() };
-        let copy = facts.candidates.iter().find(|copy| Some(copy.item.id) == order.id("itemId"));
-        facts.last_position = copy.map_or(0, |copy| copy.last_position);
-        match first_of(&Kind::BY_SPEED, &mut order, &facts, actor, &settings) {
+        let mut command = PlaceRequest { document, ..PlaceRequest::default() };
+        let item_as = facts.candidates.iter().find(|item_as| Some(item_as.item.id) == command.id("itemId"));
+        facts.last_position = item_as.map_or(0, |item_as| item_as.last_position);
+        match first_of(&RequestType::FASTEST_FIRST, &mut command, &facts, actor, &settings) {
             Err(more) => refusals.extend(more),
             Ok(mut placed) => {
                 apply::apply(tx, tenant, &mut placed, actor).await?;
-                return Ok(Receipt { placed, facts, settings });
+                return Ok(PlacedRequest { placed, facts, settings });
             }
         }
     }
     Err(Failure::Refused(refusals))
 }
 
-/// What the first of these types that is not refused makes of the order; else the first refusal of each type.
+/// The placement as the first of these types that is not refused; else the first refusal of each type.
 fn first_of(
-    kinds: &[Kind],
-    order: &mut PlaceRequest,
+    kinds: &[RequestType],
+    command: &mut PlaceRequest,
     facts: &Facts,
     actor: &Actor,
     settings: &CirculationSettings,
-) -> Result<Placed, Vec<Refusal>> {
+) -> Result<Placement, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for kind in kinds {
-        order.document.insert("requestType".into(), kind.text().into());
-        match decide::decide(facts, order, actor, settings) {
+        command.document.insert("requestType".into(), kind.text().into());
+        match decide::decide(facts, command, actor, settings) {
             Err(failure) => refusals.extend(first_refusal(failure)),
             Ok(placed) => return Ok(placed),
         }
@@ -214,7 +194,7 @@ fn first_of(
     Err(refusals)
 }
 
-/// One way that did not succeed, as one of several is reported.
+/// The refusal to report of one type among several.
 fn first_refusal(failure: Failure) -> Vec<Refusal> {
     match failure {
         Failure::Refused(refusals) => refusals.into_iter().take(1).collect(),
@@ -222,12 +202,12 @@ fn first_refusal(failure: Failure) -> Vec<Refusal> {
     }
 }
 
-impl Receipt {
-    /// The request as clients see it.
+impl PlacedRequest {
+    /// The request in the form of the circulation API.
     pub fn extended(&self) -> Value {
-        let Receipt { placed, facts, settings } = self;
-        let beside = LoanContext {
-            around: Related {
+        let PlacedRequest { placed, facts, settings } = self;
+        let context = DisplayContext {
+            related: Related {
                 item: placed.item.as_ref(),
                 title: facts.title.as_ref(),
                 requester: facts.requester.as_ref(),
@@ -237,14 +217,14 @@ impl Receipt {
             due_date: placed.due_date(),
             printed_by: None,
         };
-        extended(&placed.document, &beside, settings)
+        extended(&placed.document, &context, settings)
     }
 }
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/requests", |call| async move {
-        let order = PlaceRequest::read(call.object()?)?;
-        let receipt = place(call.tenant()?, order, &Actor::of(&call)).await?;
+        let command = PlaceRequest::read(call.object()?)?;
+        let receipt = place(call.tenant()?, command, &Actor::of(&call)).await?;
         Ok(Answer::json_bytes(pretty(&receipt.extended()))
             .status(StatusCode::CREATED)
             .location(format!("/circulation/requests/{}", receipt.placed.id)))

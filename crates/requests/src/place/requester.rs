@@ -1,9 +1,10 @@
-//! Whether this patron may ask: as himself or by proxy, with an account in order, not blocked, and not for what he
-//! has asked for already (circulation.md 6.1, 4 to 7).
+//! Whether this patron may place the request: themselves or by proxy, with an active account, without blocks, and
+//! without a request for the same (circulation.md 6.1, 4 to 7).
 
-use super::decide::{Fault, Found, and_sent, with_sent};
+use super::PlaceRequest;
+use super::decide::{Check, Refusals, and_sent, with_sent};
 use super::facts::Facts;
-use super::{Actor, PlaceRequest};
+use crate::actor::Actor;
 use carrel_circulation::check_out::is_valid_relation;
 use carrel_circulation::desk::override_blocks::PATRON_BLOCK;
 use carrel_circulation::desk::patron::AccountStatus;
@@ -14,31 +15,41 @@ use carrel_records::Refusal;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-pub(super) fn refuse_for_proxy(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
-    let Some(proxy) = order.text("proxyUserId") else { return };
-    if Some(proxy) == order.text("requesterId") {
-        found.add(
-            Fault::Other,
+pub(super) fn refuse_for_proxy(
+    facts: &Facts,
+    command: &PlaceRequest,
+    now: Timestamp,
+    refusals: &mut Refusals,
+) {
+    let Some(proxy) = command.text("proxyUserId") else { return };
+    if Some(proxy) == command.text("requesterId") {
+        refusals.add(
+            Check::Other,
             Refusal::new("User cannot be proxy for themselves")
                 .with("proxyUserId", proxy)
                 .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
         );
     } else if !facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
-        found.add(Fault::Other, Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
+        refusals.add(Check::Other, Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
     }
 }
 
-pub(super) fn refuse_for_requester(facts: &Facts, order: &PlaceRequest, now: Timestamp, found: &mut Found) {
-    if let Some(refusal) = refuse_unknown_requester(facts.requester.as_ref(), &order.document) {
-        found.add(Fault::Requester, refusal);
+pub(super) fn refuse_for_requester(
+    facts: &Facts,
+    command: &PlaceRequest,
+    now: Timestamp,
+    refusals: &mut Refusals,
+) {
+    if let Some(refusal) = refuse_unknown_requester(facts.requester.as_ref(), &command.document) {
+        refusals.add(Check::Requester, refusal);
     }
     if facts
         .requester
         .as_ref()
         .is_some_and(|requester| requester.account_status(now) != AccountStatus::Active)
     {
-        let refusal = with_sent("Inactive users cannot make requests", "requesterId", order);
-        found.add(Fault::Other, and_sent(refusal, "itemId", order));
+        let refusal = with_sent("Inactive users cannot make requests", "requesterId", command);
+        refusals.add(Check::Other, and_sent(refusal, "itemId", command));
     }
 }
 
@@ -65,13 +76,13 @@ pub fn refuse_unknown_requester(
 
 pub(super) fn refuse_if_already_requested(
     facts: &Facts,
-    order: &PlaceRequest,
+    command: &PlaceRequest,
     title_level: bool,
     settings: &CirculationSettings,
-    found: &mut Found,
+    refusals: &mut Refusals,
 ) {
     let titles_are_asked_for = settings.title_level_requests.enabled();
-    let item = order.id("itemId");
+    let item = command.id("itemId");
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
     let open = ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"];
     let existing = facts.own.iter().filter(|own| open.contains(&own.status())).find(|own| {
@@ -79,9 +90,10 @@ pub(super) fn refuse_if_already_requested(
     });
     let Some(existing) = existing else { return };
     let refusal = if !title_level {
-        let refusal = with_sent("This requester already has an open request for this item", "itemId", order);
-        let refusal = and_sent(and_sent(refusal, "requesterId", order), "id", order);
-        // The id of the request being placed stands under another name.
+        let refusal =
+            with_sent("This requester already has an open request for this item", "itemId", command);
+        let refusal = and_sent(and_sent(refusal, "requesterId", command), "id", command);
+        // The id of the placed request is reported under another key.
         let parameters = refusal
             .parameters
             .iter()
@@ -97,27 +109,27 @@ pub(super) fn refuse_if_already_requested(
                 "ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED",
             )
         };
-        and_sent(with_sent(text, "requesterId", order), "instanceId", order).code(code)
+        and_sent(with_sent(text, "requesterId", command), "instanceId", command).code(code)
     };
-    found.add(Fault::Other, refusal);
+    refusals.add(Check::Other, refusal);
 }
 
 pub(super) fn refuse_for_blocks(
     facts: &Facts,
-    order: &PlaceRequest,
+    command: &PlaceRequest,
     actor: &Actor,
     settings: &CirculationSettings,
-    found: &mut Found,
+    refusals: &mut Refusals,
 ) {
-    if order.overrides.patron_block.is_some() {
+    if command.overrides.patron_block.is_some() {
         if let Some(refusal) = PATRON_BLOCK.refuse_override(&actor.may) {
-            found.add(Fault::Other, refusal);
+            refusals.add(Check::Other, refusal);
         }
         return;
     }
     if let Some(requester) = &facts.requester {
         for refusal in Action::Requesting.refusals(facts.counted.as_ref(), requester, settings, &actor.may) {
-            found.add(Fault::Other, refusal);
+            refusals.add(Check::Other, refusal);
         }
     }
     let reasons = blocks::manual_reasons(&facts.manual_blocks, "requests", actor.now);
@@ -125,6 +137,6 @@ pub(super) fn refuse_for_blocks(
         let refusal = Refusal::new("Patron blocked from requesting")
             .with("reason", reasons.join(";"))
             .code("USER_IS_BLOCKED_MANUALLY");
-        found.add(Fault::Other, PATRON_BLOCK.mark(refusal, &actor.may));
+        refusals.add(Check::Other, PATRON_BLOCK.mark(refusal, &actor.may));
     }
 }

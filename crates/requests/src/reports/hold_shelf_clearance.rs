@@ -1,11 +1,10 @@
-//! What is to be taken off the hold shelf: items that wait for pickup though nobody may pick them up any more, as
-//! their request was cancelled or has expired.
+//! The hold shelf clearance report: items awaiting pickup whose request was cancelled or has expired.
 //!
 //! Route: `GET /circulation/requests-reports/hold-shelf-clearance/{id}` of a service point. Reads the items, and of
 //! each the request that was given up last.
 
 use crate::read;
-use crate::view::{LoanContext, extended};
+use crate::view::{DisplayContext, extended};
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_platform::http::pretty;
@@ -23,11 +22,14 @@ pub fn connect(router: &mut Router) {
         let requests: Vec<Value> = found
             .iter()
             .map(|found| {
-                // FOLIO quirk: of the records around the request only the item is read; title and requester are
-                // shown as the request keeps them, the pickup service point by its id.
-                let around = Related { item: found.item.as_ref(), ..Related::default() };
-                let mut request =
-                    extended(&found.document, &LoanContext { around, ..LoanContext::default() }, &settings);
+                // FOLIO quirk: of the related records only the item is read; instance and requester are shown from the
+                // snapshots, the pickup service point by its id.
+                let related = Related { item: found.item.as_ref(), ..Related::default() };
+                let mut request = extended(
+                    &found.document,
+                    &DisplayContext { related, ..DisplayContext::default() },
+                    &settings,
+                );
                 if let Some(request) = request.as_object_mut() {
                     request.remove("pickupServicePoint");
                 }
@@ -38,7 +40,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The last request that was given up, of items that wait for nobody.
+/// The last request that was cancelled or has expired, of items without a request awaiting pickup.
 static GIVEN_UP: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT last.*, carrel.instant(last.doc->>'awaitingPickupRequestClosedDate') AS place

@@ -1,4 +1,4 @@
-//! A title with all its items as circulation knows them, for clients that let staff choose a copy to ask for.
+//! An instance with all its items, for clients that let staff choose an item.
 //!
 //! Route: `GET /circulation/items-by-instance?query=…`, a query over titles; the first that is found is answered,
 //! and nothing (`{}`) where none is.
@@ -59,7 +59,7 @@ pub fn connect(router: &mut Router) {
 
 const IN_SEARCH: &str = "title in the search index";
 
-/// A title of several libraries, as a test suite has said the search index to know it.
+/// An instance of several tenants, as a test suite has defined it in the search index.
 async fn given_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
     let reported = stand_in::kept(tenant, IN_SEARCH).await?;
     let is_asked_for = |title: &Value| {

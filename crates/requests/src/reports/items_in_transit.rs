@@ -92,8 +92,8 @@ fn entry(
         "location",
         location.map(|location| {
             let mut shown = json!({"name": location.name, "code": location.code});
-            if let Some(library) = location.library_id.and_then(|id| settings.libraries.get(&id)) {
-                shown["libraryName"] = library.name.as_str().into();
+            if let Some(settings_with) = location.library_id.and_then(|id| settings.libraries.get(&id)) {
+                shown["libraryName"] = settings_with.name.as_str().into();
             }
             shown
         }),

@@ -1,5 +1,4 @@
-//! What staff print and take to the shelves: slips for the shelves, what is to be taken off the hold shelf, what is on its way.
-//! Reading only.
+//! What staff print: slips, the hold shelf clearance report, items in transit. Read only.
 
 mod hold_shelf_clearance;
 mod items_by_instance;

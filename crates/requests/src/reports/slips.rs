@@ -1,14 +1,14 @@
-//! Pick slips and search slips: what staff of a service point fetch from their shelves for pages, and look for there
-//! because of holds. In shelf order: by location, shelving order, title.
+//! Pick slips and search slips: the items that staff of a service point retrieve for pages and look for because of
+//! holds, sorted by location, shelving order and title.
 //!
 //! Routes: `GET /circulation/pick-slips/{servicePointId}`, `GET /circulation/search-slips/{servicePointId}` (empty
 //! unless the setting `PRINT_HOLD_REQUESTS` allows it). Reads requests not yet filled for items of the locations
 //! whose primary service point it is; a hold of a title without an item is looked for where its holdings are.
 
-use crate::read::{self, Found};
+use crate::read::{self, RequestWithRelated};
 use carrel_circulation::desk::{QueuedRequest, slip};
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, Kind};
+use carrel_loan_rules::request::{self, RequestType};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, time};
@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/pick-slips/{servicePointId}", |call| {
-        slips(call, Slips { collection: "pickSlips", of: Kind::Page, at_most: 2_500 })
+        slips(call, Slips { collection: "pickSlips", of: RequestType::Page, at_most: 2_500 })
     });
     router.on("GET", "/circulation/search-slips/{servicePointId}", |call| {
-        slips(call, Slips { collection: "searchSlips", of: Kind::Hold, at_most: 2_000 })
+        slips(call, Slips { collection: "searchSlips", of: RequestType::Hold, at_most: 2_000 })
     });
 }
 
@@ -29,7 +29,7 @@ pub fn connect(router: &mut Router) {
 #[derive(Debug, Clone, Copy)]
 struct Slips {
     collection: &'static str,
-    of: Kind,
+    of: RequestType,
     at_most: i64,
 }
 
@@ -37,14 +37,14 @@ async fn slips(call: Call, wanted: Slips) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let service_point = call.id(0)?;
     let settings = CirculationSettings::of(tenant).await?;
-    let found = if wanted.of == Kind::Hold && !prints_holds(&settings) {
+    let found = if wanted.of == RequestType::Hold && !prints_holds(&settings) {
         Vec::new()
     } else {
         to_fetch(&call, &settings, service_point, wanted).await?
     };
     let mut contexts: Vec<Value> =
         found.into_iter().filter_map(|found| context(found, service_point, &settings, call.now)).collect();
-    contexts.sort_by_cached_key(place_in_bulk_job);
+    contexts.sort_by_cached_key(sort_key);
     let total = contexts.len();
     let mut answer = Map::new();
     answer.insert(wanted.collection.into(), contexts.into());
@@ -58,7 +58,8 @@ fn prints_holds(settings: &CirculationSettings) -> bool {
     setting.is_some_and(|enabled| *enabled == true || *enabled == "true")
 }
 
-/// Requests not yet filled of a kind, by where their items stand; the index `request_slips` is of these words.
+/// Requests of a type that are not yet filled, by effective location; the index `request_slips` has the same
+/// conditions.
 const BY_PLACE: &str = "SELECT request.*, 1 AS place FROM request
      WHERE doc->>'status' = 'Open - Not yet filled' AND doc->>'requestType' = $1
        AND doc->'item'->>'itemEffectiveLocationId' = ANY($2) LIMIT $3";
@@ -74,7 +75,7 @@ async fn to_fetch(
     settings: &CirculationSettings,
     service_point: Uuid,
     wanted: Slips,
-) -> Result<Vec<Found>, Failure> {
+) -> Result<Vec<RequestWithRelated>, Failure> {
     let locations: Vec<String> = settings
         .locations
         .iter()
@@ -88,19 +89,19 @@ async fn to_fetch(
     let binds = |room: i64| vec![wanted.of.text().into(), locations.clone().into(), room.into()];
     let mut found = read::found(&connection, BY_PLACE, binds(wanted.at_most)).await?;
     let room = wanted.at_most - found.len() as i64;
-    if wanted.of == Kind::Hold && room > 0 {
+    if wanted.of == RequestType::Hold && room > 0 {
         found.extend(read::found(&connection, WITHOUT_ITEM, binds(room)).await?);
     }
     Ok(found)
 }
 
 fn context(
-    found: Found,
+    found: RequestWithRelated,
     service_point: Uuid,
     settings: &CirculationSettings,
     now: Timestamp,
 ) -> Option<Value> {
-    let Found { document, item, title, requester, .. } = found;
+    let RequestWithRelated { document, item, title, requester, .. } = found;
     let mut shown = match (item, title) {
         (Some(mut item), title) => {
             item.title = title.unwrap_or_default();
@@ -117,13 +118,13 @@ fn context(
     if let Some(point) = settings.service_points.get(&service_point) {
         shown["effectiveLocationPrimaryServicePointName"] = point.name.as_str().into();
     }
-    let id = words::id(&document, "id")?;
+    let id = request::id(&document, "id")?;
     let request = QueuedRequest { id, document, requester, queue: None };
     Some(slip::context(shown, Some(&request), settings, now))
 }
 
 /// Location, shelving order, title; what is not known sorts as an underscore.
-fn place_in_bulk_job(context: &Value) -> [String; 3] {
+fn sort_key(context: &Value) -> [String; 3] {
     ["effectiveLocationSpecific", "shelvingOrder", "title"]
         .map(|key| context["item"][key].as_str().unwrap_or("_").to_owned())
 }

@@ -1,36 +1,40 @@
-//! What a request is refused for, in which order, and what follows when it is placed.
+//! The refusals in their order, and the changes of a placed request.
 
 use super::*;
 use crate::fixtures::*;
 use carrel_circulation::desk::override_blocks::{Empty, MayOverride, OverrideBlocks};
 use serde_json::json;
 
-fn decided(facts: &Facts, order: &PlaceRequest, settings: &CirculationSettings) -> Result<Placed, Failure> {
-    decide(facts, order, &clerk(), settings)
+fn decided(
+    facts: &Facts,
+    command: &PlaceRequest,
+    settings: &CirculationSettings,
+) -> Result<Placement, Failure> {
+    decide(facts, command, &staff(), settings)
 }
 
-fn refusals(facts: &Facts, order: &PlaceRequest, titles: bool) -> Vec<Refusal> {
-    refusals_in(facts, order, &library(titles))
+fn refusals(facts: &Facts, command: &PlaceRequest, titles: bool) -> Vec<Refusal> {
+    refusals_in(facts, command, &settings_with(titles))
 }
 
-fn refusals_in(facts: &Facts, order: &PlaceRequest, settings: &CirculationSettings) -> Vec<Refusal> {
-    match decided(facts, order, settings) {
+fn refusals_in(facts: &Facts, command: &PlaceRequest, settings: &CirculationSettings) -> Vec<Refusal> {
+    match decided(facts, command, settings) {
         Err(Failure::Refused(refusals)) => refusals,
         other => unreachable!("refusals were expected: {other:?}"),
     }
 }
 
-fn reported(facts: &Facts, order: &PlaceRequest, titles: bool) -> Vec<String> {
-    refusals(facts, order, titles).into_iter().map(|refusal| refusal.message).collect()
+fn reported(facts: &Facts, command: &PlaceRequest, titles: bool) -> Vec<String> {
+    refusals(facts, command, titles).into_iter().map(|refusal| refusal.message).collect()
 }
 
-fn placed(facts: &Facts, order: &PlaceRequest, titles: bool) -> Placed {
-    decided(facts, order, &library(titles)).expect("a request")
+fn placed(facts: &Facts, command: &PlaceRequest, titles: bool) -> Placement {
+    decided(facts, command, &settings_with(titles)).expect("a request")
 }
 
-/// A book that somebody else has.
+/// An item on loan to another patron.
 fn out() -> Facts {
-    facts(vec![lent(BOOK, NEIGHBOR, "20")])
+    facts(vec![on_loan(ITEM, NEIGHBOR, "20")])
 }
 
 /// The only refusal, with its code and the keys of its parameters.
@@ -51,7 +55,7 @@ fn one(
 #[test]
 fn an_unknown_status_is_not_understood() {
     let text =
-        decided(&out(), &asks(json!({"status": "Open"})), &library(false)).expect_err("no").to_string();
+        decided(&out(), &asks(json!({"status": "Open"})), &settings_with(false)).expect_err("no").to_string();
     assert!(
         text.contains("Request status must be one of the following: \"Open - Not yet filled\", "),
         "{text}"
@@ -69,9 +73,9 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
     assert_eq!(level("Title", false), one(item_only, code, &["requestLevel"]));
     let both = "Request level must be one of the following: \"Item\", \"Title\"";
     assert_eq!(level("Shelf", true), one(both, code, &["requestLevel"]));
-    let way = asks(json!({"fulfillmentPreference": "Pigeon"}));
+    let facts_query = asks(json!({"fulfillmentPreference": "Pigeon"}));
     assert_eq!(
-        the_one(refusals(&nothing, &way, false)),
+        the_one(refusals(&nothing, &facts_query, false)),
         one(
             "Fulfillment preference must be one of the following: Hold Shelf, Delivery",
             Some("FULFILLMENT_PREFERENCE_IS_NOT_ALLOWED"),
@@ -82,10 +86,10 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
 
 #[test]
 fn all_that_is_missing_is_reported_together() {
-    let order = asks(json!({"instanceId": null, "itemId": null, "requestDate": null,
+    let command = asks(json!({"instanceId": null, "itemId": null, "requestDate": null,
         "pickupServicePointId": null, "requesterId": null}));
     assert_eq!(
-        reported(&Facts::default(), &order, false),
+        reported(&Facts::default(), &command, false),
         [
             "Cannot create a request with no instance ID",
             "Cannot create an item level request with no item ID",
@@ -105,9 +109,9 @@ fn an_item_is_named_with_its_holdings_record() {
 }
 
 #[test]
-fn a_title_is_asked_for_without_naming_a_copy() {
-    let order = asks(json!({"requestLevel": "Title"}));
-    let refusal = the_one(refusals(&out(), &order, true));
+fn a_title_is_asked_for_without_naming_a_item() {
+    let command = asks(json!({"requestLevel": "Title"}));
+    let refusal = the_one(refusals(&out(), &command, true));
     let text = "Cannot create a title level page request for this instance ID with no item ID";
     let keys = ["itemId", "holdingsRecordId"];
     assert_eq!(refusal, one(text, Some("CANNOT_CREATE_PAGE_TLR_WITHOUT_ITEM_ID"), &keys));
@@ -128,7 +132,7 @@ fn an_item_must_be_there() {
 fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
     let by = |proxy: Uuid| asks(json!({"proxyUserId": proxy}));
     assert_eq!(
-        the_one(refusals(&out(), &by(READER), false)),
+        the_one(refusals(&out(), &by(PATRON), false)),
         one(
             "User cannot be proxy for themselves",
             Some("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
@@ -143,7 +147,7 @@ fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
 }
 
 #[test]
-fn what_is_picked_up_needs_a_place_that_gives_out_books() {
+fn what_is_picked_up_needs_a_place_that_gives_out_items() {
     let at = |desk: Value| the_one(refusals(&out(), &asks(json!({"pickupServicePointId": desk})), false));
     assert_eq!(
         at(json!(OFFICE)),
@@ -177,10 +181,10 @@ fn only_active_patrons_of_a_group_may_ask() {
 #[test]
 fn who_waits_already_does_not_queue_up_twice() {
     let waits = |level: &str, status: &str| Facts { own: vec![own(level, status)], ..out() };
-    let again = |facts: &Facts, order: &PlaceRequest, titles| the_one(refusals(facts, order, titles));
+    let again = |facts: &Facts, command: &PlaceRequest, titles| the_one(refusals(facts, command, titles));
     for status in ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"] {
         assert_eq!(
-            again(&waits("Item", status), &asks(json!({"id": BOOK})), false),
+            again(&waits("Item", status), &asks(json!({"id": ITEM})), false),
             one(
                 "This requester already has an open request for this item",
                 Some("ITEM_ALREADY_REQUESTED"),
@@ -209,8 +213,8 @@ fn who_waits_already_does_not_queue_up_twice() {
 }
 
 fn blocked() -> Facts {
-    let block = |words: &str, more: Value| {
-        let block = json!({"desc": words, "requests": true});
+    let block = |request: &str, more: Value| {
+        let block = json!({"desc": request, "requests": true});
         Value::Object(crate::fixtures::with(block, more))
     };
     Facts {
@@ -239,14 +243,14 @@ fn a_blocked_patron_hears_why_and_who_could_insist() {
 #[test]
 fn a_block_is_overridden_by_who_may() {
     let overrides = OverrideBlocks { patron_block: Some(Empty {}), ..OverrideBlocks::default() };
-    let order = PlaceRequest { overrides, ..asks(json!({})) };
+    let command = PlaceRequest { overrides, ..asks(json!({})) };
     assert_eq!(
-        the_one(refusals(&blocked(), &order, false)).1,
+        the_one(refusals(&blocked(), &command, false)).1,
         Some("INSUFFICIENT_OVERRIDE_PERMISSIONS"),
         "said once for both kinds of blocks"
     );
-    let actor = Actor { may: MayOverride::all(), ..clerk() };
-    assert!(decide(&blocked(), &order, &actor, &library(false)).is_ok());
+    let actor = Actor { may: MayOverride::all(), ..staff() };
+    assert!(decide(&blocked(), &command, &actor, &settings_with(false)).is_ok());
 }
 
 #[test]
@@ -260,15 +264,15 @@ fn the_type_must_suit_the_status_and_the_policy_and_is_refused_once() {
     };
     let page = asks(json!({"requestType": "Page"}));
     assert_eq!(the_one(refusals(&out(), &page, false)), kind("Page"));
-    let reference = facts(vec![for_reference(copy(BOOK, "Available"))]);
+    let reference = facts(vec![for_reference(item_as(ITEM, "Available"))]);
     assert_eq!(the_one(refusals(&reference, &page, false)), kind("Page"));
-    let both = facts(vec![for_reference(copy(BOOK, "Checked out"))]);
+    let both = facts(vec![for_reference(item_as(ITEM, "Checked out"))]);
     assert_eq!(the_one(refusals(&both, &page, false)), kind("Page"));
 }
 
 #[test]
-fn nobody_waits_for_what_he_has() {
-    let his = facts(vec![lent(BOOK, READER, "20")]);
+fn nobody_waits_for_what_they_has() {
+    let his = facts(vec![on_loan(ITEM, PATRON, "20")]);
     assert_eq!(
         the_one(refusals(&his, &asks(json!({})), false)),
         one(
@@ -303,9 +307,9 @@ fn a_policy_may_narrow_where_a_type_is_picked_up() {
 
 #[test]
 fn a_hold_of_a_title_asks_the_policy_only_where_the_library_wants_it() {
-    let reference = facts(vec![for_reference(copy(BOOK, "Checked out"))]);
+    let reference = facts(vec![for_reference(item_as(ITEM, "Checked out"))]);
     placed(&reference, &asks_for_title("Hold"), true);
-    let mut settings = library(true);
+    let mut settings = settings_with(true);
     settings.title_level_requests.tlr_hold_should_follow_circulation_rules = true;
     assert_eq!(
         the_one(refusals_in(&reference, &asks_for_title("Hold"), &settings)),
@@ -319,7 +323,7 @@ fn a_hold_of_a_title_asks_the_policy_only_where_the_library_wants_it() {
 
 #[test]
 fn nobody_waits_for_a_title_that_stands_on_the_shelf() {
-    let facts = facts(vec![lent(BOOK, NEIGHBOR, "20"), copy(OTHER_BOOK, "Available")]);
+    let facts = facts(vec![on_loan(ITEM, NEIGHBOR, "20"), item_as(OTHER_ITEM, "Available")]);
     for kind in ["Hold", "Recall"] {
         assert_eq!(
             the_one(refusals(&facts, &asks_for_title(kind), true)),
@@ -333,7 +337,7 @@ fn nobody_waits_for_a_title_that_stands_on_the_shelf() {
 }
 
 #[test]
-fn without_a_copy_on_the_shelf_nothing_else_is_said_of_a_page() {
+fn without_a_item_on_the_shelf_nothing_else_is_said_of_a_page() {
     let inactive = {
         let mut facts = out();
         facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));
@@ -348,11 +352,12 @@ fn without_a_copy_on_the_shelf_nothing_else_is_said_of_a_page() {
 #[test]
 fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
     let mut facts = Facts { own: vec![own("Item", "Open - Not yet filled")], ..blocked() };
-    facts.candidates = vec![lent(BOOK, READER, "20")];
+    facts.candidates = vec![on_loan(ITEM, PATRON, "20")];
     facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));
-    let order = asks(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
+    let command =
+        asks(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
     assert_eq!(
-        reported(&facts, &order, false),
+        reported(&facts, &command, false),
         [
             "proxyUserId is not valid",
             "Service point is not a pickup location",
@@ -366,9 +371,9 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
 }
 
 #[test]
-fn a_page_takes_the_book_from_the_shelf() {
-    let page = placed(&facts(vec![copy(BOOK, "Available")]), &asks(json!({"requestType": "Page"})), false);
-    assert_eq!((page.item_becomes, page.queue), (Some("Paged"), Some(BOOK)));
+fn a_page_takes_the_item_from_the_shelf() {
+    let page = placed(&facts(vec![item_as(ITEM, "Available")]), &asks(json!({"requestType": "Page"})), false);
+    assert_eq!((page.item_becomes, page.queue), (Some("Paged"), Some(ITEM)));
     assert_eq!(page.document["status"], "Open - Not yet filled");
 }
 
@@ -392,7 +397,7 @@ fn a_recall_shortens_the_loan_and_a_hold_leaves_it() {
 #[test]
 fn a_loan_is_recalled_once() {
     let mut facts = out();
-    for loan in facts.candidates.iter_mut().filter_map(|copy| copy.loan.as_mut()) {
+    for loan in facts.candidates.iter_mut().filter_map(|item_as| item_as.loan.as_mut()) {
         loan.document.insert("dueDateChangedByRecall".into(), true.into());
     }
     assert!(placed(&facts, &asks(json!({"requestType": "Recall"})), false).recalled.is_none());
@@ -400,18 +405,18 @@ fn a_loan_is_recalled_once() {
 
 #[test]
 fn a_request_expires_at_the_end_of_the_day_and_keeps_nothing_of_what_it_was_shown_with() {
-    let order = asks(json!({"requestExpirationDate": "2024-06-01T08:00:00Z", "loan": {"dueDate": "soon"},
+    let command = asks(json!({"requestExpirationDate": "2024-06-01T08:00:00Z", "loan": {"dueDate": "soon"},
         "deliveryAddress": {}, "unknown": 1}));
-    let document = placed(&out(), &order, false).document;
+    let document = placed(&out(), &command, false).document;
     assert_eq!(document["requestExpirationDate"], "2024-06-01T23:59:59.000Z");
     assert_eq!(document["unknown"], 1);
     assert!(!document.contains_key("loan") && !document.contains_key("deliveryAddress"));
 }
 
 #[test]
-fn a_page_of_a_title_names_the_copy_that_will_be_fetched() {
-    let page = placed(&facts(vec![copy(OTHER_BOOK, "Available")]), &asks_for_title("Page"), true);
-    assert_eq!(page.document["itemId"], OTHER_BOOK.to_string());
+fn a_page_of_a_title_names_the_item_that_will_be_fetched() {
+    let page = placed(&facts(vec![item_as(OTHER_ITEM, "Available")]), &asks_for_title("Page"), true);
+    assert_eq!(page.document["itemId"], OTHER_ITEM.to_string());
     assert_eq!(page.document["holdingsRecordId"], HOLDINGS.to_string());
     let hold = placed(&out(), &asks_for_title("Hold"), true);
     assert!(hold.item.is_none() && !hold.document.contains_key("itemId"));
@@ -420,7 +425,7 @@ fn a_page_of_a_title_names_the_copy_that_will_be_fetched() {
 #[test]
 fn a_request_keeps_its_own_id_or_gets_one_and_what_is_no_id_is_not_replaced() {
     let id = |sent: Value| placed(&out(), &asks(json!({"id": sent})), false).document["id"].clone();
-    assert_eq!(id(json!(OTHER_BOOK)), json!(OTHER_BOOK));
-    assert_eq!(id(Value::Null), json!(clerk().request_id));
+    assert_eq!(id(json!(OTHER_ITEM)), json!(OTHER_ITEM));
+    assert_eq!(id(Value::Null), json!(staff().request_id));
     assert_eq!(id(json!("abc")), json!("abc"));
 }

@@ -17,7 +17,7 @@ async fn owes(server: &LendingServer, patron: &TestPatron, remaining: f64, item:
 }
 
 #[tokio::test]
-async fn a_patron_sees_totals_and_where_he_asks_everything_in_one_round_trip() {
+async fn a_patron_sees_totals_and_where_they_asks_everything_in_one_round_trip() {
     let server = counting_server().await;
     let (lent, wanted, patron) = (server.item().await, server.item().await, server.patron().await);
     server.check_out(&lent, &patron).await.expect(201);
@@ -62,7 +62,7 @@ async fn lists_are_sorted_and_paged() {
         let then = json!({"loanDate": format!("{day}T00:00:00Z")});
         server.check_out_with(&server.item().await, &patron, then).await.expect(201);
     }
-    let asked = "includeLoans=true&sortBy=loanDate/sort.descending&limit=1&offset=1";
+    let placed = "includeLoans=true&sortBy=loanDate/sort.descending&limit=1&offset=1";
     let account = server.account_of(&patron, asked).await.expect(200);
     assert_eq!(account["totalLoans"], 3);
     assert_eq!(account["loans"].as_array().map(Vec::len), Some(1));

@@ -13,7 +13,7 @@ async fn stored(server: &LendingServer, hold: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_copy_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
+async fn a_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
     for by_title in [false, true] {
         let server = counting_server().await;
         if by_title {
@@ -48,7 +48,7 @@ async fn a_copy_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_copy_on_loan_is_asked_for_as_the_policy_says_first() {
+async fn a_item_on_loan_is_asked_for_as_the_policy_says_first() {
     let server = LendingServer::open().await;
     let (test_item, reader, patron) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &reader).await.expect(201);
@@ -57,7 +57,7 @@ async fn a_copy_on_loan_is_asked_for_as_the_policy_says_first() {
 }
 
 #[tokio::test]
-async fn a_title_is_asked_for_in_two_round_trips_whichever_copy_it_will_be() {
+async fn a_title_is_asked_for_in_two_round_trips_whichever_item_it_will_be() {
     let server = counting_server().await;
     server.lets_patrons_ask_for_titles().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
@@ -78,7 +78,7 @@ async fn a_title_is_asked_for_in_two_round_trips_whichever_copy_it_will_be() {
 }
 
 #[tokio::test]
-async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies_in_two_round_trips() {
+async fn without_title_requests_a_title_is_asked_for_by_one_of_its_items_in_two_round_trips() {
     let server = counting_server().await;
     let (lent, patron) = (server.item().await, server.patron().await);
     let test_item = server.copy_of(&lent).await;
@@ -104,7 +104,7 @@ async fn without_title_requests_a_title_is_asked_for_by_one_of_its_copies_in_two
 }
 
 #[tokio::test]
-async fn where_no_kind_of_request_suits_the_copy_it_cannot_be_asked_for() {
+async fn where_no_kind_of_request_suits_the_item_it_cannot_be_asked_for() {
     let server = LendingServer::open().await;
     let policy = format!("/request-policy-storage/request-policies/{}", server.request_policy);
     let mut record = server.admin().get(&policy).await.expect(200);
@@ -173,7 +173,7 @@ async fn many_patrons_who_ask_at_once_stand_in_one_row() {
     }
     let mut positions = BTreeSet::new();
     for asked in actor {
-        positions.extend(asked.await.expect("nobody fails"));
+        positions.extend(placed.await.expect("nobody fails"));
     }
     assert_eq!(positions, (1..=24).collect());
 }
@@ -208,7 +208,7 @@ async fn who_cancels_leaves_the_queue_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn only_what_a_patron_asked_for_himself_can_he_cancel_and_only_once() {
+async fn only_what_a_patron_asked_for_himself_can_they_cancel_and_only_once() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
     let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);

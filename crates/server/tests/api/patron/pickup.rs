@@ -38,7 +38,7 @@ async fn a_patron_picks_up_where_the_policy_allows_it() {
 }
 
 #[tokio::test]
-async fn many_copies_are_asked_about_at_once() {
+async fn many_items_are_asked_about_at_once() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let copy = server.copy_of(&test_item).await;

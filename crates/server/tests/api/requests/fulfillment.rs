@@ -72,7 +72,7 @@ async fn what_is_picked_up_elsewhere_travels() {
 }
 
 #[tokio::test]
-async fn a_patron_who_names_the_wrong_title_gets_the_item_he_asked_for() {
+async fn a_patron_who_names_the_wrong_title_gets_the_item_they_asked_for() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let (test_item, other_title) = (server.item().await, server.item().await);
@@ -180,7 +180,7 @@ async fn what_is_over_stays_over() {
 }
 
 #[tokio::test]
-async fn a_request_moved_to_another_copy_stands_last_there() {
+async fn a_request_moved_to_another_item_stands_last_there() {
     let server = LendingServer::open().await;
     let (test_item, [(_, first), (second, _)]) = queue_of(&server).await;
     let other = server.copy_of(&test_item).await;
@@ -223,7 +223,7 @@ async fn a_queue_in_another_order() {
 }
 
 #[tokio::test]
-async fn who_gets_a_copy_goes_ahead_of_those_who_wait_for_another_one() {
+async fn who_gets_a_item_goes_ahead_of_those_who_wait_for_another_one() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let test_item = server.item().await;

@@ -1,15 +1,15 @@
 //! Requests, their queues, and what is printed for them.
 
-mod copies;
+mod concurrency;
 mod expiry;
 mod fulfillment;
-mod histories;
+mod instance_level;
 mod jobs;
 mod print_events;
 mod queue_level;
+mod random_histories;
 mod reports;
 mod round_trips;
-mod rush;
+mod scenarios;
 mod snapshots;
 mod storage;
-mod stories;

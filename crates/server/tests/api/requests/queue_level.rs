@@ -13,7 +13,7 @@ async fn toggle(server: &LendingServer) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn queues_of_copies_become_one_of_the_title_and_back() {
+async fn queues_of_items_become_one_of_the_title_and_back() {
     let server = LendingServer::open().await;
     let one = server.item().await;
     let other = server.copy_of(&one).await;

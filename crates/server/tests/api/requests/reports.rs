@@ -180,7 +180,7 @@ async fn nothing_on_its_way_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn a_title_is_shown_with_all_its_copies() {
+async fn a_title_is_shown_with_all_its_items() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let copy = server.copy_of(&test_item).await;

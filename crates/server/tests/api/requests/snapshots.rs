@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
-struct Asked {
+struct PlacedHold {
     server: LendingServer,
     test_item: TestItem,
     patron: TestPatron,
@@ -15,17 +15,17 @@ struct Asked {
 }
 
 /// A hold, and a node that does the work in the background.
-async fn asked() -> Asked {
+async fn placed_hold() -> PlacedHold {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.lent_book().await, server.patron().await);
     let hold = server.hold(&test_item, &patron).await;
     let open_node = &server.server.node;
     let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
     let node = jobs::start_with(open_node, open_node.jobs(), pace);
-    Asked { server, test_item, patron, hold, node }
+    PlacedHold { server, test_item, patron, hold, node }
 }
 
-impl Asked {
+impl PlacedHold {
     /// Changes a record whose path and document are known.
     async fn changes(&self, path: &str, differs: Value) {
         let mut record = self.server.admin().get(path).await.expect(200);
@@ -34,7 +34,7 @@ impl Asked {
     }
 
     /// Waits until the stored request says so.
-    async fn comes_to_say(self, pointer: &str, expected: &str) {
+    async fn wait_until_stored(self, pointer: &str, expected: &str) {
         for _ in 0..200 {
             let request = self.server.stored_request(self.hold).await;
             if request.pointer(pointer).and_then(Value::as_str) == Some(expected) {
@@ -50,56 +50,58 @@ impl Asked {
 
 #[tokio::test]
 async fn a_new_barcode_of_the_item() {
-    let asked = asked().await;
-    let path = format!("/item-storage/items/{}", asked.test_item.id);
-    asked.changes(&path, json!({"barcode": "renewed-label"})).await;
-    asked.comes_to_say("/item/barcode", "renewed-label").await;
+    let placed = placed_hold().await;
+    let path = format!("/item-storage/items/{}", placed.test_item.id);
+    placed.changes(&path, json!({"barcode": "renewed-label"})).await;
+    placed.wait_until_stored("/item/barcode", "renewed-label").await;
 }
 
 #[tokio::test]
 async fn a_new_call_number_of_the_holdings() {
-    let asked = asked().await;
-    let path = format!("/holdings-storage/holdings/{}", asked.test_item.holdings);
-    asked.changes(&path, json!({"callNumber": "QA 76.9"})).await;
-    asked.comes_to_say("/searchIndex/callNumberComponents/callNumber", "QA 76.9").await;
+    let placed = placed_hold().await;
+    let path = format!("/holdings-storage/holdings/{}", placed.test_item.holdings);
+    placed.changes(&path, json!({"callNumber": "QA 76.9"})).await;
+    placed.wait_until_stored("/searchIndex/callNumberComponents/callNumber", "QA 76.9").await;
 }
 
 #[tokio::test]
 async fn a_corrected_title() {
-    let asked = asked().await;
-    let path = format!("/instance-storage/instances/{}", asked.test_item.instance);
-    asked.changes(&path, json!({"title": "Corrected"})).await;
-    asked.comes_to_say("/instance/title", "Corrected").await;
+    let placed = placed_hold().await;
+    let path = format!("/instance-storage/instances/{}", placed.test_item.instance);
+    placed.changes(&path, json!({"title": "Corrected"})).await;
+    placed.wait_until_stored("/instance/title", "Corrected").await;
 }
 
 #[tokio::test]
 async fn a_patron_who_takes_another_name() {
-    let asked = asked().await;
-    let path = format!("/users/{}", asked.patron.id);
-    asked.changes(&path, json!({"personal": {"lastName": "Married", "preferredContactTypeId": "002"}})).await;
-    asked.comes_to_say("/requester/lastName", "Married").await;
+    let placed = placed_hold().await;
+    let path = format!("/users/{}", placed.patron.id);
+    placed
+        .changes(&path, json!({"personal": {"lastName": "Married", "preferredContactTypeId": "002"}}))
+        .await;
+    placed.wait_until_stored("/requester/lastName", "Married").await;
 }
 
 #[tokio::test]
 async fn a_renamed_location() {
-    let asked = asked().await;
-    let path = format!("/locations/{}", asked.server.location);
-    asked.changes(&path, json!({"name": "Annex"})).await;
-    asked.comes_to_say("/item/itemEffectiveLocationName", "Annex").await;
+    let placed = placed_hold().await;
+    let path = format!("/locations/{}", placed.server.location);
+    placed.changes(&path, json!({"name": "Annex"})).await;
+    placed.wait_until_stored("/item/itemEffectiveLocationName", "Annex").await;
 }
 
 #[tokio::test]
 async fn a_renamed_pickup_service_point() {
-    let asked = asked().await;
-    let path = format!("/service-points/{}", asked.server.main_desk.0);
-    asked.changes(&path, json!({"name": "Front desk"})).await;
-    asked.comes_to_say("/searchIndex/pickupServicePointName", "Front desk").await;
+    let placed = placed_hold().await;
+    let path = format!("/service-points/{}", placed.server.main_desk.0);
+    placed.changes(&path, json!({"name": "Front desk"})).await;
+    placed.wait_until_stored("/searchIndex/pickupServicePointName", "Front desk").await;
 }
 
 #[tokio::test]
 async fn a_policy_forgets_a_pickup_point_that_closes() {
-    let asked = asked().await;
-    let server = &asked.server;
+    let placed = placed_hold().await;
+    let server = &placed.server;
     let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
     let points = [server.main_desk.0, server.other_desk.0];
     let policy = json!({"id": server.request_policy, "name": "Two desks", "requestTypes": ["Hold", "Page"],
@@ -115,7 +117,7 @@ async fn a_policy_forgets_a_pickup_point_that_closes() {
         let policy = server.admin().get(&path).await.expect(200);
         if policy["allowedServicePoints"] == expected {
             assert_eq!(policy["requestTypes"], json!(["Hold"]));
-            asked.node.stop().await;
+            placed.node.stop().await;
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -125,8 +127,8 @@ async fn a_policy_forgets_a_pickup_point_that_closes() {
 
 #[tokio::test]
 async fn a_policy_forgets_a_service_point_that_is_deleted() {
-    let asked = asked().await;
-    let server = &asked.server;
+    let placed = placed_hold().await;
+    let server = &placed.server;
     let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
     let kiosk = json!({"id": Uuid::new_v4(), "name": "Kiosk", "code": "kiosk", "discoveryDisplayName": "Kiosk",
         "pickupLocation": true, "holdShelfExpiryPeriod": {"duration": 3, "intervalId": "Weeks"}});
@@ -147,15 +149,15 @@ async fn a_policy_forgets_a_service_point_that_is_deleted() {
     }
     assert_eq!(policy["allowedServicePoints"], expected);
     assert_eq!(policy["requestTypes"], json!(["Hold"]));
-    asked.node.stop().await;
+    placed.node.stop().await;
 }
 
 #[tokio::test]
 async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
-    let asked = asked().await;
+    let placed = placed_hold().await;
     // Nothing is brought up to date in the background: what is stored is as old as it can be.
-    asked.node.stop().await;
-    let server = &asked.server;
+    placed.node.stop().await;
+    let server = &placed.server;
     let alter_record = async |path: String, differs: Value| {
         let mut record = server.admin().get(&path).await.expect(200);
         alter(&mut record, &differs);
@@ -163,7 +165,7 @@ async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
     };
     alter_record(format!("/locations/{}", server.location), json!({"name": "Annex"})).await;
     alter_record(format!("/service-points/{}", server.main_desk.0), json!({"name": "Front desk"})).await;
-    let item = server.request(asked.hold).await["item"].clone();
+    let item = server.request(placed.hold).await["item"].clone();
     assert_eq!(
         (&item["location"]["name"], &item["itemEffectiveLocationName"]),
         (&json!("Annex"), &json!("Annex"))
@@ -179,9 +181,9 @@ async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
     );
     stacks.as_object_mut().expect("an object").remove("metadata");
     server.create("/locations", &stacks).await;
-    alter_record(format!("/item-storage/items/{}", asked.test_item.id), json!({"temporaryLocationId": id}))
+    alter_record(format!("/item-storage/items/{}", placed.test_item.id), json!({"temporaryLocationId": id}))
         .await;
-    let item = server.request(asked.hold).await["item"].clone();
+    let item = server.request(placed.hold).await["item"].clone();
     assert_eq!(item["location"]["name"], "Stacks");
     assert_eq!(
         (&item["itemEffectiveLocationId"], &item["itemEffectiveLocationName"]),
@@ -194,16 +196,16 @@ async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
 
 #[tokio::test]
 async fn what_nobody_asks_for_leaves_no_work() {
-    let asked = asked().await;
-    asked.node.stop().await;
-    let other = asked.server.item().await;
-    let server = &asked.server;
+    let placed = placed_hold().await;
+    placed.node.stop().await;
+    let other = placed.server.item().await;
+    let server = &placed.server;
     let path = format!("/item-storage/items/{}", other.id);
     let mut record = server.admin().get(&path).await.expect(200);
     record["barcode"] = "unwanted".into();
     server.admin().put(&path, &record).await.expect(204);
     // Neither does a change of what no request keeps.
-    let path = format!("/item-storage/items/{}", asked.test_item.id);
+    let path = format!("/item-storage/items/{}", placed.test_item.id);
     let mut record = server.admin().get(&path).await.expect(200);
     record["accessionNumber"] = "2".into();
     server.admin().put(&path, &record).await.expect(204);

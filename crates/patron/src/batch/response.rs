@@ -1,7 +1,7 @@
 //! How a batch stands, in the words that discovery systems read.
 
 use super::hold_request::Batch;
-use super::store::{AccountStatus, Line, LineStatus};
+use super::store::{BatchStatus, Line, LineStatus};
 use serde_json::{Value, json};
 
 /// The answer to a batch that was taken in.
@@ -15,7 +15,7 @@ pub fn receipt(batch: &Batch, document: &Value) -> Value {
 }
 
 /// A batch and what became of each copy.
-pub fn status(batch: &AccountStatus, instance: &str, title: Option<&str>) -> Value {
+pub fn status(batch: &BatchStatus, instance: &str, title: Option<&str>) -> Value {
     let each = |status: LineStatus| -> Vec<Value> {
         let lines = batch.lines.iter().filter(|line| line.status == status);
         lines.map(|line| copy(line, instance, title)).collect()
@@ -55,7 +55,7 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn each_copy_stands_where_it_belongs() {
+    fn each_item_stands_where_it_belongs() {
         let [id, item, pickup, request] = [1, 2, 3, 4].map(Uuid::from_u128);
         let line = |place, status, error: Option<&str>| Line {
             place,
@@ -65,7 +65,7 @@ mod tests {
             request,
             error: error.map(str::to_owned),
         };
-        let batch = AccountStatus {
+        let batch = BatchStatus {
             id,
             requester: id,
             document: json!({"requestDate": "then", "metadata": {"updatedDate": "now"}}),
@@ -85,7 +85,7 @@ mod tests {
                 "itemsPendingDetails": [], "itemsFailedDetails": [with("errorDetails", json!("No"))],
                 "itemsRequestedDetails": [with("confirmedRequestId", json!(request))]})
         );
-        let begun = AccountStatus { is_done: false, ..batch };
+        let begun = BatchStatus { is_done: false, ..batch };
         let shown = status(&begun, "i", None);
         assert_eq!((&shown["status"], shown.get("completedAt")), (&json!("In progress"), None));
     }

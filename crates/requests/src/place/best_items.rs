@@ -1,11 +1,11 @@
-//! Copies of a title where each has a queue of its own: a wish for whichever copy is decided from one look at the
-//! most promising ones, and from one at all of them where none of those can be had.
+//! Chooses among the items of an instance where each has a queue of its own: the few best items are locked and read
+//! first, and all of them only where none of those can be requested.
 //!
-//! Who wants whichever copy holds the title's row in `request_queue` first, though nobody queues there: so the next
-//! one chooses when this one's choice is made. Only the copies chosen are then locked and read whole.
+//! A transaction locks the instance's row in `request_queue` first, though the instance has no queue, so that requests
+//! for one instance choose one after the other. Only the chosen items are then locked and read.
 
 use super::PlaceRequest;
-use super::facts::{Facts, Way, Which, candidates, lock, read};
+use super::facts::{Facts, FactsQuery, ItemScope, candidates, lock, read};
 use carrel_circulation::desk::queue::{self, HOLD_WANTED};
 use carrel_circulation::patron_blocks::Action;
 use carrel_circulation::records::loans::OPEN;
@@ -16,38 +16,38 @@ use jiff::Timestamp;
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-/// How many copies are looked at.
+/// How many items are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum Scope {
     Best,
     All,
 }
 
-impl Look {
+impl Scope {
     fn most(self) -> i64 {
         match self {
-            Look::Best => 3,
-            Look::All => i64::MAX,
+            Scope::Best => 3,
+            Scope::All => i64::MAX,
         }
     }
 }
 
-/// What a look at the copies of a title has found.
-pub(super) struct Looked {
+/// The items read, within their transaction.
+pub(super) struct Candidates {
     pub tx: Tx,
     pub facts: Facts,
     pub settings: Arc<CirculationSettings>,
-    /// There may be copies that were not looked at.
+    /// The instance may have items that were not read.
     pub more: bool,
 }
 
-/// The ids of the chosen copies, in the statements after the choice: PostgreSQL keeps them until the end of the
-/// transaction, as the statements of a pipeline do not hear of each other.
+/// The ids of the chosen items for the following statements: PostgreSQL keeps them until the end of the transaction,
+/// as statements of a pipeline do not see each other's results.
 pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
 
-/// Chooses `$3` copies of the title `$1` in the order of `instances::ranked`, without reading their records, holds
-/// their queues and keeps their ids; `$2` are the locations that the pickup service point serves. Tells how many are
-/// available.
+/// Chooses at most `$3` items of the instance `$1` in the order of `instances::ranked` without reading their records,
+/// locks their queues and keeps their ids; `$2` are the locations that the pickup service point serves. Returns how
+/// many are available.
 static CHOOSE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH copy AS MATERIALIZED (
@@ -74,58 +74,60 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Locks patron, chosen copies with their queues, and loans, and reads all facts; `None` where the library takes
-/// requests for titles.
+/// Locks patron, chosen items with their queues, and loans, and reads all facts; `None` where title-level requests are
+/// enabled.
 pub(super) async fn gather(
     tenant: &Arc<Tenant>,
-    order: &PlaceRequest,
-    look: Look,
+    command: &PlaceRequest,
+    look: Scope,
     now: Timestamp,
-) -> Result<Option<Looked>, Failure> {
+) -> Result<Option<Candidates>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         if cached.settings.title_level_requests.enabled() {
             return Ok(None);
         }
-        let way = Way {
+        let facts_query = FactsQuery {
             title_level: false,
             by_item: false,
             copies: true,
             counts: Action::Requesting.is_limited(&cached.settings),
         };
-        let served = served_by(order.id("pickupServicePointId"), &cached.settings);
-        let requester: Bind = order.id("requesterId").into();
-        let instance: Bind = order.id("instanceId").into();
+        let served = served_by(command.id("pickupServicePointId"), &cached.settings);
+        let requester: Bind = command.id("requesterId").into();
+        let instance: Bind = command.id("instanceId").into();
         let mut tx = tenant.begin().await?;
         let mut pipeline = Pipeline::new();
         pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
         queue::hold_those(&mut pipeline, "SELECT $1::uuid", vec![instance.clone()]);
         let chosen =
             pipeline.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
-        pipeline.add(lock(Which::Chosen, true), vec![]);
-        let facts = pipeline
-            .add(way.around(), vec![requester, order.id("proxyUserId").into(), instance.clone(), instance]);
-        let copies = pipeline.add(candidates(Which::Chosen), vec![]);
+        pipeline.add(lock(ItemScope::Chosen, true), vec![]);
+        let facts = pipeline.add(
+            facts_query.statement(),
+            vec![requester, command.id("proxyUserId").into(), instance.clone(), instance],
+        );
+        let copies = pipeline.add(candidates(ItemScope::Chosen), vec![]);
         let results = tx.send(pipeline).await?;
         let row = results.first(facts).ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
         let settings = &cached.settings;
-        // The facts were gathered in the way that older settings ask for: then once more.
-        if Action::Requesting.is_limited(settings) != way.counts
+        // The statements depend on settings that have changed: gather again.
+        if Action::Requesting.is_limited(settings) != facts_query.counts
             || settings.title_level_requests.enabled()
-            || served_by(order.id("pickupServicePointId"), settings) != served
+            || served_by(command.id("pickupServicePointId"), settings) != served
         {
             continue;
         }
-        let facts = read(row, results.rows(copies), way.counts.then_some((&**settings, now)))?;
+        let facts = read(row, results.rows(copies), facts_query.counts.then_some((&**settings, now)))?;
         let were_here: i64 = results.first(chosen).map_or(0, |row| row.get(0));
-        let is_here = facts.candidates.iter().any(|copy| copy.item.status == "Available");
-        // Others took all that was chosen between choice and lock: another copy may be here.
+        let is_here = facts.candidates.iter().any(|item_as| item_as.item.status == "Available");
+        // Other transactions took the chosen items between choice and lock: another item may be available.
         if were_here > 0 && !is_here {
             continue;
         }
         let more = facts.candidates.len() as i64 == look.most();
-        return Ok(Some(Looked { tx, facts, settings: cached.settings, more }));
+        return Ok(Some(Candidates { tx, facts, settings: cached.settings, more }));
     }
 }
 

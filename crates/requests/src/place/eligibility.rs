@@ -1,60 +1,61 @@
-//! Whether the item suits the request: by its status, by who has it, and by the requester's policy
-//! (circulation.md 6.1, 8 and 9).
+//! Whether the item is eligible: by its status, by its loan, and by the requester's policy (circulation.md 6.1, 8 and
+//! 9).
 
 use super::PlaceRequest;
 use super::choose::{self, Choice};
-use super::decide::{Fault, Found, and_sent, with_sent};
-use super::facts::{Candidate, Facts, OpenLoan};
+use super::decide::{Check, Refusals, and_sent, with_sent};
+use super::facts::Facts;
+use crate::candidate::{Candidate, OpenLoan};
 use crate::policy::RequestPolicy;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::Kind;
+use carrel_loan_rules::request::RequestType;
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub(super) fn refuse_for_item(
     facts: &Facts,
-    order: &PlaceRequest,
+    command: &PlaceRequest,
     title_level: bool,
     target: Option<&Candidate>,
-    found: &mut Found,
+    refusals: &mut Refusals,
 ) {
-    if !found.none(&[Fault::InstanceId, Fault::NoInstance, Fault::ItemId]) {
+    if !refusals.none(&[Check::InstanceId, Check::NoInstance, Check::ItemId]) {
         return;
     }
-    let requester = order.id("requesterId");
+    let requester = command.id("requesterId");
     let is_borrower = |loan: &OpenLoan| requester.is_some() && loan.id_at("userId") == requester;
     if title_level {
-        if !found.none(&[Fault::TitleWithItem]) {
+        if !refusals.none(&[Check::TitleWithItem]) {
             return;
         }
-        if order.text("itemId").is_some() && target.is_none() {
-            found.add(Fault::NoItem, with_sent("Item does not exist", "itemId", order));
+        if command.text("itemId").is_some() && target.is_none() {
+            refusals.add(Check::NoItem, with_sent("Item does not exist", "itemId", command));
         }
         let own = facts.candidates.iter().find(|other| other.loan.as_ref().is_some_and(is_borrower));
         if let Some(own) = own {
             let text = "This requester already has a loan for one of the instance's items";
             let refusal = Refusal::new(text)
                 .with("itemId", own.item.id.to_string())
-                .with("userId", order.sent("requesterId").unwrap_or_default())
+                .with("userId", command.sent("requesterId").unwrap_or_default())
                 .code("REQUESTER_ALREADY_HAS_LOAN_FOR_ONE_OF_INSTANCES_ITEMS");
-            found.add(Fault::Other, refusal);
+            refusals.add(Check::Other, refusal);
         }
         return;
     }
     let Some(target) = target else {
-        found.add(Fault::NoItem, with_sent("Item does not exist", "itemId", order));
+        refusals.add(Check::NoItem, with_sent("Item does not exist", "itemId", command));
         return;
     };
-    if !order.kind().is_some_and(|kind| kind.fits(&target.item.status)) {
-        found.add(Fault::Other, refusal_of_kind(order.kind()));
+    if !command.kind().is_some_and(|kind| kind.is_possible_for(&target.item.status)) {
+        refusals.add(Check::Other, refusal_of_kind(command.kind()));
     }
     if let Some(loan) = target.loan.as_ref().filter(|loan| is_borrower(loan)) {
-        found.add(Fault::Other, refusal_of_own_loan(&order.document, loan.id));
+        refusals.add(Check::Other, refusal_of_own_loan(&command.document, loan.id));
     }
 }
 
-/// The requester has the very item on loan.
+/// The refusal where the requester has this item on loan.
 pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal {
     let sent = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default();
     Refusal::new("This requester already has this item on loan")
@@ -64,41 +65,41 @@ pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal
         .code("REQUESTER_ALREADY_HAS_THIS_ITEM_ON_LOAN")
 }
 
-/// The item's status or the policy does not allow this type.
-pub fn refusal_of_kind(kind: Option<Kind>) -> Refusal {
-    let kind = kind.map_or("", Kind::text);
+/// The refusal where status or policy do not allow this type.
+pub fn refusal_of_kind(kind: Option<RequestType>) -> Refusal {
+    let kind = kind.map_or("", RequestType::text);
     Refusal::new(format!("{kind} requests are not allowed for this patron and item combination"))
         .with("requestType", kind)
         .code("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION")
 }
 
 pub(super) fn refuse_by_policy(
-    order: &PlaceRequest,
+    command: &PlaceRequest,
     title_level: bool,
     target: Option<&Candidate>,
     choices: &[Choice],
     group: Option<Uuid>,
     settings: &CirculationSettings,
-    found: &mut Found,
+    refusals: &mut Refusals,
 ) -> Result<(), Failure> {
-    use Fault::{InstanceId, ItemId, NoInstance, NoItem, NothingToRecall, Requester};
-    if !found.none(&[InstanceId, NoInstance, ItemId, NoItem, Requester, NothingToRecall]) {
+    use Check::{InstanceId, ItemId, NoInstance, NoItem, NothingToRecall, Requester};
+    if !refusals.none(&[InstanceId, NoInstance, ItemId, NoItem, Requester, NothingToRecall]) {
         return Ok(());
     }
-    if title_level && order.kind() == Some(Kind::Hold) {
+    if title_level && command.kind() == Some(RequestType::Hold) {
         let by_the_rules = settings.title_level_requests.tlr_hold_should_follow_circulation_rules
-            && !matches!(order.text("ecsRequestPhase"), Some("Primary" | "Intermediate"));
-        if by_the_rules && !choices.iter().any(|choice| choice.policy.allows(Kind::Hold)) {
+            && !matches!(command.text("ecsRequestPhase"), Some("Primary" | "Intermediate"));
+        if by_the_rules && !choices.iter().any(|choice| choice.policy.allows(RequestType::Hold)) {
             let text = "Hold requests are not allowed for this patron and title combination";
-            let refusal = and_sent(with_sent(text, "requesterId", order), "instanceId", order);
-            found.add(Fault::Other, refusal.code("REQUEST_NOT_ALLOWED_FOR_PATRON_TITLE_COMBINATION"));
+            let refusal = and_sent(with_sent(text, "requesterId", command), "instanceId", command);
+            refusals.add(Check::Other, refusal.code("REQUEST_NOT_ALLOWED_FOR_PATRON_TITLE_COMBINATION"));
         }
         return Ok(());
     }
     let Some(target) = target else { return Ok(()) };
     let policy = RequestPolicy::of_item(settings, &target.item, group)?;
-    if let Err(refusal) = refuse_kind_by_policy(&order.document, order.kind(), &policy) {
-        found.add(Fault::Other, refusal);
+    if let Err(refusal) = refuse_kind_by_policy(&command.document, command.kind(), &policy) {
+        refusals.add(Check::Other, refusal);
     }
     Ok(())
 }
@@ -106,7 +107,7 @@ pub(super) fn refuse_by_policy(
 /// The policy must allow the type, and the pickup service point for it.
 pub fn refuse_kind_by_policy(
     document: &Map<String, Value>,
-    kind: Option<Kind>,
+    kind: Option<RequestType>,
     policy: &RequestPolicy,
 ) -> Result<(), Refusal> {
     let Some(kind) = kind.filter(|kind| policy.allows(*kind)) else { return Err(refusal_of_kind(kind)) };
@@ -126,18 +127,18 @@ pub fn refuse_kind_by_policy(
 }
 
 pub(super) fn refuse_title_that_can_be_paged(
-    order: &PlaceRequest,
+    command: &PlaceRequest,
     title_level: bool,
     choices: &[Choice],
-    found: &mut Found,
+    refusals: &mut Refusals,
 ) {
-    if !title_level || !matches!(order.kind(), Some(Kind::Hold | Kind::Recall)) {
+    if !title_level || !matches!(command.kind(), Some(RequestType::Hold | RequestType::Recall)) {
         return;
     }
     if let Some(candidate) = choose::pageable(choices).next() {
         let text = "Hold/Recall title level request not allowed: pageable available item found for instance";
-        let refusal = with_sent(text, "instanceId", order).with("itemId", candidate.item.id.to_string());
-        found
-            .add(Fault::Other, refusal.code("HOLD_AND_RECALL_TLR_NOT_ALLOWED_PAGEABLE_AVAILABLE_ITEM_FOUND"));
+        let refusal = with_sent(text, "instanceId", command).with("itemId", candidate.item.id.to_string());
+        refusals
+            .add(Check::Other, refusal.code("HOLD_AND_RECALL_TLR_NOT_ALLOWED_PAGEABLE_AVAILABLE_ITEM_FOUND"));
     }
 }

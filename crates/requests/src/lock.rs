@@ -1,14 +1,14 @@
-//! Holding a request for a change: its queue and its items are locked, then all that the change depends on is
+//! Locks a request for a change: its queue and its items are locked, then everything that the change depends on is
 //! read, in one round trip.
 
-use super::place::facts::{CANDIDATES, Candidate, candidate};
+use super::candidate::{CANDIDATES, Candidate, candidate};
 use carrel_circulation::desk::item::{TITLE, Title};
 use carrel_circulation::desk::{ItemAtDesk, Patron, queue};
 use carrel_circulation::records::loans::OPEN;
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, Kind, is_closed};
-use carrel_loan_rules::request_queue::Waiting;
+use carrel_loan_rules::request::{self, RequestType, is_closed};
+use carrel_loan_rules::request_queue::QueueEntry;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
@@ -16,57 +16,57 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Which request, and the records that its new version names.
+/// The request to lock, and the records that its new version refers to.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct LockQuery {
     pub request: Uuid,
-    /// An item beside the one that the stored request names.
+    /// An item in addition to that of the stored request.
     pub item: Option<Uuid>,
-    /// Who asks, for whom, for which title, as a new version says; `None` keeps to the stored request.
-    pub named: Option<Named>,
+    /// Instance, requester and proxy of a new version; `None` uses those of the stored request.
+    pub named: Option<NewReferences>,
 }
 
-/// The records that a new version names.
+/// The records that a new version refers to.
 #[derive(Debug, Clone, Default)]
-pub struct Named {
+pub struct NewReferences {
     pub instance: Option<Uuid>,
     pub requester: Option<Uuid>,
     pub proxy: Option<Uuid>,
 }
 
-/// A request that is held.
-pub struct Held {
+/// A locked request with everything that a change of it depends on.
+pub struct LockedRequest {
     pub stored: Map<String, Value>,
     pub title: Option<Title>,
     pub requester: Option<Patron>,
     pub proxy: Option<Patron>,
     pub proxy_relations: Vec<Value>,
-    /// The items that stored request and wish name, with their loans.
+    /// The items of the stored request and of the new version, with their loans.
     pub items: Vec<Candidate>,
-    /// The queue that the request stands in, and with item queues that of the other item.
-    pub queue: Vec<Waiting>,
-    pub other_queue: Vec<Waiting>,
+    /// The queue of the request, and with item-level queues that of the other item.
+    pub queue: Vec<QueueEntry>,
+    pub other_queue: Vec<QueueEntry>,
 }
 
-impl Held {
-    /// The copy with the id, where stored request or wish name it.
+impl LockedRequest {
+    /// The item with this id, where the stored request or the new version refers to it.
     pub fn item(&self, id: Option<Uuid>) -> Option<&Candidate> {
         self.items.iter().find(|candidate| Some(candidate.item.id) == id)
     }
-    /// The queue that the stored request stands in.
+    /// The queue of the stored request.
     pub fn queue_id(&self, settings: &CirculationSettings) -> Option<Uuid> {
         queue::id_of(
             settings.title_level_requests.enabled(),
-            words::id(&self.stored, "instanceId"),
+            request::id(&self.stored, "instanceId"),
             self.stored_item(),
         )
     }
-    /// The item that the stored request names.
+    /// The item of the stored request.
     pub fn stored_item(&self) -> Option<Uuid> {
-        words::id(&self.stored, "itemId")
+        request::id(&self.stored, "itemId")
     }
-    /// What a new version keeps of the records around it.
-    pub fn around<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Related<'a> {
+    /// The related records that a new version has snapshots of.
+    pub fn related<'a>(&'a self, item: Option<&'a ItemAtDesk>) -> Related<'a> {
         Related {
             item,
             title: self.title.as_ref(),
@@ -74,9 +74,9 @@ impl Held {
             proxy: self.proxy.as_ref(),
         }
     }
-    /// What is closed stays closed.
+    /// A closed request cannot be reopened.
     pub fn refuse_if_closed(&self, id: Uuid) -> Result<(), Refusal> {
-        if !words::text(&self.stored, "status").is_some_and(is_closed) {
+        if !request::text(&self.stored, "status").is_some_and(is_closed) {
             return Ok(());
         }
         Err(Refusal::new("The Request has already been closed")
@@ -85,11 +85,11 @@ impl Held {
     }
 }
 
-/// Holds the request; `None` where there is none.
-pub async fn hold(
+/// Locks the request; `None` where there is none.
+pub async fn lock_request(
     tenant: &Arc<Tenant>,
-    wanted: &Wanted,
-) -> Result<Option<(Tx, Held, Arc<CirculationSettings>)>, Failure> {
+    wanted: &LockQuery,
+) -> Result<Option<(Tx, LockedRequest, Arc<CirculationSettings>)>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         let title_level = cached.settings.title_level_requests.enabled();
@@ -109,7 +109,7 @@ pub async fn hold(
             vec![request.clone(), item.clone()],
         );
         if wanted.item.is_some() {
-            // A recall that is moved shortens the loan of its new item.
+            // Moving a recall shortens the loan of its new item.
             pipeline.add(
                 format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
                 vec![item.clone()],
@@ -135,14 +135,14 @@ pub async fn hold(
                 named.proxy.into(),
             ],
         );
-        let waiting = pipeline.add(
+        let queue_entry = pipeline.add(
             if title_level {
                 format!(
-                    "{WAITING} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
+                    "{QUEUE_ENTRIES} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
                 )
             } else {
                 format!(
-                    "{WAITING} coalesce(r.doc->>'requestLevel', 'Item') = 'Item' AND
+                    "{QUEUE_ENTRIES} coalesce(r.doc->>'requestLevel', 'Item') = 'Item' AND
                      r.item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
                      ORDER BY r.position"
                 )
@@ -162,9 +162,9 @@ pub async fn hold(
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
-        let read = read(row, results.rows(waiting), results.rows(items), title_level)?;
-        let queue = queue::id_of(title_level, words::id(&read.stored, "instanceId"), read.stored_item());
-        // Somebody moved the request while its queue was waited for.
+        let read = read(row, results.rows(queue_entry), results.rows(items), title_level)?;
+        let queue = queue::id_of(title_level, request::id(&read.stored, "instanceId"), read.stored_item());
+        // Another transaction moved the request to another queue while this one waited for the lock.
         if queue.is_some_and(|queue| !results.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
             continue;
         }
@@ -172,35 +172,35 @@ pub async fn hold(
     }
 }
 
-/// What a queue is made of, before the condition.
-pub const WAITING: &str = "SELECT r.id, r.position, r.item_id, r.requester_id, r.doc->>'requestType', \
+/// Selects queue entries; the caller appends the condition.
+pub const QUEUE_ENTRIES: &str = "SELECT r.id, r.position, r.item_id, r.requester_id, r.doc->>'requestType', \
      r.doc->>'status', r.doc->>'requestLevel' FROM request r WHERE r.is_open AND";
 
-/// Reads a row of [`WAITING`].
-pub fn waiting(row: &Row) -> Waiting {
+/// Reads a row of [`QUEUE_ENTRIES`].
+pub fn queue_entry(row: &Row) -> QueueEntry {
     let text = |place: usize| row.get::<_, Option<String>>(place).unwrap_or_default();
-    Waiting {
+    QueueEntry {
         id: row.get(0),
         position: row.get::<_, Option<i32>>(1).map(Into::into),
         item_id: row.get(2),
         requester_id: row.get(3),
-        kind: Kind::named(&text(4)),
+        kind: RequestType::parse(&text(4)),
         status: text(5),
         is_title_level: text(6) == "Title",
     }
 }
 
-fn read(row: &Row, queue: &[Row], items: &[Row], title_level: bool) -> Result<Held, Failure> {
+fn read(row: &Row, queue: &[Row], items: &[Row], title_level: bool) -> Result<LockedRequest, Failure> {
     let Value::Object(stored) = row.get::<_, Json>(1).parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
     let title = Title::at(row, 2)?;
-    let own_item = words::id(&stored, "itemId");
+    let own_item = request::id(&stored, "itemId");
     let (queue, other_queue) = queue
         .iter()
-        .map(waiting)
+        .map(queue_entry)
         .partition(|request| title_level || request.item_id.is_some() && request.item_id == own_item);
-    Ok(Held {
+    Ok(LockedRequest {
         requester: Patron::at(row, 3)?,
         proxy: Patron::at(row, 4)?,
         proxy_relations: Json::elements(row.get(5)),

@@ -1,23 +1,23 @@
-//! What a request must say, whoever places or edits it: a status, a level, a way of delivery and a place for it
-//! that there are (circulation.md 6.1).
+//! Checks that placing and editing share: status, level, fulfillment preference and pickup service point
+//! (circulation.md 6.1).
 
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self as words, NOT_YET_FILLED, STATUSES, status_named};
+use carrel_loan_rules::request::{self, NOT_YET_FILLED, STATUSES, parse_status};
 use carrel_records::{Failure, Refusal, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The status of a request as sent; without one it is not yet filled.
+/// The status of a request as sent; not yet filled where it is absent.
 pub fn status(document: &Map<String, Value>) -> Result<&'static str, Failure> {
     let Some(sent) = document.get("status") else { return Ok(NOT_YET_FILLED) };
-    status_named(sent.as_str().unwrap_or_default()).ok_or_else(|| {
+    parse_status(sent.as_str().unwrap_or_default()).ok_or_else(|| {
         let quoted: Vec<String> = STATUSES.iter().map(|status| format!("\"{status}\"")).collect();
         Failure::Invalid(format!("Request status must be one of the following: {}", quoted.join(", ")))
     })
 }
 
-/// Refuses a level that is none, or that the library does not offer.
+/// Refuses an unknown level, and one that the tenant does not offer.
 pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) -> Result<(), Refusal> {
     let level = document.get("requestLevel").and_then(Value::as_str);
     let is = |name: &str| level.is_some_and(|level| level.eq_ignore_ascii_case(name));
@@ -33,7 +33,7 @@ pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) ->
     })
 }
 
-/// Refuses a way of delivery that there is not.
+/// Refuses an unknown fulfillment preference.
 pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> {
     let preference = document.get("fulfillmentPreference").and_then(Value::as_str);
     if matches!(preference, Some("Hold Shelf" | "Delivery")) {
@@ -47,7 +47,7 @@ pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> 
     })
 }
 
-/// Refuses a request that cannot be picked up where it says.
+/// Refuses a pickup service point that does not exist or is no pickup location.
 pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettings) -> Result<(), Refusal> {
     let sent = |key: &str| document.get(key).and_then(Value::as_str);
     let Some(pickup) = sent("pickupServicePointId") else {
@@ -72,7 +72,7 @@ pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettin
     }
 }
 
-/// Takes out what clients send back of the extended request.
+/// Removes the properties that the extended representation adds.
 pub fn without_related(document: &mut Map<String, Value>) {
     for key in [
         "item",
@@ -90,9 +90,11 @@ pub fn without_related(document: &mut Map<String, Value>) {
     }
 }
 
-/// A request expires at the end of a day of the library.
+/// A request expires at the end of a day in the tenant's time zone.
 pub fn expiration_at_end_of_day(document: &mut Map<String, Value>, zone: &TimeZone) {
-    let Some(expires) = words::text(document, "requestExpirationDate").and_then(time::parse) else { return };
+    let Some(expires) = request::text(document, "requestExpirationDate").and_then(time::parse) else {
+        return;
+    };
     let last = expires.to_zoned(zone.clone()).date().at(23, 59, 59, 0).to_zoned(zone.clone());
     if let Ok(last) = last {
         // FOLIO quirk: this date alone is written with a Z.

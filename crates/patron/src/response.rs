@@ -1,12 +1,12 @@
-//! Loans, holds and charges in the words that discovery systems read.
+//! Loans, holds and charges in the form of the patron API.
 
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// A title with its item, as far as each is known.
+/// An instance and item, as far as each is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Thing {
+pub struct ItemSummary {
     pub instance_id: Option<String>,
     pub item_id: Option<String>,
     pub title: Option<String>,
@@ -14,10 +14,10 @@ pub struct Thing {
     pub authors: Vec<String>,
 }
 
-impl Thing {
+impl ItemSummary {
     /// Of a loan as circulation shows it.
-    pub fn of_loan(loan: &Value) -> Thing {
-        Thing {
+    pub fn of_loan(loan: &Value) -> ItemSummary {
+        ItemSummary {
             instance_id: text(&loan["item"]["instanceId"]),
             item_id: text(&loan["itemId"]),
             title: text(&loan["item"]["title"]),
@@ -26,8 +26,8 @@ impl Thing {
     }
 
     /// Of a request as circulation shows it.
-    pub fn of_request(request: &Value) -> Thing {
-        Thing {
+    pub fn of_request(request: &Value) -> ItemSummary {
+        ItemSummary {
             instance_id: text(&request["instanceId"]),
             item_id: text(&request["itemId"]),
             title: text(&request["instance"]["title"]),
@@ -46,7 +46,7 @@ impl Thing {
 }
 
 /// A loan, overdue from its due date on whatever grace there is.
-pub fn loan(loan: &Value, thing: &Thing, now: Timestamp) -> Value {
+pub fn loan(loan: &Value, thing: &ItemSummary, now: Timestamp) -> Value {
     let due = instant(&loan["dueDate"]);
     let mut shown = Map::new();
     put(&mut shown, "id", text(&loan["id"]));
@@ -58,7 +58,7 @@ pub fn loan(loan: &Value, thing: &Thing, now: Timestamp) -> Value {
 }
 
 /// A request; its fields have other names here.
-pub fn hold(request: &Value, thing: &Thing) -> Value {
+pub fn hold(request: &Value, thing: &ItemSummary) -> Value {
     let mut shown = Map::new();
     put(&mut shown, "requestId", text(&request["id"]));
     shown.insert("item".into(), thing.shown());
@@ -78,7 +78,7 @@ pub fn hold(request: &Value, thing: &Thing) -> Value {
 }
 
 /// What is still to pay of a fee/fine.
-pub fn charge(account: &Value, thing: Option<&Thing>, currency: &str) -> Value {
+pub fn charge(account: &Value, thing: Option<&ItemSummary>, currency: &str) -> Value {
     let mut shown = Map::new();
     if let Some(thing) = thing {
         shown.insert("item".into(), thing.shown());
@@ -129,14 +129,14 @@ mod tests {
         let lent = json!({"id": "1", "itemId": "2", "dueDate": "2024-05-01T11:59:59Z", "loanDate": "2024-04-01",
             "item": {"title": "A book", "instanceId": "3", "contributors": [{"name": "A"}, {"name": "B"}]}});
         assert_eq!(
-            loan(&lent, &Thing::of_loan(&lent), noon()),
+            loan(&lent, &ItemSummary::of_loan(&lent), noon()),
             json!({"id": "1", "overdue": true, "dueDate": "2024-05-01T11:59:59.000+00:00",
                 "loanDate": "2024-04-01T00:00:00.000+00:00",
                 "item": {"itemId": "2", "instanceId": "3", "title": "A book", "author": "A; B"}})
         );
         let later = json!({"dueDate": "2024-05-01T12:00:01Z"});
-        assert_eq!(loan(&later, &Thing::default(), noon())["overdue"], false);
-        assert_eq!(loan(&json!({}), &Thing::default(), noon())["overdue"], false);
+        assert_eq!(loan(&later, &ItemSummary::default(), noon())["overdue"], false);
+        assert_eq!(loan(&json!({}), &ItemSummary::default(), noon())["overdue"], false);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         let request = json!({"id": "1", "instanceId": "3", "status": "Open - Not yet filled", "position": 2,
             "pickupServicePointId": "4", "requestDate": "2024-05-01T10:00:00Z", "instance": {"title": "A book"}});
         assert_eq!(
-            hold(&request, &Thing::of_request(&request)),
+            hold(&request, &ItemSummary::of_request(&request)),
             json!({"requestId": "1", "item": {"instanceId": "3", "title": "A book"},
                 "requestDate": "2024-05-01T10:00:00.000+00:00", "status": "Open - Not yet filled",
                 "pickupLocationId": "4", "queuePosition": 2})

@@ -62,7 +62,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
 }
 
 #[tokio::test]
-async fn two_copies_three_patrons_one_of_them_at_another_branch() {
+async fn two_items_three_patrons_one_of_them_at_another_branch() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let (main, branch) = (server.main_desk, server.other_desk);

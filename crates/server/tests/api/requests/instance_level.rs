@@ -32,7 +32,7 @@ fn item_of(request: &Value) -> String {
 }
 
 #[tokio::test]
-async fn one_of_many_copies_is_found_in_two_round_trips() {
+async fn one_of_many_items_is_found_in_two_round_trips() {
     let server = server().await;
     let copies = copies(&server, 12).await;
     for copy in &copies[..11] {
@@ -47,7 +47,7 @@ async fn one_of_many_copies_is_found_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn of_copies_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
+async fn of_items_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
     let server = server().await;
     let copies = copies(&server, 5).await;
     for copy in &copies {
@@ -61,7 +61,7 @@ async fn of_copies_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
 }
 
 #[tokio::test]
-async fn copies_that_cannot_be_had_do_not_stand_in_the_way() {
+async fn items_that_cannot_be_had_do_not_stand_in_the_way() {
     let server = server().await;
     let copies = copies(&server, 6).await;
     for copy in &copies[..5] {
@@ -75,7 +75,7 @@ async fn copies_that_cannot_be_had_do_not_stand_in_the_way() {
 }
 
 #[tokio::test]
-async fn where_no_copy_can_be_had_each_refusal_is_reported_once() {
+async fn where_no_item_can_be_had_each_refusal_is_reported_once() {
     let server = server().await;
     let copies = copies(&server, 5).await;
     for copy in &copies {
@@ -91,7 +91,7 @@ async fn where_no_copy_can_be_had_each_refusal_is_reported_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn patrons_who_ask_at_once_get_a_copy_each() {
+async fn patrons_who_ask_at_once_get_a_item_each() {
     let server = server().await;
     let copies = copies(&server, 8).await;
     let readers = join_all((0..8).map(|_| server.patron())).await;
@@ -102,7 +102,7 @@ async fn patrons_who_ask_at_once_get_a_copy_each() {
     let actor = join_all(readers.iter().map(|reader| asks_for_whatever_copy(&server, &copies[0], reader.id)));
     let (asked, (lent, paged)) =
         futures_util::future::join(actor, futures_util::future::join(desk, page)).await;
-    let requests: Vec<Value> = asked.iter().map(|reply| reply.expect(201)).collect();
+    let requests: Vec<Value> = placed.iter().map(|reply| reply.expect(201)).collect();
     let pages: Vec<&Value> = requests.iter().filter(|request| request["requestType"] == "Page").collect();
     let taken = usize::from(lent.status == 201) + usize::from(paged.status == 201);
     let mut promised: Vec<String> = pages.iter().map(|request| item_of(request)).collect();
@@ -119,7 +119,7 @@ async fn patrons_who_ask_at_once_get_a_copy_each() {
 }
 
 #[tokio::test]
-async fn copies_that_are_lent_between_choice_and_lock_are_left_for_another_one() {
+async fn items_that_are_lent_between_choice_and_lock_are_left_for_another_one() {
     let server = server().await;
     let copies = copies(&server, 4).await;
     let reader = server.patron().await;
@@ -136,6 +136,6 @@ async fn copies_that_are_lent_between_choice_and_lock_are_left_for_another_one()
         database.batch_execute("COMMIT").await.expect("committed");
     };
     let (asked, ()) = futures_util::future::join(actor, lending).await;
-    let request = asked.expect(201);
+    let request = placed.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[3].id.to_string(), &json!("Page")));
 }

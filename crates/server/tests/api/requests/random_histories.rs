@@ -56,18 +56,18 @@ impl Description {
         }
     }
 
-    /// One deed of a desk; it may be refused, it must not break.
-    async fn deed(&self, seed: u64) {
-        let mut dice = StdRng::seed_from_u64(seed);
-        let test_item = self.items.choose(&mut dice).expect("books");
-        let patron = self.patrons.choose(&mut dice).expect("patrons");
-        let desk = if dice.random_bool(0.7) { self.server.main_desk } else { self.server.other_desk };
+    /// One action of a desk; it may be refused, it must not break.
+    async fn action(&self, seed: u64) {
+        let mut random = StdRng::seed_from_u64(seed);
+        let test_item = self.items.choose(&mut random).expect("books");
+        let patron = self.patrons.choose(&mut random).expect("patrons");
+        let desk = if random.random_bool(0.7) { self.server.main_desk } else { self.server.other_desk };
         let server = &self.server;
-        let what = dice.random_range(0..100);
+        let what = random.random_range(0..100);
         let (words, status) = match what {
             0..38 => {
-                let kind = *["Hold", "Hold", "Recall", "Page"].choose(&mut dice).expect("kinds");
-                let reply = if self.titles && dice.random_bool(0.6) {
+                let kind = *["Hold", "Hold", "Recall", "Page"].choose(&mut random).expect("kinds");
+                let reply = if self.titles && random.random_bool(0.6) {
                     server.asks_for_title(test_item, patron, kind, desk).await
                 } else {
                     server.asks_for(test_item, patron, kind, desk).await
@@ -78,7 +78,7 @@ impl Description {
                 (format!("{kind} of {}: {}", test_item.barcode, reply.text()), reply.status)
             }
             38..50 => {
-                let Some(id) = self.some_request(&mut dice) else { return };
+                let Some(id) = self.some_request(&mut random) else { return };
                 let _no_deletion = self.deletes.read().await;
                 if !self.is_placed(id) {
                     return;
@@ -87,7 +87,7 @@ impl Description {
                 (format!("cancel {id}: {}", reply.text()), reply.status)
             }
             50..58 => {
-                let Some(id) = self.some_request(&mut dice) else { return };
+                let Some(id) = self.some_request(&mut random) else { return };
                 let wish = json!({"destinationItemId": test_item.id});
                 let reply = server.admin().post(&format!("/circulation/requests/{id}/move"), &wish).await;
                 if reply.status == 200 && reply.json()["status"] != "Open - Not yet filled" {
@@ -96,7 +96,7 @@ impl Description {
                 }
                 (format!("move {id} to {}: {}", test_item.barcode, reply.text()), reply.status)
             }
-            58..68 => self.reorder(test_item, &mut dice).await,
+            58..68 => self.reorder(test_item, &mut random).await,
             68..82 => {
                 let reply = server.check_out(test_item, patron).await;
                 (format!("check out {}: {}", test_item.barcode, reply.text()), reply.status)
@@ -106,7 +106,7 @@ impl Description {
                 (format!("check in {}: {}", test_item.barcode, reply.text()), reply.status)
             }
             _ => {
-                let Some(id) = self.some_request(&mut dice) else { return };
+                let Some(id) = self.some_request(&mut random) else { return };
                 let _alone = self.deletes.write().await;
                 let reply = server.admin().delete(&format!("/circulation/requests/{id}")).await;
                 if reply.status == 204 {
@@ -117,7 +117,7 @@ impl Description {
         };
         let words: String =
             words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
-        assert!(status < 500, "a deed broke with {status}: {words}");
+        assert!(status < 500, "a action broke with {status}: {words}");
         self.reported.lock().expect("one writer at a time").push(format!("{status} {words}"));
     }
 
@@ -125,8 +125,8 @@ impl Description {
         self.placed.lock().expect("one writer at a time").contains(&id)
     }
 
-    fn some_request(&self, dice: &mut StdRng) -> Option<Uuid> {
-        self.placed.lock().expect("one writer at a time").choose(dice).copied()
+    fn some_request(&self, random: &mut StdRng) -> Option<Uuid> {
+        self.placed.lock().expect("one writer at a time").choose(random).copied()
     }
 
     async fn queue(&self, test_item: &TestItem) -> Vec<Value> {
@@ -137,10 +137,10 @@ impl Description {
         }
     }
 
-    async fn reorder(&self, test_item: &TestItem, dice: &mut StdRng) -> (String, u16) {
+    async fn reorder(&self, test_item: &TestItem, random: &mut StdRng) -> (String, u16) {
         let mut queue = self.queue(test_item).await;
         let begun = queue.iter().filter(|request| request["status"] != "Open - Not yet filled").count();
-        queue[begun..].shuffle(dice);
+        queue[begun..].shuffle(random);
         let order: Vec<Value> = queue
             .iter()
             .zip(1..)
@@ -192,13 +192,13 @@ impl Description {
 async fn history(titles: bool, seed: u64) {
     let story = Description::begin(titles).await;
     let reported = &story;
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut random = StdRng::seed_from_u64(seed);
     let started = Instant::now();
     while started.elapsed() < AT_MOST {
-        let seeds: Vec<u64> = (0..WRITERS * 2).map(|_| dice.random()).collect();
+        let seeds: Vec<u64> = (0..WRITERS * 2).map(|_| random.random()).collect();
         join_all(seeds.chunks(2).map(|own| async move {
             for seed in own {
-                reported.deed(*seed).await;
+                reported.action(*seed).await;
             }
         }))
         .await;
@@ -224,6 +224,6 @@ async fn the_queue_of_a_title_stays_whole_whatever_happens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_queues_of_copies_stay_whole_whatever_happens() {
+async fn the_queues_of_items_stay_whole_whatever_happens() {
     history(false, seed(61_803)).await;
 }

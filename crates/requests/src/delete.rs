@@ -1,13 +1,13 @@
-//! Deleting requests, one or all.
+//! Deletes requests, one or all.
 //!
 //! Routes: `DELETE /circulation/requests/{id}`, `DELETE /circulation/requests`.
 
-use super::hold::{Wanted, hold};
-use super::place::apply::change_status;
+use super::change::change_status;
+use super::lock::{LockQuery, lock_request};
 use super::read::unknown;
 use carrel_circulation::records::requests::REQUEST;
-use carrel_loan_rules::request::{self as words, Kind};
-use carrel_loan_rules::request_queue::left_by;
+use carrel_loan_rules::request::{self, RequestType};
+use carrel_loan_rules::request_queue::without;
 use carrel_platform::record_store::{routes, write as records};
 use carrel_platform::{Answer, Json, Pipeline, Router};
 use carrel_records::Failure;
@@ -17,8 +17,9 @@ pub fn connect(router: &mut Router) {
     router.on("DELETE", "/circulation/requests/{id}", |call| async move {
         let tenant = call.tenant()?;
         let id = call.id(0).map_err(|_| unknown(call.parameter(0)))?;
-        let wanted = Wanted { request: id, ..Wanted::default() };
-        let (tx, held, settings) = hold(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
+        let wanted = LockQuery { request: id, ..LockQuery::default() };
+        let (tx, held, settings) =
+            lock_request(tenant, &wanted).await?.ok_or_else(|| unknown(call.parameter(0)))?;
         let mut pipeline = Pipeline::new();
         pipeline.add("DELETE FROM request WHERE id = $1", vec![id.into()]);
         let stored = Json(Value::Object(held.stored.clone()).to_string());
@@ -26,9 +27,10 @@ pub fn connect(router: &mut Router) {
         carrel_circulation::desk::queue::renumber(
             &mut pipeline,
             held.queue_id(&settings),
-            &left_by(&held.queue, id),
+            &without(&held.queue, id),
         );
-        let was_page = words::text(&held.stored, "requestType").and_then(Kind::named) == Some(Kind::Page);
+        let was_page = request::text(&held.stored, "requestType").and_then(RequestType::parse)
+            == Some(RequestType::Page);
         let item = held.item(held.stored_item()).map(|candidate| &candidate.item);
         if let Some(item) = item.filter(|item| was_page && item.status == "Paged") {
             let others = held.queue.iter().any(|other| other.id != id && other.item_id == Some(item.id));

@@ -47,8 +47,8 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
         let mut given = Vec::new();
         for (number, copy) in copies.iter().enumerate() {
             // Spread over the rush: a copy comes back for every thirtieth of the readers.
-            let asked = || async { server.queue_length(&first).await };
-            while asked().await < (number + 1) * readers.len() / 30 {
+            let placed = || async { server.queue_length(&first).await };
+            while placed_hold().await < (number + 1) * readers.len() / 30 {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
             let back = server.check_in(copy, server.main_desk).await.expect(200);
@@ -77,7 +77,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_desks_and_one_copy_make_one_promise() {
+async fn two_desks_and_one_item_make_one_promise() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! Parameters of the calendar's routes.
 
-use super::answer::Unfit;
+use super::error::CalendarFailure;
 use carrel_loan_rules::opening_hours::WhichDays;
 use carrel_platform::http::Query;
 use jiff::civil::Date;
@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use uuid::Uuid;
 
-/// The longest span of days that is listed, some hundred years: each of them is looked at.
+/// A listed span has at most this many days, some hundred years: each day is computed.
 const LONGEST_SPAN: i32 = 36_600;
 
 /// Which calendars are searched for.
@@ -23,7 +23,7 @@ pub struct Search {
 }
 
 impl Search {
-    pub fn read(query: &Query) -> Result<Search, Unfit> {
+    pub fn read(query: &Query) -> Result<Search, CalendarFailure> {
         Ok(Search {
             ids: ids(query, "id")?,
             service_points: ids(query, "servicePointId")?,
@@ -36,7 +36,7 @@ impl Search {
 }
 
 /// Ids under a name that may come several times, or with commas between them.
-pub fn ids(query: &Query, name: &str) -> Result<Option<Vec<Uuid>>, Unfit> {
+pub fn ids(query: &Query, name: &str) -> Result<Option<Vec<Uuid>>, CalendarFailure> {
     let texts: Vec<&str> =
         query.all(name).flat_map(|text| text.split(',')).filter(|text| !text.is_empty()).collect();
     if texts.is_empty() {
@@ -44,18 +44,20 @@ pub fn ids(query: &Query, name: &str) -> Result<Option<Vec<Uuid>>, Unfit> {
     }
     let mut ids = texts
         .into_iter()
-        .map(|text| Uuid::parse_str(text).map_err(|error| Unfit::unreadable(format!("{name}: {error}"))))
-        .collect::<Result<Vec<Uuid>, Unfit>>()?;
+        .map(|text| {
+            Uuid::parse_str(text).map_err(|error| CalendarFailure::unreadable(format!("{name}: {error}")))
+        })
+        .collect::<Result<Vec<Uuid>, CalendarFailure>>()?;
     ids.sort_unstable();
     ids.dedup();
     Ok(Some(ids))
 }
 
-pub fn date(query: &Query, name: &str) -> Result<Date, Unfit> {
+pub fn date(query: &Query, name: &str) -> Result<Date, CalendarFailure> {
     required(query, name)
 }
 
-pub fn which_days(query: &Query) -> Result<WhichDays, Unfit> {
+pub fn which_days(query: &Query) -> Result<WhichDays, CalendarFailure> {
     let which = WhichDays {
         start_date: date(query, "startDate")?,
         end_date: date(query, "endDate")?,
@@ -65,27 +67,29 @@ pub fn which_days(query: &Query) -> Result<WhichDays, Unfit> {
     };
     let days = which.start_date.until(which.end_date).map(|span| span.get_days()).unwrap_or(i32::MAX);
     if days > LONGEST_SPAN {
-        return Err(Unfit::unreadable(format!("no more than {LONGEST_SPAN} days can be listed")));
+        return Err(CalendarFailure::unreadable(format!("no more than {LONGEST_SPAN} days can be listed")));
     }
     Ok(which)
 }
 
-fn read<T: FromStr<Err: Display>>(query: &Query, name: &str) -> Result<Option<T>, Unfit> {
+fn read<T: FromStr<Err: Display>>(query: &Query, name: &str) -> Result<Option<T>, CalendarFailure> {
     match query.get(name).filter(|text| !text.is_empty()) {
         None => Ok(None),
-        Some(text) => text.parse().map(Some).map_err(|error| Unfit::unreadable(format!("{name}: {error}"))),
+        Some(text) => {
+            text.parse().map(Some).map_err(|error| CalendarFailure::unreadable(format!("{name}: {error}")))
+        }
     }
 }
 
-fn required<T: FromStr<Err: Display>>(query: &Query, name: &str) -> Result<T, Unfit> {
-    read(query, name)?.ok_or_else(|| Unfit::unreadable(format!("{name} is required")))
+fn required<T: FromStr<Err: Display>>(query: &Query, name: &str) -> Result<T, CalendarFailure> {
+    read(query, name)?.ok_or_else(|| CalendarFailure::unreadable(format!("{name} is required")))
 }
 
-fn number(query: &Query, name: &str, default: i64) -> Result<i64, Unfit> {
+fn number(query: &Query, name: &str, default: i64) -> Result<i64, CalendarFailure> {
     match read::<i64>(query, name)? {
         None => Ok(default),
         Some(number) if (0..=i64::from(i32::MAX)).contains(&number) => Ok(number),
-        Some(number) => Err(Unfit::unreadable(format!("{name}: {number} is out of bounds"))),
+        Some(number) => Err(CalendarFailure::unreadable(format!("{name}: {number} is out of bounds"))),
     }
 }
 

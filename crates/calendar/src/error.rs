@@ -7,23 +7,23 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Why a request about calendars is not answered with what it asked for.
+/// A failure of the calendar API, in mod-calendar's shape.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unfit {
+pub struct CalendarFailure {
     status: StatusCode,
     errors: Vec<CalendarError>,
 }
 
-impl Unfit {
+impl CalendarFailure {
     /// A parameter or a body that cannot be read.
-    pub fn unreadable(why: impl std::fmt::Display) -> Unfit {
+    pub fn unreadable(why: impl std::fmt::Display) -> CalendarFailure {
         let message = format!("One of the parameters was the incorrect type: {why}");
-        Unfit::one(StatusCode::BAD_REQUEST, "invalidParameter", message, None, json!({}))
+        CalendarFailure::one(StatusCode::BAD_REQUEST, "invalidParameter", message, None, json!({}))
     }
 
     /// Some of the calendars asked for do not exist.
-    pub fn not_found(asked: &[Uuid], missing: &[Uuid]) -> Unfit {
-        Unfit::one(
+    pub fn not_found(asked: &[Uuid], missing: &[Uuid]) -> CalendarFailure {
+        CalendarFailure::one(
             StatusCode::NOT_FOUND,
             "calendarNotFound",
             "No calendar was found with the specified query".into(),
@@ -33,10 +33,10 @@ impl Unfit {
     }
 
     /// A calendar that may not be saved.
-    pub fn unsaved(errors: Vec<CalendarError>) -> Unfit {
+    pub fn unsaved(errors: Vec<CalendarError>) -> CalendarFailure {
         let conflict = errors.iter().any(CalendarError::is_conflict);
         let status = if conflict { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };
-        Unfit { status, errors }
+        CalendarFailure { status, errors }
     }
 
     fn one(
@@ -45,12 +45,12 @@ impl Unfit {
         message: String,
         data: Option<Value>,
         parameters: Value,
-    ) -> Unfit {
+    ) -> CalendarFailure {
         let parameters = match parameters {
             Value::Object(parameters) => parameters,
             _ => Map::new(),
         };
-        Unfit { status, errors: vec![CalendarError { code, message, data, parameters }] }
+        CalendarFailure { status, errors: vec![CalendarError { code, message, data, parameters }] }
     }
 
     pub fn answer(&self, now: Timestamp) -> Answer {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_missing_calendar_is_named() {
         let (known, missing) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let answer = Unfit::not_found(&[known, missing], &[missing]).answer(Timestamp::UNIX_EPOCH);
+        let answer = CalendarFailure::not_found(&[known, missing], &[missing]).answer(Timestamp::UNIX_EPOCH);
         let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
         assert_eq!(answer.status, StatusCode::NOT_FOUND);
         assert_eq!(body["status"], 404);

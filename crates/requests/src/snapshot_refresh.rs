@@ -1,15 +1,15 @@
-//! What open requests keep of item, title, people and places follows when those change: a renamed service point, a
-//! new call number, a patron who marries.
+//! Updates the snapshots in open requests when related records change: a renamed service point, a new call number, a
+//! patron's new name.
 //!
-//! The transaction that changes such a record only remembers that its requests are behind, and only where there are
-//! some; the job `request-snapshots` brings them up to date a moment later, so that neither cataloguers nor scans
-//! wait for each other. Requests that are closed keep what they had.
+//! The transaction that changes such a record only marks it, and only where open requests refer to it; the job
+//! `request-snapshots` updates the requests a moment later, so that cataloguers and scans do not wait for each other.
+//! Closed requests keep their snapshots.
 
 use super::read::found_in;
 use carrel_circulation::desk::queue;
 use carrel_circulation::request_snapshot::{self as snapshot, Related};
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request as words;
+use carrel_loan_rules::request;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::change_listeners::ChangeListener;
 use carrel_platform::{Bind, Pipeline, Tenant};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Brings what requests keep up to date.
+/// Updates snapshots of marked records.
 pub static REFRESH: Job = Job {
     name: "request-snapshots",
     every: Duration::from_secs(60),
@@ -34,7 +34,7 @@ pub static REFRESH: Job = Job {
     },
 };
 
-/// The records that requests keep something of.
+/// The records that requests have snapshots of.
 pub static CHANGE_LISTENERS: &[ChangeListener] = &[
     ChangeListener {
         table: "item",
@@ -71,7 +71,7 @@ pub static CHANGE_LISTENERS: &[ChangeListener] = &[
         deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "service point", ids),
     },
-    // Not requests but request policies: the same job sees to them.
+    // Request policies, which the same job updates.
     ChangeListener {
         table: "service_point",
         keeps: &["/pickupLocation"],
@@ -97,7 +97,7 @@ fn requests_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Remembers the records that somebody waits for.
+/// Marks records that open requests refer to.
 fn mark(pipeline: &mut Pipeline, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
     let somebody_waits = match kind {
         "item" => "EXISTS (SELECT 1 FROM request r WHERE r.item_id = one.id AND r.is_open)",
@@ -106,7 +106,7 @@ fn mark(pipeline: &mut Pipeline, tenant: &str, kind: &'static str, ids: Vec<Uuid
             "(EXISTS (SELECT 1 FROM request r WHERE r.requester_id = one.id AND r.is_open)
               OR EXISTS (SELECT 1 FROM request r WHERE r.doc->>'proxyUserId' = one.id::text AND r.is_open))"
         }
-        // Places are few and change seldom.
+        // Locations and service points are few and change seldom.
         _ => "true",
     };
     pipeline.add(
@@ -120,16 +120,20 @@ fn mark(pipeline: &mut Pipeline, tenant: &str, kind: &'static str, ids: Vec<Uuid
     jobs::hint(tenant, REFRESH.name);
 }
 
-/// Remembers requests that a client has stored without what they keep of the records around them: slips and lists
-/// find them by that. Comes after the statement that stores them.
-pub(super) fn mark_bare<'a>(
+/// Marks requests that a client has stored without snapshots: slips and lists find them by those. Comes after the
+/// statement that stores them.
+pub(super) fn mark_without_snapshots<'a>(
     pipeline: &mut Pipeline,
     tenant: &str,
     stored: impl Iterator<Item = &'a Map<String, Value>> + Clone,
 ) {
     let ids = |key: &'static str, keeps: fn(&Map<String, Value>) -> bool| -> Vec<Uuid> {
-        let bare = stored.clone().filter(|request| !keeps(request));
-        bare.filter_map(|request| words::id(request, key)).collect::<BTreeSet<_>>().into_iter().collect()
+        let without_snapshots = stored.clone().filter(|request| !keeps(request));
+        without_snapshots
+            .filter_map(|request| request::id(request, key))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     };
     let of_items = ids("itemId", |request| {
         request.get("item").is_some_and(|item| item.get("itemEffectiveLocationId").is_some())
@@ -142,10 +146,10 @@ pub(super) fn mark_bare<'a>(
     }
 }
 
-/// Requests are brought up to date this many at a time.
+/// At most this many requests are updated in one transaction.
 const PAGE: i64 = 200;
 
-/// Brings the requests of all remembered records up to date; gives the number of those that were behind.
+/// Updates the requests of all marked records; returns the number of requests changed.
 async fn refresh(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
     let mut changed = 0;
     loop {
@@ -186,7 +190,7 @@ struct Page {
     changed: usize,
 }
 
-/// The next requests of a record, their queues held: who changes a request elsewhere holds its queue too.
+/// Updates the next requests of a record with their queues locked, as every other change of a request locks its queue.
 async fn refresh_page(
     tenant: &Arc<Tenant>,
     which: &str,
@@ -194,7 +198,7 @@ async fn refresh_page(
     after: Uuid,
 ) -> Result<Option<Page>, Failure> {
     let mut tx = tenant.begin().await?;
-    // Found by what they keep first: in the order of ids, all requests there are would be looked through.
+    // The inner query uses the index on the reference; ordered by id, it would read all open requests.
     let page = format!(
         "SELECT behind.id FROM (SELECT r.id FROM request r WHERE r.is_open AND {which} OFFSET 0) behind
          WHERE behind.id > $2 ORDER BY behind.id LIMIT {PAGE}"
@@ -205,27 +209,27 @@ async fn refresh_page(
     queue::hold_those(&mut pipeline, &queues, binds.clone());
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
     let results = tx.send(pipeline).await?;
-    // At least as new as the change that is followed.
+    // At least as new as the change that marked the record.
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
     let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
     let page = format!("SELECT request.*, request.id AS place FROM request WHERE id IN ({page})");
     let found = found_in(&mut tx, &page, binds).await?;
-    let Some(last) = found.last().and_then(|found| words::id(&found.document, "id")) else {
+    let Some(last) = found.last().and_then(|found| request::id(&found.document, "id")) else {
         return Ok(None);
     };
     let (mut ids, mut patches) = (Vec::new(), Vec::new());
     for found in &found {
-        let around = Related {
+        let related = Related {
             item: found.item.as_ref(),
             title: found.title.as_ref(),
             requester: found.requester.as_ref(),
             proxy: found.proxy.as_ref(),
         };
         let mut fresh = found.document.clone();
-        snapshot::write(&mut fresh, &around, &settings);
+        snapshot::write(&mut fresh, &related, &settings);
         let patch: Map<String, Value> =
             fresh.into_iter().filter(|(key, value)| found.document.get(key) != Some(value)).collect();
-        if let (Some(id), false) = (words::id(&found.document, "id"), patch.is_empty()) {
+        if let (Some(id), false) = (request::id(&found.document, "id"), patch.is_empty()) {
             ids.push(id);
             patches.push(Value::Object(patch).to_string());
         }
