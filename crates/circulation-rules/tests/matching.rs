@@ -1,4 +1,4 @@
-//! Which rule wins, told with small rules.
+//! Which rule wins, shown with small rule texts.
 
 mod support;
 

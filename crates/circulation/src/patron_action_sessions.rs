@@ -1,4 +1,4 @@
-//! Patron action sessions: what a patron did at the desk and has not been told yet.
+//! Patron action sessions: what a patron did at the desk and was not notified about yet.
 //!
 //! Routes: `/patron-action-session-storage/expired-session-patron-ids`; the sessions themselves are plain records.
 

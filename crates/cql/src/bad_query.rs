@@ -1,4 +1,4 @@
-//! A query that cannot be understood, told so that its author finds the spot.
+//! A query that cannot be parsed, reported with its position.
 
 use std::fmt;
 

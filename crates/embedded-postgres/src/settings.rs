@@ -32,7 +32,7 @@ pub fn settings(purpose: Purpose, memory: u64, lz4: bool) -> String {
     text
 }
 
-/// Memory of this machine in MiB; where it cannot be told, that of a small one.
+/// Memory of this machine in MiB; if unknown, that of a small machine.
 pub fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

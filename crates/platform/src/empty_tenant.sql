@@ -1,5 +1,5 @@
 -- Empties the tables that may hold rows. Most of a tenant's tables are never written, and a table without pages
--- is told by its size alone; asking each of them for a row would cost more than the deletions.
+-- is found by its size alone; asking each of them for a row would cost more than the deletions.
 SET statement_timeout = 0;
 DO $$
 DECLARE

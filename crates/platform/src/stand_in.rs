@@ -1,4 +1,4 @@
-//! What a public test suite writes to the stand-in of a module, so as to be told it later: documents by kind and
+//! What a public test suite writes to the stand-in of a module, in order to read it back later: documents by kind and
 //! id. Only lenient tenants have any.
 
 use crate::http::{Answer, Call};

@@ -31,7 +31,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
 });
 
 /// Routes that no module of FOLIO has in this form, but the stand-ins for modules in public test suites: there
-/// a suite writes what it wants to be told later. Lenient tenants have them beside the surface.
+/// a suite writes what it wants to read back later. Lenient tenants have them beside the surface.
 pub static STAND_INS: LazyLock<Vec<Route>> =
     LazyLock::new(|| read_routes(include_str!("../surface/stand-in-routes.tsv")));
 

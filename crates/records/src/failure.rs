@@ -16,7 +16,7 @@ pub enum Failure {
     Invalid(String),
     /// The record was changed by somebody else since it was read.
     StaleVersion(String),
-    /// Another record stands in the way (in use, duplicate), told as plain text.
+    /// Another record stands in the way (in use, duplicate), reported as plain text.
     Conflict(String),
     /// Nobody is logged in, or the token is no good.
     Unauthenticated(String),

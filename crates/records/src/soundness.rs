@@ -1,4 +1,4 @@
-//! What can be wrong with a set of declarations, told in sentences for a test.
+//! What can be wrong with a set of declarations, reported as sentences for a test.
 
 use crate::declaration::{Field, RecordType, Source};
 use crate::shape::{Element, JsonKind, Property, Shape};
@@ -32,7 +32,7 @@ fn faults_of(record: &RecordType, tables: &BTreeSet<&str>) -> Vec<String> {
     let mut faults = Vec::new();
     for part in [record.name, record.module, record.table] {
         if part.is_empty() {
-            faults.push("name, module and table must be told".to_owned());
+            faults.push("name, module and table must be stated".to_owned());
         }
     }
     let mut fields = BTreeSet::new();

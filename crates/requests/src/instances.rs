@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_item_does_not_ask_for_another() {
+    fn who_waits_for_an_item_does_not_ask_for_another() {
         let waits = |status: &str| {
             let facts = Facts { own: vec![own("Item", status)], ..facts(vec![item_as(ONE, "Available")]) };
             let request = with(json!({"requesterId": PATRON, "instanceId": TITLE}), json!({}));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_item_is_asked_for_with_what_the_request_says() {
+    fn an_item_is_asked_for_with_what_the_request_says() {
         let request = with(
             json!({"requesterId": PATRON, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Title",
                 "unknown": 1}),

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_item_on_the_shelf_is_paged_and_the_one_left_behind_is_available() {
+    fn an_item_on_the_shelf_is_paged_and_the_one_left_behind_is_available() {
         let mut held = locked_at("Item", "Hold", item_as(OTHER_ITEM, "Available"));
         held.queue.pop();
         let change = moved(&held, None, false).expect("moved").change;

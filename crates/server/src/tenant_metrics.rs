@@ -36,7 +36,7 @@ pub async fn text(node: &Arc<Node>) -> String {
         &mut text,
         "carrel_cache_misses_total",
         "counter",
-        "Such values read anew, as their stamp had moved.",
+        "Such values reloaded because the settings version had moved.",
         misses,
     );
     let (scans, transactions) = scans(&tenants);

@@ -61,7 +61,7 @@ impl TestServer {
             .await
             .expect("connections can be ended");
         let old: Vec<i32> = old.iter().map(|row| row.get(0)).collect();
-        // A process that has been told to end may still be there.
+        // A process that was asked to end may still be there.
         let still = format!("SELECT 1 {ours} AND pid = ANY($2)");
         while !looker.query(&still, &[&self.database, &old]).await.expect("activity can be read").is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;

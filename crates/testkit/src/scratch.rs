@@ -21,7 +21,7 @@ impl Scratch {
         Scratch::named("")
     }
 
-    /// One more folder of the same program, told from the others by a name.
+    /// One more folder of the same program, distinguished by a name.
     pub fn named(name: &str) -> Scratch {
         let number = std::process::id();
         let folder = roomy_memory()

@@ -1,4 +1,4 @@
-//! A value taken by another record, told in the words that one record type has for it.
+//! A value taken by another record, reported in the words that one record type has for it.
 
 use carrel_platform::Tenant;
 use carrel_records::{Failure, RecordType, Refusal};

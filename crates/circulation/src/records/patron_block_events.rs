@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, mentions};
 
-/// The balance of a fee/fine changed, as told to the patron blocks.
+/// The balance of a fee/fine changed, as an event for mod-patron-blocks.
 pub static FEE_FINE_BALANCE_CHANGED_EVENT: RecordType = RecordType {
     name: "feeFineBalanceChangedEvent",
     module: "mod-patron-blocks",
@@ -22,7 +22,7 @@ pub static FEE_FINE_BALANCE_CHANGED_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An item was checked out, as told to the patron blocks.
+/// An item was checked out, as an event for mod-patron-blocks.
 pub static ITEM_CHECKED_OUT_EVENT: RecordType = RecordType {
     name: "itemCheckedOutEvent",
     module: "mod-patron-blocks",
@@ -43,7 +43,7 @@ pub static ITEM_CHECKED_OUT_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An item was checked in, as told to the patron blocks.
+/// An item was checked in, as an event for mod-patron-blocks.
 pub static ITEM_CHECKED_IN_EVENT: RecordType = RecordType {
     name: "itemCheckedInEvent",
     module: "mod-patron-blocks",
@@ -61,7 +61,7 @@ pub static ITEM_CHECKED_IN_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An item was declared lost, as told to the patron blocks.
+/// An item was declared lost, as an event for mod-patron-blocks.
 pub static ITEM_DECLARED_LOST_EVENT: RecordType = RecordType {
     name: "itemDeclaredLostEvent",
     module: "mod-patron-blocks",
@@ -78,7 +78,7 @@ pub static ITEM_DECLARED_LOST_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An item aged to lost, as told to the patron blocks.
+/// An item aged to lost, as an event for mod-patron-blocks.
 pub static ITEM_AGED_TO_LOST_EVENT: RecordType = RecordType {
     name: "itemAgedToLostEvent",
     module: "mod-patron-blocks",
@@ -95,7 +95,7 @@ pub static ITEM_AGED_TO_LOST_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An item was claimed returned, as told to the patron blocks.
+/// An item was claimed returned, as an event for mod-patron-blocks.
 pub static ITEM_CLAIMED_RETURNED_EVENT: RecordType = RecordType {
     name: "itemClaimedReturnedEvent",
     module: "mod-patron-blocks",
@@ -112,7 +112,7 @@ pub static ITEM_CLAIMED_RETURNED_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A due date changed, as told to the patron blocks.
+/// A due date changed, as an event for mod-patron-blocks.
 pub static LOAN_DUE_DATE_CHANGED_EVENT: RecordType = RecordType {
     name: "loanDueDateChangedEvent",
     module: "mod-patron-blocks",
@@ -131,7 +131,7 @@ pub static LOAN_DUE_DATE_CHANGED_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A loan was closed, as told to the patron blocks.
+/// A loan was closed, as an event for mod-patron-blocks.
 pub static LOAN_CLOSED_EVENT: RecordType = RecordType {
     name: "loanClosedEvent",
     module: "mod-patron-blocks",

@@ -135,7 +135,7 @@ impl PopularInstances {
         })
     }
 
-    /// The patrons who wait for a instance's items, in the order in which they asked.
+    /// The patrons who wait for an instance's items, in the order in which they asked.
     pub fn queue(&self, title: &PopularInstance) -> impl Iterator<Item = Waiting> {
         title.items.iter().zip(title.first_item..).flat_map(move |(item_ids, item)| {
             (0..title.queue).map(move |place| Waiting {

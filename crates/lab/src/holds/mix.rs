@@ -1,7 +1,7 @@
 //! Who asks for what: the mix of items that holds meet.
 //!
 //! Of a thousand requests 500 are for an item on the shelf that nobody wants, 400 for an item for which up to five
-//! patrons wait, 80 for a instance with up to fifty items (half of them on the shelf, half asked for once each), 18
+//! patrons wait, 80 for an instance with up to fifty items (half of them on the shelf, half asked for once each), 18
 //! for an item with a queue of 100, and 2 for the one with a queue of 1,000.
 
 use crate::data::{Demand, ItemIds, Library, PopularInstances};
@@ -80,7 +80,7 @@ impl Mix {
         &self.patrons
     }
 
-    /// What happens in a phase of up to `number` requests. Nobody asks for a instance twice, and an item on the shelf
+    /// What happens in a phase of up to `number` requests. Nobody asks for an instance twice, and an item on the shelf
     /// is asked for once, so that it is clear beforehand who gets it and who waits. Fewer requests come back when
     /// all patrons have asked for all instances.
     pub fn draw(&mut self, number: usize) -> Vec<HoldRequest> {

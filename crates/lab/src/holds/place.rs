@@ -19,9 +19,9 @@ pub const REQUESTS: &str = "/circulation/requests";
 pub enum Way {
     /// Staff ask for an item: `POST /circulation/requests`.
     ItemLevel,
-    /// Staff ask for a instance in whichever item: `POST /circulation/requests/instances`.
+    /// Staff ask for an instance in whichever item: `POST /circulation/requests/instances`.
     InstanceLevel,
-    /// A patron asks by a discovery system, in turns for an item and for a instance:
+    /// A patron asks by a discovery system, in turns for an item and for an instance:
     /// `POST /patron/account/{id}/item/{itemId}/hold`, `…/instance/{instanceId}/hold`.
     Patron,
 }

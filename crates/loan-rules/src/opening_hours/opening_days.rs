@@ -70,7 +70,7 @@ impl SurroundingOpenings {
 }
 
 impl ServicePointHours {
-    /// The hours told by these calendars, whatever service points they are assigned to.
+    /// The opening hours of these calendars, whatever service points they are assigned to.
     pub fn new(calendars: impl IntoIterator<Item = Calendar>) -> ServicePointHours {
         let mut calendars: Vec<Calendar> = calendars.into_iter().collect();
         calendars.sort_by_key(|calendar| calendar.start_date);

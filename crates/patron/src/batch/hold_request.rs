@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_item_is_asked_for_once_and_not_too_many_of_them() {
+    fn an_item_is_asked_for_once_and_not_too_many_of_them() {
         let code = |batch: &Batch, most| batch.refuse(most).and_then(|refusal| refusal.code);
         assert_eq!(code(&batch(&[2, 3]), 2), None);
         assert_eq!(code(&batch(&[2, 3, 2]), 2), Some("106"));

@@ -31,7 +31,7 @@ impl Default for Pace {
 /// Waits this long at least between two looks.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// A node at work; it stops when told so, and when it is dropped.
+/// A node at work; it stops on request, and when it is dropped.
 pub struct Runner {
     /// Its name in the job table.
     pub node_id: Uuid,

@@ -1,4 +1,4 @@
-//! A violated constraint, told as the refusal that the record's declaration makes of it.
+//! A violated constraint, reported as the refusal that the record's declaration makes of it.
 
 use crate::database::DatabaseError;
 use crate::record_store::ddl;
@@ -72,7 +72,7 @@ pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// Values that PostgreSQL cannot hold: told as the client's mistake.
+/// Values that PostgreSQL cannot store: reported as an invalid request.
 fn bad_value(error: DatabaseError, table: &str) -> Failure {
     match error.state.as_deref() {
         // Not a UUID, untranslatable character, number out of range.

@@ -1,5 +1,5 @@
 //! Plain records: declared, not programmed. From a declaration come its table, its reading by CQL, its writing
-//! with constraints told as refusals, its events and its routes.
+//! with constraints reported as refusals, its events and its routes.
 
 pub mod change_listeners;
 mod constraints;

@@ -34,7 +34,7 @@ type Chunk = Result<Bytes, std::io::Error>;
 /// Makes the JSON of a row.
 pub type Show = Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>;
 
-/// What stands behind the last document, told the number of all of them.
+/// What stands behind the last document, given the number of all of them.
 pub type Closing = fn(&RecordType, i64) -> String;
 
 /// A statement, and what its rows become.

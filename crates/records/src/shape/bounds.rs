@@ -1,4 +1,4 @@
-//! How large, how long, how many, and what a text must look like; told in the words of the validator that FOLIO's
+//! How large, how long, how many, and what a text must look like; reported in the words of the validator that FOLIO's
 //! storage modules use.
 
 use crate::Refusal;

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_item_of_the_same_library_is_nearer_than_another() {
+    fn an_item_of_the_same_library_is_nearer_than_another() {
         let mut settings = settings_with(true);
         let annex = Uuid::from_u128(50);
         let place = Location { library_id: Some(LIBRARY), ..Location::default() };

@@ -76,7 +76,7 @@ async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secu
     assert!(cookies.len() == 2 && cookies.iter().all(|cookie| cookie.contains("Secure")), "{cookies:?}");
 
     let plain = carrel_testkit::Client::new(program.address).get("/admin/health").await;
-    assert_eq!(plain.status, 400, "plain HTTP is told what is wrong");
+    assert_eq!(plain.status, 400, "plain HTTP is answered with the reason");
     assert!(plain.text().contains("HTTPS"), "{}", plain.text());
 }
 

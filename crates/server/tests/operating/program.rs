@@ -28,7 +28,7 @@ pub fn serve_by(mut command: Command, folder: &Path, arguments: &[&str]) -> Prog
     program
 }
 
-/// The administrator, logged in with his password.
+/// The administrator, logged in with their password.
 pub async fn admin_of(program: &Program) -> Client {
     let stranger = Client::new(program.address).with_header("x-okapi-tenant", TENANT);
     let login = stranger.post("/authn/login", &json!({"username": ADMIN, "password": PASSWORD})).await;

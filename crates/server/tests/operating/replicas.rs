@@ -1,4 +1,4 @@
-//! Reads from streaming replicas: everybody reads his own writes, on whichever node, and a replica that is late,
+//! Reads from streaming replicas: users read their own writes, on whichever node, and a replica that is late,
 //! dead, or back again is noticed.
 
 use carrel_platform::Node;
@@ -73,7 +73,7 @@ impl ReplicaSetup {
         while replica
             .query_one("SELECT pg_get_wal_replay_pause_state()", &[])
             .await
-            .expect("told")
+            .expect("a state is reported")
             .get::<_, &str>(0)
             != "paused"
         {

@@ -99,7 +99,7 @@ async fn sigterm_finishes_the_calls_under_way_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_terminal_finishes_the_calls_under_way_and_leaves_nothing() {
-    // Whoever runs the tests may have told them to outlive his own terminal.
+    // Whoever runs the tests may have started them with nohup.
     let busy = Busy::with("hung-up", |data, folder| {
         let mut listening = Command::new("env");
         listening.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_carrel")]);
@@ -123,7 +123,7 @@ async fn a_second_ctrl_c_ends_the_wait_for_calls_and_leaves_nothing() {
         Ok(reply) => reply.status == 503,
         Err(_) => true,
     };
-    assert!(given_up, "what could not be done is not told as done");
+    assert!(given_up, "a failed action is not reported as done");
     nothing_is_left(&busy.data);
 }
 

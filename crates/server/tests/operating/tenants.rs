@@ -72,7 +72,7 @@ async fn a_tenant_moves_to_another_postgresql_and_nothing_is_written_that_is_not
     });
     let reported = reported.await.expect("the command does not panic");
     assert!(reported.contains("'harbor' has moved"), "{reported}");
-    let acknowledged = desk.await.expect("the desk is told what it can understand");
+    let acknowledged = desk.await.expect("the desk gets a valid answer");
     assert!(acknowledged > 0, "the desk worked before");
     let looker = there.connect("postgres").await;
     let row = looker

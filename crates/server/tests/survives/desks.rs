@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// So that the questions asked after each kill stay quick.
 const BETWEEN_SCANS: Duration = Duration::from_millis(4);
 
-/// What all desks were told.
+/// Answers that all desks got.
 #[derive(Default)]
 pub struct Scans {
     /// Loans of acknowledged check-outs.

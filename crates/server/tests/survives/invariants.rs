@@ -101,7 +101,7 @@ pub async fn hold(running: &Running) {
     }
 }
 
-/// What a desk was told has happened, and nothing happened more often than it was asked for.
+/// What was acknowledged to a desk has happened, and nothing happened more often than it was asked for.
 pub async fn hold_every_acknowledged_scan(running: &Running, scans: &Scans) {
     let database = running.database().await;
     let mut is_open: HashMap<Uuid, bool> = HashMap::new();

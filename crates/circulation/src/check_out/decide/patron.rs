@@ -164,7 +164,7 @@ mod tests {
 
         let actor = Actor { may: MayOverride::default(), ..actor() };
         let refused = refusals(super::super::decide(&facts, &overriding, &actor, &settings));
-        assert_eq!(refused.len(), 1, "told once for both kinds of block");
+        assert_eq!(refused.len(), 1, "reported once for both kinds of block");
         assert_eq!(refused[0].message, "Insufficient override permissions");
         let lacks = refused[0].overridable.as_ref().map(|block| block.missing_permissions.clone());
         assert_eq!(lacks, Some(vec!["circulation.override-patron-block.post"]));

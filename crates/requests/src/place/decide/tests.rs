@@ -337,7 +337,7 @@ fn nobody_waits_for_a_title_that_stands_on_the_shelf() {
 }
 
 #[test]
-fn without_a_item_on_the_shelf_nothing_else_is_said_of_a_page() {
+fn without_an_item_on_the_shelf_nothing_else_is_said_of_a_page() {
     let inactive = {
         let mut facts = out();
         facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));

@@ -4,7 +4,7 @@ use carrel_testkit::{Desk, LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_item_comes_back_to_its_shelf() {
+async fn an_item_comes_back_to_its_shelf() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let loan = server.check_out(&test_item, &patron).await.expect(201);
@@ -66,7 +66,7 @@ async fn a_requested_item_waits_for_its_patron_with_a_slip() {
 }
 
 #[tokio::test]
-async fn a_item_for_another_desk_travels_there() {
+async fn an_item_for_another_desk_travels_there() {
     let server = LendingServer::open().await;
     let (test_item, reader) = (server.item().await, server.patron().await);
     request(&server, &test_item, &reader, 1, server.other_desk).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[tokio::test]
-async fn a_item_goes_to_a_patron() {
+async fn an_item_goes_to_a_patron() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
 

@@ -8,7 +8,7 @@ fn by_barcode(test_item: &TestItem, patron: &TestPatron) -> Value {
 }
 
 #[tokio::test]
-async fn a_patron_keeps_a_item_for_longer_in_two_round_trips() {
+async fn a_patron_keeps_an_item_for_longer_in_two_round_trips() {
     let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (test_item, patron) = (server.item().await, server.patron().await);

@@ -83,7 +83,7 @@ async fn equal_queries_that_wait_are_one_run() {
     for number in 0..6 {
         ids.push(create(admin, &list_of_items(&format!("List {number}"), json!({}))).await);
     }
-    // Rows as a node leaves them that is killed after the commit, before it has told its workers.
+    // Rows as a node leaves them that is killed after the commit, before it has notified its workers.
     let database = lending.server.database().await;
     for id in &ids {
         database

@@ -13,7 +13,7 @@ async fn stored(server: &LendingServer, hold: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
+async fn an_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
     for by_title in [false, true] {
         let server = counting_server().await;
         if by_title {
@@ -48,7 +48,7 @@ async fn a_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_item_on_loan_is_asked_for_as_the_policy_says_first() {
+async fn an_item_on_loan_is_asked_for_as_the_policy_says_first() {
     let server = LendingServer::open().await;
     let (test_item, reader, patron) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &reader).await.expect(201);

@@ -6,7 +6,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_patron_keeps_a_item_for_longer_in_two_round_trips() {
+async fn a_patron_keeps_an_item_for_longer_in_two_round_trips() {
     let server = counting_server().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let then = json!({"loanDate": "2024-01-01T00:00:00Z"});

@@ -37,7 +37,7 @@ async fn a_long_list_has_its_time_and_the_next_query_a_minute_again() {
     let connections: Vec<_> = join_all((0..4).map(|_| server.tenant.reader())).await;
     for connection in connections {
         let connection = connection.expect("a connection is free");
-        let time = connection.query("SHOW statement_timeout", vec![]).await.expect("the time is told");
+        let time = connection.query("SHOW statement_timeout", vec![]).await.expect("the setting is shown");
         assert_eq!(time[0].get::<_, String>(0), "1min");
     }
 }

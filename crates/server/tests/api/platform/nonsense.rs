@@ -1,4 +1,4 @@
-//! What cannot be understood is the caller's mistake and told as such: 4xx in FOLIO's shape, never 5xx, for
+//! What cannot be understood is the caller's mistake and reported as such: 4xx in FOLIO's shape, never 5xx, for
 //! every route that is built.
 
 use super::routes::{built, filled_with, takes_a_body};

@@ -96,7 +96,7 @@ async fn a_tenant_that_is_made_anew_knows_nothing_of_the_rules_of_the_one_before
     let settings_version = |database: std::sync::Arc<carrel_platform::Node>| async move {
         let tenant = database.find_tenant(OTHER_TENANT).await.expect("asked").expect("it is there");
         tenant.settings_version_is_stale();
-        tenant.settings_version().await.expect("a tenant has a stamp")
+        tenant.settings_version().await.expect("a tenant has a settings version")
     };
     let before = settings_version(std::sync::Arc::clone(&elsewhere)).await;
     elsewhere.drop_tenant(OTHER_TENANT).await.expect("dropped");

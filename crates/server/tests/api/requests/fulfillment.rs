@@ -86,7 +86,7 @@ async fn a_patron_who_names_the_wrong_title_gets_the_item_they_asked_for() {
 }
 
 #[tokio::test]
-async fn a_item_taken_off_the_wrong_shelf_goes_back_to_its_patron() {
+async fn an_item_taken_off_the_wrong_shelf_goes_back_to_its_patron() {
     let server = LendingServer::open().await;
     let (test_item, [(_, hold)]) = queue_of(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -223,7 +223,7 @@ async fn a_queue_in_another_order() {
 }
 
 #[tokio::test]
-async fn who_gets_a_item_goes_ahead_of_those_who_wait_for_another_one() {
+async fn who_gets_an_item_goes_ahead_of_those_who_wait_for_another_one() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let test_item = server.item().await;

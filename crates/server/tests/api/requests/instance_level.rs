@@ -91,7 +91,7 @@ async fn where_no_item_can_be_had_each_refusal_is_reported_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn patrons_who_ask_at_once_get_a_item_each() {
+async fn patrons_who_ask_at_once_get_an_item_each() {
     let server = server().await;
     let copies = copies(&server, 8).await;
     let readers = join_all((0..8).map(|_| server.patron())).await;

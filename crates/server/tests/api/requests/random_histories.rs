@@ -213,7 +213,7 @@ async fn history(titles: bool, seed: u64) {
     );
 }
 
-/// Of `CARREL_TEST_SEED`, where a history is to be told again.
+/// Of `CARREL_TEST_SEED`, to repeat a history.
 fn seed(usual: u64) -> u64 {
     std::env::var("CARREL_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(usual)
 }

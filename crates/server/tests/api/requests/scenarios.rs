@@ -123,7 +123,7 @@ async fn a_pickup_point_that_closes() {
         allowed["Hold"].as_array().into_iter().flatten().filter_map(|point| point["name"].as_str()).collect();
     assert!(names.contains(&"Main desk") && !names.contains(&"Other desk"), "{names:?}");
 
-    // Staff let the reader pick it up elsewhere; his place in the queue is his.
+    // Staff let the patron pick it up elsewhere; their queue position is kept.
     server.edit_request(hold, json!({"pickupServicePointId": server.main_desk.0})).await.expect(204);
     let stored = server.stored_request(hold).await;
     assert_eq!(stored["searchIndex"]["pickupServicePointName"], "Main desk");

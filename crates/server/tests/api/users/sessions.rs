@@ -117,7 +117,7 @@ async fn the_token_of_the_older_login_ends_unless_the_options_say_otherwise() {
     }
 }
 
-/// The other node is told of newer actions all the time, so that it never asks for the version by itself.
+/// The other node is notified of newer actions all the time, so that it never asks for the version by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_token_is_refused_by_other_nodes_at_once() {
     let server = TestServer::start().await;
