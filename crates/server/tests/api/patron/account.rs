@@ -62,8 +62,8 @@ async fn lists_are_sorted_and_paged() {
         let then = json!({"loanDate": format!("{day}T00:00:00Z")});
         server.check_out_with(&server.item().await, &patron, then).await.expect(201);
     }
-    let placed = "includeLoans=true&sortBy=loanDate/sort.descending&limit=1&offset=1";
-    let account = server.account_of(&patron, asked).await.expect(200);
+    let parameters = "includeLoans=true&sortBy=loanDate/sort.descending&limit=1&offset=1";
+    let account = server.account_of(&patron, parameters).await.expect(200);
     assert_eq!(account["totalLoans"], 3);
     assert_eq!(account["loans"].as_array().map(Vec::len), Some(1));
     assert_eq!(account["loans"][0]["loanDate"], "2024-01-02T00:00:00.000+00:00");

@@ -164,15 +164,15 @@ async fn many_patrons_who_ask_at_once_stand_in_one_row() {
     let server = Arc::new(LendingServer::open().await);
     server.lets_patrons_ask_for_titles().await;
     let test_item = server.lent_book().await;
-    let mut actor = Vec::new();
+    let mut requests = Vec::new();
     for _ in 0..24 {
         let (server, test_item, patron) = (Arc::clone(&server), test_item.clone(), server.patron().await);
-        actor.push(tokio::spawn(async move {
+        requests.push(tokio::spawn(async move {
             server.patron_asks_for(&test_item, &patron).await.expect(201)["queuePosition"].as_i64()
         }));
     }
     let mut positions = BTreeSet::new();
-    for asked in actor {
+    for placed in requests {
         positions.extend(placed.await.expect("nobody fails"));
     }
     assert_eq!(positions, (1..=24).collect());

@@ -48,7 +48,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
         for (number, copy) in copies.iter().enumerate() {
             // Spread over the rush: a copy comes back for every thirtieth of the readers.
             let placed = || async { server.queue_length(&first).await };
-            while placed_hold().await < (number + 1) * readers.len() / 30 {
+            while placed().await < (number + 1) * readers.len() / 30 {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
             let back = server.check_in(copy, server.main_desk).await.expect(200);

@@ -99,9 +99,10 @@ async fn patrons_who_ask_at_once_get_an_item_each() {
     let (lent_to, insists) = (server.patron().await, server.patron().await);
     let desk = server.check_out(&copies[0], &lent_to);
     let page = server.ask_for("Page", &copies[1], &insists);
-    let actor = join_all(readers.iter().map(|reader| asks_for_whatever_copy(&server, &copies[0], reader.id)));
-    let (asked, (lent, paged)) =
-        futures_util::future::join(actor, futures_util::future::join(desk, page)).await;
+    let requesting =
+        join_all(readers.iter().map(|reader| asks_for_whatever_copy(&server, &copies[0], reader.id)));
+    let (placed, (lent, paged)) =
+        futures_util::future::join(requesting, futures_util::future::join(desk, page)).await;
     let requests: Vec<Value> = placed.iter().map(|reply| reply.expect(201)).collect();
     let pages: Vec<&Value> = requests.iter().filter(|request| request["requestType"] == "Page").collect();
     let taken = usize::from(lent.status == 201) + usize::from(paged.status == 201);
@@ -130,12 +131,12 @@ async fn items_that_are_lent_between_choice_and_lock_are_left_for_another_one() 
     for copy in &copies[..3] {
         database.execute(lend, &[&copy.id]).await.expect("lent");
     }
-    let actor = asks_for_whatever_copy(&server, &copies[0], reader.id);
+    let requesting = asks_for_whatever_copy(&server, &copies[0], reader.id);
     let lending = async {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         database.batch_execute("COMMIT").await.expect("committed");
     };
-    let (asked, ()) = futures_util::future::join(actor, lending).await;
+    let (placed, ()) = futures_util::future::join(requesting, lending).await;
     let request = placed.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[3].id.to_string(), &json!("Page")));
 }
