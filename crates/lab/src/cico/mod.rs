@@ -137,7 +137,7 @@ impl Scans {
         let mut test_data =
             TestData::find(&mut clerk, &session, &options.files, most_items, options.most_users).await?;
         // A small data set checks out a part only, so that enough items stay available.
-        let lent = test_data.items.split_off(test_data.items.len() - missing.min(test_data.items.len() / 4));
+        let lent = test_data.items.split_off(test_data.items.len() - missing.min(test_data.items.len() / 2));
         let workers = options.run.timing.most_users();
         let mut scans = Scans {
             clerk,
