@@ -577,7 +577,7 @@ mod tests {
     #[test]
     fn a_composite_type_has_the_fields_of_its_parts() {
         for (name, columns) in [
-            ("composite_item_details", 244),
+            ("composite_item_details", 242),
             ("composite_holdings_record", 151),
             ("composite_instances", 72),
             ("composite_loan_details", 240),
