@@ -3,7 +3,7 @@
  * already is used instead where CARREL_DESK_ADDRESS names it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,10 @@ const START_MS = 120_000;
 export default async function start(): Promise<() => Promise<void>> {
   if (process.env.CARREL_DESK_ADDRESS) return async () => {};
   const program = process.env.CARREL_PROGRAM ?? fileURLToPath(new URL('../../target/debug/carrel', import.meta.url));
-  const data = mkdtempSync(join(tmpdir(), 'carrel-desk-'));
+  const scratch = mkdtempSync(join(tmpdir(), 'carrel-desk-'));
+  // As root, PostgreSQL runs as another user, who must reach the directory below.
+  chmodSync(scratch, 0o755);
+  const data = join(scratch, 'data');
   const port = await freePort();
   const server = spawn(program, ['demo', '--data', data, '--port', String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });
   await ready(server);
@@ -23,7 +26,7 @@ export default async function start(): Promise<() => Promise<void>> {
     const ended = new Promise((resolve) => server.once('exit', resolve));
     server.kill('SIGTERM');
     await ended;
-    rmSync(data, { recursive: true, force: true });
+    rmSync(scratch, { recursive: true, force: true });
   };
 }
 

@@ -125,7 +125,13 @@ fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
         .map_err(|error| not_started("pg_dump", &error))?;
     let output = dump.stdout.take().expect("the pipe was asked for");
     let filled = fill(to, output);
-    went_well("pg_dump", dump.wait_with_output())?;
+    let dumped = dump.wait_with_output();
+    // When pg_restore fails, SIGPIPE may end pg_dump: then the reason is pg_restore's.
+    if dumped.as_ref().is_ok_and(|output| output.status.code().is_none()) {
+        filled?;
+        return went_well("pg_dump", dumped);
+    }
+    went_well("pg_dump", dumped)?;
     filled
 }
 

@@ -8,11 +8,11 @@ const PURE: [&str; 4] = ["records/src", "cql/src", "circulation-rules/src", "loa
 /// Rules that a use case's `decide.rs` is made of.
 const RULES: [&str; 8] = [
     "requests/src/effects.rs",
-    "requests/src/form.rs",
+    "requests/src/validate.rs",
     "requests/src/policy.rs",
     "requests/src/place/choose.rs",
     "requests/src/place/requester.rs",
-    "requests/src/place/suits.rs",
+    "requests/src/place/eligibility.rs",
     "inventory/src/isbn/hyphens.rs",
     "inventory/src/isbn/number.rs",
 ];

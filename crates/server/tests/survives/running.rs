@@ -3,18 +3,25 @@
 use carrel_testkit::{Program, Scratch, free_port};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_postgres::NoTls;
+
+/// Tests of this program kill processes and use one directory, so they run one after the other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A server on the sample library.
 pub struct Running {
     scratch: Scratch,
     server: Program,
+    /// Released last.
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Running {
     /// Loads the sample library, stops, and starts the server on what is there.
     pub fn sample_library() -> Running {
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
         std::fs::create_dir_all(&scratch.folder).expect("the folder can be made");
         let mut server = start(&scratch, free_port(), "demo");
@@ -33,7 +40,7 @@ impl Running {
             let said = server.said();
             said.rsplit("listening on").next().is_some_and(|since| since.contains("Ctrl-C stops it"))
         });
-        let mut running = Running { scratch, server };
+        let mut running = Running { scratch, server, _alone: alone };
         running.stops_when_asked();
         running.start_server();
         running
