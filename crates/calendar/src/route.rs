@@ -47,7 +47,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     };
     let connection = call.tenant()?.reader().await?;
     let found = store::find(&connection, id).await?;
-    Ok(reported(&call, found.map(|calendar| Answer::json_bytes(calendar.0.into_bytes()))))
+    Ok(reported(&call, found.map(Answer::document)))
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {

@@ -84,7 +84,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.writer().await?;
     let rows = connection.query("SELECT doc FROM check_out_lock WHERE id = $1", vec![id.into()]).await?;
     match rows.first() {
-        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>(0).0.into_bytes())),
+        Some(row) => Ok(Answer::document(row.get::<_, Json>(0))),
         None => Err(Failure::NotFound(format!("There is no check-out lock with the id {id}"))),
     }
 }

@@ -38,7 +38,7 @@ async fn show(call: Call) -> Result<Answer, Failure> {
     let sql = "SELECT doc FROM inventory_settings WHERE doc->>'key' = $1";
     let rows = connection.query(sql, vec![call.parameter(0).into()]).await?;
     let stored: Option<Json> = rows.first().map(|row| row.get(0));
-    stored.map(|stored| Answer::json_bytes(stored.0.into_bytes())).ok_or_else(|| unknown(&call))
+    stored.map(Answer::document).ok_or_else(|| unknown(&call))
 }
 
 async fn change(call: Call) -> Result<Answer, Failure> {

@@ -35,7 +35,7 @@ pub fn keep_format(new: &mut Document, old: Option<&Value>) {
 async fn show(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, &MARC_JSON, call.id(0)?).await? {
-        Some(record) => Ok(Answer::json_bytes(record.0.into_bytes())),
+        Some(record) => Ok(Answer::document(record)),
         None => Err(Failure::NotFound("Not found".into())),
     }
 }

@@ -64,7 +64,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let Ok(id) = call.id(0) else { return Ok(malformed_id(&call)) };
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, &TAG, id).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Ok(not_found(id)),
     }
 }

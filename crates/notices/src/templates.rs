@@ -29,7 +29,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let Ok(id) = call.id(0) else { return Err(not_found(&call)) };
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, &TEMPLATE, id).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Err(not_found(&call)),
     }
 }

@@ -85,7 +85,7 @@ async fn find(record: &'static RecordType, noun: &str, call: Call) -> Result<Ans
     let id = call.id(0)?;
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, record, id).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Ok(not_found(noun, id)),
     }
 }
@@ -280,9 +280,7 @@ async fn update_links(call: Call) -> Result<Answer, Failure> {
 
 async fn read_stored(connection: &Connection, record: &RecordType, id: Uuid) -> Result<Answer, Failure> {
     let document = read::find(connection, record, id).await?;
-    document
-        .map(|document| Answer::json_bytes(document.0.into_bytes()))
-        .ok_or_else(|| Failure::internal("a record just written is there"))
+    document.map(Answer::document).ok_or_else(|| Failure::internal("a record just written is there"))
 }
 
 fn refusal(message: String) -> Failure {

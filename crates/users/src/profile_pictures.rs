@@ -117,7 +117,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let connection = tenant.reader().await?;
     match read::find(&connection, &PROFILE_PICTURE, id).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Err(Failure::NotFound(format!("No profile picture found for id {id}"))),
     }
 }
@@ -184,7 +184,7 @@ async fn configuration(call: Call) -> Result<Answer, Failure> {
         )
         .await?;
     match rows.first() {
-        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>("doc").0.into_bytes())),
+        Some(row) => Ok(Answer::document(row.get::<_, Json>("doc"))),
         None => Err(Failure::NotFound("No configuration exist".into())),
     }
 }

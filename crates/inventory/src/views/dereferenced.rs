@@ -22,7 +22,7 @@ pub async fn find(call: Call) -> Result<Answer, Failure> {
     let page = format!("FROM {} WHERE item.id = $1", read::from_sql(&ITEM));
     let connection = call.tenant()?.reader().await?;
     match connection.query(select(&page), vec![id.into()]).await?.first() {
-        Some(row) => Ok(Answer::json_bytes(row.get::<_, Json>(0).0.into_bytes())),
+        Some(row) => Ok(Answer::document(row.get::<_, Json>(0))),
         None => Err(Failure::NotFound("No item records found matching provided UUID.".into())),
     }
 }

@@ -1,5 +1,6 @@
 //! Answers: status codes and FOLIO's bodies. The only place that turns a failure into HTTP.
 
+use crate::database::Json;
 use bytes::Bytes;
 use carrel_records::{Failure, MAX_REFUSALS};
 use futures_util::Stream;
@@ -55,6 +56,10 @@ impl Answer {
     /// 200 with serialized JSON.
     pub fn json_bytes(body: Vec<u8>) -> Answer {
         Answer { status: StatusCode::OK, content_type: JSON, headers: Vec::new(), body, rest: None }
+    }
+    /// 200 with a stored document, compact.
+    pub fn document(document: Json) -> Answer {
+        Answer::json_bytes(document.into_compact())
     }
     /// The same with times as FOLIO's modules write them, `Z`, and their storage then writes anew, `+00:00`: a
     /// test suite whose stand-in for storage keeps them looks for the former.

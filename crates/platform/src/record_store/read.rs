@@ -239,15 +239,15 @@ async fn estimate(connection: &Connection, condition: &Where) -> Result<i64, Fai
 
 impl Page {
     /// FOLIO's collection: the array first, then the number.
-    pub fn to_bytes(&self, record: &RecordType) -> Vec<u8> {
+    pub fn to_bytes(self, record: &RecordType) -> Vec<u8> {
         let size: usize = self.documents.iter().map(|document| document.0.len() + 1).sum();
         let mut body = Vec::with_capacity(size + 160);
         body.extend_from_slice(Page::opening(record).as_bytes());
-        for (place, document) in self.documents.iter().enumerate() {
+        for (place, document) in self.documents.into_iter().enumerate() {
             if place > 0 {
                 body.push(b',');
             }
-            body.extend_from_slice(document.0.as_bytes());
+            body.extend_from_slice(&document.into_compact());
         }
         body.extend_from_slice(Page::closing(record, self.total).as_bytes());
         body

@@ -50,7 +50,7 @@ pub async fn find(record: &'static RecordType, call: Call) -> Result<Answer, Fai
     let id = known_id(&call)?;
     let connection = call.tenant()?.reader().await?;
     match read::find(&connection, record, id).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Err(Failure::NotFound("Not found".into())),
     }
 }
@@ -127,7 +127,7 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
 pub async fn find_single(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     match read::single(&connection, record).await? {
-        Some(document) => Ok(Answer::json_bytes(document.0.into_bytes())),
+        Some(document) => Ok(Answer::document(document)),
         None => Err(Failure::NotFound("Not found".into())),
     }
 }

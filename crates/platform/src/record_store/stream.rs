@@ -93,7 +93,7 @@ pub fn total_alone(_: &RecordType, total: i64) -> String {
 
 fn first_column() -> Show {
     Box::new(|row: &Row| match row.try_get::<_, Json>(0) {
-        Ok(document) => Ok(document.0.into_bytes()),
+        Ok(document) => Ok(document.into_compact()),
         Err(error) => Err(failure(error, "reading a document")),
     })
 }

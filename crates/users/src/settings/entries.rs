@@ -104,7 +104,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     if !call.caller.lenient && !is_allowed_on(&call.caller, Operation::Read, &stored.parse()) {
         return Err(not_found());
     }
-    Ok(Answer::json_bytes(stored.0.into_bytes()))
+    Ok(Answer::document(stored))
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {

@@ -87,6 +87,24 @@ async fn users_and_groups_are_listed_without_a_query() {
 }
 
 #[tokio::test]
+async fn stored_records_are_sent_without_blanks_between_names_and_values() {
+    let server = TestServer::start().await;
+    let id = "c0ffee00-0000-4000-8000-000000000001";
+    let group = json!({"id": id, "group": "with: a, blank", "desc": "said \"so\""});
+    server.post("/groups", &group).await.expect(201);
+    for path in [
+        format!("/groups/{id}"),
+        format!("/groups?query=id=={id}"),
+        format!("/groups?limit=1500&query=id=={id}"),
+    ] {
+        let text = server.get(&path).await.text();
+        // Load plans cut values out of the answer by such a pattern.
+        assert!(text.contains(&format!("\"id\":\"{id}\"")), "{text}");
+        assert!(text.contains("\"group\":\"with: a, blank\"") && !text.contains("\": "), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_leaves_at_once() {
     let server = TestServer::start().await;
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
