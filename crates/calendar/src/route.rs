@@ -21,8 +21,8 @@ pub fn connect(router: &mut Router) {
 }
 
 /// The answer of a calendar route, with failures in mod-calendar's shape.
-fn reported(call: &Call, answered: Result<Answer, CalendarFailure>) -> Answer {
-    answered.unwrap_or_else(|unfit| unfit.answer(call.now))
+fn answer_of(call: &Call, result: Result<Answer, CalendarFailure>) -> Answer {
+    result.unwrap_or_else(|unfit| unfit.answer(call.now))
 }
 
 fn id(call: &Call) -> Result<Uuid, CalendarFailure> {
@@ -47,7 +47,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     };
     let connection = call.tenant()?.reader().await?;
     let found = store::find(&connection, id).await?;
-    Ok(reported(&call, found.map(Answer::document)))
+    Ok(answer_of(&call, found.map(Answer::document)))
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
@@ -56,7 +56,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
     let saved = store::save(&call, calendar, None).await?;
-    Ok(reported(&call, saved.map(|ready| Answer::created(&ready.document))))
+    Ok(answer_of(&call, saved.map(|ready| Answer::created(&ready.document))))
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
@@ -65,7 +65,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         Err(unfit) => return Ok(unfit.answer(call.now)),
     };
     let saved = store::save(&call, calendar, Some(id)).await?;
-    Ok(reported(&call, saved.map(|ready| Answer::json(&ready.document))))
+    Ok(answer_of(&call, saved.map(|ready| Answer::json(&ready.document))))
 }
 
 fn body(call: &Call) -> Result<Calendar, CalendarFailure> {
@@ -89,7 +89,7 @@ async fn delete_many(call: Call) -> Result<Answer, Failure> {
 
 async fn delete_all(call: &Call, ids: Vec<Uuid>) -> Result<Answer, Failure> {
     let deleted = store::delete(call, ids).await?;
-    Ok(reported(call, deleted.map(|()| Answer::no_content())))
+    Ok(answer_of(call, deleted.map(|()| Answer::no_content())))
 }
 
 async fn surrounding_openings(call: Call) -> Result<Answer, Failure> {

@@ -55,10 +55,10 @@ pub fn database_unreachable() -> Failure {
 
 /// At most one line in five seconds, as every call meets the same outage.
 fn log_outage(error: &dyn std::error::Error, doing: &str) {
-    static REPORTED: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut reported = REPORTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if reported.is_none_or(|reported| reported.elapsed() > Duration::from_secs(5)) {
-        *reported = Some(Instant::now());
+    static LAST_REPORT: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut last = LAST_REPORT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if last.is_none_or(|last| last.elapsed() > Duration::from_secs(5)) {
+        *last = Some(Instant::now());
         let cause = error.source().map(ToString::to_string).unwrap_or_default();
         tracing::warn!(error = %error, cause, "the database cannot be reached while {doing}");
     }

@@ -318,7 +318,7 @@ async fn send(
         |none| DatabaseError { step: 0, state: None, constraint: None, error: Cause::NoAnswer(none) };
     // Statements are prepared once a connection: not counted as pipelines, as they do not recur.
     let prepared = try_join_all(steps.iter().zip(&numbers).map(|(step, number)| async move {
-        connection.prepare(&step.sql).await.map_err(|error| reported(*number, error))
+        connection.prepare(&step.sql).await.map_err(|error| failed(*number, error))
     }));
     let statements = connection.bounded(prepared).await.map_err(no_answer)??;
     let control = |sql: Option<&'static str>| async move {
@@ -339,22 +339,22 @@ async fn send(
         connection.bounded(futures_util::future::join3(begin, queries, end)).await.map_err(no_answer)?
     };
     meter::flew(started.elapsed());
-    begun.map_err(|error| reported(0, error))?;
+    begun.map_err(|error| failed(0, error))?;
     let mut rows = Vec::with_capacity(pipeline_length);
     let mut arrived = Vec::with_capacity(pipeline_length);
     for (number, (answer, when)) in numbers.into_iter().zip(answers) {
         // The other changes of the same statement have no rows.
         rows.resize_with(number, Vec::new);
         arrived.resize(number, when);
-        rows.push(answer.map_err(|error| reported(number, error))?);
+        rows.push(answer.map_err(|error| failed(number, error))?);
         arrived.push(when);
     }
     rows.resize_with(pipeline_length, Vec::new);
-    ended.map_err(|error| reported(rows.len(), error))?;
+    ended.map_err(|error| failed(rows.len(), error))?;
     Ok(Results { rows, arrived })
 }
 
-fn reported(step: usize, error: tokio_postgres::Error) -> DatabaseError {
+fn failed(step: usize, error: tokio_postgres::Error) -> DatabaseError {
     let (state, constraint) = match error.as_db_error() {
         Some(db) => (Some(db.code().code().to_owned()), db.constraint().map(str::to_owned)),
         None => (None, None),

@@ -273,8 +273,8 @@ mod tests {
             ("user=carrel", "names no host"),
             ("host=db password='open", "has no end"),
         ] {
-            let reported = mode(text).expect_err(text);
-            assert!(reported.contains(words), "{text}: {reported}");
+            let error = mode(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
     fn programs_are_reported_of_a_server_by_their_environment() {
         let server =
             Server::read("postgresql://carrel:secret@db:5433/x?sslmode=require").expect("an address");
-        let reported = server.environment();
+        let variables = server.environment();
         let expected = [
             ("PGHOST", "db"),
             ("PGPORT", "5433"),
@@ -291,6 +291,6 @@ mod tests {
             ("PGPASSWORD", "secret"),
             ("PGSSLMODE", "require"),
         ];
-        assert_eq!(reported, expected.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(variables, expected.map(|(name, value)| (name, value.to_owned())));
     }
 }

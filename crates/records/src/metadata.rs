@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Of a record that is made now; nobody stands there without a user.
+/// Of a record that is made now; without a user, no user is named.
 pub fn made(by: Option<Uuid>, now: Timestamp) -> Value {
     let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
     if let Some(by) = by {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_nobody_keeps_the_last_name() {
+    fn a_change_without_a_user_keeps_the_last_name() {
         let mut metadata = made(Some(MAKER), day(1));
         change(&mut metadata, Some(CLERK), day(2));
         change(&mut metadata, None, day(3));

@@ -405,8 +405,8 @@ mod tests {
             ),
         ];
         for (settings, words) in table {
-            let reported = settings.resolve().expect_err(words);
-            assert!(reported.contains(words), "{reported}");
+            let error = settings.resolve().expect_err(words);
+            assert!(error.contains(words), "{error}");
         }
         let good = Settings { database, connections: Some(1000), ..usual() };
         assert!(good.resolve().is_ok());

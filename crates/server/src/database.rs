@@ -19,7 +19,7 @@ const SMALLEST_BUDGET: usize = 4;
 pub async fn wait_for(server: &Server) -> Result<usize, String> {
     let mut server = server.clone();
     server.config.connect_timeout(Duration::from_secs(5));
-    let (started, mut reported) = (Instant::now(), false);
+    let (started, mut waiting_reported) = (Instant::now(), false);
     let client = loop {
         match server.connect().await {
             Ok((client, connection)) => {
@@ -31,9 +31,9 @@ pub async fn wait_for(server: &Server) -> Result<usize, String> {
                 if !comes_up(&error) || started.elapsed() > LONGEST_WAIT {
                     return Err(format!("the database cannot be reached: {words}"));
                 }
-                if !reported {
+                if !waiting_reported {
                     tracing::warn!("waiting for the database: {words}");
-                    reported = true;
+                    waiting_reported = true;
                 }
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }

@@ -40,16 +40,16 @@ pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<
 
 /// Moves the tenant to another PostgreSQL and drops it here. Meanwhile it accepts no writes.
 pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<String, String> {
-    let reported = |failure: Failure| failure.to_string();
-    let tenant = open_node.node.find_tenant(id).await.map_err(reported)?;
+    let as_text = |failure: Failure| failure.to_string();
+    let tenant = open_node.node.find_tenant(id).await.map_err(as_text)?;
     let tenant = tenant.ok_or_else(|| format!("there is no tenant '{id}'"))?;
-    let entry = open_node.node.entry(id).await.map_err(reported)?.ok_or("the tenant was dropped just now")?;
+    let entry = open_node.node.entry(id).await.map_err(as_text)?.ok_or("the tenant was dropped just now")?;
     let to = database::read(address)?;
     database::wait_for(&to).await?;
     let place = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
     let there = Node::open(place, 8, modules::modules(), ServerOptions::default(), Vec::new())
         .await
-        .map_err(reported)?;
+        .map_err(as_text)?;
     let from = open_node.primary.clone();
     let fill = in_background({
         let entry = entry.clone();
@@ -57,7 +57,7 @@ pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<St
     });
     let tenant_transfer =
         async { there.take_in(&entry, fill).await.map(|_| ()).map_err(|failure| failure.to_string()) };
-    open_node.node.give_away(&tenant, tenant_transfer).await.map_err(reported)?;
+    open_node.node.give_away(&tenant, tenant_transfer).await.map_err(as_text)?;
     Ok(format!("tenant '{id}' has moved: serve it with --database '{}'", without_password(address)))
 }
 
@@ -69,15 +69,15 @@ async fn in_background<T: Send + 'static>(
 
 /// Returns the file's size in bytes.
 fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
-    let reported = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = File::options().write(true).create_new(true).open(path).map_err(reported)?;
+    let with_path = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::options().write(true).create_new(true).open(path).map_err(with_path)?;
     let written = (|| {
         let head = serde_json::to_string(entry).map_err(|error| error.to_string())?;
-        writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(reported)?;
-        let output = pg_dump(entry, server)?.stdout(file.try_clone().map_err(reported)?).output();
+        writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(with_path)?;
+        let output = pg_dump(entry, server)?.stdout(file.try_clone().map_err(with_path)?).output();
         went_well("pg_dump", output)?;
-        file.sync_all().map_err(reported)?;
-        file.metadata().map(|metadata| metadata.len()).map_err(reported)
+        file.sync_all().map_err(with_path)?;
+        file.metadata().map(|metadata| metadata.len()).map_err(with_path)
     })();
     if written.is_err() {
         // A partial file must not look complete.
@@ -87,14 +87,14 @@ fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
 }
 
 fn open(path: &Path) -> Result<(Entry, BufReader<File>), String> {
-    let reported = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = BufReader::new(File::open(path).map_err(reported)?);
+    let with_path = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = BufReader::new(File::open(path).map_err(with_path)?);
     let (mut what, mut head) = (String::new(), String::new());
     let is_ours = (&mut file).take(64).read_line(&mut what).is_ok() && what.trim_end() == WHAT_IT_IS;
     if !is_ours {
         return Err(format!("{} was not written by 'carrel tenant dump'", path.display()));
     }
-    file.read_line(&mut head).map_err(reported)?;
+    file.read_line(&mut head).map_err(with_path)?;
     let entry = serde_json::from_str(&head).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok((entry, file))
 }

@@ -149,9 +149,9 @@ async fn tidy(open_node: &serve::OpenNode, id: Option<&str>) -> Result<Vec<Strin
     for tenant in open_node.node.tenants() {
         if id.is_none_or(|id| id == tenant.id) {
             lines.push(format!("tenant '{}' is up to date", tenant.id));
-            let reported =
+            let notes =
                 open_node.node.drop_obsolete_schema(&tenant).await.map_err(|failure| failure.to_string())?;
-            lines.extend(reported.into_iter().map(|line| format!("  {line}")));
+            lines.extend(notes.into_iter().map(|line| format!("  {line}")));
             let built = tenant.build_missing_indexes().await;
             lines.push(format!("  indexes: {}", built.map_err(|failure| failure.to_string())?));
         }
@@ -169,15 +169,15 @@ async fn create(
     name: &str,
     password: &str,
 ) -> Result<String, String> {
-    let reported = |failure: carrel_records::Failure| failure.to_string();
+    let as_text = |failure: carrel_records::Failure| failure.to_string();
     // An existing tenant without staff gets its administrator now.
-    if let Some(tenant) = open_node.node.find_tenant(id).await.map_err(reported)?
-        && administrator::has_staff(&tenant).await.map_err(reported)?
+    if let Some(tenant) = open_node.node.find_tenant(id).await.map_err(as_text)?
+        && administrator::has_staff(&tenant).await.map_err(as_text)?
     {
         return Err(format!("tenant '{id}' is there already; nothing was changed"));
     }
-    let tenant = open_node.node.create_tenant(id, name, "").await.map_err(reported)?;
-    match administrator::appoint(&tenant, admin, password).await.map_err(reported)? {
+    let tenant = open_node.node.create_tenant(id, name, "").await.map_err(as_text)?;
+    match administrator::appoint(&tenant, admin, password).await.map_err(as_text)? {
         Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),
         Appointed::NameTaken => {
             Err(format!("tenant '{id}' has a user '{admin}' already; nothing about him was changed"))

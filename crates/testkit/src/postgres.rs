@@ -111,8 +111,8 @@ impl OwnPostgres {
         self.thaw();
         let Some(mut process) = self.process.take() else { return };
         // Killing only the postmaster would let its backends finish.
-        let reported = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
-        assert!(reported.is_ok_and(|status| status.success()), "kill can be run");
+        let signaled = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
+        assert!(signaled.is_ok_and(|status| status.success()), "kill can be run");
         let _ = process.wait();
     }
 

@@ -56,9 +56,9 @@ pub async fn publish(call: Call) -> Result<Answer, Failure> {
         from.into(),
         to.into(),
     ];
-    let reported = tx.query(sql, binds).await?;
+    let published = tx.query(sql, binds).await?;
     let mut pipeline = Pipeline::new();
-    if reported.is_empty() {
+    if published.is_empty() {
         // The requester waits for an event of this range, also if it is empty.
         let nothing = json!({"records": [], "recordType": kind, "tenant": tenant.id});
         outbox::announce(&mut pipeline, TOPIC, id.to_string(), nothing.to_string(), call.now);

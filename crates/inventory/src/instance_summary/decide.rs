@@ -131,28 +131,28 @@ mod tests {
     fn an_item_is_hidden_by_itself_or_by_its_holdings_record() {
         let items = vec![item("a", true, true), item("b", false, true), item("c", false, false)];
         let holdings = vec![Holdings { is_suppressed: true, ..Holdings::default() }, Holdings::default()];
-        let reported = summary(&Facts { items, holdings, ..Facts::default() });
+        let summarized = summary(&Facts { items, holdings, ..Facts::default() });
         assert_eq!(
-            reported["recordCounts"]["items"],
+            summarized["recordCounts"]["items"],
             json!({"total": 3, "suppressedFromDiscovery": 1, "suppressedByHoldings": 2,
                 "suppressedFromDiscoveryOrByHoldings": 2, "notSuppressedFromDiscovery": 1})
         );
         assert_eq!(
-            reported["recordCounts"]["holdings"],
+            summarized["recordCounts"]["holdings"],
             json!({"total": 2, "suppressedFromDiscovery": 1, "notSuppressedFromDiscovery": 1})
         );
     }
 
     #[test]
     fn shelving_order_and_distinct_links_are_aggregated_over_all_and_over_visible_items() {
-        let reported = summary(&Facts {
+        let summarized = summary(&Facts {
             instance: json!({"electronicAccess": [{"uri": "http://same", "linkText": "first"}]}),
             items: vec![item("b", false, false), item("a", true, false)],
             ..Facts::default()
         });
         let (all, seen) = (
-            &reported["aggregates"]["allRecords"],
-            &reported["aggregates"]["notSuppressedFromDiscoveryRecords"],
+            &summarized["aggregates"]["allRecords"],
+            &summarized["aggregates"]["notSuppressedFromDiscoveryRecords"],
         );
         assert_eq!(all["itemDerivedFields"]["effectiveShelvingOrder"], "a");
         assert_eq!(seen["itemDerivedFields"]["effectiveShelvingOrder"], "b");
@@ -166,10 +166,10 @@ mod tests {
 
     #[test]
     fn an_instance_without_items_has_no_shelving_order_and_a_missing_mode_of_issuance_is_left_out() {
-        let reported = summary(&Facts::default());
-        let all = &reported["aggregates"]["allRecords"];
+        let summarized = summary(&Facts::default());
+        let all = &summarized["aggregates"]["allRecords"];
         assert_eq!(all["itemDerivedFields"], json!({"effectiveShelvingOrder": null}));
-        assert!(reported["referenceValues"].get("modeOfIssuance").is_none());
-        assert_eq!(reported["isBoundWith"], false);
+        assert!(summarized["referenceValues"].get("modeOfIssuance").is_none());
+        assert_eq!(summarized["isBoundWith"], false);
     }
 }

@@ -49,8 +49,8 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
     // FOLIO answers 500 where nothing could be stored.
     let status = if stored.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::CREATED };
     let views = views(&call, stored).await?;
-    let reported = json!({"instances": views, "errorMessages": errors, "totalRecords": views.len()});
-    Ok(Answer::json_bytes(pretty(&reported)).status(status))
+    let body = json!({"instances": views, "errorMessages": errors, "totalRecords": views.len()});
+    Ok(Answer::json_bytes(pretty(&body)).status(status))
 }
 
 fn faults(view: &Document) -> Vec<String> {

@@ -80,12 +80,12 @@ pub fn put_into(view: &mut Document, instance: &str, related: &Related) {
         (SUCCEEDING, &related.succeeding),
     ] {
         let of_this = links.iter().filter(|link| filled(link, kind.this) == Some(instance));
-        let reported = of_this.map(|link| {
+        let links = of_this.map(|link| {
             let names = ["id"].iter().chain(kind.tells).chain([&kind.other]);
-            let reported = names.filter_map(|name| Some(((*name).to_owned(), link.get(*name)?.clone())));
-            Value::Object(reported.collect())
+            let shown = names.filter_map(|name| Some(((*name).to_owned(), link.get(*name)?.clone())));
+            Value::Object(shown.collect())
         });
-        view.insert(kind.property.into(), reported.collect());
+        view.insert(kind.property.into(), links.collect());
     }
 }
 

@@ -30,7 +30,7 @@ pub fn store(
             old: change
                 .old
                 .as_ref()
-                .map(|old| reported(old, before.and_then(|stored_state| stored_state.instance))),
+                .map(|old| event_document(old, before.and_then(|stored_state| stored_state.instance))),
             new: Some(event_of_new(&change.new, instance_of(&change.new))),
         });
         let mut document = change.new.clone();
@@ -57,7 +57,7 @@ pub fn store(
 }
 
 /// An item as its events have it: with the id of its instance.
-pub fn reported(item: &Value, instance: Option<Uuid>) -> String {
+pub fn event_document(item: &Value, instance: Option<Uuid>) -> String {
     with_instance(item.to_string(), instance)
 }
 

@@ -142,7 +142,7 @@ async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>)
     deletions::record_all(&mut pipeline, ITEM.table, gone.collect(), call.now);
     let events = found.stored.iter().map(|(id, old): (&Uuid, &Value)| RecordEvent {
         id: *id,
-        old: Some(apply::reported(old, instance_of(id))),
+        old: Some(apply::event_document(old, instance_of(id))),
         new: None,
     });
     store::announce(&mut pipeline, "inventory.item", &tenant.id, events, call.now);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(refusals: fn(&Document) -> Vec<Refusal>, document: Value) -> usize {
+    fn number_of(refusals: fn(&Document) -> Vec<Refusal>, document: Value) -> usize {
         refusals(document.as_object().expect("an object")).len()
     }
 
@@ -92,7 +92,7 @@ mod tests {
             (json!({"primaryServicePoint": "a", "servicePointIds": ["a", "a"]}), 1),
             (json!({"primaryServicePoint": "a"}), 2),
         ] {
-            assert_eq!(reported(refusals_of_location, document.clone()), faults, "{document}");
+            assert_eq!(number_of(refusals_of_location, document.clone()), faults, "{document}");
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
             (json!({"pickupLocation": false, "holdShelfExpiryPeriod": period}), 1),
             (json!({}), 0),
         ] {
-            assert_eq!(reported(refusals_of_service_point, document.clone()), faults, "{document}");
+            assert_eq!(number_of(refusals_of_service_point, document.clone()), faults, "{document}");
         }
     }
 }

@@ -50,8 +50,8 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
     let instance = found.versions.get(&item).and_then(|stored_state| stored_state.instance);
     let happening = RecordEvent {
         id: item,
-        old: Some(apply::reported(&old, instance)),
-        new: Some(apply::reported(&new, instance)),
+        old: Some(apply::event_document(&old, instance)),
+        new: Some(apply::event_document(&new, instance)),
     };
     store::announce(&mut pipeline, "inventory.item", &tenant.id, [happening], call.now);
     tx.send_and_commit(pipeline).await?;

@@ -35,7 +35,7 @@ async fn move_items(call: Call) -> Result<Answer, Failure> {
         set(item, "order", None::<Value>);
     }
     items::save(&call, moved, WriteMode::UpsertUnchecked).await?;
-    Ok(reported(left))
+    Ok(moved_answer(left))
 }
 
 async fn move_holdings(call: Call) -> Result<Answer, Failure> {
@@ -49,7 +49,7 @@ async fn move_holdings(call: Call) -> Result<Answer, Failure> {
         record.insert("instanceId".into(), order.to.to_string().into());
     }
     holdings::save(&call, moved, WriteMode::UpsertUnchecked).await?;
-    Ok(reported(left))
+    Ok(moved_answer(left))
 }
 
 struct MoveRequest {
@@ -106,6 +106,6 @@ async fn find(
     Ok((found, left))
 }
 
-fn reported(left: Vec<String>) -> Answer {
+fn moved_answer(left: Vec<String>) -> Answer {
     Answer::json_bytes(pretty(&json!({"nonUpdatedIds": left})))
 }

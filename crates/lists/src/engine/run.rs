@@ -212,13 +212,13 @@ async fn stream(
         "BEGIN READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '{WORK_MEM}'; \
          SET LOCAL idle_in_transaction_session_timeout = 0"
     );
-    reader.client().batch_execute(&settings).await.map_err(told)?;
-    let prepared = reader.client().prepare(&statement.sql).await.map_err(told)?;
-    let rows = reader.client().query_raw(&prepared, &statement.binds).await.map_err(told)?;
+    reader.client().batch_execute(&settings).await.map_err(query_failure)?;
+    let prepared = reader.client().prepare(&statement.sql).await.map_err(query_failure)?;
+    let rows = reader.client().query_raw(&prepared, &statement.binds).await.map_err(query_failure)?;
     let mut rows = std::pin::pin!(rows);
     let width = writer.width();
     let mut count: i64 = 0;
-    while let Some(row) = rows.try_next().await.map_err(told)? {
+    while let Some(row) = rows.try_next().await.map_err(query_failure)? {
         count += 1;
         if count > max_size {
             return Ok(TOO_LARGE);
@@ -235,7 +235,7 @@ async fn stream(
 }
 
 /// A replica that cancels a query to replay what the primary has removed is a server that went away.
-fn told(error: tokio_postgres::Error) -> Failure {
+fn query_failure(error: tokio_postgres::Error) -> Failure {
     match error.code().map(|state| state.code()) {
         Some("40001" | "40P01") => Failure::Unavailable("The replica cancelled the query".into()),
         _ => failure(error, "selecting the records of a list"),

@@ -202,7 +202,7 @@ mod tests {
         hours.surrounding_openings(day).openings.map(|day| (day.date.to_string(), day.open))
     }
 
-    fn reported(days: [(&str, bool); 3]) -> [(String, bool); 3] {
+    fn open_flags(days: [(&str, bool); 3]) -> [(String, bool); 3] {
         days.map(|(day, open)| (day.to_string(), open))
     }
 
@@ -210,7 +210,7 @@ mod tests {
     fn without_calendars_the_neighboring_days_are_closed() {
         assert_eq!(
             around(&ServicePointHours::default(), date(2021, 1, 2)),
-            reported([("2021-01-01", false), ("2021-01-02", false), ("2021-01-03", false)])
+            open_flags([("2021-01-01", false), ("2021-01-02", false), ("2021-01-03", false)])
         );
     }
 
@@ -219,7 +219,7 @@ mod tests {
         let hours = ServicePointHours::new([weekdays_in_may()]);
         assert_eq!(
             around(&hours, date(2022, 5, 7)),
-            reported([("2022-05-06", true), ("2022-05-07", false), ("2022-05-09", true)])
+            open_flags([("2022-05-06", true), ("2022-05-07", false), ("2022-05-09", true)])
         );
     }
 
@@ -230,7 +230,7 @@ mod tests {
         let hours = ServicePointHours::new([term]);
         assert_eq!(
             around(&hours, date(2022, 5, 9)),
-            reported([("2022-05-04", true), ("2022-05-09", false), ("2022-05-11", true)])
+            open_flags([("2022-05-04", true), ("2022-05-09", false), ("2022-05-11", true)])
         );
         assert!(hours.surrounding_openings(date(2022, 5, 9)).requested().exceptional);
     }
@@ -247,11 +247,11 @@ mod tests {
         let hours = ServicePointHours::new([autumn, weekdays_in_may()]);
         assert_eq!(
             around(&hours, date(2022, 6, 15)),
-            reported([("2022-05-31", true), ("2022-06-15", false), ("2023-09-10", true)])
+            open_flags([("2022-05-31", true), ("2022-06-15", false), ("2023-09-10", true)])
         );
         assert_eq!(
             around(&hours, date(2023, 9, 11)),
-            reported([("2023-09-10", true), ("2023-09-11", false), ("2023-09-12", false)])
+            open_flags([("2023-09-10", true), ("2023-09-11", false), ("2023-09-12", false)])
         );
     }
 

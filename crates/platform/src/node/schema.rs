@@ -83,7 +83,7 @@ impl Node {
         let done = async {
             client.batch_execute(&self.opening(&tenant.id)).await?;
             let made = read_made(client).await?;
-            let (go, mut reported) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
+            let (go, mut notes) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
             for (leftover, statement) in &go {
                 client.batch_execute(statement).await?;
                 client
@@ -92,15 +92,15 @@ impl Node {
                         &[&leftover.kind, &leftover.table, &leftover.name],
                     )
                     .await?;
-                reported
+                notes
                     .push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
             }
             client.batch_execute(DROP_FORMER_NAMES).await?;
             client.batch_execute("COMMIT").await?;
-            Ok(reported)
+            Ok(notes)
         };
         match done.await {
-            Ok(reported) => Ok(reported),
+            Ok(notes) => Ok(notes),
             Err(error) => {
                 let _ = client.batch_execute("ROLLBACK").await;
                 Err(failure(error, "tidying the tenant's tables"))

@@ -189,7 +189,7 @@ async fn pour(
     frame: Frame,
 ) -> Result<Answer, Failure> {
     let ListConnection { mut connection, permit } = connection;
-    let reported = |error| failure(error, "reading a long list");
+    let failed = |error| failure(error, "reading a long list");
     // A list may take as long as its client reads on: the time for a query is what its first row may take.
     let begun = connection.bounded(async {
         connection.client().batch_execute("SET statement_timeout = 0").await?;
@@ -197,7 +197,7 @@ async fn pour(
         let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
         connection.client().query_raw(&statement, binds).await
     });
-    let mut rows = Box::pin(begun.await.map_err(|_| database_unreachable())?.map_err(reported)?);
+    let mut rows = Box::pin(begun.await.map_err(|_| database_unreachable())?.map_err(failed)?);
     let Ok(first) = tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await else {
         // The database notices within two seconds that nobody waits for it any more.
         connection.discard();
@@ -205,7 +205,7 @@ async fn pour(
     };
     if let Some(Err(error)) = first {
         connection.discard();
-        return Err(reported(error));
+        return Err(failed(error));
     }
     let (sender, receiver) = mpsc::channel(2);
     connection.hand_over();

@@ -1,4 +1,4 @@
-//! How large, how long, how many, and what a text must look like; reported in the words of the validator that FOLIO's
+//! How large, how long, how many, and what a text must look like; refused in the words of the validator that FOLIO's
 //! storage modules use.
 
 use crate::Refusal;
@@ -42,13 +42,13 @@ impl Bounds {
     /// Why the number does not fit.
     pub fn of_number(&self, number: &serde_json::Number, path: &str) -> Option<Refusal> {
         let value = number.as_f64()?;
-        let reported = |words: String, rule| Some(refusal(words, rule, path, number.to_string()));
+        let out_of_bounds = |words: String, rule| Some(refusal(words, rule, path, number.to_string()));
         match (self.least, self.most) {
             (Some(least), _) if value < least as f64 => {
-                reported(format!("must be greater than or equal to {least}"), DECIMAL_MIN)
+                out_of_bounds(format!("must be greater than or equal to {least}"), DECIMAL_MIN)
             }
             (_, Some(most)) if value > most as f64 => {
-                reported(format!("must be less than or equal to {most}"), DECIMAL_MAX)
+                out_of_bounds(format!("must be less than or equal to {most}"), DECIMAL_MAX)
             }
             _ => None,
         }
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn numbers_are_bounded_at_both_ends() {
         let bounds = Bounds { least: Some(1), most: Some(100), ..Bounds::default() };
-        let reported =
+        let out_of_bounds =
             |number: i64| bounds.of_number(&Number::from(number), "a").map(|refusal| refusal.message);
-        assert_eq!([reported(1), reported(100)], [None, None]);
-        assert_eq!(reported(0).as_deref(), Some("must be greater than or equal to 1"));
-        assert_eq!(reported(101).as_deref(), Some("must be less than or equal to 100"));
+        assert_eq!([out_of_bounds(1), out_of_bounds(100)], [None, None]);
+        assert_eq!(out_of_bounds(0).as_deref(), Some("must be greater than or equal to 1"));
+        assert_eq!(out_of_bounds(101).as_deref(), Some("must be less than or equal to 100"));
     }
 
     #[test]

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(shape: &str, document: Value) -> Vec<String> {
+    fn refusals(shape: &str, document: Value) -> Vec<String> {
         let Value::Object(mut document) = document else { panic!("an object") };
         Shape::parse(shape, true).check(&mut document).into_iter().map(|r| r.message).collect()
     }
@@ -270,15 +270,15 @@ mod tests {
         let shape =
             "name:string*\nstatus:object*; status.name:string(enum=Open|In process (non-requestable))*";
         assert_eq!(
-            reported(shape, json!({"name": "a", "status": {"name": "In process (non-requestable)"}})),
+            refusals(shape, json!({"name": "a", "status": {"name": "In process (non-requestable)"}})),
             [""; 0]
         );
     }
 
     #[test]
     fn a_missing_required_property_is_refused() {
-        assert_eq!(reported("name:string*", json!({})), ["must not be null"]);
-        assert_eq!(reported("a[].b:string*", json!({"a": [{}]})), ["must not be null"]);
+        assert_eq!(refusals("name:string*", json!({})), ["must not be null"]);
+        assert_eq!(refusals("a[].b:string*", json!({"a": [{}]})), ["must not be null"]);
     }
 
     #[test]
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_number_where_a_text_belongs_is_checked_as_text() {
-        assert_eq!(reported("a:array<string(uuid)>", json!({"a": [false]})), [NOT_A_UUID]);
-        assert_eq!(reported("a:string(length=..2)", json!({"a": 123})), ["size must be between 0 and 2"]);
+        assert_eq!(refusals("a:array<string(uuid)>", json!({"a": [false]})), [NOT_A_UUID]);
+        assert_eq!(refusals("a:string(length=..2)", json!({"a": 123})), ["size must be between 0 and 2"]);
     }
 
     #[test]
@@ -310,13 +310,13 @@ mod tests {
 
     #[test]
     fn an_unknown_property_is_refused_by_a_closed_shape() {
-        assert_eq!(reported("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
+        assert_eq!(refusals("name:string", json!({"nom": 1})), ["Unrecognized field \"nom\""]);
     }
 
     #[test]
     fn refusals_are_collected_up_to_their_bound() {
         let many: Map<String, Value> = (0..400_000).map(|n| (format!("k{n}"), Value::Null)).collect();
-        assert_eq!(reported("name:string", Value::Object(many)).len(), MAX_REFUSALS);
+        assert_eq!(refusals("name:string", Value::Object(many)).len(), MAX_REFUSALS);
     }
 
     #[test]
@@ -331,27 +331,27 @@ mod tests {
     #[test]
     fn where_types_alone_count_properties_may_be_missing_or_unknown() {
         let shape = Shape::parse("name:string*; kind:string(enum=a|b); id:string(uuid); size:integer", true);
-        let reported = |document: Value| {
+        let refusals = |document: Value| {
             let Value::Object(mut document) = document else { panic!("an object") };
             shape.check_as(&mut document, Strictness::TypesOnly).len()
         };
-        assert_eq!(reported(json!({"kind": "c", "nom": 1})), 0);
-        assert_eq!(reported(json!({"size": "large"})), 1);
-        assert_eq!(reported(json!({"id": "no UUID"})), 1);
+        assert_eq!(refusals(json!({"kind": "c", "nom": 1})), 0);
+        assert_eq!(refusals(json!({"size": "large"})), 1);
+        assert_eq!(refusals(json!({"id": "no UUID"})), 1);
     }
 
     #[test]
     fn an_open_object_in_a_closed_shape_keeps_what_it_does_not_know() {
         let shape =
             "tags:object(open); tags.tagList:array<string>; notes:array<object>(open)*; notes[].a:string";
-        assert_eq!(reported(shape, json!({"tags": {"color": "red"}, "notes": [{"b": 1}]})), [""; 0]);
-        assert_eq!(reported(shape, json!({"notes": [], "b": 1})), ["Unrecognized field \"b\""]);
+        assert_eq!(refusals(shape, json!({"tags": {"color": "red"}, "notes": [{"b": 1}]})), [""; 0]);
+        assert_eq!(refusals(shape, json!({"notes": [], "b": 1})), ["Unrecognized field \"b\""]);
     }
 
     #[test]
     fn a_value_outside_an_enum_is_refused() {
-        assert_eq!(reported("a:string(enum=x|y)", json!({"a": "z"})), ["a must be one of: x, y"]);
-        assert_eq!(reported("a:array<string(enum=x|y)>", json!({"a": ["z"]})), ["a[0] must be one of: x, y"]);
+        assert_eq!(refusals("a:string(enum=x|y)", json!({"a": "z"})), ["a must be one of: x, y"]);
+        assert_eq!(refusals("a:array<string(enum=x|y)>", json!({"a": ["z"]})), ["a[0] must be one of: x, y"]);
     }
 
     #[test]
@@ -364,6 +364,6 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_refused_with_the_path() {
-        assert_eq!(reported("a.b:boolean", json!({"a": {"b": 7}})), ["a.b must be true or false"]);
+        assert_eq!(refusals("a.b:boolean", json!({"a": {"b": 7}})), ["a.b must be true or false"]);
     }
 }

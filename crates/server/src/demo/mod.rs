@@ -38,14 +38,14 @@ pub async fn demo(settings: Resolved) -> Result<(), String> {
 }
 
 async fn serve_sample(settings: &Resolved, open_node: &serve::OpenNode) -> Result<(), String> {
-    let reported = |failure: Failure| failure.to_string();
+    let as_text = |failure: Failure| failure.to_string();
     serve::unless_stopped(async {
         let tenant = open_node
             .node
             .create_tenant(TENANT, "Datalogisk Institut", "The sample library")
             .await
-            .map_err(reported)?;
-        administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(reported)
+            .map_err(as_text)?;
+        administrator::appoint(&tenant, ADMIN, PASSWORD).await.map_err(as_text)
     })
     .await?;
     let (failed, mut failure) = tokio::sync::mpsc::channel(1);

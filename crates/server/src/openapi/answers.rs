@@ -32,7 +32,7 @@ const NO_JSON: &[(&str, &str)] = &[
 ];
 
 /// The responses of one operation; a named operation gives the status of its success.
-pub fn reported(
+pub fn responses(
     place: &Place,
     answered: Option<Value>,
     record: Option<&'static RecordType>,

@@ -129,7 +129,7 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         "operationId": name,
         "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
         "parameters": parameters,
-        "responses": answers::reported(place, answered, collection.or(one), named.map(|named| named.status)),
+        "responses": answers::responses(place, answered, collection.or(one), named.map(|named| named.status)),
         "security": if route.permissions.is_empty() { json!([{}, {"token": []}, {"cookie": []}]) } else { json!([{"token": []}, {"cookie": []}]) },
         "x-permissions": route.permissions,
         "x-built": built,

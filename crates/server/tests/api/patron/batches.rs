@@ -43,9 +43,9 @@ async fn when_completed(
     batch: &Value,
 ) -> Value {
     for _ in 0..400 {
-        let account_status = status(server, patron, test_item, batch).await.expect(200);
-        if account_status["status"] == "Completed" {
-            return account_status;
+        let progress = status(server, patron, test_item, batch).await.expect(200);
+        if progress["status"] == "Completed" {
+            return progress;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
@@ -74,33 +74,30 @@ async fn a_batch_waits_and_is_placed_in_the_background() {
         batch["itemRequestsStats"],
         json!({"total": 3, "pending": 3, "inProgress": 0, "completed": 0, "failed": 0})
     );
-    let account_status = status(&server, &patron, &test_item, &batch).await.expect(200);
-    assert_eq!(
-        (&account_status["status"], &account_status["itemsPending"]),
-        (&json!("In progress"), &json!(3))
-    );
+    let progress = status(&server, &patron, &test_item, &batch).await.expect(200);
+    assert_eq!((&progress["status"], &progress["itemsPending"]), (&json!("In progress"), &json!(3)));
     assert_eq!(server.status_of(&test_item).await, "Available", "nothing is placed yet");
 
     let node = at_work(&server);
-    let account_status = when_completed(&server, &patron, &test_item, &batch).await;
+    let progress = when_completed(&server, &patron, &test_item, &batch).await;
     node.stop().await;
 
     assert_eq!(
         [
-            &account_status["itemsTotal"],
-            &account_status["itemsRequested"],
-            &account_status["itemsFailed"],
-            &account_status["itemsPending"]
+            &progress["itemsTotal"],
+            &progress["itemsRequested"],
+            &progress["itemsFailed"],
+            &progress["itemsPending"]
         ],
         [&json!(3), &json!(2), &json!(1), &json!(0)]
     );
     assert_eq!(server.status_of(&test_item).await, "Paged");
-    let failed = &account_status["itemsFailedDetails"][0];
+    let failed = &progress["itemsFailedDetails"][0];
     assert_eq!(failed["itemId"], json!(lost.id));
     assert_eq!(failed["errorDetails"], "Not allowed to create Request for the given service point id.");
-    let placed = &account_status["itemsRequestedDetails"][1];
+    let placed = &progress["itemsRequestedDetails"][1];
     assert_eq!((&placed["itemId"], &placed["instanceId"]), (&json!(lent.id), &json!(test_item.instance)));
-    assert!(placed["title"].is_string() && account_status["completedAt"].is_string());
+    assert!(placed["title"].is_string() && progress["completedAt"].is_string());
     let id = placed["confirmedRequestId"].as_str().unwrap_or_default();
     let request = server.admin().get(&format!("/request-storage/requests/{id}")).await.expect(200);
     assert_eq!((&request["requestType"], &request["requestLevel"]), (&json!("Hold"), &json!("Item")));
@@ -141,13 +138,13 @@ async fn the_account_tells_which_batch_a_hold_came_from() {
     let (test_item, patron) = (server.item().await, server.patron().await);
     let batch = ask(&server, &patron, &[&test_item]).await.expect(200);
     let node = at_work(&server);
-    let account_status = when_completed(&server, &patron, &test_item, &batch).await;
+    let progress = when_completed(&server, &patron, &test_item, &batch).await;
     node.stop().await;
     let account = server.account_of(&patron, "includeHolds=true&includeBatches=true").await.expect(200);
-    assert_eq!(account["batches"], json!([account_status]));
+    assert_eq!(account["batches"], json!([progress]));
     assert_eq!(
         account["holds"][0]["batchRequestInfo"],
-        json!({"batchRequestId": batch["batchId"], "batchRequestSubmittedAt": account_status["submittedAt"]})
+        json!({"batchRequestId": batch["batchId"], "batchRequestSubmittedAt": progress["submittedAt"]})
     );
     let without = server.account_of(&patron, "includeHolds=true").await.expect(200);
     assert_eq!((&without["batches"], without["holds"][0].get("batchRequestInfo")), (&json!([]), None));

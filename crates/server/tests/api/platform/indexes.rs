@@ -22,7 +22,7 @@ async fn every_declared_index_stands_in_a_new_tenant() {
         .query("SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()", vec![])
         .await
         .expect("indexes can be listed");
-    let account_status: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let existing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     let mut missing = Vec::new();
     for record in record_types() {
         for statement in carrel_cql::sql::index_ddl(record) {
@@ -31,7 +31,7 @@ async fn every_declared_index_stands_in_a_new_tenant() {
                 .skip_while(|word| !word.eq_ignore_ascii_case("EXISTS"))
                 .nth(1)
                 .unwrap_or_else(|| panic!("an index is made IF NOT EXISTS with a name: {statement}"));
-            if !account_status.iter().any(|account_status| account_status == name.trim_matches('"')) {
+            if !existing.iter().any(|index| index == name.trim_matches('"')) {
                 missing.push(name.to_owned());
             }
         }
