@@ -1,7 +1,8 @@
 /* Every page and the dialogs of the desk against WCAG 2.1 AA, as far as axe can tell. */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityProblems } from './axe.ts';
+import { overflow, SIZES } from './look.ts';
 import { Api, type Desk, logIn, openBrowser, openDesk, scan, screenshot } from './desk.ts';
 
 let browser: Browser;
@@ -11,14 +12,6 @@ beforeAll(async () => {
   api = await Api.logIn();
 });
 afterAll(() => browser.close());
-
-/** Pixels that are beside the screen, to which one would have to scroll. */
-const overflow = (page: Page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
-
-const SIZES = [
-  { name: 'desk', width: 1280, height: 720 },
-  { name: 'phone', width: 390, height: 844 },
-];
 
 describe.each(SIZES)('on a $name ($width px)', (size) => {
   it('the scanning pages and their dialogs have no problem', async () => {

@@ -176,6 +176,24 @@ export interface AutomatedBlock {
   message: string;
 }
 
+/** A charge, payment, waiver, transfer, refund or cancellation of a fee/fine. */
+export interface FeeFineAction {
+  id?: string;
+  accountId: string;
+  userId?: string;
+  dateAction?: string;
+  typeAction?: string;
+  amountAction?: number;
+  balance?: number;
+  comments?: string;
+  notify?: boolean;
+  transactionInformation?: string;
+  /** The service point. */
+  createdAt?: string;
+  source?: string;
+  paymentMethod?: string;
+}
+
 /** `/bl-users/_self`. */
 export interface Self {
   user: User;

@@ -110,13 +110,13 @@ async function failureOf(response: Response): Promise<Failure> {
   if ((response.headers.get('content-type') ?? '').includes('json')) {
     try {
       body = JSON.parse(text);
-      const document = body as { errors?: Partial<Refusal>[]; message?: string };
+      const document = body as { errors?: Partial<Refusal>[]; message?: string; errorMessage?: string };
       refusals = (document.errors ?? []).map((error) => ({
         ...error,
         message: error.message ?? '',
         parameters: error.parameters ?? [],
       }));
-      message = refusals.map((refusal) => refusal.message).join('\n') || document.message || message;
+      message = refusals.map((refusal) => refusal.message).join('\n') || document.message || document.errorMessage || message;
     } catch {
       // The text itself is the best message there is.
     }

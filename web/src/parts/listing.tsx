@@ -39,7 +39,7 @@ export function Pager({ total, offset, goTo }: PagerProps) {
 }
 
 interface Column<R> {
-  title: string;
+  title: ReactNode;
   cell: (row: R) => ReactNode;
   className?: string;
 }

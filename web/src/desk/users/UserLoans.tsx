@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { Loan } from '../../api/bodies.ts';
 import { to } from '../../layout/route.ts';
 import { useHotkeys } from '../../layout/hotkeys.ts';
 import { ActionButton, Message, type Kind } from '../../parts/controls.tsx';
@@ -10,6 +11,7 @@ import { formatDate, formatDateTime, formatRelative } from '../../text/dates.ts'
 import { currentLanguage, t, tn } from '../../text/messages.ts';
 import * as api from '../circulation-api.ts';
 import { linesOf } from '../../api/failure.ts';
+import { useFeeActions } from '../fees/UserFees.tsx';
 import { useLoanActions } from '../loan-dialogs.tsx';
 
 export function UserLoans({ userId, status }: { userId: string; status: 'Open' | 'Closed' }) {
@@ -26,7 +28,9 @@ export function UserLoans({ userId, status }: { userId: string; status: 'Open' |
     },
     (message) => setResult({ kind: 'error', lines: [message] }),
   );
+  const fees = useFeeActions(userId);
   const loans = query.data ?? [];
+  const chargeFor = (loan: Loan) => (session.may('accounts.item.post') && session.may('feefineactions.item.post') ? [{ id: 'newFee', label: t('fees.new'), run: () => fees.charge(loan) }] : []);
   const mayRenew = session.may('circulation.renew-by-id.post');
 
   async function renewAll() {
@@ -44,6 +48,7 @@ export function UserLoans({ userId, status }: { userId: string; status: 'Open' |
 
   return (
     <>
+      {fees.result && <Message kind="success">{fees.result}</Message>}
       {result && (
         <Message kind={result.kind}>
           {result.lines.map((line) => (
@@ -86,11 +91,12 @@ export function UserLoans({ userId, status }: { userId: string; status: 'Open' |
           {
             title: t('column.actions'),
             className: 'actions',
-            cell: (loan) => <RowMenu label={loan.item.title ?? ''} actions={loanActions.actionsOf(loan)} />,
+            cell: (loan) => <RowMenu label={loan.item.title ?? ''} actions={[...loanActions.actionsOf(loan), ...chargeFor(loan)]} />,
           },
         ]}
       />
       {loanActions.dialog}
+      {fees.dialog}
     </>
   );
 }

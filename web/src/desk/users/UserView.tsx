@@ -11,12 +11,13 @@ import { problemOf } from '../check-out/check-out-session.ts';
 import { useSessions } from '../DeskSessions.tsx';
 import { nameOfUser } from '../people.ts';
 import { useReferences } from '../references.ts';
-import { UserBlocks, UserFees, UserNotes, UserRequests } from './user-tabs.tsx';
+import { UserFees } from '../fees/UserFees.tsx';
+import { UserBlocks, UserNotes, UserRequests } from './user-tabs.tsx';
 import { UserLoans } from './UserLoans.tsx';
 
 const TABS = ['loans', 'closed', 'requests', 'fees', 'blocks', 'notes'] as const;
 
-export function UserView({ id, tab }: { id: string; tab: string }) {
+export function UserView({ id, tab, record }: { id: string; tab: string; record?: string | undefined }) {
   const query = useQuery({ queryKey: ['user', id], queryFn: () => get<User>(`/users/${encodeURIComponent(id)}`) });
   const { groups, departments } = useReferences();
   const { checkOut } = useSessions();
@@ -71,7 +72,7 @@ export function UserView({ id, tab }: { id: string; tab: string }) {
         {current === 'loans' && <UserLoans userId={id} status="Open" />}
         {current === 'closed' && <UserLoans userId={id} status="Closed" />}
         {current === 'requests' && <UserRequests userId={id} />}
-        {current === 'fees' && <UserFees userId={id} />}
+        {current === 'fees' && <UserFees userId={id} feeId={record} />}
         {current === 'blocks' && <UserBlocks userId={id} />}
         {current === 'notes' && <UserNotes userId={id} />}
       </section>

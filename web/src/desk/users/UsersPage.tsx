@@ -13,8 +13,8 @@ const UserView = lazy(() => import('./UserView.tsx').then((module) => ({ default
 
 export function UsersPage() {
   const { rest } = useRoute();
-  const [id, tab] = rest;
-  return id === undefined ? <UserSearch /> : <UserView key={id} id={id} tab={tab ?? 'loans'} />;
+  const [id, tab, record] = rest;
+  return id === undefined ? <UserSearch /> : <UserView key={id} id={id} tab={tab ?? 'loans'} record={record} />;
 }
 
 const STATUSES = ['all', 'active', 'inactive'] as const;

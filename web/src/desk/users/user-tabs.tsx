@@ -1,14 +1,13 @@
-/* Requests, fees, blocks and notes of an account. */
+/* Requests, blocks and notes of an account. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { get, post, remove, withQuery } from '../../api/client.ts';
-import type { Account } from '../../api/schema.ts';
+import { post, remove } from '../../api/client.ts';
 import { to } from '../../layout/route.ts';
 import { ActionButton, Field, Tick } from '../../parts/controls.tsx';
 import { FailureMessage, Listing } from '../../parts/listing.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
 import { useSession } from '../../session/session.tsx';
-import { formatDate, formatDateTime, formatMoney } from '../../text/dates.ts';
+import { formatDate, formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import * as api from '../circulation-api.ts';
 
@@ -32,36 +31,6 @@ export function UserRequests({ userId }: { userId: string }) {
         { title: t('column.shelfUntil'), cell: (request) => formatDate(request.holdShelfExpirationDate) },
       ]}
     />
-  );
-}
-
-export function UserFees({ userId }: { userId: string }) {
-  const query = useQuery({
-    queryKey: ['accounts-of', userId],
-    queryFn: () => get<{ accounts: Account[] }>(withQuery('/accounts', { query: `userId==${userId} sortby metadata.createdDate/sort.descending`, limit: 1000 })),
-  });
-  const open = query.data?.accounts.filter((account) => account.status?.name === 'Open') ?? [];
-  const owed = open.reduce((sum, account) => sum + Number(account.remaining ?? 0), 0);
-  return (
-    <>
-      {query.data && <p>{t('users.owes', { amount: formatMoney(owed) })}</p>}
-      <Listing
-        label={t('users.tab.fees')}
-        rows={query.data?.accounts}
-        isLoading={query.isLoading}
-        error={query.error}
-        empty={t('users.noFees')}
-        rowKey={(account) => account.id ?? ''}
-        columns={[
-          { title: t('column.feeType'), cell: (account) => account.feeFineType },
-          { title: t('column.title'), cell: (account) => account.title },
-          { title: t('column.charged'), cell: (account) => formatDate(account.metadata?.['createdDate'] as string | undefined) },
-          { title: t('column.amount'), cell: (account) => formatMoney(Number(account.amount ?? 0)), className: 'money' },
-          { title: t('column.remaining'), cell: (account) => formatMoney(Number(account.remaining ?? 0)), className: 'money' },
-          { title: t('column.payment'), cell: (account) => account.paymentStatus?.name },
-        ]}
-      />
-    </>
   );
 }
 
