@@ -2,6 +2,7 @@
 //!
 //! Routes: `POST /request-anonymization/{requestId}`; `POST /circulation/scheduled-request-anonymize-processing`.
 
+use carrel_audit::circulation_log;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_loan_rules::request::{self, is_closed};
 use carrel_platform::record_store::write as records;
@@ -53,6 +54,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
         for statement in ERASURE {
             pipeline.add(*statement, vec![id.into()]);
         }
+        circulation_log::forget_request(&mut pipeline, id);
         let event = Event::updated(&tenant.id, &text, &text).because("anonymization");
         outbox::announce(&mut pipeline, "circulation.request", id.to_string(), event.to_string(), call.now);
         tx.send_and_commit(pipeline).await?;

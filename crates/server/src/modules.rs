@@ -10,6 +10,7 @@ pub fn modules() -> Vec<Module> {
         carrel_users::module(),
         carrel_inventory::module(),
         carrel_calendar::module(),
+        carrel_audit::module(),
         carrel_fees_fines::module(),
         carrel_notices::module(),
         carrel_circulation::module(),

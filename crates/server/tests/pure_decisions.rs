@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 const PURE: [&str; 4] = ["records/src", "cql/src", "circulation-rules/src", "loan-rules/src"];
 
 /// Rules that a use case's `decide.rs` is made of.
-const RULES: [&str; 8] = [
+const RULES: [&str; 10] = [
+    "audit/src/circulation_log/action.rs",
+    "audit/src/circulation_log/description.rs",
     "requests/src/effects.rs",
     "requests/src/validate.rs",
     "requests/src/policy.rs",

@@ -2,9 +2,11 @@
 
 use super::decide::{ClosedLoan, Rule, accounts};
 use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log;
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tx};
 use carrel_records::{Failure, Refusal, time};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -36,7 +38,7 @@ pub fn connect(router: &mut Router) {
                 vec![user.into()],
             )
             .await?;
-        anonymize(tx, rows.iter().map(|row| row.get(0)).collect()).await?;
+        anonymize(tx, rows.iter().map(|row| row.get(0)).collect(), call.now).await?;
         Ok(Answer::no_content())
     });
     router.on("POST", "/anonymize-storage-loans", |call| async move {
@@ -52,7 +54,7 @@ pub fn connect(router: &mut Router) {
             return Err(refusal.with("loanIds", format!("[{}]", ids.join(", "))).into());
         }
         let loans = valid.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect();
-        anonymize(call.tenant()?.begin().await?, loans).await?;
+        anonymize(call.tenant()?.begin().await?, loans, call.now).await?;
         let not: Vec<Value> = if invalid.is_empty() {
             Vec::new()
         } else {
@@ -74,7 +76,7 @@ async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> R
                 None => forgotten.push(loan.id),
             }
         }
-        anonymize(tx, forgotten.clone()).await?;
+        anonymize(tx, forgotten.clone(), call.now).await?;
     }
     let errors: Vec<Value> = kept
         .into_iter()
@@ -118,13 +120,13 @@ async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec
 
 /// Removes the borrower from those of these loans that are closed, and from their history, desk sessions, notices and
 /// events.
-async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
+async fn anonymize(tx: Tx, loans: Vec<Uuid>, now: Timestamp) -> Result<(), Failure> {
     if loans.is_empty() {
         return Ok(());
     }
     let mut pipeline = Pipeline::new();
     for statement in ERASURE.iter() {
-        pipeline.add(statement.as_str(), vec![loans.clone().into()]);
+        pipeline.add(statement.as_str(), vec![loans.clone().into(), now.into()]);
     }
     tx.send_and_commit(pipeline).await?;
     Ok(())
@@ -132,8 +134,7 @@ async fn anonymize(tx: Tx, loans: Vec<Uuid>) -> Result<(), Failure> {
 
 /// The loan itself last, as the other rows are found by loans that still have a borrower.
 static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
-    const THESE: &str =
-        "FROM loan WHERE id = ANY($1) AND user_id IS NOT NULL AND doc->'status'->>'name' = 'Closed'";
+    const THESE: &str = "FROM loan WHERE id = ANY($1) AND $2::timestamptz IS NOT NULL AND user_id IS NOT NULL AND doc->'status'->>'name' = 'Closed'";
     // A borrower who renews or returns by themselves also stands in the loan's metadata.
     let without_people = |document: &str| {
         let signature = |key: &str| {
@@ -148,7 +149,14 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
             signature("updatedByUserId")
         )
     };
-    vec![
+    // Each statement has both parameters, as they are sent alike.
+    let loans = format!(
+        "SELECT id, item_id,
+             coalesce(doc->>'checkinServicePointId', doc->>'checkoutServicePointId')::uuid AS service_point_id
+         {THESE}"
+    );
+    let mut statements = circulation_log::forgetting_loans(&loans, "$2").to_vec();
+    statements.extend([
         format!(
             "UPDATE audit_loan SET doc = jsonb_set(doc, '{{loan}}', {}) WHERE loan_id IN (SELECT id {THESE})",
             without_people("(doc->'loan')")
@@ -160,5 +168,6 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!("DELETE FROM scheduled_notice WHERE loan_id IN (SELECT id {THESE})"),
         format!("DELETE FROM outbox WHERE topic = 'circulation.loan' AND key IN (SELECT id::text {THESE})"),
         format!("UPDATE loan SET doc = {} WHERE id IN (SELECT id {THESE})", without_people("doc")),
-    ]
+    ]);
+    statements
 });

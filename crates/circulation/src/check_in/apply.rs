@@ -3,6 +3,7 @@
 use super::Scan;
 use super::decide::{CheckIn, MovedRequest};
 use crate::desk::record_change::REQUEST;
+use carrel_audit::circulation_log;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
@@ -43,6 +44,9 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &Check
         move_on(pipeline, tenant, request, now);
     }
     item_state::change(pipeline, decision.item.id, &decision.state, now);
+    for entry in &decision.log {
+        circulation_log::write(pipeline, entry, now);
+    }
     let record = json_text(&decision.record);
     pipeline.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
     let event = Event::created(&tenant.id, &record).to_string();

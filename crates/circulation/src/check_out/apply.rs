@@ -2,6 +2,7 @@
 
 use super::decide::CheckOut;
 use crate::records::loans::ONE_OPEN_LOAN;
+use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
@@ -41,6 +42,9 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
         &Default::default(),
         now,
     );
+    for entry in &decision.log {
+        circulation_log::write(pipeline, entry, now);
+    }
     let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
     outbox::announce(pipeline, "circulation.loan", decision.loan_id.to_string(), event, now);
 }

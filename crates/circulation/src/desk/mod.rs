@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod item;
 pub mod lenient_json;
+pub mod log;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;

@@ -1,5 +1,6 @@
 //! Tests through the public API, each with a library of its own; modules by module and use case.
 
+mod audit;
 mod calendar;
 mod circulation;
 mod fees_fines;

@@ -4,12 +4,14 @@ mod destination;
 #[cfg(test)]
 mod fixtures;
 mod loan;
+mod log;
 mod request;
 
 use super::CheckInRequest;
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, queue};
 use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::LogEntry;
 use carrel_inventory::item_state::StateChange;
 use carrel_records::{Failure, Refusal, metadata, time};
 use destination::{destination, floats_to};
@@ -35,6 +37,8 @@ pub struct CheckIn {
     pub record_id: Uuid,
     /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
+    /// What the circulation log says of it.
+    pub log: Vec<LogEntry>,
 }
 
 /// The first refusal in desk order, or all changes.
@@ -74,20 +78,24 @@ pub fn decide(
         && facts.queue.is_empty()
         && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at));
     let taken_in = TakenIn { service_point: command.service_point, by: Some(command.by), now };
+    let waiting = request;
     let request = request
         .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, settings))
         .transpose()?;
     let loan = facts
         .loan
         .as_ref()
-        .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now));
+        .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now))
+        .transpose()?;
+    let moved = waiting.zip(request.as_ref());
     Ok(CheckIn {
+        log: log::entries(item, &state, loan.as_ref(), moved, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
         record_id,
         item: after,
         state,
         floats_to,
-        loan: loan.transpose()?,
+        loan,
         request,
         in_node_use,
     })

@@ -1,12 +1,13 @@
 //! The decision of a check-out: refusals in desk order, or the loan.
 //!
 //! `patron` has the refusals about patron and proxy, `item` those about the item and its requests, `terms` those of the
-//! loan policy, `loan` the due date and the loan itself.
+//! loan policy, `loan` the due date and the loan itself, `log` its entries in the circulation log.
 
 #[cfg(test)]
 mod fixtures;
 mod item;
 mod loan;
+mod log;
 mod patron;
 mod terms;
 
@@ -17,6 +18,7 @@ use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
 use crate::settings::{CirculationSettings, Matched};
+use carrel_audit::circulation_log::LogEntry;
 use carrel_circulation_rules::PolicyKind;
 use carrel_loan_rules::loan_policy::LoanTerms;
 use carrel_records::{Failure, Refusal, time};
@@ -34,6 +36,8 @@ pub struct CheckOut {
     /// The request that this fills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
+    /// What the circulation log says of it.
+    pub log: Vec<LogEntry>,
 }
 
 /// The policies in force for the loan.
@@ -78,8 +82,10 @@ pub fn decide(
         return Err(Refusal::new("unable to acquire lock").with("", "").into());
     }
     let due = scan.due_date(&permitted, service_point)?;
+    let loan = scan.loan(&permitted, &due, service_point);
     Ok(CheckOut {
-        loan: scan.loan(&permitted, &due, service_point),
+        log: scan.log(&permitted, &loan, service_point),
+        loan,
         loan_id: actor.loan_id,
         item_id: permitted.item.id,
         patron_id: permitted.patron.id,

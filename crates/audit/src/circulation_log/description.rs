@@ -1,0 +1,158 @@
+//! The texts of entries, as mod-circulation and mod-audit write them. Times are those of the tenant's time zone.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::fmt::Write as _;
+
+/// A check-in, by the item's status after it: `Item status: In transit to Branch desk.`
+pub fn item_checked_in(status: &str, destination: Option<&str>) -> String {
+    match destination.filter(|_| status == "In transit") {
+        Some(destination) => format!("Item status: {status} to {destination}."),
+        None => format!("Item status: {status}."),
+    }
+}
+
+/// The loan that a check-in ends.
+#[derive(Debug, Clone, Copy)]
+pub struct ReturnedLoan<'a> {
+    /// The item's status after the check-in.
+    pub item_status: &'a str,
+    /// When the item came back, and when that was recorded.
+    pub returned: Timestamp,
+    pub recorded: Timestamp,
+    pub due: Option<Timestamp>,
+}
+
+/// The end of a loan by a check-in: `Item status: Available. Backdated to: 2024-05-08 20:00:00.`
+pub fn loan_closed(loan: &ReturnedLoan, zone: &TimeZone) -> String {
+    let mut text = format!("Item status: {}", loan.item_status);
+    let local = |time: Timestamp| time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let minute = |time: Timestamp| time.as_second().div_euclid(60);
+    if minute(loan.returned) != minute(loan.recorded) {
+        let _ = write!(text, ". Backdated to: {}", local(loan.returned));
+    }
+    // FOLIO quirk: the due date of a loan that is not overdue is reported, as an overdue one.
+    if let Some(due) = loan.due.filter(|due| *due > loan.returned) {
+        let _ = write!(text, ". Overdue due date: {}", local(due));
+    }
+    text.push('.');
+    text
+}
+
+/// A check-out, with the barcode of the proxy who took the item.
+pub fn checked_out(proxy_barcode: Option<&str>) -> String {
+    format!("Checked out to proxy: {}.", proxy_barcode.unwrap_or("no"))
+}
+
+/// What texts about a request name of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestNames<'a> {
+    pub kind: Option<&'a str>,
+    pub pickup_service_point: Option<&'a str>,
+    pub address_type: Option<&'a str>,
+}
+
+/// A scan that gives a request another status.
+pub fn request_status_changed(request: &RequestNames, new: &str, old: &str) -> String {
+    let mut text = String::new();
+    for (name, value) in [
+        ("Type", request.kind),
+        ("Pickup service point", request.pickup_service_point),
+        ("Address type", request.address_type),
+    ] {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            let _ = write!(text, "{name}: {value}. ");
+        }
+    }
+    let _ = write!(text, "New request status: {new} (from: {old}).");
+    text
+}
+
+/// Another due date: by staff, renewal or recall.
+pub fn due_date_changed(new: Timestamp, old: Option<Timestamp>, zone: &TimeZone) -> String {
+    let old = old.map_or_else(|| "null".to_owned(), |old| with_offset(old, zone));
+    format!("New due date: {} (from {old})", with_offset(new, zone))
+}
+
+/// What staff add to an action: declared lost, claimed returned, marked missing, aged to lost.
+pub fn action_comment(comment: Option<&str>) -> String {
+    format!("Additional information: {}", comment.unwrap_or_default())
+}
+
+/// When a loan aged to lost.
+pub fn aged_to_lost(at: Timestamp, zone: &TimeZone) -> String {
+    // FOLIO quirk: it is called the due date.
+    format!("Due date: {}", with_offset(at, zone))
+}
+
+/// `2024-05-20T23:59:59.000+0200`, in UTC with `Z`.
+fn with_offset(time: Timestamp, zone: &TimeZone) -> String {
+    let zoned = time.to_zoned(zone.clone());
+    let format = if zoned.offset().is_zero() { "%Y-%m-%dT%H:%M:%S.%3fZ" } else { "%Y-%m-%dT%H:%M:%S.%3f%z" };
+    zoned.strftime(format).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    fn berlin() -> TimeZone {
+        TimeZone::get("Europe/Berlin").expect("a time zone")
+    }
+
+    #[test]
+    fn a_check_in_reports_where_the_item_goes() {
+        assert_eq!(item_checked_in("Available", Some("Branch")), "Item status: Available.");
+        assert_eq!(item_checked_in("In transit", Some("Branch")), "Item status: In transit to Branch.");
+    }
+
+    #[test]
+    fn the_end_of_a_loan_reports_a_backdated_return_and_the_due_date() {
+        let loan = ReturnedLoan {
+            item_status: "Available",
+            returned: at("2024-05-10T10:00:01Z"),
+            recorded: at("2024-05-10T10:00:58Z"),
+            due: Some(at("2024-05-01T21:59:59Z")),
+        };
+        assert_eq!(loan_closed(&loan, &berlin()), "Item status: Available.");
+        let early = ReturnedLoan { returned: at("2024-04-30T18:00:00Z"), ..loan };
+        assert_eq!(
+            loan_closed(&early, &berlin()),
+            "Item status: Available. Backdated to: 2024-04-30 20:00:00. Overdue due date: 2024-05-01 23:59:59."
+        );
+    }
+
+    #[test]
+    fn a_check_out_names_the_proxy() {
+        assert_eq!(checked_out(None), "Checked out to proxy: no.");
+        assert_eq!(checked_out(Some("4711")), "Checked out to proxy: 4711.");
+    }
+
+    #[test]
+    fn a_changed_request_is_named_by_what_is_known_of_it() {
+        let request =
+            RequestNames { kind: Some("Hold"), pickup_service_point: Some("Main"), ..Default::default() };
+        assert_eq!(
+            request_status_changed(&request, "Open - Awaiting pickup", "Open - Not yet filled"),
+            "Type: Hold. Pickup service point: Main. New request status: Open - Awaiting pickup \
+             (from: Open - Not yet filled)."
+        );
+    }
+
+    #[test]
+    fn due_dates_are_written_with_the_offset_of_the_tenants_zone() {
+        let (new, old) = (at("2024-06-01T21:59:59Z"), at("2024-01-01T22:59:59Z"));
+        assert_eq!(
+            due_date_changed(new, Some(old), &berlin()),
+            "New due date: 2024-06-01T23:59:59.000+0200 (from 2024-01-01T23:59:59.000+0100)"
+        );
+        assert_eq!(
+            due_date_changed(new, None, &TimeZone::UTC),
+            "New due date: 2024-06-01T21:59:59.000Z (from null)"
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Parts of entries of the circulation log.
+
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
+use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::{
+    Action, Links, LogEntry, LogObject, LoggedItem, LoggedPatron, description,
+};
+use uuid::Uuid;
+
+/// The patron as the log names them.
+pub fn patron(patron: &Patron) -> LoggedPatron {
+    LoggedPatron { id: Some(patron.id), barcode: patron.barcode.clone() }
+}
+
+/// The item as the log names it, with the loan of it.
+pub fn item(item: &ItemAtDesk, loan: Option<Uuid>) -> LoggedItem {
+    LoggedItem {
+        id: Some(item.id),
+        barcode: item.record.barcode.clone(),
+        holdings: item.holdings_id,
+        instance: item.instance_id,
+        loan,
+    }
+}
+
+/// The request that a scan gives another status; patron, item and desk are those of the scan.
+pub fn request_moved(
+    scan: &LogEntry,
+    request: &QueuedRequest,
+    status: &str,
+    settings: &CirculationSettings,
+) -> LogEntry {
+    let point = request.pickup_service_point().and_then(|id| settings.service_points.get(&id));
+    let address = request.id_at("deliveryAddressTypeId").and_then(|id| settings.address_types.get(&id));
+    let names = description::RequestNames {
+        kind: Some(request.kind()),
+        pickup_service_point: point.map(|point| point.name.as_str()),
+        address_type: address.map(|address| address.name.as_str()),
+    };
+    LogEntry {
+        object: LogObject::Request,
+        action: Action::RequestStatusChanged,
+        description: Some(description::request_status_changed(&names, status, request.status())),
+        links: Links { request: Some(request.id), ..Links::default() },
+        ..scan.clone()
+    }
+}

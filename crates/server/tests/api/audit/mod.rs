@@ -1,0 +1,3 @@
+//! Audit: the circulation log.
+
+mod circulation_log;
