@@ -1,8 +1,9 @@
 //! The OpenAPI document: routes from the route table, schemas of records from their declarations, schemas and names of
-//! business operations from `business.rs`.
+//! business operations from `operations.tsv` and `schemas.txt`.
 
 mod answers;
-mod business;
+mod operations;
+mod schemas;
 
 use carrel_platform::Router;
 use carrel_platform::http::Place;
@@ -35,7 +36,7 @@ pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
         schema["x-module"] = record.module.into();
         schemas.insert(name.clone(), schema);
     }
-    business::add_schemas(&mut schemas);
+    schemas::add(&mut schemas);
     schemas.insert("errors".into(), errors());
     json!({
         "openapi": "3.0.3",
@@ -111,9 +112,9 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         ("GET", _, _) => (None, Some(json!({}))),
         _ => (None, None),
     };
-    let named = business::operation_of(&route.method, &route.path);
+    let named = operations::operation_of(&route.method, &route.path);
     let (sent, answered) = match named {
-        Some(named) => (business::schema(named.sent), business::schema(named.answered)),
+        Some(named) => (operations::schema(named.sent), operations::schema(named.answered)),
         None => (sent, answered),
     };
     if named.is_some_and(|named| named.name.starts_with("list")) && collection.is_none() {
@@ -121,7 +122,7 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
     }
     let is_list = route.method == "GET" && collection.is_some() && single.is_none();
     let name = named.map_or_else(
-        || business::generated_name(&route.method, &route.path, is_list),
+        || operations::generated_name(&route.method, &route.path, is_list),
         |named| named.name.to_owned(),
     );
     let mut operation = json!({
@@ -357,7 +358,7 @@ mod tests {
     #[test]
     fn every_named_operation_is_a_route() {
         let router = crate::modules::router();
-        for operation in business::OPERATIONS {
+        for operation in operations::OPERATIONS.iter() {
             assert!(
                 router.knows(operation.method, operation.path),
                 "{} {}",

@@ -1,5 +1,6 @@
 //! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
 
+mod api_document;
 mod bounds;
 mod connections;
 mod desk_pages;
