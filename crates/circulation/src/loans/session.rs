@@ -1,10 +1,33 @@
 //! The desk session: the actions for a patron since the session began, for the notices at its end.
+//!
+//! Routes: `POST /circulation/end-patron-action-session`, and `POST /circulation/notice-session-expiration-by-timeout`
+//! for sessions that nobody has ended; the job `patron-session-expiration` does the same as the last every three
+//! minutes. Deletes actions.
 
-use carrel_platform::{Answer, Pipeline, Router, RowChange, record_store::write::uuid_time};
-use carrel_records::{Failure, Refusal, metadata};
-use jiff::Timestamp;
+use crate::settings::CirculationSettings;
+use carrel_platform::jobs::Job;
+use carrel_platform::{
+    Answer, Bind, Json, Pipeline, Router, RowChange, Tenant, Tx, record_store::write::uuid_time,
+};
+use carrel_records::{Failure, Refusal, metadata, time};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
+
+/// Ends sessions without an action for too long.
+pub static EXPIRY: Job = Job {
+    name: "patron-session-expiration",
+    every: Duration::from_secs(180),
+    deadline: Duration::from_secs(600),
+    run: |run| {
+        Box::pin(async move {
+            let ended = expire(&run.tenant, Timestamp::now()).await?;
+            Ok(format!("{ended} sessions ended"))
+        })
+    },
+};
 
 /// The client's session and its staff member.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,34 +65,126 @@ static ACTION: RowChange = RowChange {
     several: "INSERT INTO patron_action_session (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
 };
 
-/// `POST /circulation/end-patron-action-session`: deletes the session's actions.
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/end-patron-action-session", |call| async move {
-        let ended = ended(&call.object()?)?;
-        let mut pipeline = Pipeline::new();
-        for (patron, action) in ended {
-            // A malformed id has no sessions.
-            if let Ok(patron) = Uuid::parse_str(&patron) {
-                pipeline.add(
-                    "DELETE FROM patron_action_session WHERE patron_id = $1 AND doc->>'actionType' = $2",
-                    vec![patron.into(), action.into()],
-                );
-            }
+        let sessions = ended(&call.object()?)?;
+        if !sessions.is_empty() {
+            end(call.tenant()?, Sessions::Of(sessions), call.now).await?;
         }
-        if !pipeline.is_empty() {
-            call.tenant()?.begin().await?.send_and_commit(pipeline).await?;
-        }
+        Ok(Answer::no_content())
+    });
+    router.on("POST", "/circulation/notice-session-expiration-by-timeout", |call| async move {
+        expire(call.tenant()?, call.now).await?;
         Ok(Answer::no_content())
     });
 }
 
+/// Which sessions end.
+pub enum Sessions {
+    /// Those of these patrons and kinds of action.
+    Of(Vec<(Uuid, &'static str)>),
+    /// The longest inactive ones, at most so many, of those whose last action was before the moment.
+    InactiveSince(Timestamp, i64),
+}
+
+/// The actions of one patron and one kind, as stored.
+pub struct Ended {
+    pub patron: Uuid,
+    /// `Check-out` or `Check-in`.
+    pub action: String,
+    pub actions: Vec<Value>,
+}
+
+/// Ends sessions, in one transaction with all that follows from it; returns how many there were.
+pub async fn end(tenant: &Arc<Tenant>, sessions: Sessions, _now: Timestamp) -> Result<usize, Failure> {
+    let mut tx = tenant.begin().await?;
+    let ended = delete(&mut tx, sessions).await?;
+    tx.commit().await?;
+    Ok(ended.len())
+}
+
+/// Deletes the actions of sessions. An action that another transaction deletes at the same time is of that one.
+async fn delete(tx: &mut Tx, sessions: Sessions) -> Result<Vec<Ended>, Failure> {
+    let (condition, binds): (&str, Vec<Bind>) = match sessions {
+        Sessions::Of(sessions) => {
+            let (patrons, actions): (Vec<Uuid>, Vec<String>) =
+                sessions.into_iter().map(|(patron, action)| (patron, action.to_owned())).unzip();
+            (
+                "SELECT * FROM unnest($1::uuid[], $2::text[]) given (patron, action)",
+                vec![patrons.into(), actions.into()],
+            )
+        }
+        // Times are stored in one spelling, so their texts compare as they do.
+        Sessions::InactiveSince(moment, limit) => (
+            "SELECT patron_id AS patron, doc->>'actionType' AS action FROM patron_action_session
+             WHERE patron_id IS NOT NULL GROUP BY patron_id, doc->>'actionType'
+             HAVING max(doc #>> '{metadata,createdDate}') < $1
+             ORDER BY max(doc #>> '{metadata,createdDate}') LIMIT $2",
+            vec![time::format(moment).into(), limit.into()],
+        ),
+    };
+    let rows = tx
+        .query(
+            format!(
+                "WITH over AS ({condition}), deleted AS (
+                     DELETE FROM patron_action_session session USING over
+                     WHERE session.patron_id = over.patron AND session.doc->>'actionType' = over.action
+                     RETURNING session.id, session.patron_id, session.doc)
+                 SELECT patron_id, doc->>'actionType' AS action, jsonb_agg(doc ORDER BY id) AS actions
+                 FROM deleted GROUP BY patron_id, doc->>'actionType' ORDER BY patron_id"
+            ),
+            binds,
+        )
+        .await?;
+    let read = |row: &tokio_postgres::Row| Ended {
+        patron: row.get("patron_id"),
+        action: row.get("action"),
+        actions: Json::elements(row.get("actions")),
+    };
+    Ok(rows.iter().map(read).collect())
+}
+
+/// Sessions that one transaction ends.
+const PAGE: i64 = 100;
+
+/// Ends the sessions whose last action is too long ago; returns how many there were.
+pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
+    let settings = CirculationSettings::of(tenant).await?;
+    let time_out = time_out(settings.settings.get("other_settings").map(|setting| &**setting));
+    let inactive_since = now.checked_sub(time_out).unwrap_or(Timestamp::MIN);
+    let mut ended = 0;
+    loop {
+        let page = end(tenant, Sessions::InactiveSince(inactive_since, PAGE), now).await?;
+        ended += page;
+        if (page as i64) < PAGE {
+            return Ok(ended);
+        }
+    }
+}
+
+/// The time without an action after which a session ends, from the setting `other_settings`; three minutes unless the
+/// library has set another one.
+fn time_out(setting: Option<&Value>) -> SignedDuration {
+    let minutes = setting
+        .filter(|setting| setting["checkoutTimeout"] == true)
+        .and_then(|setting| {
+            let duration = &setting["checkoutTimeoutDuration"];
+            duration.as_i64().or_else(|| duration.as_str()?.trim().parse().ok())
+        })
+        .filter(|minutes| (0..=MAX_MINUTES).contains(minutes));
+    SignedDuration::from_mins(minutes.unwrap_or(3))
+}
+
+/// A longer time-out than a year is taken for a mistake.
+const MAX_MINUTES: i64 = 366 * 24 * 60;
+
 /// Patrons and actions whose sessions end, or the first refusal.
-fn ended(sent: &Map<String, Value>) -> Result<Vec<(String, &'static str)>, Failure> {
+fn ended(sent: &Map<String, Value>) -> Result<Vec<(Uuid, &'static str)>, Failure> {
     let Some(sessions) = sent.get("endSessions").and_then(Value::as_array) else {
         return Err(Failure::Invalid("endSessions must be a list".into()));
     };
     let text = |session: &Value, key: &str| session[key].as_str().unwrap_or_default().trim().to_owned();
-    sessions
+    let checked = sessions
         .iter()
         .map(|session| {
             let (patron, action) = (text(session, "patronId"), text(session, "actionType"));
@@ -86,7 +201,10 @@ fn ended(sent: &Map<String, Value>) -> Result<Vec<(String, &'static str)>, Failu
                 _ => Err(Refusal::new("Invalid patron action type value").with("actionType", action).into()),
             }
         })
-        .collect()
+        .collect::<Result<Vec<(String, &'static str)>, Failure>>()?;
+    // A malformed id has no sessions.
+    let known = |(patron, action): (String, _)| Uuid::parse_str(&patron).ok().map(|patron| (patron, action));
+    Ok(checked.into_iter().filter_map(known).collect())
 }
 
 #[cfg(test)]
@@ -104,9 +222,11 @@ mod tests {
 
     #[test]
     fn ending_a_session_needs_a_patron_and_an_action() {
-        let both = json!([{"patronId": "p", "actionType": "Check-in"}, {"patronId": "p", "actionType": "Check-out"}]);
+        let patron = Uuid::from_u128(1);
+        let both = json!([{"patronId": patron, "actionType": "Check-in"}, {"patronId": patron, "actionType": "Check-out"}]);
         let table = [
             (both, "2 ended"),
+            (json!([{"patronId": "p", "actionType": "Check-in"}]), "0 ended"),
             (json!([{"actionType": "Check-in"}]), "End patron session request must have patron id"),
             (json!([{"patronId": "p"}]), "End patron session request must have action type"),
             (json!([{"patronId": "p", "actionType": "Tea"}]), "Invalid patron action type value"),
@@ -114,5 +234,21 @@ mod tests {
         for (sessions, expected) in table {
             assert_eq!(message(json!({"endSessions": sessions})), expected);
         }
+    }
+
+    #[test]
+    fn a_session_ends_after_the_time_that_the_library_has_set() {
+        let table = [
+            (json!(null), 3),
+            (json!({"checkoutTimeout": true, "checkoutTimeoutDuration": 5}), 5),
+            (json!({"checkoutTimeout": true, "checkoutTimeoutDuration": "12"}), 12),
+            (json!({"checkoutTimeout": true}), 3),
+            (json!({"checkoutTimeout": false, "checkoutTimeoutDuration": 5}), 3),
+            (json!({"checkoutTimeout": true, "checkoutTimeoutDuration": -1}), 3),
+        ];
+        for (setting, minutes) in table {
+            assert_eq!(time_out(Some(&setting)), SignedDuration::from_mins(minutes), "{setting}");
+        }
+        assert_eq!(time_out(None), SignedDuration::from_mins(3));
     }
 }

@@ -153,6 +153,55 @@ async fn a_closed_loan_is_forgotten_with_its_history_unless_something_was_owed()
 }
 
 #[tokio::test]
+async fn a_session_that_nobody_ends_ends_by_itself() {
+    let server = LendingServer::open().await;
+    let (gone, here) = (server.patron().await, server.patron().await);
+    for patron in [&gone, &here] {
+        server.check_out(&server.item().await, patron).await.expect(201);
+        server.check_out(&server.item().await, patron).await.expect(201);
+    }
+    let database = server.server.database().await;
+    let minutes_ago = |minutes: i64| {
+        (jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes))
+            .strftime("%Y-%m-%dT%H:%M:%S.000+00:00")
+            .to_string()
+    };
+    // One of the two actions of each patron is long ago; both are for the one who is gone.
+    for (patron, condition) in [
+        (&gone, "true"),
+        (&here, "id = (SELECT min(id::text)::uuid FROM patron_action_session s WHERE s.patron_id = $1)"),
+    ] {
+        database
+            .execute(
+                &format!(
+                    "UPDATE patron_action_session SET doc = jsonb_set(doc, '{{metadata,createdDate}}', to_jsonb($2::text))
+                     WHERE patron_id = $1 AND {condition}"
+                ),
+                &[&patron.id, &minutes_ago(4)],
+            )
+            .await
+            .expect("actions of some minutes ago");
+    }
+    let left = async || -> Vec<Uuid> {
+        let rows =
+            database.query("SELECT patron_id FROM patron_action_session", &[]).await.expect("sessions");
+        rows.iter().map(|row| row.get(0)).collect()
+    };
+    let path = "/circulation/notice-session-expiration-by-timeout";
+    let setting =
+        json!({"name": "other_settings", "value": {"checkoutTimeout": true, "checkoutTimeoutDuration": 10}});
+    let setting = server.create("/circulation/settings", &setting).await;
+    server.admin().post(path, &json!({})).await.expect_status(204);
+    assert_eq!(left().await.len(), 4, "ten minutes are not over");
+
+    let setting_path = format!("/circulation/settings/{}", setting["id"].as_str().unwrap_or_default());
+    server.admin().delete(&setting_path).await.expect_status(204);
+    server.admin().post(path, &json!({})).await.expect_status(204);
+
+    assert_eq!(left().await, [here.id, here.id], "three minutes are over for one of them");
+}
+
+#[tokio::test]
 async fn the_patron_leaves_and_his_session_ends() {
     let server = LendingServer::open().await;
     let (_, patron, _) = lent(&server).await;
