@@ -21,7 +21,10 @@ pub mod settings;
 pub mod use_at_location;
 pub mod user_dependents;
 
+use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
+
+static JOBS: [&Job; 2] = [&patron_blocks::SYNCHRONIZATION, &loans::session::EXPIRY];
 
 /// This module.
 pub fn module() -> Module {
@@ -47,7 +50,7 @@ pub fn module() -> Module {
             check_out_lock_storage::connect(router);
             check_out_lock::connect(router);
         },
-        jobs: &[],
+        jobs: &JOBS,
         change_listeners: &[],
         transaction_listeners: |_| (),
     }

@@ -33,3 +33,5 @@ ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
 -- Anonymization finds the events of a loan or a request by them.
 CREATE INDEX IF NOT EXISTS outbox_of_loan ON outbox (key) WHERE topic = 'circulation.loan';
 CREATE INDEX IF NOT EXISTS outbox_of_request ON outbox (key) WHERE topic = 'circulation.request';
+-- Up to which patron a synchronization of patron blocks has come.
+ALTER TABLE synchronization_jobs ADD COLUMN IF NOT EXISTS synchronized_to uuid;

@@ -15,7 +15,7 @@ pub enum Action {
 }
 
 impl Action {
-    fn is_kept_by(self, block: &Block) -> bool {
+    fn is_blocked_by(self, block: &Block) -> bool {
         match self {
             Action::Borrowing => block.borrowing,
             Action::Renewing => block.renewals,
@@ -44,7 +44,7 @@ impl Action {
     ) -> Vec<Refusal> {
         blocks_of(settings, patron.id, patron.patron_group, counted)
             .into_iter()
-            .filter(|block| self.is_kept_by(block))
+            .filter(|block| self.is_blocked_by(block))
             .map(|block| {
                 let refusal = Refusal::new(block.message).code("USER_IS_BLOCKED_AUTOMATICALLY");
                 PATRON_BLOCK.mark(refusal, may)

@@ -3,12 +3,18 @@
 //!
 //! Routes: `/patron-block-conditions` and `/patron-block-limits` (what blocks, and from which value on for each
 //! patron group), `/automated-patron-blocks/{userId}` and `/user-summary/{userId}` (counted from open loans and
-//! open fees/fines as they are now). Reads loans, item states, accounts and the settings; changes of conditions and
-//! limits move the settings version. Check-out, renewal and requests call [`Action::refusals`] with their own facts.
+//! open fees/fines as they are now), `/automated-patron-blocks/handlers/…` and `…/synchronization/…`. Reads loans,
+//! accounts and the settings; changes of conditions and limits move the settings version. Check-out, renewal and
+//! requests call [`Action::refusals`] with their own facts.
+//!
+//! Nothing is counted in advance: each decision counts what is stored at that moment, in its own transaction and with
+//! the patron locked. So two desks cannot pass a limit together, and there are no counts that could be wrong.
 
 mod action;
+mod event_handlers;
 mod facts;
 mod route;
+mod synchronization;
 mod validate;
 
 pub use action::Action;
@@ -16,6 +22,7 @@ pub use carrel_loan_rules::patron_blocks::{
     Block, Conditions, Counts, Facts, OpenFee, OpenLoan, automated_blocks,
 };
 pub use facts::{open_fees_sql, open_loans_sql, read};
+pub use synchronization::SYNCHRONIZATION;
 
 use crate::settings::CirculationSettings;
 use carrel_platform::Router;
@@ -45,4 +52,6 @@ pub fn blocks_of(
 pub fn connect(router: &mut Router) {
     validate::connect(router);
     route::connect(router);
+    event_handlers::connect(router);
+    synchronization::connect(router);
 }

@@ -55,7 +55,7 @@ pub struct Counts {
     pub balance: Decimal,
 }
 
-/// A limit that the patron has passed, and what it keeps him from.
+/// A limit that the patron has passed, and the actions that it blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Block {
     #[serde(rename = "patronBlockConditionId")]
@@ -82,7 +82,7 @@ pub fn automated_blocks(facts: &Facts, conditions: &Conditions, group: Option<Uu
 
 fn block_by(condition: &Condition, limit: f64, counts: &Counts) -> Block {
     let passed = counts.pass(condition.counted, limit);
-    // Who has as many items as he may have keeps and renews them, but borrows no more.
+    // A patron at the limit may keep and renew what they have, but not borrow more.
     let full = condition.counted == Counted::ItemsChargedOut && f64::from(counts.charged_out) >= limit;
     Block {
         condition_id: condition.id,
@@ -115,6 +115,26 @@ impl Counts {
         };
         counts.balance = facts.fees.iter().filter(|fee| !claimed(fee)).map(|fee| fee.remaining).sum();
         counts
+    }
+
+    /// The numbers that differ, each with its value here and in the other counts.
+    pub fn differences(&self, other: &Counts) -> Vec<String> {
+        let numbers = |counts: &Counts| {
+            [
+                ("items charged out", counts.charged_out.to_string()),
+                ("lost items", counts.lost.to_string()),
+                ("overdue items", counts.overdue.to_string()),
+                ("overdue recalls", counts.overdue_recalls.to_string()),
+                ("days of an overdue recall", counts.days_of_an_overdue_recall.to_string()),
+                ("fee/fine balance", counts.balance.normalize().to_string()),
+            ]
+        };
+        numbers(self)
+            .into_iter()
+            .zip(numbers(other))
+            .filter(|(here, there)| here != there)
+            .map(|((name, here), (_, there))| format!("{name} {here} instead of {there}"))
+            .collect()
     }
 
     fn pass(&self, counted: Counted, limit: f64) -> bool {
@@ -261,6 +281,18 @@ mod tests {
         let late = OpenLoan { grace: SignedDuration::from_mins(60), ..overdue(60) };
         assert_eq!(late.minutes_overdue(now()), 0);
         assert_eq!(late.minutes_overdue(now() + SignedDuration::from_mins(1)), 61);
+    }
+
+    #[test]
+    fn counts_that_differ_are_named_with_both_values() {
+        let one = Counts { charged_out: 2, balance: "1.50".parse().expect("an amount"), ..Counts::default() };
+        let same = Counts { balance: "1.5".parse().expect("an amount"), ..one.clone() };
+        assert_eq!(one.differences(&same), [""; 0]);
+        let other = Counts { charged_out: 1, lost: 1, ..one.clone() };
+        assert_eq!(
+            one.differences(&other),
+            ["items charged out 2 instead of 1", "lost items 0 instead of 1"]
+        );
     }
 
     #[test]

@@ -137,3 +137,60 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
     }
     println!("{measured}");
 }
+
+/// A library with limits for all six conditions reads in the same statement what a patron has and owes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
+    const CONDITIONS: [&str; 6] = [
+        "3d7c52dc-c732-4223-8bf8-e5917801386f",
+        "72b67965-5b73-4840-bc0b-be8f3f6e047e",
+        "584fbd4f-6a34-4730-a6ca-73a6a6a9d845",
+        "e5b45031-a202-4abb-917b-e1df9346fe2c",
+        "08530ac4-07f2-48e6-9dda-a97bc2bf7053",
+        "cf7a0d5f-a327-4ca1-aa9e-dc55ec006b8a",
+    ];
+    /// What each patron has on loan before.
+    const LOANS: [usize; 3] = [0, 3, 10];
+    let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
+    let server = LendingServer::on(TestServer::start_in(options).await).await;
+    let mut patrons = Vec::new();
+    for loans in LOANS {
+        let patron = server.patron().await;
+        for _ in 0..loans {
+            server.check_out(&server.item().await, &patron).await.expect(201);
+        }
+        patrons.push(patron);
+    }
+    let items = pairs(&server, 8).await;
+    let mut plans = server.server.record_plans().await;
+    let mut measured: Vec<Vec<Cost>> = Vec::new();
+    for limited in [false, true] {
+        if limited {
+            for condition in CONDITIONS {
+                server.blocks_above(condition, 999.0, "Too much").await;
+            }
+        }
+        let mut costs = Vec::new();
+        for patron in &patrons {
+            let mut lowest: Option<Cost> = None;
+            for (_, item) in &items {
+                plans.take().await;
+                let cost = Cost::of(server.check_out(item, patron).await, &mut plans).await;
+                lowest = Some(lowest.map_or(cost, |known| known.lower(cost)));
+                server.check_in(item, server.main_desk).await.expect(200);
+            }
+            costs.extend(lowest);
+        }
+        measured.push(costs);
+    }
+    for ((loans, without), with) in LOANS.iter().zip(&measured[0]).zip(&measured[1]) {
+        println!("{loans} loans before: without limits {without:?}, with six {with:?}");
+        assert_eq!((with.statements, with.round_trips), (without.statements, without.round_trips));
+        assert!(
+            with.buffers as f64 <= without.buffers as f64 * 1.2 || *loans > 3,
+            "{loans} loans before: {} pages instead of {}",
+            with.buffers,
+            without.buffers
+        );
+    }
+}

@@ -2,6 +2,7 @@
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, Reply, TestItem, TestPatron, TestServer};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ async fn blocks(server: &LendingServer, patron: Uuid) -> Value {
 }
 
 #[tokio::test]
-async fn a_patron_with_all_the_items_he_may_have_borrows_no_more() {
+async fn a_patron_at_the_limit_borrows_no_more() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     server.blocks_above(CHARGED_OUT, 1.0, "Too many items").await;
@@ -157,4 +158,180 @@ async fn a_client_that_names_the_item_only_gets_its_title_in_the_same_two_round_
 
 fn counting() -> ServerOptions {
     ServerOptions { counts_round_trips: true, ..ServerOptions::default() }
+}
+
+const LOST: &str = "72b67965-5b73-4840-bc0b-be8f3f6e047e";
+const BALANCE: &str = "cf7a0d5f-a327-4ca1-aa9e-dc55ec006b8a";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn desks_that_lend_to_one_patron_at_once_do_not_pass_the_limit() {
+    let server = LendingServer::open().await;
+    server.blocks_above(CHARGED_OUT, 2.0, "Too many items").await;
+    for _ in 0..4 {
+        let patron = server.patron().await;
+        let mut items = Vec::new();
+        for _ in 0..6 {
+            items.push(server.item().await);
+        }
+        let answers = join_all(items.iter().map(|item| server.check_out(item, &patron))).await;
+        let lent = answers.iter().filter(|answer| answer.status == 201).count();
+        assert_eq!((lent, server.open_loans_of(&patron).await.len()), (2, 2));
+        for answer in answers.iter().filter(|answer| answer.status != 201) {
+            assert_eq!(reported(answer), [pair("Too many items", "USER_IS_BLOCKED_AUTOMATICALLY")]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_item_claimed_returned_no_longer_counts() {
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
+    server.blocks_above(CHARGED_OUT, 1.0, "Too many items").await;
+    let loan = server.check_out(&server.item().await, &patron).await.expect(201)["id"].clone();
+    assert_eq!(server.check_out(&server.item().await, &patron).await.status, 422);
+
+    let path = format!("/circulation/loans/{}/claim-item-returned", loan.as_str().unwrap_or_default());
+    let claim = json!({"itemClaimedReturnedDateTime": "2024-05-01T10:00:00Z"});
+    server.admin().post(&path, &claim).await.expect(204);
+
+    assert_eq!(blocks(&server, patron.id).await, json!([]));
+    server.check_out(&server.item().await, &patron).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_a_patron_owes_blocks_until_it_is_paid() {
+    let server = LendingServer::open().await;
+    let (admin, patron) = (server.admin(), server.patron().await);
+    server.blocks_above(BALANCE, 10.1, "Pay first").await;
+    let owner = server.create("/owners", &json!({"owner": "Main desk"})).await;
+    let fee_type = json!({"feeFineType": "Torn page", "ownerId": owner["id"]});
+    let fee_type = server.create("/feefines", &fee_type).await;
+    for amount in [10.1, 0.01] {
+        let account = json!({"id": Uuid::new_v4(), "amount": amount, "remaining": amount,
+            "status": {"name": "Open"}, "paymentStatus": {"name": "Outstanding"}, "userId": patron.id,
+            "feeFineId": fee_type["id"], "ownerId": owner["id"], "feeFineType": "Torn page"});
+        assert_eq!(blocks(&server, patron.id).await, json!([]), "before another {amount}");
+        server.create("/accounts", &account).await;
+    }
+    let refused = server.check_out(&server.item().await, &patron).await;
+    assert_eq!(reported(&refused), [pair("Pay first", "USER_IS_BLOCKED_AUTOMATICALLY")]);
+    let summary = admin.get(&format!("/user-summary/{}", patron.id)).await.expect(200);
+    let fees = summary["openFeesFines"].as_array().cloned().unwrap_or_default();
+    let small = fees.iter().find(|fee| fee["balance"] == 0.01).cloned().unwrap_or_default();
+
+    let payment = json!({"amount": "0.01", "servicePointId": server.main_desk.0, "userName": "desk",
+        "paymentMethod": "Cash", "notifyPatron": false});
+    let path = format!("/accounts/{}/pay", small["feeFineId"].as_str().unwrap_or_default());
+    admin.post(&path, &payment).await.expect(201);
+
+    server.check_out(&server.item().await, &patron).await.expect(201);
+}
+
+/// Runs a synchronization to its end; returns its record.
+async fn synchronized(server: &LendingServer, sent: Value) -> Value {
+    let path = "/automated-patron-blocks/synchronization/job";
+    let created = server.admin().post(path, &sent).await.expect(201);
+    assert_eq!(created, json!({"id": created["id"], "scope": sent["scope"], "status": "open"}));
+    let id = created["id"].as_str().unwrap_or_default();
+    let of = format!("{path}/{id}");
+    assert_eq!(server.admin().get(&of).await.expect(200)["status"], "open");
+    let started = server.admin().post("/automated-patron-blocks/synchronization/start", &json!({})).await;
+    started.expect_status(202);
+    server.admin().get(&of).await.expect(200)
+}
+
+#[tokio::test]
+async fn a_synchronization_reports_what_the_desks_count_wrongly() {
+    let server = LendingServer::open().await;
+    let (patron, other, item) = (server.patron().await, server.patron().await, server.item().await);
+    server.check_out(&item, &patron).await.expect(201);
+    server.check_out(&server.item().await, &other).await.expect(201);
+
+    let done = synchronized(&server, json!({"scope": "full"})).await;
+    assert_eq!(
+        (&done["status"], &done["numberOfProcessedLoans"], &done["errors"]),
+        (&json!("done"), &json!(2), &json!([]))
+    );
+
+    let database = server.server.database().await;
+    database
+        .execute("UPDATE item_state SET status = 'Declared lost' WHERE item_id = $1", &[&item.id])
+        .await
+        .expect("an item that is lost without its loan");
+    let of_the_other = synchronized(&server, json!({"scope": "user", "userId": other.id})).await;
+    assert_eq!(of_the_other["errors"], json!([]));
+    let done = synchronized(&server, json!({"scope": "full"})).await;
+    assert_eq!(done["errors"], json!([format!("User {}: lost items 0 instead of 1", patron.id)]));
+}
+
+#[tokio::test]
+async fn a_synchronization_goes_on_where_it_was_interrupted_and_two_nodes_share_it() {
+    let server = LendingServer::open().await;
+    for _ in 0..3 {
+        server.check_out(&server.item().await, &server.patron().await).await.expect(201);
+    }
+    let path = "/automated-patron-blocks/synchronization/job";
+    let created = server.admin().post(path, &json!({"scope": "full"})).await.expect(201);
+    let id = created["id"].as_str().unwrap_or_default().to_owned();
+    let database = server.server.database().await;
+    // What a node leaves behind that died after the first patron.
+    database
+        .execute(
+            "UPDATE synchronization_jobs SET doc = doc || '{\"status\": \"in-progress\", \"numberOfProcessedLoans\": 1}',
+                 synchronized_to = (SELECT min(user_id::text)::uuid FROM loan)",
+            &[],
+        )
+        .await
+        .expect("a job under way");
+    let nothing = json!({});
+    let start = || server.admin().post("/automated-patron-blocks/synchronization/start", &nothing);
+
+    for started in join_all([start(), start()]).await {
+        started.expect_status(202);
+    }
+
+    let done = server.admin().get(&format!("{path}/{id}")).await.expect(200);
+    assert_eq!((&done["status"], &done["numberOfProcessedLoans"]), (&json!("done"), &json!(3)));
+}
+
+#[tokio::test]
+async fn a_synchronization_of_nobody_and_an_unknown_one_are_refused() {
+    let server = LendingServer::open().await;
+    let path = "/automated-patron-blocks/synchronization/job";
+    let answer = server.admin().post(path, &json!({"scope": "user"})).await;
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (422, "UserId is required for synchronization job with scope: USER")
+    );
+    server.admin().post(path, &json!({"scope": "half"})).await.expect_status(422);
+    let answer = server.admin().get(&format!("{path}/{}", Uuid::new_v4())).await;
+    assert_eq!((answer.status, answer.text().as_str()), (404, "This synchronization request does not exist"));
+}
+
+#[tokio::test]
+async fn an_event_for_the_blocks_is_checked_and_changes_nothing() {
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
+    server.blocks_above(LOST, 0.0, "Too many lost items").await;
+    server.check_out(&server.item().await, &patron).await.expect(201);
+    let event = json!({"userId": patron.id, "loanId": Uuid::new_v4(), "dueDate": "2024-05-01T10:00:00Z",
+        "dueDateChangedByRecall": true, "returnDate": "2024-05-01T10:00:00Z", "feeFineId": Uuid::new_v4(),
+        "balance": 5.5});
+    for name in [
+        "fee-fine-balance-changed",
+        "item-checked-out",
+        "item-checked-in",
+        "item-declared-lost",
+        "item-aged-to-lost",
+        "item-claimed-returned",
+        "loan-due-date-changed",
+        "loan-closed",
+    ] {
+        let path = format!("/automated-patron-blocks/handlers/{name}");
+        server.admin().post(&path, &event).await.expect_status(204);
+        server.admin().post(&path, &json!({"userId": "nobody"})).await.expect_status(422);
+    }
+    assert_eq!(blocks(&server, patron.id).await, json!([]));
+    let summary = server.admin().get(&format!("/user-summary/{}", patron.id)).await.expect(200);
+    assert_eq!(summary["openLoans"].as_array().map(Vec::len), Some(1));
 }
