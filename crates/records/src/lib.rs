@@ -17,5 +17,5 @@ pub fn json_text(document: &impl serde::Serialize) -> String {
 
 pub use declaration::*;
 pub use failure::Failure;
-pub use money::Money;
+pub use money::{Money, UnitPrice};
 pub use refusal::{MAX_REFUSALS, OverridableBlock, Refusal};

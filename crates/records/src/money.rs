@@ -1,6 +1,8 @@
 //! Amounts of money: decimal numbers of two places, as FOLIO's fees/fines have them.
 
 use rust_decimal::{Decimal, RoundingStrategy};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 use std::fmt;
 use std::iter::Sum;
@@ -70,12 +72,48 @@ impl FromStr for Money {
     type Err = NotAnAmount;
     /// Reads `12`, `12.50`, `-0.5` or `1.25e1`; more than two places are rounded.
     fn from_str(text: &str) -> Result<Money, NotAnAmount> {
-        // The separators of digits that Rust knows are no part of an amount.
-        if text.len() > 60 || text.contains('_') {
-            return Err(NotAnAmount);
+        decimal(text).and_then(Money::rounded)
+    }
+}
+
+impl<'de> Deserialize<'de> for Money {
+    /// Reads a JSON number.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Money, D::Error> {
+        let number = Number::deserialize(from)?.to_string();
+        number.parse().map_err(|_| D::Error::custom(format!("{number} is no amount of money")))
+    }
+}
+
+fn decimal(text: &str) -> Result<Decimal, NotAnAmount> {
+    // The separators of digits that Rust knows are no part of an amount.
+    if text.len() > 60 || text.contains('_') {
+        return Err(NotAnAmount);
+    }
+    text.parse().or_else(|_| Decimal::from_scientific(text)).map_err(|_| NotAnAmount)
+}
+
+/// What one unit costs, with as many places as it was written with: it is rounded only when it is multiplied. At most a
+/// thousand billion, positive or negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct UnitPrice(Decimal);
+
+impl UnitPrice {
+    /// The cost of so many units, rounded to two places (half away from zero); at most the largest amount of money.
+    pub fn times(self, units: u64) -> Money {
+        let limit = Decimal::from(LARGEST);
+        let cost = self.0.checked_mul(Decimal::from(units)).unwrap_or(limit).clamp(-limit, limit);
+        Money(cost.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
+    }
+}
+
+impl<'de> Deserialize<'de> for UnitPrice {
+    /// Reads a JSON number.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<UnitPrice, D::Error> {
+        let number = Number::deserialize(from)?.to_string();
+        match decimal(&number) {
+            Ok(price) if price.abs() <= Decimal::from(LARGEST) => Ok(UnitPrice(price)),
+            _ => Err(D::Error::custom(format!("{number} is no price"))),
         }
-        let amount = text.parse().or_else(|_| Decimal::from_scientific(text)).map_err(|_| NotAnAmount)?;
-        Money::rounded(amount)
     }
 }
 
@@ -150,6 +188,16 @@ mod tests {
             assert_eq!(Money::read(&read["amount"]), Some(amount), "{text}");
         }
         assert_eq!(Money::of_cents(1000).to_json().to_string(), "10.0");
+    }
+
+    #[test]
+    fn a_unit_price_is_rounded_after_it_is_multiplied() {
+        let price = |text: &str| serde_json::from_str::<UnitPrice>(text).expect("a price");
+        assert_eq!(price("0.005").times(3), money("0.02"));
+        assert_eq!(price("0.1").times(3), money("0.30"));
+        assert_eq!(price("5.0").times(u64::MAX), Money(Decimal::from(LARGEST)));
+        assert!(serde_json::from_str::<UnitPrice>("1e300").is_err());
+        assert!(serde_json::from_str::<UnitPrice>("\"1\"").is_err());
     }
 
     #[test]

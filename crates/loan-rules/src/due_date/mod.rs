@@ -54,6 +54,6 @@ pub struct DueDate {
 const ZONE_OF_LOAN_PERIODS: TimeZone = TimeZone::UTC;
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 #[cfg(test)]
 mod properties;

@@ -45,6 +45,12 @@ impl DayOpening {
             openings: Vec::new(),
         }
     }
+
+    /// Open from midnight to midnight.
+    pub fn all_day(date: Date) -> DayOpening {
+        let openings = vec![OpeningHours { start_time: FIRST_MINUTE, end_time: LAST_MINUTE }];
+        DayOpening { open: true, openings, ..DayOpening::closed(date) }
+    }
 }
 
 impl Calendar {

@@ -7,10 +7,18 @@ use uuid::Uuid;
 use super::day::DayOpening;
 use super::record::Calendar;
 
-/// Knows which days are open; what due dates and hold shelf expirations need of a calendar.
+/// Knows which days are open; what due dates, hold shelf expirations and overdue fines need of a calendar.
 pub trait OpeningDays {
     /// The openings around a date, or none where no opening periods are known at all.
     fn surrounding(&self, date: Date) -> Option<SurroundingOpenings>;
+
+    /// The opening of a date; closed where no calendar says anything.
+    fn on(&self, date: Date) -> DayOpening {
+        match self.surrounding(date) {
+            Some(SurroundingOpenings { openings: [_, requested, _] }) => requested,
+            None => DayOpening::closed(date),
+        }
+    }
 }
 
 /// All calendars of one service point, by start date.
@@ -48,7 +56,7 @@ pub struct WhichDays {
 impl SurroundingOpenings {
     /// Open from midnight to midnight, the day before, the day and the day after.
     pub fn always_open(date: Date) -> SurroundingOpenings {
-        let open = |date| DayOpening { open: true, ..DayOpening::closed(date) };
+        let open = DayOpening::all_day;
         let (before, after) = (date.yesterday().unwrap_or(Date::MIN), date.tomorrow().unwrap_or(Date::MAX));
         SurroundingOpenings { openings: [open(before), open(date), open(after)] }
     }
@@ -146,6 +154,10 @@ impl ServicePointHours {
 impl OpeningDays for ServicePointHours {
     fn surrounding(&self, date: Date) -> Option<SurroundingOpenings> {
         Some(self.surrounding_openings(date))
+    }
+
+    fn on(&self, date: Date) -> DayOpening {
+        self.opening_of(date)
     }
 }
 
