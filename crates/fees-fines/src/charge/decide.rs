@@ -1,6 +1,6 @@
 //! The documents of a charge.
 
-use carrel_records::{Money, time};
+use carrel_records::{Money, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -18,12 +18,22 @@ pub struct Charge {
     pub item: Option<ChargedItem>,
     /// Where it happened.
     pub service_point: Option<Uuid>,
-    /// Who did it, for people.
-    pub source: Option<String>,
+    pub charged_by: ChargedBy,
+    /// Remark in the record of the charge.
+    pub comments: Option<String>,
     /// Whether the patron is notified.
     pub notifies_patron: bool,
     /// More properties of the account: due date, date of return, policies.
     pub more: Map<String, Value>,
+}
+
+/// What the record of a charge names as its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChargedBy {
+    /// A member of staff, by name.
+    Staff(Uuid),
+    /// A background job: `System`.
+    System,
 }
 
 /// What an account keeps of the item.
@@ -40,13 +50,14 @@ pub struct ChargedItem {
 
 impl Charge {
     /// The account: all is still owed.
-    pub fn account(&self, now: Timestamp) -> Map<String, Value> {
+    pub(super) fn account(&self, id: Uuid, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
         let mut account = self.more.clone();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
                 account.insert(name.to_owned(), value);
             }
         };
+        put("id", json!(id));
         put("userId", json!(self.user));
         put("amount", self.amount.to_json());
         put("remaining", self.amount.to_json());
@@ -68,16 +79,18 @@ impl Charge {
                 put("materialTypeId", json!(id));
                 put("materialType", json!(name));
             }
-            let contributors: Vec<Value> =
-                item.contributors.iter().map(|name| json!({"name": name})).collect();
-            put("contributors", contributors.into());
         }
+        let contributors = self.item.iter().flat_map(|item| &item.contributors);
+        let contributors: Vec<Value> = contributors.map(|name| json!({"name": name})).collect();
+        put("contributors", contributors.into());
+        put("metadata", metadata::made(by, now));
         account
     }
 
-    /// The record of the charge, whose type is the type of the fee/fine.
-    pub fn action(&self, account: Uuid, now: Timestamp) -> Map<String, Value> {
+    /// The record of the charge, whose type is the type of the fee/fine; the name of a member of staff is not in it.
+    pub(super) fn action(&self, id: Uuid, account: Uuid, now: Timestamp) -> Map<String, Value> {
         let mut action = Map::new();
+        action.insert("id".into(), json!(id));
         action.insert("accountId".into(), json!(account));
         action.insert("userId".into(), json!(self.user));
         action.insert("typeAction".into(), json!(self.fee_fine_type.1));
@@ -89,8 +102,11 @@ impl Charge {
         if let Some(service_point) = self.service_point {
             action.insert("createdAt".into(), json!(service_point));
         }
-        if let Some(source) = &self.source {
-            action.insert("source".into(), json!(source));
+        if self.charged_by == ChargedBy::System {
+            action.insert("source".into(), "System".into());
+        }
+        if let Some(comments) = &self.comments {
+            action.insert("comments".into(), json!(comments));
         }
         action
     }
@@ -110,14 +126,18 @@ mod tests {
             loan: None,
             item: None,
             service_point: None,
-            source: None,
+            charged_by: ChargedBy::System,
+            comments: None,
             notifies_patron: false,
             more: Map::new(),
         };
         let now = time::parse("2026-05-01T10:00:00Z").expect("a time");
-        let (account, action) = (charge.account(now), charge.action(Uuid::from_u128(4), now));
+        let id = Uuid::from_u128(4);
+        let (account, action) = (charge.account(id, None, now), charge.action(Uuid::from_u128(5), id, now));
         assert_eq!((&account["amount"], &account["remaining"]), (&json!(2.5), &json!(2.5)));
         assert_eq!((&action["amountAction"], &action["balance"]), (&json!(2.5), &json!(2.5)));
         assert_eq!(action["typeAction"], "Overdue fine");
+        assert_eq!(action["source"], "System");
+        assert_eq!((&account["id"], &account["contributors"]), (&action["accountId"], &json!([])));
     }
 }

@@ -5,16 +5,15 @@
 
 mod decide;
 
-pub use decide::{Charge, ChargedItem};
+pub use decide::{Charge, ChargedBy, ChargedItem};
 
 use crate::actions::Account;
 use crate::events;
-use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
-use carrel_platform::http::Caller;
+use crate::records::accounts::ACCOUNT;
 use carrel_platform::record_store::routes as plain;
 use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::Failure;
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router, RowChange};
+use carrel_records::{Failure, json_text};
 use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
@@ -26,21 +25,63 @@ pub fn routes(router: &mut Router) {
     router.on("DELETE", "/accounts/{id}", delete);
 }
 
-/// Adds the statements that store the account, its charge and the event; gives the account's id.
-pub fn charge(
-    pipeline: &mut Pipeline,
-    tenant: &str,
-    charge: &Charge,
-    caller: &Caller,
-    now: Timestamp,
-) -> Result<Uuid, Failure> {
-    let account = write::prepare_new(&ACCOUNT, charge.account(now), caller, now)?;
-    let action = write::prepare_new(&FEEFINEACTION, charge.action(account.id, now), caller, now)?;
-    write::insert(pipeline, tenant, &ACCOUNT, &account, now);
-    write::insert(pipeline, tenant, &FEEFINEACTION, &action, now);
-    events::balance_changed(pipeline, &Value::Object(account.document), now);
-    Ok(account.id)
+/// The new records of a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    pub account: Uuid,
+    pub action: Uuid,
 }
+
+/// Adds the statements that store the account, the record of its charge and the event. The statements are joined with
+/// those beside them, and with those of other charges.
+pub fn charge(pipeline: &mut Pipeline, charge: &Charge, by: Option<Uuid>, now: Timestamp) -> Charged {
+    let [account, action] = [(); 2].map(|()| Uuid::new_v7(write::uuid_time(now)));
+    let document = Value::Object(charge.account(account, by, now));
+    pipeline.change_row(&NEW_ACCOUNT, vec![account.into(), Bind::Json(document.to_string())]);
+    let staff = match charge.charged_by {
+        ChargedBy::Staff(id) => Some(id),
+        ChargedBy::System => None,
+    };
+    let record = json_text(&charge.action(action, account, now));
+    pipeline.change_row(&NEW_ACTION, vec![action.into(), Bind::Json(record), staff.into()]);
+    events::balance_changed(pipeline, &document, now);
+    Charged { account, action }
+}
+
+static NEW_ACCOUNT: RowChange = RowChange {
+    one: "INSERT INTO accounts (id, doc) VALUES ($1, $2)",
+    several: "INSERT INTO accounts (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
+};
+
+/// The record of a charge with the name of the member of staff as its source: "Last, First", else the username.
+macro_rules! with_staff_name {
+    ($doc:literal, $staff:literal) => {
+        concat!(
+            $doc,
+            " || coalesce((SELECT jsonb_strip_nulls(jsonb_build_object('source',
+                 CASE WHEN coalesce(staff.doc->'personal'->>'firstName', '') <> ''
+                     AND coalesce(staff.doc->'personal'->>'lastName', '') <> ''
+                 THEN concat(staff.doc->'personal'->>'lastName', ', ', staff.doc->'personal'->>'firstName')
+                 ELSE staff.doc->>'username' END))
+             FROM users staff WHERE staff.id = ",
+            $staff,
+            "), '{}')"
+        )
+    };
+}
+
+/// Reads the name while it writes, so that no action at the desk reads its staff before it knows that there is a charge.
+static NEW_ACTION: RowChange = RowChange {
+    one: concat!(
+        "INSERT INTO feefineactions (id, doc) SELECT $1::uuid, ",
+        with_staff_name!("$2::jsonb", "$3::uuid")
+    ),
+    several: concat!(
+        "INSERT INTO feefineactions (id, doc) SELECT one.id, ",
+        with_staff_name!("one.doc", "one.staff"),
+        " FROM unnest($1::uuid[], $2::jsonb[], $3::uuid[]) AS one (id, doc, staff)"
+    ),
+};
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
