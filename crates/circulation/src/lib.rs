@@ -10,6 +10,7 @@ pub mod circulation_settings;
 pub mod claims;
 pub mod desk;
 pub mod loans;
+pub mod overdue_fine;
 pub mod patron_action_sessions;
 pub mod patron_blocks;
 pub mod policies;

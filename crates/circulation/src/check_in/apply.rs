@@ -3,6 +3,7 @@
 use super::Scan;
 use super::decide::{CheckIn, MovedRequest};
 use crate::desk::record_change::REQUEST;
+use crate::overdue_fine;
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
@@ -39,6 +40,9 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &Check
             let visit = crate::loans::session::Visit { session: command.session, by: Some(command.by) };
             crate::loans::session::record(pipeline, patron, closed.change.id, "Check-in", &visit, now);
         }
+    }
+    if let Some(fine) = &decision.overdue_fine {
+        overdue_fine::write(pipeline, fine, Some(command.by), now);
     }
     if let Some(request) = &decision.request {
         move_on(pipeline, tenant, request, now);

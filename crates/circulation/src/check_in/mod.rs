@@ -2,8 +2,8 @@
 //!
 //! Route: `POST /circulation/check-in-by-barcode`. Reads the item, its open loan with the patron, and its queue;
 //! closes the loan with a history row, routes the item (available, hold shelf, delivery, transit), moves the
-//! request that it fulfills on, keeps the check-in record and the desk session, announces `circulation.loan`,
-//! `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
+//! request that it fulfills on, charges the overdue fine, keeps the check-in record and the desk session, announces
+//! `circulation.loan`, `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
 //! Check-ins that arrive while others run share a transaction (`platform/batcher`).
 
 mod apply;

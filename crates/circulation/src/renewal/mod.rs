@@ -2,7 +2,7 @@
 //!
 //! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan,
 //! borrower, blocks and queue; changes the loan with a history row, and the item's state where a lost item is
-//! renewed by override; announces `circulation.loan`. Two round trips: facts, changes.
+//! renewed by override; charges the overdue fine of the time before; announces `circulation.loan`. Two round trips: facts, changes.
 
 mod apply;
 mod decide;

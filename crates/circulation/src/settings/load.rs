@@ -1,6 +1,6 @@
 //! Reading the settings: one round trip, all tables.
 
-use super::{CheckOutLock, CirculationSettings, Features, TitleLevelRequests};
+use super::{CheckOutLock, CirculationSettings, Features, FeeSettings, TitleLevelRequests};
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
 use carrel_circulation_rules::Rules;
 use carrel_loan_rules::loan_policy::LoanPolicy;
@@ -24,6 +24,8 @@ pub const TABLES: &[&str] = &[
     "patron_notice_policy",
     "overdue_fine_policy",
     "lost_item_fee_policy",
+    "owners",
+    "feefines",
     "location",
     "locinstitution",
     "loccampus",
@@ -69,6 +71,8 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
     let notice_policies = table("patron_notice_policy");
     let overdue_fine_policies = table("overdue_fine_policy");
     let lost_item_policies = table("lost_item_fee_policy");
+    let fee_owners = table("owners");
+    let fee_types = table("feefines");
     let locations = table("location");
     let institutions = table("locinstitution");
     let campuses = table("loccampus");
@@ -113,6 +117,7 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
         notice_policies: documents(&results, notice_policies),
         overdue_fine_policies: documents(&results, overdue_fine_policies),
         lost_item_policies: documents(&results, lost_item_policies),
+        fees: FeeSettings::new(read(&results, fee_owners), read(&results, fee_types)),
         locations: read(&results, locations),
         institutions: read(&results, institutions),
         campuses: read(&results, campuses),

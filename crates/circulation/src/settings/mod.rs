@@ -5,17 +5,21 @@
 //! again before the decision, so that no decision uses stale rules.
 
 mod features;
+mod fees;
 mod load;
 mod names;
 
 pub use features::{CheckOutLock, Features, TitleLevelRequests};
+pub use fees::{FeeOwner, FeeSettings, FeeType};
 pub use load::TABLES;
 pub use names::{Location, Named, ServicePoint};
 
 use crate::patron_blocks::Block;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
 use carrel_loan_rules::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
-use carrel_loan_rules::opening_hours::{Calendar, OpeningDays, ServicePointHours, SurroundingOpenings};
+use carrel_loan_rules::opening_hours::{
+    Calendar, DayOpening, OpeningDays, ServicePointHours, SurroundingOpenings,
+};
 use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use jiff::civil::Date;
@@ -36,6 +40,7 @@ pub struct CirculationSettings {
     pub notice_policies: HashMap<Uuid, Arc<Value>>,
     pub overdue_fine_policies: HashMap<Uuid, Arc<Value>>,
     pub lost_item_policies: HashMap<Uuid, Arc<Value>>,
+    pub fees: FeeSettings,
     pub locations: HashMap<Uuid, Location>,
     pub institutions: HashMap<Uuid, Named>,
     pub campuses: HashMap<Uuid, Named>,
@@ -232,6 +237,14 @@ impl OpeningDays for Opening<'_> {
             None => ServicePointHours::new(Vec::<Calendar>::new()).surrounding(date),
         }
     }
+
+    fn on(&self, date: Date) -> DayOpening {
+        match self.hours {
+            Some(hours) => hours.on(date),
+            None if self.open_without => DayOpening::all_day(date),
+            None => DayOpening::closed(date),
+        }
+    }
 }
 
 /// Writes ids as text without allocating; an absent one is empty, which matches no id in the rules.
@@ -256,6 +269,7 @@ impl CirculationSettings {
             notice_policies: HashMap::new(),
             overdue_fine_policies: HashMap::new(),
             lost_item_policies: HashMap::new(),
+            fees: FeeSettings::default(),
             locations: HashMap::new(),
             institutions: HashMap::new(),
             campuses: HashMap::new(),

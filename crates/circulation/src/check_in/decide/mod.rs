@@ -7,11 +7,13 @@ mod loan;
 mod log;
 mod request;
 
-use super::CheckInRequest;
 use super::facts::Facts;
+use super::{CheckInRequest, Resolution};
 use crate::desk::{ItemAtDesk, queue};
+use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::LogEntry;
+use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
 use carrel_records::{Failure, Refusal, metadata, time};
 use destination::{destination, floats_to};
@@ -31,6 +33,7 @@ pub struct CheckIn {
     /// Floating collection that the item now belongs to.
     pub floats_to: Option<Uuid>,
     pub loan: Option<ClosedLoan>,
+    pub overdue_fine: Option<Charge>,
     pub request: Option<MovedRequest>,
     /// The check-in record.
     pub record: Map<String, Value>,
@@ -82,6 +85,21 @@ pub fn decide(
     let request = request
         .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, settings))
         .transpose()?;
+    let overdue_fine = facts.loan.as_ref().and_then(|loan| {
+        let overdue = OverdueItem {
+            loan,
+            item,
+            patron_group: facts.patron.as_ref().and_then(|patron| patron.patron_group),
+            occasion: Occasion::CheckIn {
+                returned: command.returned,
+                service_point: command.service_point,
+                found_by_library: command.resolution == Some(Resolution::FoundByLibrary),
+            },
+            by: Some(command.by),
+            now,
+        };
+        overdue_fine(&overdue, settings)
+    });
     let loan = facts
         .loan
         .as_ref()
@@ -96,6 +114,7 @@ pub fn decide(
         state,
         floats_to,
         loan,
+        overdue_fine,
         request,
         in_node_use,
     })

@@ -11,10 +11,12 @@ mod rules;
 use super::facts::Facts;
 use super::{Actor, By, RenewalRequest};
 use crate::desk::override_blocks::RENEWAL_BLOCK;
-use crate::desk::{Patron, QueuedRequest};
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::loans::find::{LoanAtDesk, text_at};
+use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
+use carrel_fees_fines::charge::Charge;
 use carrel_loan_rules::loan_policy::LoanTerms;
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
@@ -28,6 +30,8 @@ pub struct Renewed {
     pub loan: Map<String, Value>,
     /// The item's new status, where it changes.
     pub item_status: Option<&'static str>,
+    /// Of the loan as it was.
+    pub overdue_fine: Option<Charge>,
 }
 
 /// Refuses a request that lacks item or patron, or has a date that cannot be read.
@@ -101,7 +105,9 @@ pub fn decide(
         case.renew_by_the_rules(&mut refusals)
     };
     match renewed {
-        Some(renewed) if refusals.is_empty() => Ok(renewed),
+        Some(renewed) if refusals.is_empty() => {
+            Ok(Renewed { overdue_fine: case.overdue_fine(item), ..renewed })
+        }
         _ => Err(Failure::refused_once_each(refusals)),
     }
 }
@@ -136,6 +142,18 @@ impl Case<'_> {
     }
     fn limit_is_reached(&self) -> bool {
         self.terms.policy.renewal_limit_is_reached(self.renewals_so_far())
+    }
+
+    fn overdue_fine(&self, item: &ItemAtDesk) -> Option<Charge> {
+        let overdue = OverdueItem {
+            loan: &self.loan.document,
+            item,
+            patron_group: self.patron.patron_group,
+            occasion: Occasion::Renewal,
+            by: self.actor.by,
+            now: self.actor.now,
+        };
+        overdue_fine(&overdue, self.settings)
     }
 
     /// Whether reminders of this loan have been billed.

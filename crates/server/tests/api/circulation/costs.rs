@@ -123,6 +123,21 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
         let held = server.asks_for(item, patron, "Hold", server.main_desk).await;
         note("hold of an item", Cost::of(held, &mut plans).await);
     }
+    super::overdue_fines::charge_overdue_fines(&server, json!({})).await;
+    let long_ago = json!({"loanDate": "2024-01-01T00:00:00Z"});
+    for _ in 0..5 {
+        let (patron, item) = (server.patron().await, server.item().await);
+        server.check_out_with(&item, &patron, long_ago.clone()).await.expect(201);
+        plans.take().await;
+        let renewal = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode});
+        let renewed = server.admin().post("/circulation/renew-by-barcode", &renewal).await;
+        note("renewal with an overdue fine", Cost::of(renewed, &mut plans).await);
+        let item = server.item().await;
+        server.check_out_with(&item, &patron, long_ago.clone()).await.expect(201);
+        plans.take().await;
+        let returned = server.check_in(&item, server.main_desk).await;
+        note("check-in with an overdue fine", Cost::of(returned, &mut plans).await);
+    }
     let mut measured = String::new();
     for (action, cost) in &costs {
         let Cost { statements, round_trips, buffers, wal_bytes } = cost;

@@ -6,6 +6,7 @@ mod check_in;
 mod check_out;
 mod costs;
 mod loans;
+mod overdue_fines;
 mod patron_blocks;
 mod plans;
 mod policies;

@@ -217,6 +217,8 @@ async fn every_cached_table_moves_the_settings_version() {
         ),
         ("overdue_fine_policy", "POST", "/overdue-fines-policies".into(), json!({"name": "O"})),
         ("lost_item_fee_policy", "POST", "/lost-item-fees-policies".into(), json!({"name": "L"})),
+        ("owners", "POST", "/owners".into(), json!({"owner": "W"})),
+        ("feefines", "POST", "/feefines".into(), json!({"feeFineType": "W", "automatic": false})),
         (
             "location",
             "POST",

@@ -1,0 +1,30 @@
+//! Overdue fine: what a patron owes for an item that comes back, or is renewed, after its due date.
+//!
+//! No routes: a part of check-in and renewal. Decided from the loan, the item and the tenant's settings, so that no
+//! scan reads more for it; adds an account and the record of its charge to the transaction of the scan, announces the
+//! balance, and deletes the overdue notices that the loan still had scheduled.
+
+mod decide;
+
+pub use decide::{Occasion, OverdueItem, may_be_charged_after_loss, overdue_fine};
+
+use carrel_fees_fines::charge::{Charge, Charged, charge};
+use carrel_platform::{Pipeline, RowChange};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// Adds the statements of an overdue fine.
+pub fn write(pipeline: &mut Pipeline, fine: &Charge, by: Option<Uuid>, now: Timestamp) -> Charged {
+    if let Some(loan) = fine.loan {
+        pipeline.change_row(&OVERDUE_NOTICES, vec![loan.into()]);
+    }
+    charge(pipeline, fine, by, now)
+}
+
+/// Notices that were scheduled for after the due date are not sent once the fine is charged.
+static OVERDUE_NOTICES: RowChange = RowChange {
+    one: "DELETE FROM scheduled_notice WHERE loan_id = $1 AND doc->>'triggeringEvent' = 'Due date'
+         AND doc->'noticeConfig'->>'timing' = 'After'",
+    several: "DELETE FROM scheduled_notice WHERE loan_id = ANY ($1::uuid[])
+         AND doc->>'triggeringEvent' = 'Due date' AND doc->'noticeConfig'->>'timing' = 'After'",
+};
