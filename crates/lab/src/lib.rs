@@ -10,6 +10,7 @@ mod floor;
 mod holds;
 mod lists;
 mod load;
+mod observe;
 mod player;
 mod processor_time;
 mod random;
@@ -28,8 +29,14 @@ pub use floor::{FloorOptions, floor};
 pub use holds::{HoldsOptions, run_holds};
 pub use lists::{ListsOptions, run_lists};
 pub use load::{LoadOptions, LoadReport, load};
-pub use report::{About, DataSize, FloorReport, Measured, PlanReport, RunLevel, RunReport};
+pub use observe::{Process, PrometheusOptions, WatchOptions};
+pub use report::{
+    About, Block, DataSize, Document, Figures, FloorReport, Measured, PlayReport, RunLevel, RunReport, Table,
+    compare, number, reference_names,
+};
 pub use run::RunOptions;
 pub use samples::Samples;
 pub use timing::{LEVELS, MID_LOAD, Pace, Timing};
-pub use workload::{PlanOptions, run_plan};
+pub use workload::{
+    AfterFailure, Form, LevelFigures, Load, Login, Mode, PlayOptions, SHIPPED, Track, Workload, play,
+};

@@ -260,7 +260,7 @@ impl Loader {
                 loop {
                     let batch: Vec<Value> = records.lock().await.by_ref().take(upload.at_once()).collect();
                     if batch.is_empty() {
-                        return Ok(connection);
+                        return Ok::<_, LabError>(connection);
                     }
                     let session = {
                         let mut session = session.lock().await;

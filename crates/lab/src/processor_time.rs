@@ -54,11 +54,7 @@ impl ProcessorTime {
 impl Processes {
     /// The processes behind a connection of PostgreSQL, known by its backend's id, if it runs on this machine.
     pub fn with_backend(self, backend: i32) -> Processes {
-        let parent = u32::try_from(backend).ok().and_then(Stat::of).map(|stat| stat.parent);
-        let is_postgres = |id: &u32| {
-            fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "postgres")
-        };
-        Processes { postmaster: parent.filter(is_postgres), ..self }
+        Processes { postmaster: postmaster_of(backend), ..self }
     }
 
     /// Processor time until now.
@@ -66,7 +62,7 @@ impl Processes {
         let of = |id: u32| Stat::of(id).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
         let database = self.postmaster.map_or(Duration::ZERO, |postmaster| {
             // What a process used that has ended since is among its parent's.
-            of(postmaster) + children_of(postmaster).map(|stat| stat.own).sum::<Duration>()
+            of(postmaster) + children_of(postmaster).map(|(_, own)| own).sum::<Duration>()
         });
         ProcessorTime {
             generator: of(std::process::id()),
@@ -103,12 +99,27 @@ impl Stat {
     }
 }
 
-fn children_of(parent: u32) -> impl Iterator<Item = Stat> {
+/// PostgreSQL's first process, the parent of the backend with the given id, if it runs on this machine.
+pub fn postmaster_of(backend: i32) -> Option<u32> {
+    let parent = u32::try_from(backend).ok().and_then(Stat::of).map(|stat| stat.parent);
+    let is_postgres =
+        |id: &u32| fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "postgres");
+    parent.filter(is_postgres)
+}
+
+/// Processor time of a process and of its children that have ended.
+pub fn process_time(id: u32) -> Duration {
+    Stat::of(id).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children)
+}
+
+/// Ids and processor time of the children of a process.
+pub fn children_of(parent: u32) -> impl Iterator<Item = (u32, Duration)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(Stat::of)
-        .filter(move |stat| stat.parent == parent)
+        .filter_map(|id| Some((id, Stat::of(id)?)))
+        .filter(move |(_, stat)| stat.parent == parent)
+        .map(|(id, stat)| (id, stat.own))
 }
 
 #[cfg(test)]

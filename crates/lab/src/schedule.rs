@@ -61,6 +61,26 @@ impl Schedule {
     }
 }
 
+/// Starts to call `act` with each moment when it has come, until it says no; `dues` are counted from `start`.
+pub fn release_at(
+    start: Instant,
+    dues: impl Iterator<Item = Duration> + Send + 'static,
+    mut act: impl FnMut(Instant) -> bool + Send + 'static,
+) {
+    std::thread::Builder::new()
+        .name("lab-arrivals".into())
+        .spawn(move || {
+            sharpen_sleep();
+            for due in dues.map(|due| start + due) {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                if !act(due) {
+                    return;
+                }
+            }
+        })
+        .expect("the machine can start one more thread");
+}
+
 /// Asks the kernel to wake this thread within a microsecond instead of fifty. Failing is harmless: every
 /// arrival is then late by as much, and that lateness is counted like any other.
 fn sharpen_sleep() {

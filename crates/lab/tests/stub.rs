@@ -2,8 +2,8 @@
 //! report.
 
 use carrel_lab::{
-    CicoOptions, Credentials, HoldsOptions, LoadOptions, Pace, PlanOptions, RunOptions, TestDataFiles,
-    Timing, load, run_cico, run_holds, run_plan,
+    CicoOptions, Credentials, Form, HoldsOptions, LoadOptions, Pace, PlayOptions, RunOptions, TestDataFiles,
+    Timing, WatchOptions, Workload, load, play, run_cico, run_holds,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -361,6 +361,10 @@ const PLAN: &str = r#"
 name = "small"
 title = "Look up, then check out or in"
 source = "this test"
+[load]
+mode = "closed"
+login = "each"
+after-failure = "login"
 [data]
 B = "users"
 X = "available-items"
@@ -392,32 +396,42 @@ calls = 'P in in'
 async fn a_workload_file_is_played_and_what_it_lent_comes_back() {
     let shelves = Arc::new(Mutex::new(Shelves::default()));
     let address = serve(shelves.clone()).await;
-    load(LoadOptions { items: 600, ..load_options(&address) }).await.unwrap();
-    let workload = std::env::temp_dir().join(format!("carrel-lab-plan-{}.toml", std::process::id()));
-    std::fs::write(&workload, PLAN).unwrap();
-    let report = run_plan(PlanOptions {
-        workload: workload.clone(),
+    load(LoadOptions { items: 1200, ..load_options(&address) }).await.unwrap();
+    let file = std::env::temp_dir().join(format!("carrel-lab-plan-{}.toml", std::process::id()));
+    std::fs::write(&file, PLAN).unwrap();
+    let workload = Workload::find(&file.to_string_lossy()).unwrap();
+    std::fs::remove_file(file).unwrap();
+    let report = play(PlayOptions {
+        form: Form {
+            users: vec![3],
+            length: Duration::from_millis(150),
+            ramp_up: Duration::from_millis(5),
+            pace: 1.0,
+        },
+        repeats: 1,
         address,
-        credentials: credentials(),
-        files: TestDataFiles::default(),
-        users: 3,
-        ramp_up: Duration::from_millis(5),
-        duration: Duration::from_millis(150),
-        pause_factor: 1.0,
+        tenants: vec![credentials()],
         most_items: 600,
+        most_records: 100,
+        most_per_second: None,
         most_users: 100,
+        clean_up: true,
+        dry_run: false,
+        floor: None,
+        watch: WatchOptions::default(),
         seed: 1,
-        json: None,
-        report: None,
         commit: None,
+        command: "test".into(),
+        condition: String::new(),
+        workload,
     })
     .await
     .unwrap();
-    std::fs::remove_file(workload).unwrap();
-    let out = &report.transactions["check-out"];
+    let level = &report.levels[0];
+    let out = &level.transactions["check-out"].samples;
     assert!(out.count() > 5, "{}", report.table());
-    assert_eq!(report.calls["POST out"].count(), out.count());
-    assert!(report.calls["GET users"].count() >= out.count());
+    assert_eq!(level.calls["POST out"].samples.count(), out.count());
+    assert!(level.calls["GET users"].samples.count() >= out.count());
     assert_eq!(report.before.open_loans, report.after.open_loans, "{}", report.table());
-    assert_eq!(report.json()["transactions"]["check-out"]["samples"], out.count());
+    assert_eq!(report.json()["levels"][0]["transactions"]["check-out"]["samples"], out.count());
 }

@@ -68,6 +68,63 @@ impl Answer {
     }
 }
 
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// What errors are counted by.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub text: String,
+}
+
+/// Kinds of errors that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An answer with another status than a good one.
+    Status(u16),
+    /// An answer without what a check looks for.
+    Check,
+    /// No connection could be opened.
+    Connect,
+    /// No answer in time.
+    Timeout,
+    /// The connection broke before the whole answer had come.
+    Broken,
+    /// The login was refused.
+    Login,
+}
+
+impl std::fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ErrorKind::Status(status) => write!(f, "HTTP {status}"),
+            ErrorKind::Check => f.write_str("failed check"),
+            ErrorKind::Connect => f.write_str("no connection"),
+            ErrorKind::Timeout => f.write_str("no answer in time"),
+            ErrorKind::Broken => f.write_str("broken connection"),
+            ErrorKind::Login => f.write_str("login refused"),
+        }
+    }
+}
+
+impl Failed {
+    fn new(kind: ErrorKind, text: impl std::fmt::Display) -> Failed {
+        Failed { kind, text: text.to_string() }
+    }
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Failed> for LabError {
+    fn from(failed: Failed) -> LabError {
+        LabError::new(failed.text)
+    }
+}
+
 /// A connection to the API.
 pub struct Connection {
     address: Address,
@@ -87,13 +144,14 @@ impl Connection {
         target: &str,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<Answer> {
+    ) -> std::result::Result<Answer, Failed> {
         match tokio::time::timeout(PATIENCE, self.exchange(method, target, headers, body)).await {
             Ok(answer) => answer,
             Err(_) => {
                 // What comes late would be taken for the next answer.
                 self.sender = None;
-                Err(LabError::new(format!("no answer from {target} within {} s", PATIENCE.as_secs())))
+                let text = format!("no answer from {target} within {} s", PATIENCE.as_secs());
+                Err(Failed::new(ErrorKind::Timeout, text))
             }
         }
     }
@@ -104,23 +162,27 @@ impl Connection {
         target: &str,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<Answer> {
+    ) -> std::result::Result<Answer, Failed> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = target.parse().context(format!("writing the address {target}"))?;
+        let broken = |error: LabError| Failed::new(ErrorKind::Broken, error);
+        *request.uri_mut() =
+            target.parse().context(format!("writing the address {target}")).map_err(broken)?;
         *request.headers_mut() = headers.clone();
-        let host = self.address.authority.parse().context("writing the host header")?;
+        let host = self.address.authority.parse().context("writing the host header").map_err(broken)?;
         request.headers_mut().insert(http::header::HOST, host);
-        match self.ready().await?.send_request(request).await {
+        let ready = self.ready().await.map_err(|error| Failed::new(ErrorKind::Connect, error))?;
+        match ready.send_request(request).await {
             Ok(response) => {
                 let (parts, body) = response.into_parts();
-                let body =
-                    body.collect().await.context(format!("reading the answer of {target}"))?.to_bytes();
+                let body = body.collect().await.context(format!("reading the answer of {target}"));
+                let body = body.map_err(broken)?.to_bytes();
                 Ok(Answer { status: parts.status, headers: parts.headers, body })
             }
             Err(error) => {
                 self.sender = None;
-                Err(LabError::new(format!("calling {target}: {}", with_causes(&error))))
+                let text = format!("calling {target}: {}", with_causes(&error));
+                Err(Failed::new(ErrorKind::Broken, text))
             }
         }
     }

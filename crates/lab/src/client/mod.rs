@@ -6,5 +6,5 @@
 mod connection;
 mod session;
 
-pub use connection::{Address, Answer, Connection};
-pub use session::{Credentials, Session};
+pub use connection::{Address, Answer, Connection, ErrorKind, Failed};
+pub use session::{Credentials, Session, headers_without_login};

@@ -74,16 +74,22 @@ impl Session {
         target: &str,
         body: &Value,
     ) -> Result<Answer> {
-        connection.call(method, target, &self.headers, body.to_string().into()).await
+        Ok(connection.call(method, target, &self.headers, body.to_string().into()).await?)
     }
 }
 
-async fn log_in(connection: &mut Connection, credentials: &Credentials) -> Result<HeaderMap> {
+/// The headers of a call before a login.
+pub fn headers_without_login(credentials: &Credentials) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     headers.insert(TENANT, credentials.tenant.parse().context("writing the tenant header")?);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/plain"));
     headers.insert(USER_AGENT, HeaderValue::from_static("carrel-lab"));
+    Ok(headers)
+}
+
+async fn log_in(connection: &mut Connection, credentials: &Credentials) -> Result<HeaderMap> {
+    let mut headers = headers_without_login(credentials)?;
     let body = Bytes::from(
         json!({ "username": credentials.username, "password": credentials.password }).to_string(),
     );

@@ -15,6 +15,7 @@ use pgbench::Pgbench;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use tables::Tables;
+pub use tables::connect;
 use tokio_postgres::Config;
 
 /// What `carrel lab floor` does, as given on the command line.

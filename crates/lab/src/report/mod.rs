@@ -2,16 +2,22 @@
 //! can read.
 
 mod about;
+mod compare;
 mod description;
+mod document;
 mod floor;
 mod markdown;
-mod plan;
+mod play;
+mod plot;
 mod run;
+mod sections;
 
 pub use about::{About, DataSize};
+pub use compare::{Figures, compare, reference_names};
 pub use description::{Against, Description};
+pub use document::{Block, Document, Table, number};
 pub use floor::FloorReport;
-pub use plan::PlanReport;
+pub use play::PlayReport;
 pub use run::{RunLevel, RunReport};
 
 use crate::error::{Context, Result};

@@ -1,59 +1,83 @@
-//! A line of a transaction: `[pause] methods address [body] | check | check …`.
+//! A line of a transaction: `[-] [pause] methods address [body] | check | check …`.
 
-use crate::error::{LabError, Result};
+use super::check::Check;
+use super::template::{Variables, fill};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// What a line may name.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Bounds of a pause, in seconds.
+    pub pauses: BTreeMap<String, [f64; 2]>,
+    /// Addresses with variables.
+    pub addresses: BTreeMap<String, String>,
+    /// Bodies with variables.
+    pub bodies: BTreeMap<String, Body>,
+}
+
+/// What a call sends.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Body {
+    /// A record in a variable, whose fields `text` replaces; without it `text` is the whole body.
+    pub of: Option<String>,
+    /// JSON with variables; empty for none.
+    pub text: String,
+}
+
+impl Body {
+    /// The body with its variables filled in.
+    pub fn filled(&self, variables: &Variables) -> Result<String, String> {
+        let text = fill(&self.text, variables);
+        let Some(of) = &self.of else { return Ok(text) };
+        let read =
+            |text: &str| serde_json::from_str::<Value>(text).map_err(|error| format!("no JSON: {error}"));
+        let mut record = read(variables.get(of).ok_or_else(|| format!("there is no {of}"))?)?;
+        let changes = read(&text)?;
+        for (field, value) in changes.as_object().ok_or("the changes are no JSON object")? {
+            record[field] = value.clone();
+        }
+        Ok(record.to_string())
+    }
+}
 
 /// One call of a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
+    /// Whether its time belongs to the transaction.
+    pub is_timed: bool,
     /// Pause before it, evenly drawn between both, in seconds.
     pub pause: Option<(f64, f64)>,
-    /// `OPTIONS`, `GET` or `POST`.
+    /// `OPTIONS`, `GET`, `POST`, `PUT` or `DELETE`.
     pub method: &'static str,
     /// The address's name, for the report.
     pub name: String,
     /// The address with variables.
     pub address: String,
-    /// The body with variables; empty for none.
-    pub body: String,
+    /// The body.
+    pub body: Body,
     /// What must be in the answer.
     pub checks: Vec<Check>,
 }
 
-/// What must be in an answer, and what is taken from it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Check {
-    /// Something is there.
-    Present(String),
-    /// Nothing is there.
-    Absent(String),
-    /// A number is large enough.
-    AtLeast(String, f64),
-    /// Something becomes a variable, or the given text does where it is absent.
-    Take { path: String, variable: String, otherwise: Option<String> },
-}
-
 impl Call {
-    /// The calls of a line, one per method.
-    pub fn parse(
-        line: &str,
-        pauses: &BTreeMap<String, [f64; 2]>,
-        addresses: &BTreeMap<String, String>,
-        bodies: &BTreeMap<String, String>,
-    ) -> Result<Vec<Call>> {
-        let wrong = |what: &str| LabError::new(format!("{what} in the call `{line}`"));
+    /// The calls of a line, one per method; the error says what is wrong with it.
+    pub fn parse(line: &str, names: &Names) -> Result<Vec<Call>, String> {
+        let wrong = |what: &str| format!("{what} in the call `{line}`");
         let mut parts = line.split('|').map(str::trim);
-        let mut words = parts.next().unwrap_or("").split_whitespace().peekable();
+        let mut first_part = parts.next().unwrap_or("");
         let checks =
             parts.map(Check::parse).collect::<Option<Vec<_>>>().ok_or_else(|| wrong("a bad check"))?;
 
+        let is_timed = !first_part.starts_with("- ");
+        first_part = first_part.trim_start_matches("- ");
+        let mut words = first_part.split_whitespace();
         let first = words.next().unwrap_or("");
         let (pause, methods) = match methods(first) {
             Some(methods) => (None, methods),
             None => {
                 let [from, to] =
-                    *pauses.get(first).ok_or_else(|| wrong("neither a method nor a known pause"))?;
+                    *names.pauses.get(first).ok_or_else(|| wrong("neither a method nor a known pause"))?;
                 if !(0.0 <= from && from <= to) {
                     return Err(wrong("a pause that ends before it begins"));
                 }
@@ -62,35 +86,35 @@ impl Call {
             }
         };
         let name = words.next().ok_or_else(|| wrong("no address"))?;
-        let address = addresses.get(name).ok_or_else(|| wrong("an unknown address"))?;
+        let address = names.addresses.get(name).ok_or_else(|| wrong("an unknown address"))?;
         let body = match words.next() {
-            None => "",
-            Some(name) => bodies.get(name).ok_or_else(|| wrong("an unknown body"))?,
+            None => Body::default(),
+            Some(name) => names.bodies.get(name).ok_or_else(|| wrong("an unknown body"))?.clone(),
         };
         if words.next().is_some() {
             return Err(wrong("too many words"));
         }
         let last = methods.len() - 1;
         let calls = methods.iter().enumerate().map(|(n, &method)| Call {
+            is_timed,
             pause: pause.filter(|_| n == 0),
             method,
             name: name.to_string(),
             address: address.clone(),
-            body: if method == "POST" { body.to_string() } else { String::new() },
+            body: if matches!(method, "POST" | "PUT") { body.clone() } else { Body::default() },
             checks: if n == last { checks.clone() } else { Vec::new() },
         });
         Ok(calls.collect())
     }
 
-    /// The target with its variables filled in and its query form-encoded.
-    pub fn target(&self, variables: &BTreeMap<String, String>) -> String {
-        let filled = fill(&self.address, variables);
-        let Some((path, query)) = filled.split_once('?') else { return format!("/{filled}") };
-        let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
-            Some((name, value)) => format!("{name}={}", form_encoded(value)),
-            None => parameter.to_string(),
-        });
-        format!("/{path}?{}", parameters.collect::<Vec<_>>().join("&"))
+    /// The mean of its pause, in seconds.
+    pub fn mean_pause(&self) -> f64 {
+        self.pause.map_or(0.0, |(from, to)| (from + to) / 2.0)
+    }
+
+    /// How the report names it.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.method, self.name)
     }
 }
 
@@ -99,169 +123,50 @@ fn methods(word: &str) -> Option<Vec<&'static str>> {
         "O" => Some("OPTIONS"),
         "G" => Some("GET"),
         "P" => Some("POST"),
+        "PUT" => Some("PUT"),
+        "DELETE" => Some("DELETE"),
         _ => None,
     };
     word.split(',').map(method).collect()
 }
 
-impl Check {
-    fn parse(text: &str) -> Option<Check> {
-        if text.is_empty() {
-            return None;
-        }
-        if let Some((path, rest)) = text.split_once("->") {
-            let (variable, otherwise) = match rest.split_once(" else ") {
-                Some((variable, otherwise)) => (variable, Some(otherwise.trim().to_string())),
-                None => (rest, None),
-            };
-            return Some(Check::Take {
-                path: path.trim().into(),
-                variable: variable.trim().into(),
-                otherwise,
-            });
-        }
-        if let Some((path, least)) = text.split_once(">=") {
-            return Some(Check::AtLeast(path.trim().into(), least.trim().parse().ok()?));
-        }
-        Some(match text.strip_prefix('!') {
-            Some(path) => Check::Absent(path.trim().into()),
-            None => Check::Present(text.into()),
-        })
-    }
-
-    /// Holds the answer against the check; `any` decides between the entries of an array. The text says what is
-    /// wrong.
-    pub fn hold(
-        &self,
-        answer: &Value,
-        variables: &mut BTreeMap<String, String>,
-        any: &mut dyn FnMut(usize) -> usize,
-    ) -> std::result::Result<(), String> {
-        match self {
-            Check::Present(path) => find(answer, path, any).map(|_| ()).ok_or(format!("{path} is missing")),
-            Check::Absent(path) => {
-                find(answer, path, any).map_or(Ok(()), |seen| Err(format!("{path} is {seen}")))
-            }
-            Check::AtLeast(path, least) => match find(answer, path, any).and_then(Value::as_f64) {
-                Some(seen) if seen >= *least => Ok(()),
-                seen => Err(format!("{path} is {seen:?}, not {least} or more")),
-            },
-            Check::Take { path, variable, otherwise } => {
-                let found = find(answer, path, any).map(|value| match value {
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                });
-                let value = found.or_else(|| otherwise.clone()).ok_or(format!("{path} is missing"))?;
-                variables.insert(variable.clone(), value);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// `a.b`, `a[0].b`, `a[?].b`.
-fn find<'a>(mut value: &'a Value, path: &str, any: &mut dyn FnMut(usize) -> usize) -> Option<&'a Value> {
-    for step in path.split('.') {
-        let (field, index) = match step.split_once('[') {
-            Some((field, rest)) => (field, Some(rest.strip_suffix(']')?)),
-            None => (step, None),
-        };
-        value = value.get(field)?;
-        if let Some(index) = index {
-            let entries = value.as_array().filter(|entries| !entries.is_empty())?;
-            value = entries.get(if index == "?" { any(entries.len()) } else { index.parse().ok()? })?;
-        }
-    }
-    (!value.is_null()).then_some(value)
-}
-
-/// Puts variables in the place of `{NAME}`; unknown ones stay.
-pub fn fill(text: &str, variables: &BTreeMap<String, String>) -> String {
-    let mut filled = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(open) = rest.find('{') {
-        let (before, from) = rest.split_at(open);
-        filled.push_str(before);
-        let known = from.find('}').and_then(|close| Some((close, variables.get(&from[1..close])?)));
-        match known {
-            Some((close, value)) => {
-                filled.push_str(value);
-                rest = &from[close + 1..];
-            }
-            None => {
-                filled.push('{');
-                rest = &from[1..];
-            }
-        }
-    }
-    filled + rest
-}
-
-/// As browsers and JMeter encode a form's value: a space is a plus sign.
-fn form_encoded(value: &str) -> String {
-    let mut encoded = String::with_capacity(value.len() * 2);
-    for byte in value.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'*' => encoded.push(byte as char),
-            b' ' => encoded.push('+'),
-            other => encoded.push_str(&format!("%{other:02X}")),
-        }
-    }
-    encoded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn one(line: &str) -> Vec<Call> {
-        let map = |name: &str, text: &str| BTreeMap::from([(name.to_string(), text.to_string())]);
-        let pauses = BTreeMap::from([("T2".to_string(), [0.0, 2.0])]);
-        Call::parse(
-            line,
-            &pauses,
-            &map("items", "items?query=barcode==\"{X}\"&limit=4"),
-            &map("b", "{\"x\":\"{X}\"}"),
-        )
-        .unwrap()
+        let names = Names {
+            pauses: BTreeMap::from([("T2".to_string(), [0.0, 2.0])]),
+            addresses: BTreeMap::from([("items".to_string(), "items".to_string())]),
+            bodies: BTreeMap::from([("b".to_string(), Body { of: None, text: "{\"x\":\"{X}\"}".into() })]),
+        };
+        Call::parse(line, &names).unwrap()
     }
 
     #[test]
     fn a_line_with_two_methods_is_two_calls_and_only_the_first_waits() {
         let calls = one("T2 O,P items b | id | !errors");
-        assert_eq!(
-            (calls[0].method, calls[0].pause, calls[0].body.as_str()),
-            ("OPTIONS", Some((0.0, 2.0)), "")
-        );
-        assert!(calls[0].checks.is_empty());
-        assert_eq!(
-            (calls[1].method, calls[1].pause, calls[1].body.as_str()),
-            ("POST", None, "{\"x\":\"{X}\"}")
-        );
+        assert_eq!((calls[0].method, calls[0].pause), ("OPTIONS", Some((0.0, 2.0))));
+        assert_eq!((calls[0].body.text.as_str(), calls[0].checks.len()), ("", 0));
+        assert_eq!((calls[1].method, calls[1].pause), ("POST", None));
+        assert_eq!(calls[1].body.text, "{\"x\":\"{X}\"}");
         assert_eq!(calls[1].checks, [Check::Present("id".into()), Check::Absent("errors".into())]);
     }
 
     #[test]
-    fn variables_are_filled_and_queries_encoded_like_forms() {
-        let x = BTreeMap::from([("X".to_string(), "a b".to_string())]);
-        assert_eq!(one("G items")[0].target(&x), "/items?query=barcode%3D%3D%22a+b%22&limit=4");
-        assert_eq!(fill("{\"i\":\"{X}\",\"p\":\"{p}\"}", &x), "{\"i\":\"a b\",\"p\":\"{p}\"}");
+    fn a_call_behind_a_dash_is_not_timed() {
+        assert!(!one("- T2 G items")[0].is_timed);
+        assert!(one("G items")[0].is_timed);
     }
 
     #[test]
-    fn checks_hold_answers_and_take_variables() {
-        let answer = json!({ "totalRecords": 2, "items": [{ "id": "a" }, { "id": "b" }], "none": null });
-        let mut variables = BTreeMap::new();
-        let mut hold = |text: &str| {
-            let check = Check::parse(text).unwrap();
-            check.hold(&answer, &mut variables, &mut |entries| entries - 1).is_ok()
-        };
-        assert!(hold("totalRecords") && hold("totalRecords >= 2") && !hold("totalRecords >= 3"));
-        assert!(hold("!errors") && !hold("!items") && !hold("none"));
-        assert!(hold("items[0].id -> I") && hold("items[?].id -> R") && !hold("items[9].id -> N"));
-        assert!(hold("loan.id -> L else NOT_FOUND"));
-        assert_eq!((variables["I"].as_str(), variables["R"].as_str()), ("a", "b"));
-        assert_eq!(variables["L"], "NOT_FOUND");
+    fn a_body_may_change_fields_of_a_record_that_was_read() {
+        let body = Body { of: Some("R".into()), text: "{\"status\":\"{S}\"}".into() };
+        let variables = BTreeMap::from([
+            ("R".to_string(), "{\"id\":\"1\",\"status\":\"Open\"}".to_string()),
+            ("S".to_string(), "Closed".to_string()),
+        ]);
+        assert_eq!(body.filled(&variables).unwrap(), "{\"id\":\"1\",\"status\":\"Closed\"}");
+        assert!(body.filled(&BTreeMap::new()).is_err());
     }
 }

@@ -1,132 +1,376 @@
-//! Plays a workload file: so many users, each one thing after the other, with the plan's pauses.
+//! `carrel lab play`: plays a workload at each number of users, with the floor before and after each level, and gives
+//! the figures for the report.
 
-use super::turn::{Stage, VirtualUser};
-use super::{DataKind, Workload};
-use crate::cico::{TestData, TestDataFiles, return_items};
-use crate::client::{Address, Connection, Credentials, Session};
+use super::engine::{PartStage, RateCap, Stop, TenantLogin, TenantStage, play_part};
+use super::level::LevelFigures;
+use super::recorder::Recorder;
+use super::source::Most;
+use super::turn::VirtualUser;
+use super::{Form, Mode, Source, Workload, source, steps};
+use crate::cico::return_items;
+use crate::client::{Address, Credentials, headers_without_login};
 use crate::error::{LabError, Result};
-use crate::player::on_own_thread;
-use crate::random::RandomSequence;
-use crate::report::{About, DataSize, PlanReport};
+use crate::floor::Floor;
+use crate::observe::{Watch, WatchOptions};
+use crate::player::{Tempo, on_own_thread};
+use crate::report::{About, DataSize, PlayReport};
 use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What `carrel lab run cico --plan FILE` does, as given on the command line.
+/// What `carrel lab play` does, as given on the command line.
 #[derive(Debug, Clone)]
-pub struct PlanOptions {
-    /// The workload file.
-    pub workload: PathBuf,
+pub struct PlayOptions {
+    /// The workload.
+    pub workload: Workload,
+    /// Numbers of users, length, pace.
+    pub form: Form,
+    /// How often each level is played; the spread of the repeats is the noise.
+    pub repeats: usize,
     /// Address of the API, `http://host:port`.
     pub address: String,
-    /// Who logs in; every virtual user does so once.
-    pub credentials: Credentials,
-    /// Files with the data, instead of the API.
-    pub files: TestDataFiles,
-    /// Number of virtual users.
-    pub users: usize,
-    /// From one user's start to the next one's; the reference runs had ten seconds.
-    pub ramp_up: Duration,
-    /// From the first user's start to the end, ramp-up included.
-    pub duration: Duration,
-    /// The pauses are multiplied with this; 1 is the plan.
-    pub pause_factor: f64,
+    /// Who logs in; an entry for each tenant.
+    pub tenants: Vec<Credentials>,
     /// At most so many items take part.
     pub most_items: usize,
-    /// At most so many patrons take part.
+    /// At most so many users and other records take part.
+    pub most_records: usize,
+    /// Calls per second, at most.
+    pub most_per_second: Option<f64>,
+    /// Turns under way at once in an open load, at most.
     pub most_users: usize,
+    /// Whether steps that change data after a level are done.
+    pub clean_up: bool,
+    /// Plays each transaction once, shows every call, and measures nothing.
+    pub dry_run: bool,
+    /// The server's database and `pgbench`, for the floor.
+    pub floor: Option<(String, PathBuf)>,
+    /// What is watched.
+    pub watch: WatchOptions,
     /// Decides transactions and pauses.
     pub seed: u64,
-    /// Where to write the figures as JSON.
-    pub json: Option<PathBuf>,
-    /// Where to write the Markdown report.
-    pub report: Option<PathBuf>,
     /// Version of the program under test, for the report.
     pub commit: Option<String>,
+    /// The command, for the report.
+    pub command: String,
+    /// What the run's data or server differ in from other runs, for the report.
+    pub condition: String,
 }
 
-/// Plays a workload file, prints the figures and writes the files that were asked for.
-pub async fn run_plan(options: PlanOptions) -> Result<PlanReport> {
-    let report = on_own_thread(move || play(options)).await?;
-    print!("{}", report.table());
-    report.save()?;
-    Ok(report)
-}
-
-async fn play(options: PlanOptions) -> Result<PlanReport> {
-    let workload = Workload::read(&options.workload)?;
-    if options.users == 0 {
-        return Err(LabError::new("a plan needs at least one user"));
-    }
-    let address = Address::parse(&options.address)?;
-    let mut clerk = Connection::new(address.clone());
-    let mut session = Session::login(&mut clerk, options.credentials.clone()).await?;
-    let before = DataSize::ask(&mut clerk, &session).await?;
-    let mut test_data =
-        TestData::find(&mut clerk, &session, &options.files, options.most_items, options.most_users).await?;
-    let mut lent = Vec::new();
-    if workload.data.values().any(|kind| *kind == DataKind::LentItems) {
-        lent = test_data.lend(&mut clerk, &session).await?;
-    }
-    let rows = |kind: &DataKind| match kind {
-        DataKind::Users => test_data.users.clone(),
-        DataKind::AvailableItems => test_data.items.clone(),
-        DataKind::LentItems => lent.clone(),
-        DataKind::ServicePoints => vec![test_data.service_point.clone()],
-    };
-    let rows: BTreeMap<_, _> = workload.data.iter().map(|(name, kind)| (name.clone(), rows(kind))).collect();
-    let stage = Arc::new(Stage {
-        rows,
-        workload,
-        turns: AtomicUsize::new(0),
-        pause_factor: options.pause_factor,
-        transactions: Mutex::default(),
-        calls: Mutex::default(),
+/// Plays the workload. Ctrl-C ends it early; the figures so far are given.
+pub async fn play(options: PlayOptions) -> Result<PlayReport> {
+    let stop = Arc::new(Stop::default());
+    let asked = stop.clone();
+    let interrupt = tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            eprintln!("\nending early; the report is still written");
+            asked.ask();
+        }
     });
+    let report =
+        on_own_thread(move || async move { Run::open(options, stop).await?.all_levels().await }).await;
+    interrupt.abort();
+    report
+}
 
-    let begun = Instant::now();
-    let end = begun + options.duration;
-    let mut players = Vec::new();
-    for number in 0..options.users as u32 {
-        let (stage, address, credentials) = (stage.clone(), address.clone(), options.credentials.clone());
-        let random = RandomSequence::new(options.seed, 0, number.into());
-        let ramp_up = options.ramp_up * number;
-        players.push(tokio::spawn(async move {
-            tokio::time::sleep(ramp_up).await;
-            let mut connection = Connection::new(address);
-            let session = Session::login(&mut connection, credentials).await?;
-            VirtualUser { connection, session, random }.play(&stage, end).await;
+struct Run {
+    options: PlayOptions,
+    address: Address,
+    stop: Arc<Stop>,
+    cap: Arc<RateCap>,
+    logins: Vec<Arc<TenantLogin>>,
+}
+
+/// The workloads of one level.
+type Stage = Vec<Arc<PartStage>>;
+
+impl Run {
+    async fn open(options: PlayOptions, stop: Arc<Stop>) -> Result<Run> {
+        let wanted = options.workload.tenants();
+        if options.tenants.len() < wanted {
+            let there = options.tenants.len();
+            return Err(LabError::new(format!(
+                "{} needs {wanted} tenants, {there} given",
+                options.workload.name
+            )));
+        }
+        let address = Address::parse(&options.address)?;
+        let mut logins = Vec::new();
+        for credentials in &options.tenants[..wanted] {
+            logins.push(Arc::new(TenantLogin::new(&address, credentials).await?));
+        }
+        let cap = Arc::new(RateCap::new(options.most_per_second));
+        Ok(Run { options, address, stop, cap, logins })
+    }
+
+    async fn all_levels(self) -> Result<PlayReport> {
+        let before = self.data_size().await?;
+        let (form, workload) = (&self.options.form, &self.options.workload);
+        if self.options.dry_run {
+            self.dry_run().await?;
+        }
+        let mut floor = match &self.options.floor {
+            Some((database, pgbench)) if !self.options.dry_run => {
+                Some(Floor::open(database, pgbench, before.items.max(1), before.users.max(1)).await?)
+            }
+            _ => None,
+        };
+        let mut levels = Vec::new();
+        let mut failure = None;
+        let users = if self.options.dry_run { Vec::new() } else { workload.levels(form) };
+        for users in users {
+            if self.stop.is_asked() {
+                break;
+            }
+            let mut level = LevelFigures { users, ..LevelFigures::default() };
+            for repeat in 0..self.options.repeats.max(1) {
+                if self.stop.is_asked() {
+                    break;
+                }
+                eprintln!(
+                    "{}: {users} users, run {} of {}",
+                    workload.name,
+                    repeat + 1,
+                    self.options.repeats.max(1)
+                );
+                if let Err(error) = self.level(&mut level, floor.as_mut(), repeat as u64).await {
+                    failure = Some(error);
+                    break;
+                }
+            }
+            levels.push(level);
+            if failure.is_some() {
+                break;
+            }
+        }
+        let database = floor.as_ref().map(|floor| floor.server().to_string());
+        if let Some(floor) = floor {
+            floor.close().await?;
+        }
+        // What was measured before a failure is worth more than its loss.
+        match failure {
+            Some(error) if levels.iter().all(|level| level.transactions.is_empty()) => return Err(error),
+            Some(error) => eprintln!("the run ended early: {error}"),
+            None => {}
+        }
+        let after = self.data_size().await?;
+        let mut about = About::here(self.options.commit.clone());
+        about.database = database;
+        let is_complete = !self.stop.is_asked();
+        Ok(PlayReport { about, before, after, levels, is_complete, options: self.options })
+    }
+
+    async fn data_size(&self) -> Result<DataSize> {
+        let mut login = self.logins[0].clerk().await;
+        let (connection, session) = &mut *login;
+        session.renew(connection).await?;
+        DataSize::ask(connection, session).await
+    }
+
+    async fn stage(&self, users: usize, repeat: u64) -> Result<Stage> {
+        let form = &self.options.form;
+        let recorder = Arc::new(Recorder::new(form.length));
+        let mut stage = Stage::new();
+        for (number, (workload, users)) in self.options.workload.parts(users).into_iter().enumerate() {
+            let mut tenants = Vec::new();
+            for (login, credentials) in
+                self.logins.iter().zip(&self.options.tenants).take(workload.load.tenants)
+            {
+                let most = Most { items: self.options.most_items, users: self.options.most_records };
+                let rows = {
+                    let mut login = login.clerk().await;
+                    let (connection, session) = &mut *login;
+                    session.renew(connection).await?;
+                    source::read(workload, connection, session, most).await?
+                };
+                tenants.push(Arc::new(TenantStage {
+                    name: credentials.tenant.clone(),
+                    credentials: credentials.clone(),
+                    without_login: Arc::new(headers_without_login(credentials)?),
+                    login: login.clone(),
+                    rows: rows.by_variable,
+                    lent: rows.lent,
+                    turns: AtomicUsize::new(0),
+                    collected: Mutex::new(BTreeMap::new()),
+                }));
+            }
+            let part = PartStage {
+                number: number as u64,
+                workload: workload.clone(),
+                users,
+                address: self.address.clone(),
+                tenants,
+                recorder: recorder.clone(),
+                stop: self.stop.clone(),
+                cap: self.cap.clone(),
+                pace: form.pace,
+                ramp_up: form.ramp_up,
+                length: form.length,
+                most_users: self.options.most_users,
+                seed: self.options.seed.wrapping_add(repeat),
+            };
+            stage.push(Arc::new(part));
+        }
+        Ok(stage)
+    }
+
+    /// Plays the preparation; what it collected becomes rows.
+    async fn prepare(&self, stage: &mut Stage) -> Result<()> {
+        for part in stage {
+            steps::play_steps(part, &part.workload.prepare).await?;
+            let part = Arc::get_mut(part).expect("nobody plays yet");
+            for tenant in &mut part.tenants {
+                let tenant = Arc::get_mut(tenant).expect("nobody plays yet");
+                let collected = tenant.collected.get_mut().expect("collecting does not panic").clone();
+                tenant.rows.extend(collected);
+                tenant.turns = AtomicUsize::new(0);
+            }
+            let _ = part.recorder.take();
+        }
+        Ok(())
+    }
+
+    async fn level(&self, level: &mut LevelFigures, floor: Option<&mut Floor>, repeat: u64) -> Result<()> {
+        let mut stage = self.stage(level.users, repeat).await?;
+        let mut floor = floor;
+        let prepared = self.prepare(&mut stage).await;
+        let played = match prepared {
+            Ok(()) => self.measure(level, &stage, &mut floor).await,
+            Err(error) => Err(error),
+        };
+        let cleaned = self.clean_up(&stage).await;
+        played.and(cleaned)
+    }
+
+    async fn measure(
+        &self,
+        level: &mut LevelFigures,
+        stage: &Stage,
+        floor: &mut Option<&mut Floor>,
+    ) -> Result<()> {
+        measure_floor(level, floor).await?;
+        let length = self.options.form.length;
+        let recorder = stage[0].recorder.clone();
+        let watch =
+            Watch::begin(self.options.watch.clone(), recorder.slice().max(Duration::from_millis(500)))
+                .await?;
+        let begun = Instant::now();
+        let mut parts = Vec::new();
+        for part in stage {
+            parts.push(tokio::spawn(play_part(part.clone())));
+        }
+        let progress = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                tell_progress(begun.elapsed(), length, &recorder, &watch);
+            }
+        };
+        let all = async {
+            for part in parts {
+                part.await.map_err(|error| LabError::new(format!("a workload broke down: {error}")))??;
+            }
             Ok::<_, LabError>(())
-        }));
+        };
+        let outcome = tokio::select! {
+            outcome = all => outcome,
+            () = progress => Ok(()),
+        };
+        if std::io::stderr().is_terminal() {
+            eprintln!();
+        }
+        // The rate of an open load is that of its arrivals: the last turns may pause long after the last arrival.
+        let is_open = stage.iter().all(|part| part.workload.load.mode == Mode::Open);
+        let elapsed = if is_open { begun.elapsed().min(length) } else { begun.elapsed() };
+        level.slice = recorder.slice();
+        level.planned_rate = is_open.then(|| stage.iter().map(|part| part.rate()).sum());
+        level.add(recorder.take(), elapsed, watch.finish().await?);
+        outcome?;
+        measure_floor(level, floor).await
     }
-    for player in players {
-        player.await.map_err(|error| LabError::new(format!("a virtual user broke down: {error}")))??;
-    }
-    let elapsed = begun.elapsed();
 
-    session.renew(&mut clerk).await?;
-    let used = stage.turns.load(Ordering::Relaxed).min(test_data.items.len());
-    let touched = test_data.items[..used].iter().chain(&lent);
-    return_items(&mut clerk, &session, &test_data.service_point, touched).await?;
-    let after = DataSize::ask(&mut clerk, &session).await?;
-    let taken = |samples: &Mutex<_>| std::mem::take(&mut *samples.lock().expect("recording does not panic"));
-    let (transactions, calls) = (taken(&stage.transactions), taken(&stage.calls));
-    Ok(PlanReport {
-        about: About::here(options.commit),
-        address: options.address,
-        name: stage.workload.name.clone(),
-        title: stage.workload.title.clone(),
-        source: stage.workload.source.clone(),
-        users: options.users,
-        elapsed,
-        pause_factor: options.pause_factor,
-        before,
-        after,
-        transactions,
-        calls,
-        json: options.json,
-        markdown: options.report,
-    })
+    /// Checks in what the level lent, and plays the clean-up steps.
+    async fn clean_up(&self, stage: &Stage) -> Result<()> {
+        if !self.options.clean_up {
+            return Ok(());
+        }
+        for part in stage {
+            steps::play_steps(part, &part.workload.clean_up).await?;
+        }
+        for part in stage {
+            let items = part.workload.data.iter().filter(|(_, source)| **source == Source::AvailableItems);
+            let items: Vec<_> = items.map(|(variable, _)| variable).collect();
+            for tenant in &part.tenants {
+                let Some((service_point, lent)) = &tenant.lent else { continue };
+                let used: Vec<String> =
+                    items.iter().flat_map(|variable| tenant.used_rows(variable)).collect();
+                let mut login = tenant.login.clerk().await;
+                let (connection, session) = &mut *login;
+                session.renew(connection).await?;
+                return_items(connection, session, service_point, used.iter().chain(lent)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays each transaction once in each tenant, and shows every call.
+    async fn dry_run(&self) -> Result<()> {
+        let mut stage = self.stage(1, 0).await?;
+        self.prepare(&mut stage).await?;
+        let mut is_good = true;
+        for part in &stage {
+            for tenant in &part.tenants {
+                for transaction in &part.workload.transactions {
+                    let mut user = VirtualUser::new(part, tenant, 0);
+                    println!("{} in {}:", transaction.name, tenant.name);
+                    let (time, outcome) = user.transact(part, transaction).await;
+                    for (call, track) in part.recorder.take().calls {
+                        let error = track.errors.values().next().map_or("good", |(_, text)| text);
+                        println!("  {call}: {error}");
+                    }
+                    match outcome {
+                        Ok(()) => println!("  good, {:.1} ms", time.as_secs_f64() * 1e3),
+                        Err(failed) => {
+                            is_good = false;
+                            println!("  FAILED: {}", failed.text);
+                        }
+                    }
+                }
+            }
+        }
+        self.clean_up(&stage).await?;
+        if is_good { Ok(()) } else { Err(LabError::new("the dry run failed; nothing was measured")) }
+    }
+}
+
+async fn measure_floor(level: &mut LevelFigures, floor: &mut Option<&mut Floor>) -> Result<()> {
+    if let Some(floor) = floor {
+        let samples = floor.play(level.users.clamp(1, 20), Tempo::Saturated(Duration::from_secs(2))).await?;
+        match &mut level.floor {
+            Some(all) => all.merge(samples),
+            None => level.floor = Some(samples),
+        }
+    }
+    Ok(())
+}
+
+fn tell_progress(elapsed: Duration, length: Duration, recorder: &Recorder, watch: &Watch) {
+    let (good, failed, p95, under_way) = recorder.look();
+    let glance = watch.glance();
+    let line = format!(
+        "{:>5.0} of {:.0} s  {good:>6} a second  p95 {p95:>8.1} ms  {failed:>4} failed  {under_way:>5} under way  \
+         CPU {:>3.0} %  {:>3} connections",
+        elapsed.as_secs_f64(),
+        length.as_secs_f64(),
+        glance.cpu,
+        glance.connections
+    );
+    if std::io::stderr().is_terminal() {
+        eprint!("\r{line}");
+        let _ = std::io::stderr().flush();
+    } else if elapsed.as_secs().is_multiple_of(10) {
+        eprintln!("{line}");
+    }
 }

@@ -1,15 +1,17 @@
 //! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
+mod own_server;
+mod play;
+
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use carrel_lab::{
-    CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, PlanOptions, RunOptions,
-    TestDataFiles, Timing,
+    CicoOptions, Credentials, FloorOptions, HoldsOptions, LoadOptions, RunOptions, TestDataFiles, Timing,
 };
 use clap::{Args, Subcommand, ValueEnum};
+use own_server::Server;
+use play::PlayArguments;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
@@ -18,23 +20,27 @@ pub enum LabCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Play a workload and print its figures beside the floor's.
+    /// Play bare scans, holds or list refreshes at saturation and at a common rate beside the floor's.
     Run {
         workload: Workload,
         #[command(flatten)]
         target: Target,
-        /// Play the transactions of a workload file instead of bare scans.
-        #[arg(long)]
-        plan: Option<PathBuf>,
-        /// Virtual users of a plan.
-        #[arg(long, default_value_t = 8)]
-        users: usize,
-        /// Seconds that a plan is played, ramp-up included.
-        #[arg(long, default_value_t = 300)]
-        seconds: u64,
         /// Write a report for people.
         #[arg(long)]
         report: Option<PathBuf>,
+    },
+    /// Play a workload file and write a report.
+    Play(Box<PlayArguments>),
+    /// List the shipped workloads.
+    Workloads,
+    /// Compare runs of `lab play`, or one with published figures (`reference:NAME`), with the first one.
+    Compare {
+        /// JSON files of runs, or `reference:NAME`.
+        #[arg(required = true, num_args = 2..)]
+        runs: Vec<String>,
+        /// Write the comparison as a page.
+        #[arg(long)]
+        html: Option<PathBuf>,
     },
     /// Fill a server with generated items and users.
     Load {
@@ -125,42 +131,23 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
             .map_err(|error| error.to_string())
         }
         LabCommand::Load { target } => {
-            let server = Server::of(&target).await?;
+            let server = Server::of(&target, 1).await?;
             load(&target, &server.address).await
         }
-        LabCommand::Run { workload, target, plan, users, seconds, report } => {
-            if workload != Workload::Cico && plan.is_some() {
-                return Err("a plan is played by `lab run cico`".into());
-            }
-            let server = Server::of(&target).await?;
+        LabCommand::Run { workload, target, report } => {
+            let server = Server::of(&target, 1).await?;
             if server.is_ours() {
                 load(&target, &server.address).await?;
             }
-            match plan {
-                None if workload == Workload::Lists => lists(&target, &server).await,
-                None if workload == Workload::Holds => holds(&target, &server, report).await,
-                None => cico(&target, &server, report).await,
-                Some(file) => carrel_lab::run_plan(PlanOptions {
-                    workload: file,
-                    address: server.address.clone(),
-                    credentials: target.credentials(),
-                    files: TestDataFiles::default(),
-                    users,
-                    ramp_up: Duration::from_secs((users as u64).min(seconds / 4)),
-                    duration: Duration::from_secs(seconds),
-                    pause_factor: 1.0,
-                    most_items: 20_000,
-                    most_users: 5_000,
-                    seed: 1,
-                    json: target.json.clone(),
-                    report,
-                    commit: version(),
-                })
-                .await
-                .map(|_| ())
-                .map_err(|error| error.to_string()),
+            match workload {
+                Workload::Lists => lists(&target, &server).await,
+                Workload::Holds => holds(&target, &server, report).await,
+                Workload::Cico => cico(&target, &server, report).await,
             }
         }
+        LabCommand::Play(arguments) => play::run(*arguments).await,
+        LabCommand::Workloads => play::list(),
+        LabCommand::Compare { runs, html } => play::compare(&runs, html.as_deref()),
     }
 }
 
@@ -200,7 +187,7 @@ async fn lists(target: &Target, server: &Server) -> Result<(), String> {
         address: server.address.clone(),
         credentials: target.credentials(),
         database: database.ok_or("lists are measured beside a statement: give --database")?,
-        server: target.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
+        server: target.server_pid.or_else(|| server.process_id()),
         json: target.json.clone(),
     })
     .await
@@ -219,7 +206,7 @@ fn run_options(
     Ok(RunOptions {
         pgbench: database.is_some().then(pgbench).transpose()?,
         database,
-        server: target.server_pid.or_else(|| server.process.as_ref().map(Child::id)),
+        server: target.server_pid.or_else(|| server.process_id()),
         timing,
         json: target.json.clone(),
         report,
@@ -258,94 +245,4 @@ fn database_of(target: &Target) -> Result<(String, Option<EmbeddedPostgres>), St
     }
     let postgres = EmbeddedPostgres::start(&target.data, Purpose::Production)?;
     Ok((postgres.url("postgres"), Some(postgres)))
-}
-
-/// The server that is played against: somebody's, or a process of our own that ends with the run.
-struct Server {
-    address: String,
-    database: Option<String>,
-    process: Option<Child>,
-}
-
-impl Server {
-    async fn of(target: &Target) -> Result<Server, String> {
-        if let Some(address) = &target.address {
-            return Ok(Server { address: address.clone(), database: None, process: None });
-        }
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let made = Command::new(&program)
-            .args(["tenant", "create", &target.tenant, "--admin", &target.username, "--data"])
-            .arg(&target.data)
-            .env("CARREL_ADMIN_PASSWORD", &target.password)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        // It fails where the tenant is there from an earlier run; the login tells whether all is well.
-        let _ = made.map_err(|error| format!("the lab's tenant could not be made: {error}"))?;
-        let port = free_port()?;
-        let process = Command::new(&program)
-            .args(["serve", "--port", &port.to_string(), "--data"])
-            .arg(&target.data)
-            .env("CARREL_LOG", "warn")
-            .env("CARREL_LIST_REFRESH_VISIBLE", "0")
-            .spawn()
-            .map_err(|error| format!("the lab's server could not be started: {error}"))?;
-        let server = Server {
-            address: format!("http://127.0.0.1:{port}"),
-            database: Some(format!(
-                "host={} user=carrel dbname=postgres",
-                carrel_embedded_postgres::socket_of(&target.data)?.display()
-            )),
-            process: Some(process),
-        };
-        server.wait_until_it_answers(port).await?;
-        Ok(server)
-    }
-
-    fn is_ours(&self) -> bool {
-        self.process.is_some()
-    }
-
-    async fn wait_until_it_answers(&self, port: u16) -> Result<(), String> {
-        let started = Instant::now();
-        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            if started.elapsed() > Duration::from_secs(60) {
-                return Err("the lab's server did not start within a minute".into());
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
-    }
-
-    /// Prints how much memory a server of our own takes after the run.
-    fn tell_memory(&self) {
-        if let Some(bytes) = self.resident_bytes() {
-            println!("resident memory of the server: {} MiB", bytes / 1024 / 1024);
-        }
-    }
-
-    /// Resident memory of the process of our own.
-    fn resident_bytes(&self) -> Option<u64> {
-        let id = self.process.as_ref()?.id();
-        let text = std::fs::read_to_string(format!("/proc/{id}/statm")).ok()?;
-        let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
-        Some(pages * 4096)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            // Asked to stop, the server stops its database too; killed, it would leave it running.
-            let _ = Command::new("kill").arg(process.id().to_string()).status();
-            let _ = process.wait();
-        }
-    }
-}
-
-fn free_port() -> Result<u16, String> {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(|error| format!("no port is free: {error}"))
 }
