@@ -16,7 +16,7 @@ mod renew;
 mod response;
 
 use carrel_platform::jobs::Job;
-use carrel_platform::{Module, Router};
+use carrel_platform::{Module, Router, TransactionListeners};
 use carrel_records::{Failure, Refusal};
 
 /// What is done in the background.
@@ -41,7 +41,9 @@ pub fn module() -> Module {
         },
         jobs: JOBS,
         change_listeners: &[],
-        transaction_listeners: |_| (),
+        transaction_listeners: |listeners: &mut TransactionListeners| {
+            listeners.connect(batch::forget_request)
+        },
     }
 }
 

@@ -6,9 +6,10 @@ use carrel_audit::circulation_log;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_loan_rules::request::{self, is_closed};
 use carrel_platform::record_store::write as records;
-use carrel_platform::{Answer, Bind, Call, Event, Pipeline, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Changes, Event, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal, metadata};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/request-anonymization/{requestId}", anonymize);
@@ -16,6 +17,12 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/scheduled-request-anonymize-processing", |_| async {
         Ok(Answer::text(http::StatusCode::OK, ""))
     });
+}
+
+/// A request is anonymized; modules above forget what they keep of its requester.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestAnonymized {
+    pub request: Uuid,
 }
 
 async fn anonymize(call: Call) -> Result<Answer, Failure> {
@@ -55,6 +62,9 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
             pipeline.add(*statement, vec![id.into()]);
         }
         circulation_log::forget_request(&mut pipeline, id);
+        let mut changes =
+            Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
+        tenant.listeners.announce(&mut changes, &mut RequestAnonymized { request: id }).await?;
         let event = Event::updated(&tenant.id, &text, &text).because("anonymization");
         outbox::announce(&mut pipeline, "circulation.request", id.to_string(), event.to_string(), call.now);
         tx.send_and_commit(pipeline).await?;

@@ -7,10 +7,12 @@ use super::actor::Actor;
 use super::change::{self, Change};
 use super::effects::status_after;
 use super::lock::{LockQuery, LockedRequest, NewReferences, lock_request};
+use super::log;
 use super::place::{PlaceRequest, place};
 use super::validate::{
     expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
+use carrel_audit::circulation_log;
 use carrel_circulation::check_out::is_valid_relation;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
@@ -50,7 +52,10 @@ pub fn connect(router: &mut Router) {
         };
         let change = decide(&held, document, id, call.now, &settings)?;
         let mut pipeline = Pipeline::new();
+        let before = change.before.clone();
         let written = change::write(&mut pipeline, tenant, change, &call.caller, call.now)?;
+        let entry = log::edited(&before, &written, call.caller.user_id, &settings);
+        circulation_log::write(&mut pipeline, &entry, call.now);
         tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
         Ok(Answer::no_content())
     });

@@ -7,6 +7,8 @@
 
 use super::change::note_end_of_pickup;
 use super::lock::{QUEUE_ENTRIES, queue_entry};
+use super::log;
+use carrel_audit::circulation_log;
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
@@ -143,6 +145,9 @@ async fn expire_in(
         let event = Event::updated(&tenant.id, &closing.before.0, text).because("expiration");
         let (id, event) = (closing.id.to_string(), event.to_string());
         outbox::announce(&mut pipeline, "circulation.request", id, event, now);
+        if let (Value::Object(before), Value::Object(after)) = (closing.before.parse(), &closing.after) {
+            circulation_log::write(&mut pipeline, &log::expired(&before, after), now);
+        }
     }
     if let QueueScope::Queue(queue) = place {
         queue::renumber(&mut pipeline, Some(queue), &moves);

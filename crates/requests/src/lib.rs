@@ -7,7 +7,7 @@
 
 pub mod actor;
 pub mod allowed_service_points;
-mod anonymize;
+pub mod anonymize;
 pub mod candidate;
 pub mod change;
 mod delete;
@@ -18,6 +18,7 @@ mod expiry;
 mod fixtures;
 pub mod instances;
 pub mod lock;
+mod log;
 mod move_to;
 pub mod place;
 pub mod policy;

@@ -9,10 +9,12 @@ use super::change::change_loan;
 use super::change::{self, Change};
 use super::effects::{recall, status_after};
 use super::lock::{LockQuery, LockedRequest, lock_request};
+use super::log;
 use super::place::eligibility::{refusal_of_kind, refusal_of_own_loan, refuse_kind_by_policy};
 use super::place::requester::refuse_unknown_requester;
 use super::policy::RequestPolicy;
 use super::read;
+use carrel_audit::circulation_log;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, AWAITING_DELIVERY, RequestType};
@@ -46,9 +48,15 @@ pub fn connect(router: &mut Router) {
             lock_request(tenant, &wanted).await?.ok_or_else(|| read::unknown(call.parameter(0)))?;
         let moved = decide(&held, id, &command, &Actor::of(&call), &settings)?;
         let mut pipeline = Pipeline::new();
+        let before = moved.change.before.clone();
         let written = change::write(&mut pipeline, tenant, moved.change, &call.caller, call.now)?;
+        let entry = log::moved(&before, &written, call.caller.user_id);
+        circulation_log::write(&mut pipeline, &entry, call.now);
         if let Some((loan, after)) = &moved.recalled {
             change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, call.now);
+            if let Some(entry) = log::recalled(&loan.document, after, call.caller.user_id, &settings.zone) {
+                circulation_log::write_looking_up(&mut pipeline, &entry, call.now);
+            }
         }
         tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
         // The answer has the new position and the related records.

@@ -4,13 +4,16 @@
 //! on whether titles are asked for: a library has queues of titles or of items.
 
 use super::lock::{QUEUE_ENTRIES, queue_entry};
-use super::read;
+use super::{log, read};
+use carrel_audit::circulation_log;
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request;
 use carrel_loan_rules::request_queue::{QueueEntry, QueueKind, reordered};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde::Deserialize;
+use serde_json::Value;
 use uuid::Uuid;
 
 #[derive(Debug, Default, Deserialize)]
@@ -50,6 +53,12 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
     queue::hold(&mut pipeline, id);
     let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![id.into()]);
+    let stored = pipeline.add(
+        format!(
+            "SELECT doc || jsonb_build_object('position', position) FROM request r WHERE is_open AND {which}"
+        ),
+        vec![id.into()],
+    );
     let results = tx.send(pipeline).await?;
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
     let settings = CirculationSettings::at_least_within(tenant, &mut tx, settings_version).await?;
@@ -69,6 +78,14 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     let moves = reordered(&queue, &wishes, of)?;
     let mut pipeline = Pipeline::new();
     queue::renumber(&mut pipeline, Some(id), &moves);
+    for stored in results.documents(stored) {
+        let Value::Object(stored) = stored.parse() else { continue };
+        let moved = moves.iter().find(|(moved, _)| Some(*moved) == request::id(&stored, "id"));
+        if let Some((_, position)) = moved {
+            let entry = log::reordered(&stored, *position, call.caller.user_id);
+            circulation_log::write(&mut pipeline, &entry, call.now);
+        }
+    }
     tx.send_and_commit(pipeline).await?;
     // The answer has the related records, which the change does not need.
     read::queue(tenant, tenant.writer().await?, of, id).await

@@ -68,6 +68,71 @@ pub fn request_status_changed(request: &RequestNames, new: &str, old: &str) -> S
     text
 }
 
+/// A new request: `Type: Hold.`
+pub fn request_placed(kind: &str) -> String {
+    format!("Type: {kind}.")
+}
+
+/// What an edit of a request may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestVersion<'a> {
+    pub kind: &'a str,
+    pub expires: Option<Timestamp>,
+    pub fulfillment: &'a str,
+    pub pickup_service_point: Option<&'a str>,
+    pub address_type: Option<&'a str>,
+}
+
+/// An edited request: its type, and what changed.
+pub fn request_edited(old: &RequestVersion, new: &RequestVersion) -> String {
+    let mut text = request_placed(old.kind);
+    if old.kind != new.kind {
+        let _ = write!(text, " New request type: {} (from: {}).", new.kind, old.kind);
+    }
+    let date = |time: Option<Timestamp>| match time {
+        Some(time) => time.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        None => "not set".to_owned(),
+    };
+    let mut changed = |name: &str, new: &str, old: &str| {
+        if new != old {
+            let _ = write!(text, " New {name}: {new} (from: {old}).");
+        }
+    };
+    changed("expiration date", &date(new.expires), &date(old.expires));
+    changed("fulfilment preference", new.fulfillment, old.fulfillment);
+    let or_null = |name: Option<&'_ str>| name.unwrap_or("null").to_owned();
+    changed("pickup service point", &or_null(new.pickup_service_point), &or_null(old.pickup_service_point));
+    changed("address type", &or_null(new.address_type), &or_null(old.address_type));
+    text
+}
+
+/// A cancelled request.
+pub fn request_cancelled(kind: &str, reason: Option<&str>) -> String {
+    format!("Type: {kind}. Reason for cancellation: {}.", reason.unwrap_or("null"))
+}
+
+/// A request that is moved to another item.
+pub fn request_moved(kind: &str, new_barcode: Option<&str>, old_barcode: Option<&str>) -> String {
+    let mut text = request_placed(kind);
+    if let Some(new) = new_barcode {
+        let _ = write!(text, " New item barcode: {new}");
+    }
+    if let Some(old) = old_barcode {
+        let _ = write!(text, " (from: {old}).");
+    }
+    text
+}
+
+/// A request that gets another position in its queue, from 1 on.
+pub fn request_reordered(kind: &str, new: i64, old: i64) -> String {
+    format!("Type: {kind}. New queue position: {new} (from: {old}).")
+}
+
+/// A request that expires.
+pub fn request_expired(kind: &str, new: &str, old: &str) -> String {
+    format!("Type: {kind}. New request status: {new} (from: {old}).")
+}
+
 /// Another due date: by staff, renewal or recall.
 pub fn due_date_changed(new: Timestamp, old: Option<Timestamp>, zone: &TimeZone) -> String {
     let old = old.map_or_else(|| "null".to_owned(), |old| with_offset(old, zone));
@@ -140,6 +205,29 @@ mod tests {
             request_status_changed(&request, "Open - Awaiting pickup", "Open - Not yet filled"),
             "Type: Hold. Pickup service point: Main. New request status: Open - Awaiting pickup \
              (from: Open - Not yet filled)."
+        );
+    }
+
+    #[test]
+    fn an_edit_names_what_changed() {
+        let old = RequestVersion {
+            kind: "Hold",
+            expires: None,
+            fulfillment: "Hold Shelf",
+            pickup_service_point: Some("Main"),
+            address_type: None,
+        };
+        assert_eq!(request_edited(&old, &old), "Type: Hold.");
+        let new = RequestVersion {
+            kind: "Recall",
+            expires: Some(at("2024-06-01T23:59:59Z")),
+            pickup_service_point: Some("Branch"),
+            ..old
+        };
+        assert_eq!(
+            request_edited(&old, &new),
+            "Type: Hold. New request type: Recall (from: Hold). New expiration date: 2024-06-01 23:59:59 \
+             (from: not set). New pickup service point: Branch (from: Main)."
         );
     }
 

@@ -100,6 +100,16 @@ impl LogEntry {
 
 /// Adds an entry to the pipeline of the action that it reports.
 pub fn write(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
+    pipeline.change_row(&ENTRY, columns(entry, now));
+}
+
+/// The same for an action that knows patron and item by their ids only: barcodes, holdings record and instance are
+/// read by the statement that writes the entry.
+pub fn write_looking_up(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
+    pipeline.change(LOOKING_UP, columns(entry, now));
+}
+
+fn columns(entry: &LogEntry, now: Timestamp) -> Vec<Bind> {
     let nothing = LoggedItem::default();
     let item = entry.items.first().unwrap_or(&nothing);
     let (by, source) = match &entry.source {
@@ -108,28 +118,25 @@ pub fn write(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
         Source::User(id) => (Some(*id), None),
         Source::Named(name) => (None, Some(name.clone())),
     };
-    pipeline.change_row(
-        &ENTRY,
-        vec![
-            Uuid::new_v7(uuid_time(now)).into(),
-            now.into(),
-            entry.object.name().into(),
-            entry.action.name().into(),
-            entry.patron.id.into(),
-            entry.patron.barcode.clone().into(),
-            item.id.into(),
-            item.barcode.clone().into(),
-            item.holdings.into(),
-            item.instance.into(),
-            item.loan.into(),
-            entry.links.request.into(),
-            entry.service_point.into(),
-            by.into(),
-            source.into(),
-            entry.description.clone().into(),
-            Bind::Json(rest(entry)),
-        ],
-    );
+    vec![
+        Uuid::new_v7(uuid_time(now)).into(),
+        now.into(),
+        entry.object.name().into(),
+        entry.action.name().into(),
+        entry.patron.id.into(),
+        entry.patron.barcode.clone().into(),
+        item.id.into(),
+        item.barcode.clone().into(),
+        item.holdings.into(),
+        item.instance.into(),
+        item.loan.into(),
+        entry.links.request.into(),
+        entry.service_point.into(),
+        by.into(),
+        source.into(),
+        entry.description.clone().into(),
+        Bind::Json(rest(entry)),
+    ]
 }
 
 /// The document of an entry: what has no column.
@@ -183,6 +190,17 @@ static ENTRY: RowChange = RowChange {
              $7::uuid[], $8::text[], $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::uuid[],
              $15::text[], $16::text[], $17::jsonb[])",
 };
+
+const LOOKING_UP: &str = "INSERT INTO circulation_log (id, at, object, action, user_id, user_barcode, item_id,
+         item_barcode, holdings_id, instance_id, loan_id, request_id, service_point_id, by_user_id, source,
+         description, doc)
+     SELECT $1::uuid, $2::timestamptz, $3::text, $4::text, $5::uuid,
+         coalesce($6::text, (SELECT users.doc->>'barcode' FROM users WHERE users.id = $5::uuid)), $7::uuid,
+         coalesce($8::text, item.doc->>'barcode'), coalesce($9::uuid, holdings_record.id),
+         coalesce($10::uuid, holdings_record.instance_id), $11::uuid, $12::uuid, $13::uuid, $14::uuid, $15::text,
+         $16::text, $17::jsonb
+     FROM (SELECT 1) AS one LEFT JOIN item ON item.id = $7::uuid
+         LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id";
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,8 @@
 use crate::desk::user_note;
 use crate::loans::change::refuse_if_closed;
 use crate::loans::find::{self, LoanAtDesk, text_at};
-use crate::loans::store;
+use crate::loans::{log, store};
+use carrel_audit::circulation_log::{self, Action, description};
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
@@ -50,6 +51,10 @@ async fn apply(
         let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, call.now);
     }
+    let action = if item_status == "Missing" { Action::MarkedAsMissing } else { Action::ClaimedReturned };
+    let comment = description::action_comment(changed.get("actionComment").and_then(Value::as_str));
+    let entry = log::entry(&loan, action, comment, call.caller.user_id);
+    circulation_log::write(&mut pipeline, &entry, call.now);
     if item_status == "Missing" {
         let patron = text_at(&loan.document, "userId");
         let words = "Claimed returned item marked missing";

@@ -4,8 +4,10 @@
 //! changes it with a history row; announces `circulation.loan`.
 
 use super::find::{self, LoanAtDesk, text_at};
-use super::store;
+use super::{log, store};
 use crate::desk::QueuedRequest;
+use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::{self, Action, LogEntry};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Map, Value};
@@ -20,25 +22,44 @@ pub fn connect(router: &mut Router) {
             let refusal = Refusal::new("A new due date is required in order to change the due date");
             return Err(refusal.with_null("dueDate").into());
         }
-        apply(&call, "due-date-change", |loan| change_due_date(loan, &sent)).await
+        apply(&call, "due-date-change", |loan, settings| {
+            let changed = change_due_date(loan, &sent)?;
+            let by = call.caller.user_id;
+            let entry = log::new_due_date(loan, &changed, Action::ChangedDueDate, by, &settings.zone);
+            Ok((changed, entry))
+        })
+        .await
     });
     router.on("POST", "/circulation/loans/{id}/add-info", |call| async move {
         let sent = call.object()?;
         let info = info(&sent)?;
-        apply(&call, "info-added", |loan| Ok(add_info(loan, info))).await
+        let added =
+            if info.0 == "patronInfoAdded" { Action::PatronInfoAdded } else { Action::StaffInfoAdded };
+        apply(&call, "info-added", |loan, _| {
+            let entry = log::entry(loan, added, info.1.to_owned(), call.caller.user_id);
+            Ok((add_info(loan, info), Some(entry)))
+        })
+        .await
     });
 }
 
 async fn apply(
     call: &Call,
     cause: &'static str,
-    decide: impl FnOnce(&LoanAtDesk) -> Result<Map<String, Value>, Failure>,
+    decide: impl FnOnce(
+        &LoanAtDesk,
+        &CirculationSettings,
+    ) -> Result<(Map<String, Value>, Option<LogEntry>), Failure>,
 ) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
-    let changed = store::versioned(decide(&loan)?, call.caller.user_id, call.now);
+    let (tx, loan, settings) = find::locked(tenant, call.id(0)?).await?;
+    let (changed, entry) = decide(&loan, &settings)?;
+    let changed = store::versioned(changed, call.caller.user_id, call.now);
     let mut pipeline = Pipeline::new();
     store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, cause, call.now);
+    if let Some(entry) = entry {
+        circulation_log::write(&mut pipeline, &entry, call.now);
+    }
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
 }

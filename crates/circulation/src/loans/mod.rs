@@ -11,6 +11,7 @@ pub mod change;
 mod fee_fine_report;
 pub mod find;
 pub mod history;
+pub mod log;
 mod route;
 mod sent;
 pub mod session;

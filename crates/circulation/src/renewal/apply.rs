@@ -5,6 +5,7 @@ use super::decide::Renewed;
 use super::facts::Facts;
 use crate::loans::store;
 use crate::overdue_fine;
+use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::Failure;
@@ -20,6 +21,9 @@ pub async fn apply(
     let mut pipeline = Pipeline::new();
     let changed = store::versioned(renewed.loan.clone(), actor.by, actor.now);
     store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, "renewal", actor.now);
+    for entry in &renewed.log {
+        circulation_log::write(&mut pipeline, entry, actor.now);
+    }
     if let (Some(status), Some(item)) = (renewed.item_status, &facts.item) {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, actor.now);

@@ -1,6 +1,7 @@
 //! The changed loan, with the commit.
 
 use super::decide::Changed;
+use carrel_audit::circulation_log;
 use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use jiff::Timestamp;
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 pub async fn apply(tx: Tx, tenant: &Tenant, changed: &Changed, now: Timestamp) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
     crate::loans::store::change(&mut pipeline, &tenant.id, &changed.loan, now);
+    circulation_log::write(&mut pipeline, &changed.log, now);
     tx.send_and_commit(pipeline).await?;
     Ok(())
 }

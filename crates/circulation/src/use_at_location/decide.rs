@@ -2,8 +2,9 @@
 
 use super::UseAtLocationRequest;
 use super::facts::Facts;
-use crate::desk::{ItemAtDesk, RecordChange};
+use crate::desk::{ItemAtDesk, RecordChange, log};
 use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::{Action, LogEntry, LogObject, LoggedPatron};
 use carrel_loan_rules::due_date::use_at_location_expiration;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
@@ -15,6 +16,8 @@ use uuid::Uuid;
 pub struct Changed {
     pub loan: RecordChange,
     pub item: ItemAtDesk,
+    /// What the circulation log says of it.
+    pub log: LogEntry,
 }
 
 /// The refusal, or the changed loan.
@@ -57,7 +60,19 @@ pub fn decide(
     change.set("forUseAtLocation", used);
     change.set("action", action);
     change.signed(by, now);
-    Ok(Changed { loan: change, item })
+    let done = match command {
+        UseAtLocationRequest::Hold { .. } => Action::HeldForUseAtLocation,
+        UseAtLocationRequest::PickUp { .. } => Action::PickedUpForUseAtLocation,
+    };
+    let log = LogEntry {
+        patron: LoggedPatron { id: id_at(&loan, "userId"), barcode: facts.borrower_barcode },
+        items: vec![log::item(&item, Some(id))],
+        source: by.into(),
+        service_point: id_at(&loan, "checkoutServicePointId"),
+        description: Some(done.name().to_owned()),
+        ..LogEntry::new(LogObject::Loan, done)
+    };
+    Ok(Changed { loan: change, item, log })
 }
 
 fn is_borrower(command: &UseAtLocationRequest, borrower: Option<&str>) -> bool {

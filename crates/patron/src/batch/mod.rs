@@ -12,7 +12,7 @@ mod store;
 
 pub(super) use response::status;
 pub use run::PLACING;
-pub(super) use store::{BatchStatus, of_requests};
+pub(super) use store::{BatchStatus, forget_request, of_requests};
 
 use super::shown_to_patron;
 use carrel_platform::record_store::write::uuid_time;

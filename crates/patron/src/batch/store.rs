@@ -1,8 +1,10 @@
 //! Batches and their lines in the database.
 
 use super::hold_request::{Batch, MOST};
-use carrel_platform::{Bind, Connection, Json, Pipeline, Tenant};
+use carrel_platform::transaction_listeners::Outcome;
+use carrel_platform::{Bind, Changes, Connection, Json, Pipeline, Tenant};
 use carrel_records::{Failure, Refusal, time};
+use carrel_requests::anonymize::RequestAnonymized;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_postgres::Row;
@@ -177,6 +179,20 @@ pub async fn end(connection: &Connection, now: Timestamp) -> Result<(), Failure>
         )
         .await?;
     Ok(())
+}
+
+/// Deletes the line of an anonymized request, and its batch with the last line: a batch names its requester.
+pub fn forget_request<'a>(
+    changes: &'a mut Changes<'_>,
+    anonymized: &'a mut RequestAnonymized,
+) -> Outcome<'a> {
+    changes.pipeline.add(
+        "WITH gone AS (DELETE FROM patron_batch_line WHERE request_id = $1 RETURNING batch_id)
+         DELETE FROM patron_batch USING gone WHERE patron_batch.id = gone.batch_id AND NOT EXISTS (
+             SELECT 1 FROM patron_batch_line line WHERE line.batch_id = gone.batch_id AND line.request_id <> $1)",
+        vec![anonymized.request.into()],
+    );
+    Box::pin(std::future::ready(Ok(())))
 }
 
 /// Rows of one batch stand together.

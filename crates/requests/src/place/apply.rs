@@ -3,6 +3,8 @@
 use super::Placement;
 use crate::actor::Actor;
 use crate::change::{change_loan, change_status, same_position};
+use crate::log;
+use carrel_audit::circulation_log;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Bind, Event, Pipeline, Tenant, Tx, outbox};
@@ -27,8 +29,14 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placement, actor: &Acto
     let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());
     outbox::announce(&mut pipeline, "circulation.request", id, event, actor.now);
     change_status(&mut pipeline, placed.item.as_ref().map(|item| item.id), placed.item_becomes, actor.now);
+    let entry = log::placed(&ready.document, placed.overrides, actor.caller.user_id);
+    circulation_log::write(&mut pipeline, &entry, actor.now);
     if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
         change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, actor.now);
+        let by = actor.caller.user_id;
+        if let Some(entry) = log::recalled(&loan.document, after, by, &placed.zone) {
+            circulation_log::write_looking_up(&mut pipeline, &entry, actor.now);
+        }
     }
     placed.id = ready.id;
     placed.document = ready.document;

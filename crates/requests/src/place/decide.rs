@@ -18,6 +18,7 @@ use carrel_circulation::request_snapshot::{self as snapshot, Related};
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestType};
 use carrel_records::{Failure, Refusal, time};
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -34,6 +35,10 @@ pub struct Placement {
     pub loan: Option<OpenLoan>,
     /// The loan as it is after the recall, where it changes.
     pub recalled: Option<Map<String, Value>>,
+    /// Staff override a block.
+    pub overrides: bool,
+    /// The tenant's time zone, for the circulation log.
+    pub zone: TimeZone,
 }
 
 impl Placement {
@@ -271,6 +276,8 @@ fn placed(
         item_becomes,
         loan,
         recalled,
+        overrides: command.overrides.patron_block.is_some(),
+        zone: settings.zone.clone(),
     })
 }
 

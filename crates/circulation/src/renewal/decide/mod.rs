@@ -10,11 +10,14 @@ mod rules;
 
 use super::facts::Facts;
 use super::{Actor, By, RenewalRequest};
+use crate::desk::log as desk_log;
 use crate::desk::override_blocks::RENEWAL_BLOCK;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::loans::find::{LoanAtDesk, text_at};
+use crate::loans::log;
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::{Action, LogEntry};
 use carrel_circulation_rules::PolicyKind;
 use carrel_fees_fines::charge::Charge;
 use carrel_loan_rules::loan_policy::LoanTerms;
@@ -32,6 +35,8 @@ pub struct Renewed {
     pub item_status: Option<&'static str>,
     /// Of the loan as it was.
     pub overdue_fine: Option<Charge>,
+    /// What the circulation log says of it.
+    pub log: Vec<LogEntry>,
 }
 
 /// Refuses a request that lacks item or patron, or has a date that cannot be read.
@@ -106,7 +111,8 @@ pub fn decide(
     };
     match renewed {
         Some(renewed) if refusals.is_empty() => {
-            Ok(Renewed { overdue_fine: case.overdue_fine(item), ..renewed })
+            let log = case.log(&renewed.loan, is_override);
+            Ok(Renewed { overdue_fine: case.overdue_fine(item), log, ..renewed })
         }
         _ => Err(Failure::refused_once_each(refusals)),
     }
@@ -124,6 +130,17 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// The new due date, and the renewal, each in an entry of its own.
+    fn log(&self, renewed: &Map<String, Value>, is_override: bool) -> Vec<LogEntry> {
+        let renewal = if is_override { Action::RenewedThroughOverride } else { Action::Renewed };
+        [Action::ChangedDueDate, renewal]
+            .into_iter()
+            .filter_map(|action| {
+                log::new_due_date(self.loan, renewed, action, self.actor.by, &self.settings.zone)
+            })
+            .map(|entry| LogEntry { patron: desk_log::patron(self.patron), ..entry })
+            .collect()
+    }
     fn item_id(&self) -> &str {
         text_at(&self.loan.document, "itemId")
     }

@@ -114,3 +114,91 @@ async fn an_anonymized_loan_keeps_its_entries_without_the_patron() {
         .expect(200);
     assert_eq!(entries(&server, &format!("items==\"*{}*\"", item.barcode)).await.len(), 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_a_loan_are_in_the_log() {
+    let server = LendingServer::open().await;
+    let (patron, item) = (server.patron().await, server.item().await);
+    let loan =
+        server.check_out(&item, &patron).await.expect(201)["id"].as_str().unwrap_or_default().to_owned();
+    let renewal = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode});
+    server.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
+    for (action, body) in [
+        ("change-due-date", json!({"dueDate": "2031-05-01T10:00:00Z"})),
+        ("add-info", json!({"action": "staffInfoAdded", "actionComment": "worn"})),
+        ("add-info", json!({"action": "patronInfoAdded", "actionComment": "called"})),
+        (
+            "claim-item-returned",
+            json!({"itemClaimedReturnedDateTime": "2030-05-01T10:00:00Z", "comment": "so"}),
+        ),
+        ("declare-claimed-returned-item-as-missing", json!({"comment": "gone"})),
+    ] {
+        let path = format!("/circulation/loans/{loan}/{action}");
+        server.admin().post(&path, &body).await.expect_status(204);
+    }
+    let log = entries(&server, &format!("items=/@loanId {loan}")).await;
+    assert_eq!(
+        actions(&log),
+        [
+            "Loan: Changed due date",
+            "Loan: Changed due date",
+            "Loan: Checked out",
+            "Loan: Claimed returned",
+            "Loan: Marked as missing",
+            "Loan: Patron info added",
+            "Loan: Renewed",
+            "Loan: Staff info added"
+        ]
+    );
+    assert!(log.iter().all(|entry| entry["userBarcode"] == json!(patron.barcode)), "{log:#?}");
+    let said = |action: &str| {
+        log.iter().find(|entry| entry["action"] == action).expect("an entry")["description"].clone()
+    };
+    assert_eq!(said("Marked as missing"), "Additional information: gone");
+    assert_eq!(said("Staff info added"), "worn");
+    let due = entries(&server, "description==\"New due date: 2031-05-01T10:00:00.000Z*\"").await;
+    assert_eq!(due.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_requests_are_in_the_log() {
+    let server = LendingServer::open().await;
+    let (borrower, first, second) = (server.patron().await, server.patron().await, server.patron().await);
+    let item = server.item().await;
+    server.check_out(&item, &borrower).await.expect(201);
+    let recall = server.asks_for(&item, &first, "Recall", server.main_desk).await;
+    let recall = carrel_testkit::queues::placed(&recall);
+    let hold = server.hold(&item, &second).await;
+    let order = json!({"reorderedQueue": [{"id": hold, "newPosition": 1}, {"id": recall, "newPosition": 2}]});
+    let path = format!("/circulation/requests/queue/item/{}/reorder", item.id);
+    server.admin().post(&path, &order).await.expect(200);
+    server.edit_request(hold, json!({"requestExpirationDate": "2030-01-01"})).await;
+    server.cancel(hold).await;
+    let log = entries(&server, &format!("linkToIds.requestId=={hold}")).await;
+    assert_eq!(
+        actions(&log),
+        ["Request: Cancelled", "Request: Created", "Request: Edited", "Request: Queue position reordered"]
+    );
+    assert!(log.iter().all(|entry| entry["userBarcode"] == json!(second.barcode)), "{log:#?}");
+    assert!(log.iter().all(|entry| entry["items"][0]["itemBarcode"] == json!(item.barcode)), "{log:#?}");
+    let recalled = entries(&server, "action==\"Recall requested\"").await;
+    assert_eq!((recalled.len(), &recalled[0]["userBarcode"]), (1, &json!(borrower.barcode)));
+
+    let path = format!("/request-anonymization/{hold}");
+    server.admin().post(&path, &Value::Null).await.expect(200);
+    let log = entries(&server, &format!("linkToIds.requestId=={hold}")).await;
+    assert!(
+        log.iter().all(|entry| entry["userBarcode"] == "-" && entry["linkToIds"].get("userId").is_none())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_request_is_in_the_log_as_an_action_of_the_system() {
+    let server = LendingServer::open().await;
+    let (patron, item) = (server.patron().await, server.lent_book().await);
+    let hold = server.hold(&item, &patron).await;
+    server.time_passes_for(hold).await;
+    server.requests_expire().await;
+    let log = entries(&server, &format!("linkToIds.requestId=={hold} and action==Expired")).await;
+    assert_eq!((log.len(), &log[0]["source"]), (1, &json!("System")));
+}

@@ -65,12 +65,21 @@ async fn after_anonymization_of_a_request_its_events_and_notices_name_nobody() {
         "triggeringEvent": "Hold expiration",
         "noticeConfig": {"timing": "Upon At", "templateId": patron.id, "format": "Email"}});
     server.create("/scheduled-notice-storage/scheduled-notices", &notice).await;
+    // As if the patron had requested it with others at once.
+    let database = server.server.database().await;
+    let batch = uuid::Uuid::new_v4();
+    let rows = "WITH batch AS (INSERT INTO patron_batch (id, requester_id, doc, is_done) VALUES ($1, $2, '{}', true))
+         INSERT INTO patron_batch_line (batch_id, place, item_id, pickup_id, request_id, status)
+         VALUES ($1, 1, $3, $3, $4, 'Completed')";
+    database.execute(rows, &[&batch, &patron.id, &item.id, &request]).await.expect("a batch");
 
     server.admin().post(&format!("/request-anonymization/{request}"), &Value::Null).await.expect(200);
 
     let (patron_id, item_id, request_id) = (patron.id.to_string(), item.id.to_string(), request.to_string());
-    let found = links(&dump(&server), &[&patron_id, &patron.barcode], &[&item_id, &request_id]);
+    let dump = dump(&server);
+    let found = links(&dump, &[&patron_id, &patron.barcode], &[&item_id, &request_id]);
     assert_eq!(found, Vec::<String>::new());
+    assert!(!dump.contains(&batch.to_string()), "a batch links its requester with its items");
 }
 
 #[tokio::test]
