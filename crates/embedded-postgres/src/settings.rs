@@ -9,7 +9,8 @@ pub fn settings(purpose: Purpose, memory: u64, lz4: bool) -> String {
     let mut text = String::from(
         "\n# Carrel's own settings\nlisten_addresses = ''\nmax_connections = 300\nwork_mem = 8MB\n\
          maintenance_work_mem = 128MB\nmax_wal_size = 4GB\ncheckpoint_timeout = 15min\nrandom_page_cost = 1.1\n\
-         jit = off\nlog_min_messages = warning\nmax_locks_per_transaction = 256\nautovacuum_naptime = 15s\n",
+         jit = off\nlog_min_messages = warning\nmax_locks_per_transaction = 256\nautovacuum_naptime = 15s\n\
+         max_slot_wal_keep_size = 16GB\n",
     );
     // Some hundred thousand items with their indexes fit in shared buffers; memory is taken only as it is used.
     let (shared, cached) = match purpose {

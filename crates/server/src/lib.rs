@@ -3,6 +3,7 @@
 
 mod admin;
 mod background;
+pub mod backup;
 pub mod config;
 mod database;
 pub mod demo;
@@ -15,6 +16,7 @@ pub mod modules;
 pub mod observability;
 mod okapi_modules;
 pub mod openapi;
+mod postgres_programs;
 pub mod serve;
 mod tenant_metrics;
 mod tenant_transfer;

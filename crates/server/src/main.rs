@@ -2,7 +2,7 @@
 
 use carrel_server::lab::{self, LabCommand};
 use carrel_server::tenants::{self, TenantCommand};
-use carrel_server::{config, demo, observability, serve};
+use carrel_server::{backup, config, demo, observability, serve};
 use clap::{Parser, Subcommand};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -29,6 +29,10 @@ enum Command {
         #[command(subcommand)]
         command: TenantCommand,
     },
+    /// Write a base backup of the database, and follow its changes.
+    Backup(backup::BackupArguments),
+    /// Make a data directory from a backup, as of a moment.
+    Restore(backup::RestoreArguments),
     /// Play workloads and measure.
     Lab {
         #[command(subcommand)]
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         Command::Serve(settings) => settings.resolve().and_then(|settings| run(serve::serve(settings))),
         Command::Demo(settings) => settings.resolve().and_then(|settings| run(demo::demo(settings))),
         Command::Tenant { command } => run(tenants::run(command)),
+        Command::Backup(arguments) => run(backup::backup(arguments)),
+        Command::Restore(arguments) => run(backup::restore(arguments)),
         Command::Lab { command } => run(lab::run(command)),
         Command::Config { command: ConfigCommand::Check(settings) } => {
             settings.resolve().and_then(|settings| {

@@ -165,7 +165,7 @@ async fn look_for_changes(node: Weak<Node>) {
 }
 
 /// Completes on Ctrl-C, SIGTERM or SIGHUP; a closed terminal must not leave PostgreSQL running alone.
-async fn asked_to_stop() {
+pub async fn asked_to_stop() {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
     let terminal_ends = async {
         // Checked first: installing a handler would end an inherited SIG_IGN.

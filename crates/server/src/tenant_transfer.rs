@@ -4,6 +4,7 @@
 //! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
 
 use crate::config::without_password;
+use crate::postgres_programs::{not_started, succeeded, with_address};
 use crate::serve::OpenNode;
 use crate::{database, modules};
 use carrel_embedded_postgres::own_program;
@@ -16,7 +17,7 @@ use carrel_records::Failure;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 /// The first line of every file.
@@ -75,7 +76,7 @@ fn write(entry: &Entry, server: &Server, path: &Path) -> Result<u64, String> {
         let head = serde_json::to_string(entry).map_err(|error| error.to_string())?;
         writeln!(file, "{WHAT_IT_IS}\n{head}").map_err(with_path)?;
         let output = pg_dump(entry, server)?.stdout(file.try_clone().map_err(with_path)?).output();
-        went_well("pg_dump", output)?;
+        succeeded("pg_dump", output)?;
         file.sync_all().map_err(with_path)?;
         file.metadata().map(|metadata| metadata.len()).map_err(with_path)
     })();
@@ -113,7 +114,7 @@ fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
     // Where pg_dump fails, its own message is the better one.
     let copied = std::io::copy(&mut rest, &mut input);
     drop(input);
-    went_well("pg_restore", child.wait_with_output())?;
+    succeeded("pg_restore", child.wait_with_output())?;
     copied.map(|_| ()).map_err(|error| format!("reading the file: {error}"))
 }
 
@@ -129,9 +130,9 @@ fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
     // When pg_restore fails, SIGPIPE may end pg_dump: then the reason is pg_restore's.
     if dumped.as_ref().is_ok_and(|output| output.status.code().is_none()) {
         filled?;
-        return went_well("pg_dump", dumped);
+        return succeeded("pg_dump", dumped);
     }
-    went_well("pg_dump", dumped)?;
+    succeeded("pg_dump", dumped)?;
     filled
 }
 
@@ -143,25 +144,5 @@ fn pg_dump(entry: &Entry, server: &Server) -> Result<Command, String> {
 }
 
 fn program(name: &str, server: &Server) -> Result<Command, String> {
-    let mut command = own_program(name)?;
-    command.envs(server.environment()).env("PGAPPNAME", "carrel").stderr(Stdio::piped());
-    Ok(command)
-}
-
-fn went_well(name: &str, output: std::io::Result<Output>) -> Result<(), String> {
-    let output = output.map_err(|error| not_started(name, &error))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(failed(name, output.status, &output.stderr)),
-    }
-}
-
-fn not_started(name: &str, error: &std::io::Error) -> String {
-    format!("{name} could not be started: {error}")
-}
-
-fn failed(name: &str, status: ExitStatus, said: &[u8]) -> String {
-    let said = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(5).collect();
-    format!("{name} failed ({status}): {}", lines.join("; "))
+    own_program(name).map(|program| with_address(program, server))
 }

@@ -1,6 +1,7 @@
 //! What an operator does with the real program: starts it with a certificate, on a database that speaks TLS, with
 //! replicas; stops it in every way; carries tenants to another place.
 
+mod backups;
 mod database_tls;
 mod frozen_database;
 mod health;

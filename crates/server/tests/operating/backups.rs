@@ -1,0 +1,106 @@
+//! Base backup, write-ahead log and recovery to a moment, as an operator does it.
+
+use crate::program::{admin_of, carrel_refused, carrel_said, library_data, serve};
+use carrel_testkit::{Client, Program, Scratch, free_port};
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// `carrel backup --follow`, which has written its base backup.
+fn follow(data: &str, to: &Path) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carrel"));
+    command.args(["backup", "--follow", "--data", data, "--to"]).arg(to);
+    let mut program = Program::start(command, to.parent().expect("a folder"), free_port());
+    program.wait_until("it follows", Duration::from_secs(120), |program| {
+        program.said().contains("following the write-ahead log")
+    });
+    program
+}
+
+async fn groups(admin: &Client) -> Vec<String> {
+    let groups = admin.get("/groups?limit=100&query=group==Crew*").await.expect(200);
+    let groups = groups["usergroups"].as_array().cloned().unwrap_or_default();
+    groups.iter().filter_map(|group| group["group"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_library_is_restored_as_of_any_moment_since_its_base_backup() {
+    let here = library_data("backed-up");
+    let from = here.folder.to_string_lossy().into_owned();
+    let backup = Scratch::named("backup");
+    let folder = backup.folder.join("copy");
+    std::fs::create_dir_all(&backup.folder).expect("a folder can be made");
+    let program = serve(&here.folder, &["--data", &from]);
+    let admin = admin_of(&program).await;
+    let mut follower = follow(&from, &folder);
+    // The name of a base backup has whole seconds and is never early.
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    admin.post("/groups", &json!({"group": "Crew before"})).await.expect(201);
+    let moment = jiff::Timestamp::now();
+    // The next commit has a later time.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    admin.post("/groups", &json!({"group": "Crew after"})).await.expect(201);
+    follower.signal("TERM");
+    follower.ends(Duration::from_secs(60));
+    drop(program);
+
+    let backup_folder = folder.to_string_lossy().into_owned();
+    for (name, until, expected) in
+        [("until", Some(moment), vec!["Crew before"]), ("whole", None, vec!["Crew after", "Crew before"])]
+    {
+        let there = Scratch::named(&format!("restored-{name}"));
+        let to = there.folder.to_string_lossy().into_owned();
+        let mut arguments =
+            vec!["restore".to_owned(), "--from".into(), backup_folder.clone(), "--data".into(), to.clone()];
+        arguments.extend(until.into_iter().flat_map(|until| ["--until".to_owned(), until.to_string()]));
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let message = carrel_said(&words);
+        assert!(message.contains("restored as of"), "{message}");
+        let program = serve(&there.folder, &["--data", &to]);
+        let mut found = groups(&admin_of(&program).await).await;
+        found.sort();
+        assert_eq!(found, expected, "{name}");
+        let again = carrel_refused(&words);
+        assert!(again.contains("has a database already"), "nothing is written over: {again}");
+    }
+
+    let nowhere = Scratch::named("restored-nowhere");
+    let to = nowhere.folder.to_string_lossy().into_owned();
+    let refused = carrel_refused(&[
+        "restore",
+        "--from",
+        &backup_folder,
+        "--data",
+        &to,
+        "--until",
+        "2090-01-01T00:00:00Z",
+    ]);
+    assert!(refused.contains("nothing was received from after that moment"), "{refused}");
+    let early = Scratch::named("restored-early");
+    let to = early.folder.to_string_lossy().into_owned();
+    let refused = carrel_refused(&[
+        "restore",
+        "--from",
+        &backup_folder,
+        "--data",
+        &to,
+        "--until",
+        "2020-01-01T00:00:00Z",
+    ]);
+    assert!(refused.contains("no base backup from before that moment"), "{refused}");
+}
+
+#[test]
+fn only_as_many_base_backups_are_kept_as_asked_for() {
+    let here = library_data("kept");
+    let from = here.folder.to_string_lossy().into_owned();
+    let to = here.folder.join("copies").to_string_lossy().into_owned();
+    for _ in 0..3 {
+        carrel_said(&["backup", "--to", &to, "--keep", "2", "--data", &from]);
+        // Names have whole seconds.
+        std::thread::sleep(Duration::from_millis(1_100));
+    }
+    let copies = std::fs::read_dir(&to).expect("the folder is there").count();
+    assert_eq!(copies, 2);
+}
