@@ -7,6 +7,7 @@ mod frozen_database;
 mod health;
 mod https;
 mod many_tenants;
+mod packages;
 mod program;
 mod replicas;
 mod sample_library;
