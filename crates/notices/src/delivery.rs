@@ -9,6 +9,7 @@ use crate::rendering::TemplateRequest;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router, jobs};
 use carrel_records::{Failure, Refusal};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -19,14 +20,12 @@ const CHANNELS: [&str; 3] = ["email", "mail", "sms"];
 pub fn connect(router: &mut Router) {
     router.on("POST", "/message-delivery", |call| async move {
         let delivery: Delivery = call.read_json()?;
-        let mut connection = Some(call.tenant()?.writer().await?);
-        send(&call, &mut connection, &delivery).await?;
+        send(&call, &delivery).await?;
         Ok(Answer::no_content())
     });
     router.on("POST", "/patron-notice", |call| async move {
         let notice: PatronNotice = call.read_json()?;
-        let mut connection = Some(call.tenant()?.writer().await?);
-        match notice.send(&call, &mut connection).await {
+        match notice.send(&call).await {
             // FOLIO quirk: what template or recipient lack is 422 here, and 400 where it is asked for directly.
             Err(Failure::Invalid(message)) => Err(Refusal::new(message).into()),
             sent => sent.map(|()| Answer::text(http::StatusCode::OK, "")),
@@ -53,20 +52,20 @@ fn english() -> String {
 }
 
 impl PatronNotice {
-    async fn send(self, call: &Call, connection: &mut Option<Connection>) -> Result<(), Failure> {
+    async fn send(self, call: &Call) -> Result<(), Failure> {
         let request = TemplateRequest {
             template_id: self.template_id,
             lang: self.lang,
             output_format: self.output_format.clone(),
             context: self.context,
         };
-        let message = message(&request, &self.delivery_channel, opened(connection)?).await?;
+        let message = message(&request, &self.delivery_channel, &call.tenant()?.reader().await?).await?;
         let delivery = Delivery {
             notification_id: Uuid::new_v7(uuid_time(call.now)).to_string(),
             recipient_user_id: self.recipient_id,
             messages: vec![message],
         };
-        send(call, connection, &delivery).await
+        send(call, &delivery).await
     }
 }
 
@@ -113,12 +112,8 @@ pub struct Message {
     pub attachments: Vec<Value>,
 }
 
-/// Stores the e-mails of a delivery and has them sent. The connection is taken for the transaction.
-pub async fn send(
-    call: &Call,
-    connection: &mut Option<Connection>,
-    delivery: &Delivery,
-) -> Result<(), Failure> {
+/// Stores the e-mails of a delivery and has them sent.
+pub async fn send(call: &Call, delivery: &Delivery) -> Result<(), Failure> {
     for message in &delivery.messages {
         if !CHANNELS.contains(&message.delivery_channel.as_str()) {
             return Err(Failure::Invalid(format!(
@@ -127,7 +122,9 @@ pub async fn send(
             )));
         }
     }
-    let address = address_of(opened(connection)?, &delivery.recipient_user_id).await?;
+    let tenant = call.tenant()?;
+    let connection = tenant.writer().await?;
+    let address = address_of(&connection, &delivery.recipient_user_id).await?;
     let mut pipeline = Pipeline::new();
     for message in delivery.messages.iter().filter(|message| message.delivery_channel == "email") {
         let Some(address) = &address else {
@@ -139,25 +136,31 @@ pub async fn send(
             continue;
         };
         let id = Uuid::new_v7(uuid_time(call.now));
-        email::queue(
-            &mut pipeline,
-            id,
-            document(delivery, message, address),
-            email::FirstAttempt::ByJob,
-            call.now,
-        );
+        queue_email(&mut pipeline, id, &delivery.notification_id, address, message, call.now);
     }
     if !pipeline.is_empty() {
-        let connection = connection.take().ok_or_else(|| Failure::internal("the connection was used up"))?;
         connection.begin().send_and_commit(pipeline).await?;
-        jobs::hint(&call.tenant()?.id, email::DELIVERY.name);
+        jobs::hint(&tenant.id, email::DELIVERY.name);
     }
     Ok(())
 }
 
-fn document(delivery: &Delivery, message: &Message, address: &str) -> Map<String, Value> {
+/// Adds an e-mail to the delivery queue, in the caller's transaction. Its `Message-ID` is made from `id`.
+pub fn queue_email(
+    pipeline: &mut Pipeline,
+    id: Uuid,
+    notification_id: &str,
+    address: &str,
+    message: &Message,
+    now: Timestamp,
+) {
+    let document = document(notification_id, message, address);
+    email::queue(pipeline, id, document, email::FirstAttempt::ByJob, now);
+}
+
+fn document(notification_id: &str, message: &Message, address: &str) -> Map<String, Value> {
     let document = json!({
-        "notificationId": delivery.notification_id,
+        "notificationId": notification_id,
         "from": message.from,
         "to": address,
         "header": message.header,
@@ -180,10 +183,6 @@ async fn address_of(connection: &Connection, user_id: &str) -> Result<Option<Str
     let rows = connection.query(sql, vec![id.into()]).await?;
     let address: Option<String> = rows.first().ok_or_else(unknown)?.get("email");
     Ok(address.map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()))
-}
-
-fn opened(connection: &Option<Connection>) -> Result<&Connection, Failure> {
-    connection.as_ref().ok_or_else(|| Failure::internal("the connection was used up"))
 }
 
 /// Templates of an event configuration (`/eventConfig`), by its name.

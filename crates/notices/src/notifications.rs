@@ -80,9 +80,7 @@ async fn create(call: &Call, mut document: Map<String, Value>) -> Result<Answer,
             .await?;
     if !messages.is_empty() {
         let notification_id = Uuid::new_v7(uuid_time(call.now)).to_string();
-        let mut connection = Some(tenant.writer().await?);
-        delivery::send(call, &mut connection, &Delivery { notification_id, recipient_user_id, messages })
-            .await?;
+        delivery::send(call, &Delivery { notification_id, recipient_user_id, messages }).await?;
     }
     Ok(routes::created(&NOTIFICATION, &ready))
 }

@@ -8,7 +8,7 @@ pub mod dates;
 pub mod mustache;
 mod route;
 
-pub use route::{TemplateRequest, connect};
+pub use route::{TemplateRequest, Templates, connect};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -2,13 +2,12 @@
 
 use super::dates::DateStyle;
 use super::{Localized, Rendered, render};
-use crate::records::TEMPLATE;
-use carrel_platform::record_store::read;
-use carrel_platform::{Answer, Connection, Router};
+use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
@@ -21,7 +20,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/template-request/preview", |call| async move {
         let request: PreviewRequest = call.read_json()?;
         let connection = call.tenant()?.reader().await?;
-        let style = date_style(&connection).await?;
+        let style = Templates::read(&connection, Vec::new()).await?.style;
         let template = Localized { header: request.header, body: request.body };
         let rendered = render(&template, object(request.context), &style)
             .map_err(|reason| Failure::Invalid(format!("Template could not be rendered: {reason}")))?;
@@ -57,7 +56,7 @@ struct Template {
     #[serde(default)]
     output_formats: Vec<String>,
     #[serde(default)]
-    localized_templates: std::collections::HashMap<String, LocalizedTemplate>,
+    localized_templates: HashMap<String, LocalizedTemplate>,
 }
 
 #[derive(Deserialize, Clone)]
@@ -68,30 +67,63 @@ struct LocalizedTemplate {
     body: String,
 }
 
-impl TemplateRequest {
+/// Templates and the tenant's way to write dates, read together.
+pub struct Templates {
+    by_id: HashMap<Uuid, Template>,
+    style: DateStyle,
+}
+
+impl Templates {
+    /// Reads the templates of these ids; an unknown one is reported when it is rendered.
+    pub async fn read(connection: &Connection, ids: Vec<Uuid>) -> Result<Templates, Failure> {
+        let mut pipeline = Pipeline::new();
+        let templates =
+            pipeline.add("SELECT id, doc FROM template WHERE id = ANY ($1::uuid[])", vec![ids.into()]);
+        let locale = pipeline.add(LOCALE, vec![]);
+        let results = connection.send(pipeline).await?;
+        let mut by_id = HashMap::new();
+        for row in results.rows(templates) {
+            let (id, document): (Uuid, Json) = (row.get("id"), row.get("doc"));
+            let template = serde_json::from_slice(document.0.as_bytes())
+                .map_err(|error| Failure::internal(format!("reading template {id}: {error}")))?;
+            by_id.insert(id, template);
+        }
+        let locale = results.first(locale);
+        let text = |column: &str| locale.and_then(|row| row.get::<_, Option<String>>(column));
+        let (language, zone) = (text("locale"), text("zone"));
+        let style = DateStyle::new(language.as_deref().unwrap_or("en-US"), zone.as_deref().unwrap_or("UTC"));
+        Ok(Templates { by_id, style })
+    }
+
     /// The template with its values. Refusals have mod-template-engine's texts.
-    pub async fn rendered(&self, connection: &Connection) -> Result<Rendered, Failure> {
-        let unknown = || Failure::Invalid(format!("Template with id {} does not exist", self.template_id));
-        let id = Uuid::parse_str(&self.template_id).map_err(|_| unknown())?;
-        let document = read::find(connection, &TEMPLATE, id).await?.ok_or_else(unknown)?;
-        let template: Template = serde_json::from_slice(document.0.as_bytes())
-            .map_err(|error| Failure::internal(format!("reading template {id}: {error}")))?;
-        if !template.output_formats.contains(&self.output_format) {
+    pub fn rendered(&self, request: &TemplateRequest) -> Result<Rendered, Failure> {
+        let id = Uuid::parse_str(&request.template_id).unwrap_or_default();
+        let template = self.by_id.get(&id).ok_or_else(|| {
+            Failure::Invalid(format!("Template with id {} does not exist", request.template_id))
+        })?;
+        if !template.output_formats.contains(&request.output_format) {
             return Err(Failure::Invalid(format!(
                 "Requested template does not support '{}' output format",
-                self.output_format
+                request.output_format
             )));
         }
-        let localized = template.localized_templates.get(&self.lang).cloned().ok_or_else(|| {
+        let localized = template.localized_templates.get(&request.lang).cloned().ok_or_else(|| {
             Failure::Invalid(format!(
                 "Requested template does not have localized template for language '{}'",
-                self.lang
+                request.lang
             ))
         })?;
         let template = Localized { header: localized.header, body: localized.body };
-        let style = date_style(connection).await?;
-        render(&template, object(self.context.clone()), &style)
+        render(&template, object(request.context.clone()), &self.style)
             .map_err(|reason| Failure::Invalid(format!("Template {id} could not be rendered: {reason}")))
+    }
+}
+
+impl TemplateRequest {
+    /// The template with its values. Refusals have mod-template-engine's texts.
+    pub async fn rendered(&self, connection: &Connection) -> Result<Rendered, Failure> {
+        let ids = Uuid::parse_str(&self.template_id).into_iter().collect();
+        Templates::read(connection, ids).await?.rendered(self)
     }
 
     fn result(&self, rendered: &Rendered, now: Timestamp) -> Value {
@@ -108,14 +140,7 @@ impl TemplateRequest {
     }
 }
 
-/// The tenant's locale and time zone, as `/locale` has them.
-pub async fn date_style(connection: &Connection) -> Result<DateStyle, Failure> {
-    let rows = connection
-        .query("SELECT doc->>'locale' AS locale, doc->>'timezone' AS zone FROM locale", vec![])
-        .await?;
-    let text = |column: &str| rows.first().and_then(|row| row.get::<_, Option<String>>(column));
-    Ok(DateStyle::new(text("locale").as_deref().unwrap_or("en-US"), text("zone").as_deref().unwrap_or("UTC")))
-}
+const LOCALE: &str = "SELECT doc->>'locale' AS locale, doc->>'timezone' AS zone FROM locale";
 
 /// A context that is absent has no values.
 fn object(context: Value) -> Value {
