@@ -13,6 +13,7 @@ pub mod loans;
 pub mod overdue_fine;
 pub mod patron_action_sessions;
 pub mod patron_blocks;
+pub mod patron_notices;
 pub mod policies;
 pub mod records;
 pub mod renewal;
@@ -25,7 +26,17 @@ pub mod user_dependents;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
 
-static JOBS: [&Job; 2] = [&patron_blocks::SYNCHRONIZATION, &loans::session::EXPIRY];
+static JOBS: [&Job; 9] = [
+    &patron_blocks::SYNCHRONIZATION,
+    &loans::session::EXPIRY,
+    &patron_notices::PROCESSING,
+    &patron_notices::scheduled::LOAN_NOTICES,
+    &patron_notices::scheduled::DAILY_LOAN_NOTICES,
+    &patron_notices::scheduled::REQUEST_NOTICES,
+    &patron_notices::scheduled::FEE_NOTICES,
+    &patron_notices::scheduled::DAILY_FEE_NOTICES,
+    &patron_notices::scheduled::OVERDUE_FINE_NOTICES,
+];
 
 /// This module.
 pub fn module() -> Module {
@@ -48,6 +59,7 @@ pub fn module() -> Module {
             policies::connect(router);
             patron_blocks::connect(router);
             patron_action_sessions::connect(router);
+            patron_notices::connect(router);
             check_out_lock_storage::connect(router);
             check_out_lock::connect(router);
         },

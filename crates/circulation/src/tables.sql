@@ -35,3 +35,39 @@ CREATE INDEX IF NOT EXISTS outbox_of_loan ON outbox (key) WHERE topic = 'circula
 CREATE INDEX IF NOT EXISTS outbox_of_request ON outbox (key) WHERE topic = 'circulation.request';
 -- Up to which patron a synchronization of patron blocks has come.
 ALTER TABLE synchronization_jobs ADD COLUMN IF NOT EXISTS synchronized_to uuid;
+-- Causes of patron notices. A row is deleted in the transaction that plans its notices.
+CREATE TABLE IF NOT EXISTS notice_event (
+    id uuid PRIMARY KEY,
+    event text NOT NULL,
+    loan_id uuid,
+    request_id uuid,
+    fee_fine_action_id uuid,
+    session_id uuid,
+    -- Causes of one session at the desk, which become one notice.
+    group_id uuid,
+    happened timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS notice_event_group_id_idx ON notice_event (group_id) WHERE group_id IS NOT NULL;
+-- What became of each notice, and why it was not sent.
+CREATE TABLE IF NOT EXISTS patron_notice (
+    id uuid PRIMARY KEY,
+    doc jsonb NOT NULL,
+    created timestamptz NOT NULL,
+    loan_id uuid GENERATED ALWAYS AS ((doc->>'loanId')::uuid) STORED,
+    request_id uuid GENERATED ALWAYS AS ((doc->>'requestId')::uuid) STORED,
+    account_id uuid GENERATED ALWAYS AS ((doc->>'accountId')::uuid) STORED
+);
+CREATE INDEX IF NOT EXISTS patron_notice_loan_id_idx ON patron_notice (loan_id) WHERE loan_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS patron_notice_request_id_idx ON patron_notice (request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS patron_notice_account_id_idx ON patron_notice (account_id) WHERE account_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS patron_notice_created_idx ON patron_notice (created);
+-- Texts of notices that the library prints and mails.
+CREATE TABLE IF NOT EXISTS printed_notice (
+    id uuid PRIMARY KEY,
+    user_id uuid NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    doc jsonb NOT NULL,
+    planned timestamptz NOT NULL,
+    printed timestamptz
+);
+CREATE INDEX IF NOT EXISTS printed_notice_user_id_idx ON printed_notice (user_id);
+CREATE INDEX IF NOT EXISTS printed_notice_planned_idx ON printed_notice (planned);

@@ -76,6 +76,8 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
 const ERASURE: &[&str] = &[
     "DELETE FROM outbox WHERE topic = 'circulation.request' AND key = $1::uuid::text",
     "DELETE FROM scheduled_notice WHERE request_id = $1",
+    "DELETE FROM printed_notice WHERE id IN (SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE request_id = $1)",
+    "DELETE FROM patron_notice WHERE request_id = $1",
 ];
 
 /// The request without those who asked; `None` where it names nobody.

@@ -14,6 +14,7 @@ use super::validate::{
 };
 use carrel_audit::circulation_log;
 use carrel_circulation::check_out::is_valid_relation;
+use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, CANCELLED, RequestType, is_closed};
@@ -51,12 +52,20 @@ pub fn connect(router: &mut Router) {
             };
         };
         let change = decide(&held, document, id, call.now, &settings)?;
+        let canceled = request::text(&change.after, "status") == Some(CANCELLED);
+        let events = [NoticeEvent::RequestExpiration, NoticeEvent::RequestCancellation];
+        let events = if canceled { &events[..] } else { &events[..1] };
+        let notices = settings.notice_causes(events, About::Request(id));
         let mut pipeline = Pipeline::new();
         let before = change.before.clone();
         let written = change::write(&mut pipeline, tenant, change, &call.caller, call.now)?;
         let entry = log::edited(&before, &written, call.caller.user_id, &settings);
         circulation_log::write(&mut pipeline, &entry, call.now);
+        patron_notices::record(&mut pipeline, &notices, call.now);
         tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
+        if !notices.is_empty() {
+            patron_notices::process_soon(tenant);
+        }
         Ok(Answer::no_content())
     });
 }

@@ -15,6 +15,7 @@ use super::place::requester::refuse_unknown_requester;
 use super::policy::RequestPolicy;
 use super::read;
 use carrel_audit::circulation_log;
+use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, AWAITING_DELIVERY, RequestType};
@@ -58,7 +59,17 @@ pub fn connect(router: &mut Router) {
                 circulation_log::write_looking_up(&mut pipeline, &entry, call.now);
             }
         }
+        // FOLIO quirk: a moved request is not confirmed again; the borrower of the item hears of the recall.
+        let mut notices = settings.notice_causes(&[NoticeEvent::RequestExpiration], About::Request(id));
+        if let Some((loan, _)) = &moved.recalled {
+            let events = [NoticeEvent::ItemRecalled, NoticeEvent::DueDate];
+            notices.extend(settings.notice_causes(&events, About::Loan(loan.id)));
+        }
+        patron_notices::record(&mut pipeline, &notices, call.now);
         tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
+        if !notices.is_empty() {
+            patron_notices::process_soon(tenant);
+        }
         // The answer has the new position and the related records.
         read::answer(tenant, id).await
     });

@@ -166,6 +166,11 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
                  AND doc->>'loanId' IN (SELECT id::text {THESE})"
         ),
         format!("DELETE FROM scheduled_notice WHERE loan_id IN (SELECT id {THESE})"),
+        format!(
+            "DELETE FROM printed_notice WHERE id IN (
+                 SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE loan_id IN (SELECT id {THESE}))"
+        ),
+        format!("DELETE FROM patron_notice WHERE loan_id IN (SELECT id {THESE})"),
         format!("DELETE FROM outbox WHERE topic = 'circulation.loan' AND key IN (SELECT id::text {THESE})"),
         format!("UPDATE loan SET doc = {} WHERE id IN (SELECT id {THESE})", without_people("doc")),
     ]);

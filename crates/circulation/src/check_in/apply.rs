@@ -47,6 +47,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &Check
     if let Some(request) = &decision.request {
         move_on(pipeline, tenant, request, now);
     }
+    crate::patron_notices::record(pipeline, &decision.notices, now);
     item_state::change(pipeline, decision.item.id, &decision.state, now);
     for entry in &decision.log {
         circulation_log::write(pipeline, entry, now);

@@ -48,10 +48,14 @@ pub async fn check_in(
     now: Timestamp,
 ) -> Result<Done, Failure> {
     let scan = Arc::new(Scan { command: command.clone(), now, record_id: Uuid::new_v7(uuid_time(now)) });
-    match batcher::run(tenant, &scan).await? {
+    let done = match batcher::run(tenant, &scan).await? {
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
+    };
+    if done.as_ref().is_ok_and(|(decision, _)| !decision.notices.is_empty()) {
+        crate::patron_notices::process_soon(tenant);
     }
+    done
 }
 
 async fn check_in_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {

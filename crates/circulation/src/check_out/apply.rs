@@ -45,6 +45,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
     for entry in &decision.log {
         circulation_log::write(pipeline, entry, now);
     }
+    crate::patron_notices::record(pipeline, &decision.notices, now);
     let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
     outbox::announce(pipeline, "circulation.loan", decision.loan_id.to_string(), event, now);
 }

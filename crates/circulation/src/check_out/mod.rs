@@ -77,10 +77,14 @@ pub async fn check_out(
 ) -> Result<Done, Failure> {
     decide::refuse_unreadable(&command)?;
     let scan = Arc::new(Scan { command, actor });
-    match batcher::run(tenant, &scan).await? {
+    let done = match batcher::run(tenant, &scan).await? {
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_out_alone(tenant, &scan, alone).await,
+    };
+    if done.as_ref().is_ok_and(|(decision, ..)| !decision.notices.is_empty()) {
+        crate::patron_notices::process_soon(tenant);
     }
+    done
 }
 
 async fn check_out_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {

@@ -6,6 +6,7 @@
 use super::find::{self, LoanAtDesk, text_at};
 use super::{log, store};
 use crate::desk::QueuedRequest;
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{self, Action, LogEntry};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -22,7 +23,8 @@ pub fn connect(router: &mut Router) {
             let refusal = Refusal::new("A new due date is required in order to change the due date");
             return Err(refusal.with_null("dueDate").into());
         }
-        apply(&call, "due-date-change", |loan, settings| {
+        let notices = [NoticeEvent::ManualDueDateChange, NoticeEvent::DueDate];
+        apply(&call, "due-date-change", &notices, |loan, settings| {
             let changed = change_due_date(loan, &sent)?;
             let by = call.caller.user_id;
             let entry = log::new_due_date(loan, &changed, Action::ChangedDueDate, by, &settings.zone);
@@ -35,7 +37,7 @@ pub fn connect(router: &mut Router) {
         let info = info(&sent)?;
         let added =
             if info.0 == "patronInfoAdded" { Action::PatronInfoAdded } else { Action::StaffInfoAdded };
-        apply(&call, "info-added", |loan, _| {
+        apply(&call, "info-added", &[], |loan, _| {
             let entry = log::entry(loan, added, info.1.to_owned(), call.caller.user_id);
             Ok((add_info(loan, info), Some(entry)))
         })
@@ -46,6 +48,7 @@ pub fn connect(router: &mut Router) {
 async fn apply(
     call: &Call,
     cause: &'static str,
+    notices: &[NoticeEvent],
     decide: impl FnOnce(
         &LoanAtDesk,
         &CirculationSettings,
@@ -60,7 +63,12 @@ async fn apply(
     if let Some(entry) = entry {
         circulation_log::write(&mut pipeline, &entry, call.now);
     }
+    let notices = settings.notice_causes(notices, About::Loan(loan.id));
+    patron_notices::record(&mut pipeline, &notices, call.now);
     tx.send_and_commit(pipeline).await?;
+    if !notices.is_empty() {
+        patron_notices::process_soon(tenant);
+    }
     Ok(Answer::no_content())
 }
 

@@ -3,6 +3,7 @@
 use super::{find, sent, store};
 use crate::check_in;
 use crate::desk::queue;
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
 use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::{self, StateChange};
@@ -95,12 +96,17 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     if let Some(request) = &decision.moved {
         check_in::move_on(&mut pipeline, tenant, request, call.now);
     }
+    let notices = settings.notice_causes(&[NoticeEvent::DueDate], About::Loan(id));
+    patron_notices::record(&mut pipeline, &notices, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| {
         if error.is_unique_violation() && error.step == update {
             return refused_by_storage(error, &ready.document);
         }
         Failure::from(error)
     })?;
+    if !notices.is_empty() {
+        patron_notices::process_soon(tenant);
+    }
     Ok(Answer::no_content())
 }
 

@@ -4,6 +4,7 @@
 //! for sessions that nobody has ended; the job `patron-session-expiration` does the same as the last every three
 //! minutes. Deletes actions.
 
+use crate::patron_notices::{self, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::Job;
 use carrel_platform::{
@@ -12,6 +13,7 @@ use carrel_platform::{
 use carrel_records::{Failure, Refusal, metadata, time};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -96,11 +98,36 @@ pub struct Ended {
 }
 
 /// Ends sessions, in one transaction with all that follows from it; returns how many there were.
-pub async fn end(tenant: &Arc<Tenant>, sessions: Sessions, _now: Timestamp) -> Result<usize, Failure> {
+///
+/// The loans of a session become one notice, if a notice policy has one.
+pub async fn end(tenant: &Arc<Tenant>, sessions: Sessions, now: Timestamp) -> Result<usize, Failure> {
+    let settings = CirculationSettings::of(tenant).await?;
     let mut tx = tenant.begin().await?;
     let ended = delete(&mut tx, sessions).await?;
-    tx.commit().await?;
+    let mut notices = Pipeline::new();
+    for session in &ended {
+        let event = match session.action.as_str() {
+            "Check-in" => NoticeEvent::CheckIn,
+            _ => NoticeEvent::CheckOut,
+        };
+        if settings.wants_notices_of(event) {
+            patron_notices::record_group(&mut notices, event, &session.loans(), now);
+        }
+    }
+    let has_notices = !notices.is_empty();
+    tx.send_and_commit(notices).await?;
+    if has_notices {
+        patron_notices::process_soon(tenant);
+    }
     Ok(ended.len())
+}
+
+impl Ended {
+    /// The loans of the actions, each once.
+    fn loans(&self) -> BTreeSet<Uuid> {
+        let loan = |action: &Value| Uuid::parse_str(action["loanId"].as_str()?).ok();
+        self.actions.iter().filter_map(loan).collect()
+    }
 }
 
 /// Deletes the actions of sessions. An action that another transaction deletes at the same time is of that one.

@@ -5,6 +5,7 @@ use super::decide::Renewed;
 use super::facts::Facts;
 use crate::loans::store;
 use crate::overdue_fine;
+use crate::patron_notices::{self, Cause};
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
@@ -15,6 +16,7 @@ pub async fn apply(
     tenant: &Tenant,
     facts: &Facts,
     renewed: &Renewed,
+    notices: &[Cause],
     actor: &Actor,
 ) -> Result<(), Failure> {
     let loan = facts.loan.as_ref().ok_or_else(|| Failure::internal("only a loan is renewed"))?;
@@ -31,6 +33,7 @@ pub async fn apply(
     if let Some(fine) = &renewed.overdue_fine {
         overdue_fine::write(&mut pipeline, fine, actor.by, actor.now);
     }
+    patron_notices::record(&mut pipeline, notices, actor.now);
     tx.send_and_commit(pipeline).await?;
     Ok(())
 }

@@ -13,6 +13,7 @@ pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, lenient_json};
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_records::Failure;
@@ -65,6 +66,11 @@ pub async fn renew(
     decide::refuse_incomplete(command)?;
     let (tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
     let renewed = decide::decide(&facts, command, actor, &settings)?;
-    apply::apply(tx, tenant, &facts, &renewed, actor).await?;
+    let loan = facts.loan.as_ref().map_or_else(Uuid::nil, |loan| loan.id);
+    let notices = settings.notice_causes(&[NoticeEvent::Renewed, NoticeEvent::DueDate], About::Loan(loan));
+    apply::apply(tx, tenant, &facts, &renewed, &notices, actor).await?;
+    if !notices.is_empty() {
+        patron_notices::process_soon(tenant);
+    }
     Ok((renewed, facts, settings))
 }

@@ -2,6 +2,7 @@
 
 use super::{CheckOutLock, CirculationSettings, Features, FeeSettings, TitleLevelRequests};
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
+use crate::patron_notices::NoticePolicies;
 use carrel_circulation_rules::Rules;
 use carrel_loan_rules::loan_policy::LoanPolicy;
 use carrel_loan_rules::opening_hours::{Calendar, ServicePointHours};
@@ -114,7 +115,9 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
         loan_policies,
         schedules: read(&results, schedules),
         request_policies: documents(&results, request_policies),
-        notice_policies: documents(&results, notice_policies),
+        notices: NoticePolicies::read(
+            documents(&results, notice_policies).iter().map(|(id, policy)| (*id, &**policy)),
+        ),
         overdue_fine_policies: documents(&results, overdue_fine_policies),
         lost_item_policies: documents(&results, lost_item_policies),
         fees: FeeSettings::new(read(&results, fee_owners), read(&results, fee_types)),

@@ -15,6 +15,7 @@ pub use load::TABLES;
 pub use names::{Location, Named, ServicePoint};
 
 use crate::patron_blocks::Block;
+use crate::patron_notices::NoticePolicies;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
 use carrel_loan_rules::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
 use carrel_loan_rules::opening_hours::{
@@ -37,7 +38,7 @@ pub struct CirculationSettings {
     pub schedules: HashMap<Uuid, FixedDueDateSchedule>,
     /// Documents as stored; the use case that needs them reads their fields.
     pub request_policies: HashMap<Uuid, Arc<Value>>,
-    pub notice_policies: HashMap<Uuid, Arc<Value>>,
+    pub notices: NoticePolicies,
     pub overdue_fine_policies: HashMap<Uuid, Arc<Value>>,
     pub lost_item_policies: HashMap<Uuid, Arc<Value>>,
     pub fees: FeeSettings,
@@ -266,7 +267,7 @@ impl CirculationSettings {
             loan_policies: HashMap::new(),
             schedules: HashMap::new(),
             request_policies: HashMap::new(),
-            notice_policies: HashMap::new(),
+            notices: NoticePolicies::default(),
             overdue_fine_policies: HashMap::new(),
             lost_item_policies: HashMap::new(),
             fees: FeeSettings::default(),

@@ -5,11 +5,16 @@ use crate::actor::Actor;
 use crate::change::{change_loan, change_status, same_position};
 use crate::log;
 use carrel_audit::circulation_log;
+use carrel_circulation::patron_notices::{self, About, Cause, NoticeEvent};
 use carrel_circulation::records::requests::REQUEST;
+use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request;
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Bind, Event, Pipeline, Tenant, Tx, outbox};
 use carrel_records::Failure;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use uuid::Uuid;
 
 const INSERT: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)";
 /// In a lenient tenant a request with a known id is replaced.
@@ -17,7 +22,13 @@ const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id) VALUES 
      ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3";
 
 /// Writes the request, the item's new status and the recalled loan.
-pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placement, actor: &Actor) -> Result<(), Failure> {
+pub async fn apply(
+    tx: Tx,
+    tenant: &Arc<Tenant>,
+    placed: &mut Placement,
+    settings: &CirculationSettings,
+    actor: &Actor,
+) -> Result<(), Failure> {
     let document = std::mem::take(&mut placed.document);
     let ready = records::prepare_new(&REQUEST, document, &actor.caller, actor.now)?;
     let text = Value::Object(ready.document.clone()).to_string();
@@ -38,6 +49,8 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placement, actor: &Acto
             circulation_log::write_looking_up(&mut pipeline, &entry, actor.now);
         }
     }
+    let notices = notices(ready.id, &ready.document, placed, settings);
+    patron_notices::record(&mut pipeline, &notices, actor.now);
     placed.id = ready.id;
     placed.document = ready.document;
     tx.send_and_commit(pipeline).await.map_err(|error| {
@@ -48,5 +61,25 @@ pub async fn apply(tx: Tx, tenant: &Tenant, placed: &mut Placement, actor: &Acto
         }
         records::reported(&REQUEST, error, &placed.document)
     })?;
+    if !notices.is_empty() {
+        patron_notices::process_soon(tenant);
+    }
     Ok(())
+}
+
+/// What requester and borrower may be notified of: the borrower hears of the first recall only.
+fn notices(
+    id: Uuid,
+    document: &Map<String, Value>,
+    placed: &Placement,
+    settings: &CirculationSettings,
+) -> Vec<Cause> {
+    let kind = request::text(document, "requestType").and_then(NoticeEvent::of_request_type);
+    let events: Vec<NoticeEvent> = kind.into_iter().chain([NoticeEvent::RequestExpiration]).collect();
+    let mut notices = settings.notice_causes(&events, About::Request(id));
+    if let (Some(loan), Some(_)) = (&placed.loan, &placed.recalled) {
+        let events = [NoticeEvent::ItemRecalled, NoticeEvent::DueDate];
+        notices.extend(settings.notice_causes(&events, About::Loan(loan.id)));
+    }
+    notices
 }

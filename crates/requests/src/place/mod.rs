@@ -97,7 +97,7 @@ pub async fn place(
     let recall = command.kind() == Some(RequestType::Recall);
     let (tx, facts, settings) = facts::gather(tenant, &mut command, recall, actor.now).await?;
     let mut placed = decide::decide(&facts, &command, actor, &settings)?;
-    apply::apply(tx, tenant, &mut placed, actor).await?;
+    apply::apply(tx, tenant, &mut placed, &settings, actor).await?;
     Ok(PlacedRequest { placed, facts, settings })
 }
 
@@ -111,7 +111,7 @@ pub async fn place_as(
     let (tx, facts, settings) = facts::gather(tenant, &mut command, true, actor.now).await?;
     command.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
     let mut placed = decide::decide(&facts, &command, actor, &settings)?;
-    apply::apply(tx, tenant, &mut placed, actor).await?;
+    apply::apply(tx, tenant, &mut placed, &settings, actor).await?;
     Ok(PlacedRequest { placed, facts, settings })
 }
 
@@ -126,7 +126,7 @@ pub async fn place_first_of(
     let recall = kinds.contains(&RequestType::Recall);
     let (tx, facts, settings) = facts::gather(tenant, &mut command, recall, actor.now).await?;
     let mut placed = first_of(kinds, &mut command, &facts, actor, &settings).map_err(Failure::Refused)?;
-    apply::apply(tx, tenant, &mut placed, actor).await?;
+    apply::apply(tx, tenant, &mut placed, &settings, actor).await?;
     Ok(PlacedRequest { placed, facts, settings })
 }
 
@@ -154,7 +154,7 @@ pub async fn place_for_a_copy(
 /// Places a request for the first item read that can be requested.
 async fn place_for_one_of(
     looked: Candidates,
-    tenant: &Tenant,
+    tenant: &Arc<Tenant>,
     actor: &Actor,
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<PlacedRequest, Failure> {
@@ -167,7 +167,7 @@ async fn place_for_one_of(
         match first_of(&RequestType::FASTEST_FIRST, &mut command, &facts, actor, &settings) {
             Err(more) => refusals.extend(more),
             Ok(mut placed) => {
-                apply::apply(tx, tenant, &mut placed, actor).await?;
+                apply::apply(tx, tenant, &mut placed, &settings, actor).await?;
                 return Ok(PlacedRequest { placed, facts, settings });
             }
         }

@@ -11,10 +11,12 @@ use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
 use crate::desk::{ItemAtDesk, queue};
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
+use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::LogEntry;
 use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
+use carrel_loan_rules::request::AWAITING_PICKUP;
 use carrel_records::{Failure, Refusal, metadata, time};
 use destination::{destination, floats_to};
 use jiff::Timestamp;
@@ -38,6 +40,8 @@ pub struct CheckIn {
     /// The check-in record.
     pub record: Map<String, Value>,
     pub record_id: Uuid,
+    /// What the requester may be notified of.
+    pub notices: Vec<Cause>,
     /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
     /// What the circulation log says of it.
@@ -82,6 +86,7 @@ pub fn decide(
         && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at));
     let taken_in = TakenIn { service_point: command.service_point, by: Some(command.by), now };
     let waiting = request;
+    let waited = request.map(|request| request.status().to_owned());
     let request = request
         .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, settings))
         .transpose()?;
@@ -105,8 +110,10 @@ pub fn decide(
         .as_ref()
         .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now))
         .transpose()?;
+    let notices = waited.map(|before| notices(&before, request.as_ref(), settings)).unwrap_or_default();
     let moved = waiting.zip(request.as_ref());
     Ok(CheckIn {
+        notices,
         log: log::entries(item, &state, loan.as_ref(), moved, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
         record_id,
@@ -118,6 +125,15 @@ pub fn decide(
         request,
         in_node_use,
     })
+}
+
+/// The request is available when it begins to wait on the hold shelf; its dates may have changed in any case.
+fn notices(before: &str, request: Option<&MovedRequest>, settings: &CirculationSettings) -> Vec<Cause> {
+    let Some(MovedRequest { request, .. }) = request else { return Vec::new() };
+    let became_available = request.status() == AWAITING_PICKUP && before != AWAITING_PICKUP;
+    let events = [NoticeEvent::Available, NoticeEvent::RequestExpiration];
+    let events = if became_available { &events[..] } else { &events[1..] };
+    settings.notice_causes(events, About::Request(request.id))
 }
 
 fn known<'a>(item: Option<&'a ItemAtDesk>, command: &CheckInRequest) -> Result<&'a ItemAtDesk, Refusal> {

@@ -17,6 +17,7 @@ use super::facts::Facts;
 use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::{CirculationSettings, Matched};
 use carrel_audit::circulation_log::LogEntry;
 use carrel_circulation_rules::PolicyKind;
@@ -38,6 +39,8 @@ pub struct CheckOut {
     pub moves_up: queue::Moves,
     /// What the circulation log says of it.
     pub log: Vec<LogEntry>,
+    /// What the patron, and the requester whose request is filled, may be notified of.
+    pub notices: Vec<Cause>,
 }
 
 /// The policies in force for the loan.
@@ -83,7 +86,12 @@ pub fn decide(
     }
     let due = scan.due_date(&permitted, service_point)?;
     let loan = scan.loan(&permitted, &due, service_point);
+    let mut notices = settings.notice_causes(&[NoticeEvent::DueDate], About::Loan(actor.loan_id));
+    if let Some(filled) = permitted.fills {
+        notices.extend(settings.notice_causes(&[NoticeEvent::RequestExpiration], About::Request(filled)));
+    }
     Ok(CheckOut {
+        notices,
         log: scan.log(&permitted, &loan, service_point),
         loan,
         loan_id: actor.loan_id,

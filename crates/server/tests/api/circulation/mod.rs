@@ -8,6 +8,7 @@ mod costs;
 mod loans;
 mod overdue_fines;
 mod patron_blocks;
+mod patron_notices;
 mod plans;
 mod policies;
 mod renewal;

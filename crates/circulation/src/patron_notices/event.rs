@@ -1,0 +1,210 @@
+//! What patrons are notified of, and the rows that record it in the transaction of its cause.
+
+use crate::settings::CirculationSettings;
+use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Pipeline, RowChange};
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// What a notice is about, as notice policies and scheduled notices name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NoticeEvent {
+    CheckIn,
+    CheckOut,
+    Renewed,
+    ManualDueDateChange,
+    DueDate,
+    ItemRecalled,
+    AgedToLost,
+    PagingRequest,
+    HoldRequest,
+    RecallRequest,
+    RequestCancellation,
+    Available,
+    RequestExpiration,
+    TitleLevelRequestExpiration,
+    HoldExpiration,
+    OverdueFineReturned,
+    OverdueFineRenewed,
+    AgedToLostFineCharged,
+    AgedToLostReturned,
+}
+
+impl NoticeEvent {
+    pub const ALL: [NoticeEvent; 19] = [
+        NoticeEvent::CheckIn,
+        NoticeEvent::CheckOut,
+        NoticeEvent::Renewed,
+        NoticeEvent::ManualDueDateChange,
+        NoticeEvent::DueDate,
+        NoticeEvent::ItemRecalled,
+        NoticeEvent::AgedToLost,
+        NoticeEvent::PagingRequest,
+        NoticeEvent::HoldRequest,
+        NoticeEvent::RecallRequest,
+        NoticeEvent::RequestCancellation,
+        NoticeEvent::Available,
+        NoticeEvent::RequestExpiration,
+        NoticeEvent::TitleLevelRequestExpiration,
+        NoticeEvent::HoldExpiration,
+        NoticeEvent::OverdueFineReturned,
+        NoticeEvent::OverdueFineRenewed,
+        NoticeEvent::AgedToLostFineCharged,
+        NoticeEvent::AgedToLostReturned,
+    ];
+
+    /// FOLIO's text.
+    pub fn text(self) -> &'static str {
+        match self {
+            NoticeEvent::CheckIn => "Check in",
+            NoticeEvent::CheckOut => "Check out",
+            NoticeEvent::Renewed => "Renewed",
+            NoticeEvent::ManualDueDateChange => "Manual due date change",
+            NoticeEvent::DueDate => "Due date",
+            NoticeEvent::ItemRecalled => "Item recalled",
+            NoticeEvent::AgedToLost => "Aged to lost",
+            NoticeEvent::PagingRequest => "Paging request",
+            NoticeEvent::HoldRequest => "Hold request",
+            NoticeEvent::RecallRequest => "Recall request",
+            NoticeEvent::RequestCancellation => "Request cancellation",
+            NoticeEvent::Available => "Available",
+            NoticeEvent::RequestExpiration => "Request expiration",
+            NoticeEvent::TitleLevelRequestExpiration => "Title level request expiration",
+            NoticeEvent::HoldExpiration => "Hold expiration",
+            NoticeEvent::OverdueFineReturned => "Overdue fine returned",
+            NoticeEvent::OverdueFineRenewed => "Overdue fine renewed",
+            NoticeEvent::AgedToLostFineCharged => "Aged to lost - fine charged",
+            NoticeEvent::AgedToLostReturned => "Aged to lost & item returned - fine adjusted",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<NoticeEvent> {
+        NoticeEvent::ALL.into_iter().find(|event| event.text() == text)
+    }
+
+    /// The notice of a placed request by the request's type.
+    pub fn of_request_type(kind: &str) -> Option<NoticeEvent> {
+        match kind {
+            "Page" => Some(NoticeEvent::PagingRequest),
+            "Hold" => Some(NoticeEvent::HoldRequest),
+            "Recall" => Some(NoticeEvent::RecallRequest),
+            _ => None,
+        }
+    }
+}
+
+/// The record that an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    Loan(Uuid),
+    Request(Uuid),
+    /// A fee/fine action of a loan. The session is that of the check-in, if notices wait for its end.
+    FeeFineAction {
+        action: Uuid,
+        loan: Uuid,
+        session: Option<Uuid>,
+    },
+}
+
+/// Something that patrons may be notified of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cause {
+    pub event: NoticeEvent,
+    pub about: About,
+}
+
+impl CirculationSettings {
+    /// The events about a record of which some notice policy or setting wants a notice; usually none.
+    pub fn notice_causes(&self, events: &[NoticeEvent], about: About) -> Vec<Cause> {
+        let wanted = events.iter().filter(|event| self.wants_notices_of(**event));
+        wanted.map(|event| Cause { event: *event, about }).collect()
+    }
+
+    /// Whether anybody is notified of such an event.
+    pub fn wants_notices_of(&self, event: NoticeEvent) -> bool {
+        let titles = &self.title_level_requests;
+        self.notices.wants(event)
+            || match event {
+                NoticeEvent::PagingRequest | NoticeEvent::HoldRequest | NoticeEvent::RecallRequest => {
+                    titles.confirmation_patron_notice_template_id.is_some()
+                }
+                NoticeEvent::RequestCancellation => titles.cancellation_patron_notice_template_id.is_some(),
+                // One event stands for both dates of a request.
+                NoticeEvent::RequestExpiration => {
+                    self.notices.wants(NoticeEvent::HoldExpiration)
+                        || titles.expiration_patron_notice_template_id.is_some()
+                }
+                _ => false,
+            }
+    }
+}
+
+/// Records the loans of a session at the desk as one cause, in the caller's transaction.
+pub fn record_group(pipeline: &mut Pipeline, event: NoticeEvent, loans: &BTreeSet<Uuid>, now: Timestamp) {
+    let group = Uuid::new_v7(uuid_time(now));
+    let ids: Vec<Uuid> = loans.iter().map(|_| Uuid::new_v7(uuid_time(now))).collect();
+    pipeline.add(
+        "INSERT INTO notice_event (id, event, loan_id, group_id, happened)
+         SELECT one.id, $1, one.loan, $2, $3 FROM unnest($4::uuid[], $5::uuid[]) AS one (id, loan)",
+        vec![
+            event.text().into(),
+            group.into(),
+            now.into(),
+            ids.into(),
+            loans.iter().copied().collect::<Vec<Uuid>>().into(),
+        ],
+    );
+}
+
+/// Records causes in the caller's transaction; [`super::process_soon`] is called after its commit.
+pub fn record(pipeline: &mut Pipeline, causes: &[Cause], now: Timestamp) {
+    for cause in causes {
+        let (loan, request, action, session) = match cause.about {
+            About::Loan(loan) => (Some(loan), None, None, None),
+            About::Request(request) => (None, Some(request), None, None),
+            About::FeeFineAction { action, loan, session } => (Some(loan), None, Some(action), session),
+        };
+        pipeline.change_row(
+            &NOTICE_EVENT,
+            vec![
+                Uuid::new_v7(uuid_time(now)).into(),
+                cause.event.text().into(),
+                loan.into(),
+                request.into(),
+                action.into(),
+                session.into(),
+                now.into(),
+            ],
+        );
+    }
+}
+
+static NOTICE_EVENT: RowChange = RowChange {
+    one: "INSERT INTO notice_event (id, event, loan_id, request_id, fee_fine_action_id, session_id, happened)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    several:
+        "INSERT INTO notice_event (id, event, loan_id, request_id, fee_fine_action_id, session_id, happened)
+         SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[],
+             $7::timestamptz[])",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_is_found_by_its_text() {
+        for event in NoticeEvent::ALL {
+            assert_eq!(NoticeEvent::parse(event.text()), Some(event));
+        }
+        assert_eq!(NoticeEvent::parse("Hold request for item"), None);
+    }
+
+    #[test]
+    fn a_library_without_notices_records_nothing() {
+        let settings = CirculationSettings::blank();
+        let about = About::Loan(Uuid::nil());
+        assert_eq!(settings.notice_causes(&NoticeEvent::ALL, about), []);
+    }
+}

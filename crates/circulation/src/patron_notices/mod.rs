@@ -1,0 +1,246 @@
+//! Patron notices: what patrons are told of their loans, requests and fees, by the notice policy that the circulation
+//! rules give.
+//!
+//! A desk action records a *cause* (`notice_event`) in its own transaction, if some notice policy has a notice for it.
+//! Right after the commit, and again by the job `patron-notices`, causes are turned into e-mails, printed notices and
+//! scheduled notices; the cause is deleted in the transaction that stores these, so a notice is planned once whichever
+//! node dies. E-mails then go through the delivery queue of `carrel_notices`. Check-out and check-in notices wait for
+//! the end of the session at the desk ([`crate::loans::session`]).
+//!
+//! Tables: `notice_event`, `patron_notice` (what became of each notice), `printed_notice`, `scheduled_notice`.
+
+mod context;
+mod deliver;
+mod event;
+mod facts;
+mod immediate;
+mod policy;
+mod schedule;
+pub mod scheduled;
+
+pub use event::{About, Cause, NoticeEvent, record, record_group};
+pub use policy::NoticePolicies;
+pub use scheduled::connect;
+
+use crate::settings::CirculationSettings;
+use carrel_platform::jobs::{self, Job};
+use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::{Pipeline, Tenant};
+use carrel_records::Failure;
+use deliver::Count;
+use facts::{Records, Wanted};
+use immediate::{Known, Plan, RecordedCause, Replanned};
+use jiff::Timestamp;
+use scheduled::notice::ScheduledNotice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+/// Causes that are worked on in one transaction, at most; a group of causes stays together.
+const BATCH: i64 = 100;
+/// Causes of one moment are collected for so long.
+const COLLECT: Duration = Duration::from_millis(50);
+
+/// Turns causes into notices. It is done at once after each cause; the job finds what a crash left.
+pub static PROCESSING: Job = Job {
+    name: "patron-notices",
+    every: Duration::from_secs(30),
+    deadline: Duration::from_secs(600),
+    run: |run| Box::pin(async move { Ok(process(&run.tenant, WhenBusy::Wait).await?.to_string()) }),
+};
+
+/// The task of a tenant on this node that turns causes into notices.
+#[derive(Default)]
+struct Processing {
+    wanted: AtomicBool,
+    runs: AtomicBool,
+}
+
+/// Has recorded causes turned into notices now, in the background. Called after the commit of their transaction.
+pub fn process_soon(tenant: &Arc<Tenant>) {
+    let processing = tenant.state.of::<Processing>();
+    processing.wanted.store(true, SeqCst);
+    if processing.runs.swap(true, SeqCst) {
+        return;
+    }
+    let tenant = Arc::clone(tenant);
+    tokio::spawn(async move {
+        loop {
+            while processing.wanted.swap(false, SeqCst) {
+                tokio::time::sleep(COLLECT).await;
+                if let Err(failure) = process(&tenant, WhenBusy::Leave).await {
+                    tracing::warn!(tenant = tenant.id, %failure, "notices wait for the job patron-notices");
+                }
+            }
+            processing.runs.store(false, SeqCst);
+            // Wanted between the last look and now.
+            if !processing.wanted.load(SeqCst) || processing.runs.swap(true, SeqCst) {
+                return;
+            }
+        }
+    });
+}
+
+/// What to do while another node works on the tenant's notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WhenBusy {
+    Wait,
+    /// The other node or the job works on the rest.
+    Leave,
+}
+
+/// Turns all recorded causes into notices.
+async fn process(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Count, Failure> {
+    let mut count = Count::default();
+    loop {
+        let Some((more, done)) = process_batch(tenant, when_busy).await? else { break };
+        count += done;
+        if !more {
+            break;
+        }
+    }
+    if count.sent > 0 {
+        send_emails(tenant);
+    }
+    Ok(count)
+}
+
+/// One transaction; `None` where another node works on the tenant's notices. Says whether there may be more.
+async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Option<(bool, Count)>, Failure> {
+    let mut tx = tenant.begin().await?;
+    let lock = match when_busy {
+        WhenBusy::Wait => LOCK,
+        WhenBusy::Leave => TRY_LOCK,
+    };
+    let mut pipeline = Pipeline::new();
+    let locked = pipeline.add(lock, vec![]);
+    let version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let rows = pipeline.add(DUE, vec![BATCH.into()]);
+    let results = tx.send(pipeline).await?;
+    if !results.first(locked).is_some_and(|row| row.get("locked")) {
+        return Ok(None);
+    }
+    let causes: Vec<RecordedCause> = results.rows(rows).iter().filter_map(cause).collect();
+    let ids: Vec<Uuid> = results.rows(rows).iter().map(|row| row.get("id")).collect();
+    if ids.is_empty() {
+        return Ok(Some((false, Count::default())));
+    }
+    let version: i64 = results.first(version).map_or(0, |row| row.get("value"));
+    let settings = CirculationSettings::at_least_within(tenant, &mut tx, version).await?;
+    let now = Timestamp::now();
+    let records = facts::records(tx.connection(), wanted(&causes)).await?;
+    let templates = causes.iter().flat_map(|cause| settings.notice_templates(cause.event)).collect();
+    let people = facts::people(tx.connection(), users_of(&records), templates, now).await?;
+    let known = Known { records: &records, people: &people, settings: &settings, keeps_late: tenant.lenient };
+    let plan = immediate::plan(&causes, &known, &mut || Uuid::new_v7(uuid_time(now)));
+    let mut pipeline = Pipeline::new();
+    let count = deliver::write(&mut pipeline, &plan.notices, &plan.unsent, &people, now);
+    write_schedule(&mut pipeline, &plan);
+    pipeline.add("DELETE FROM notice_event WHERE id = ANY ($1::uuid[])", vec![ids.into()]);
+    let more = results.rows(rows).len() as i64 >= BATCH;
+    tx.send_and_commit(pipeline).await?;
+    Ok(Some((more, count)))
+}
+
+/// One node at a time works on the notices of a tenant, so that none is planned or sent twice.
+const LOCK: &str = "SELECT true AS locked FROM
+    (SELECT pg_advisory_xact_lock(hashtext('patron notices of ' || current_schema()))) AS taken";
+const TRY_LOCK: &str =
+    "SELECT pg_try_advisory_xact_lock(hashtext('patron notices of ' || current_schema())) AS locked";
+
+/// The oldest causes, and all of the groups that they belong to.
+const DUE: &str = "WITH oldest AS (SELECT id, group_id FROM notice_event ORDER BY happened, id LIMIT $1)
+    SELECT id, event, loan_id, request_id, fee_fine_action_id, session_id, group_id, happened FROM notice_event
+    WHERE id IN (SELECT id FROM oldest)
+        OR group_id IN (SELECT group_id FROM oldest WHERE group_id IS NOT NULL)
+    ORDER BY happened, id";
+
+fn cause(row: &Row) -> Option<RecordedCause> {
+    let (loan, request): (Option<Uuid>, Option<Uuid>) = (row.get("loan_id"), row.get("request_id"));
+    let about = match (row.get("fee_fine_action_id"), loan, request) {
+        (Some(action), Some(loan), _) => {
+            About::FeeFineAction { action, loan, session: row.get("session_id") }
+        }
+        (None, Some(loan), _) => About::Loan(loan),
+        (None, None, Some(request)) => About::Request(request),
+        _ => return None,
+    };
+    Some(RecordedCause {
+        event: NoticeEvent::parse(row.get("event"))?,
+        about,
+        group: row.get("group_id"),
+        happened: row.get("happened"),
+    })
+}
+
+fn wanted(causes: &[RecordedCause]) -> Wanted {
+    let mut wanted = Wanted::default();
+    for cause in causes {
+        match cause.about {
+            About::Loan(loan) => wanted.loans.push(loan),
+            About::Request(request) => wanted.requests.push(request),
+            About::FeeFineAction { action, loan, .. } => {
+                wanted.loans.push(loan);
+                wanted.fee_fine_actions.push(action);
+            }
+        }
+    }
+    wanted
+}
+
+/// Borrowers, requesters and their proxies.
+fn users_of(records: &Records) -> Vec<Uuid> {
+    let of_loan = |loan: &facts::LoanFacts| {
+        [loan.patron.as_ref().map(|patron| patron.id), immediate::id_at(&loan.document, "proxyUserId")]
+    };
+    let of_request = |request: &facts::RequestFacts| {
+        let requester = request.requester.as_ref().map(|requester| requester.id);
+        [requester, immediate::id_at(&request.document, "proxyUserId")]
+    };
+    let loans = records.loans.values().flat_map(of_loan);
+    loans.chain(records.requests.values().flat_map(of_request)).flatten().collect()
+}
+
+fn write_schedule(pipeline: &mut Pipeline, plan: &Plan) {
+    for replanned in &plan.replanned {
+        match replanned {
+            Replanned::Loan(loan, event) => pipeline.add(
+                "DELETE FROM scheduled_notice WHERE loan_id = $1 AND doc->>'triggeringEvent' = $2",
+                vec![(*loan).into(), event.text().into()],
+            ),
+            Replanned::Request(request) => {
+                pipeline.add("DELETE FROM scheduled_notice WHERE request_id = $1", vec![(*request).into()])
+            }
+        };
+    }
+    // A loan that is planned twice in one batch has its last plan.
+    let mut stored: Vec<&ScheduledNotice> = Vec::new();
+    for notice in &plan.scheduled {
+        let same = |other: &&ScheduledNotice| {
+            ScheduledNotice { id: other.id, ..notice.clone() } == **other && notice.fee_fine_action.is_none()
+        };
+        if !stored.iter().any(same) {
+            stored.push(notice);
+        }
+    }
+    for notice in stored {
+        scheduled::insert(pipeline, notice);
+    }
+}
+
+impl CirculationSettings {
+    /// The templates that notices of an event may use.
+    fn notice_templates(&self, event: NoticeEvent) -> Vec<Uuid> {
+        let titles = &self.title_level_requests;
+        let of_titles =
+            [titles.confirmation_patron_notice_template_id, titles.cancellation_patron_notice_template_id];
+        self.notices.templates(event).chain(of_titles.into_iter().flatten()).collect()
+    }
+}
+
+/// Has the e-mails that were queued sent now.
+fn send_emails(tenant: &Arc<Tenant>) {
+    jobs::hint(&tenant.id, carrel_notices::email::DELIVERY.name);
+}

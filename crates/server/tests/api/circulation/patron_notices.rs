@@ -1,0 +1,230 @@
+//! Notices that patrons get of their loans and requests, by the notice policy of the circulation rules.
+
+use carrel_testkit::{LendingServer, TestItem, TestPatron};
+use serde_json::{Value, json};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// A template that names the event; `body` shows values.
+pub async fn template(lending: &LendingServer, header: &str, body: &str) -> Uuid {
+    let id = Uuid::new_v4();
+    let record = json!({"id": id, "outputFormats": ["text/html", "text/plain"], "templateResolver": "mustache",
+        "localizedTemplates": {"en": {"header": header, "body": body}}});
+    lending.create("/templates", &record).await;
+    id
+}
+
+/// One notice of a policy.
+pub fn notice(template: Uuid, when: &str) -> Value {
+    json!({"templateId": template, "format": "Email", "realTime": true, "sendOptions": {"sendWhen": when}})
+}
+
+/// Puts a notice policy in force.
+pub async fn notify_by(lending: &mut LendingServer, loans: Value, requests: Value, fees: Value) -> Uuid {
+    let id = Uuid::new_v4();
+    let policy = json!({"id": id, "name": format!("Notices {id}"), "active": true, "loanNotices": loans,
+        "requestNotices": requests, "feeFineNotices": fees});
+    lending.create("/patron-notice-policy-storage/patron-notice-policies", &policy).await;
+    lending.notice_policy = id;
+    let policies = lending.policies(lending.loan_policy);
+    lending.lends_by(&format!("fallback-policy: {policies}")).await;
+    id
+}
+
+/// A patron with an e-mail address.
+pub async fn reader(lending: &LendingServer, name: &str) -> TestPatron {
+    let personal = json!({"lastName": name, "firstName": "Some", "email": format!("{name}@example.org"),
+        "preferredContactTypeId": "002"});
+    lending.patron_with(json!({"personal": personal})).await
+}
+
+/// The e-mails, once there are so many: recipient, subject and text, in the order of subject and text.
+pub async fn emails(lending: &LendingServer, count: usize) -> Vec<(String, String, String)> {
+    for _ in 0..600 {
+        let found = lending.admin().get("/email?limit=1000").await.expect(200);
+        let emails = found["emailEntity"].as_array().cloned().unwrap_or_default();
+        if emails.len() >= count {
+            let text = |email: &Value, key: &str| email[key].as_str().unwrap_or_default().to_owned();
+            let mut emails: Vec<_> = emails
+                .iter()
+                .map(|email| (text(email, "to"), text(email, "header"), text(email, "body")))
+                .collect();
+            emails.sort_by(|one, other| (&one.1, &one.2).cmp(&(&other.1, &other.2)));
+            assert_eq!(emails.len(), count, "{emails:?}");
+            return emails;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let found = lending.admin().get("/email?limit=1000").await.expect(200);
+    panic!("not {count} e-mails: {found}");
+}
+
+fn to(name: &str, header: &str, body: &str) -> (String, String, String) {
+    (format!("{name}@example.org"), header.to_owned(), body.to_owned())
+}
+
+async fn end_session(lending: &LendingServer, patron: &TestPatron, action: &str) {
+    let ended = json!({"endSessions": [{"patronId": patron.id, "actionType": action}]});
+    lending.admin().post("/circulation/end-patron-action-session", &ended).await.expect_status(204);
+}
+
+async fn titled(lending: &LendingServer, test_item: &TestItem) -> String {
+    let path = format!("/instance-storage/instances/{}", test_item.instance);
+    lending.admin().get(&path).await.expect(200)["title"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_session_ends_with_one_mail_about_all_its_loans() {
+    let mut lending = LendingServer::open().await;
+    let text = "{{user.lastName}}:{{#loans}} {{item.title}}{{/loans}}";
+    let (lent, returned) =
+        (template(&lending, "Lent", text).await, template(&lending, "Returned", text).await);
+    let notices = json!([notice(lent, "Check out"), notice(returned, "Check in")]);
+    notify_by(&mut lending, notices, json!([]), json!([])).await;
+    let ada = reader(&lending, "ada").await;
+    let (one, two) = (lending.item().await, lending.item().await);
+    for item in [&one, &two] {
+        lending.check_out(item, &ada).await.expect(201);
+    }
+    end_session(&lending, &ada, "Check-out").await;
+    let titles = format!("ada: {} {}", titled(&lending, &one).await, titled(&lending, &two).await);
+    assert_eq!(emails(&lending, 1).await, [to("ada", "Lent", &titles)]);
+    for item in [&one, &two] {
+        lending.check_in(item, lending.main_desk).await.expect(200);
+    }
+    end_session(&lending, &ada, "Check-in").await;
+    end_session(&lending, &ada, "Check-in").await;
+    assert_eq!(emails(&lending, 2).await[1], to("ada", "Returned", &titles));
+}
+
+#[tokio::test]
+async fn a_renewal_and_a_changed_due_date_are_notified_at_once() {
+    let mut lending = LendingServer::open().await;
+    let text = "{{item.barcode}} {{loan.numberOfRenewalsTaken}} of {{loan.numberOfRenewalsAllowed}}";
+    let renewed = template(&lending, "Renewed", text).await;
+    let changed = template(&lending, "Changed", "{{loan.dueDate}} {{loan.additionalInfo}}").await;
+    let notices = json!([notice(renewed, "Renewed"), notice(changed, "Manual due date change")]);
+    notify_by(&mut lending, notices, json!([]), json!([])).await;
+    let ada = reader(&lending, "ada").await;
+    let item = lending.item().await;
+    let loan = lending.check_out(&item, &ada).await.expect(201)["id"].clone();
+    let loan = loan.as_str().expect("an id");
+    let renewal = json!({"itemBarcode": item.barcode, "userBarcode": ada.barcode});
+    lending.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
+    let text = format!("{} 1 of unlimited", item.barcode);
+    assert_eq!(emails(&lending, 1).await, [to("ada", "Renewed", &text)]);
+    let remark = json!({"action": "patronInfoAdded", "actionComment": "as you asked"});
+    let path = format!("/circulation/loans/{loan}");
+    lending.admin().post(&format!("{path}/add-info"), &remark).await.expect_status(204);
+    let due = json!({"dueDate": "2099-05-03T10:00:00Z"});
+    lending.admin().post(&format!("{path}/change-due-date"), &due).await.expect_status(204);
+    assert_eq!(emails(&lending, 2).await[0], to("ada", "Changed", "5/3/2099 as you asked"));
+}
+
+async fn request(lending: &LendingServer, item: &TestItem, patron: &TestPatron, kind: &str) -> Value {
+    let request = json!({"requestType": kind, "requestLevel": "Item", "requestDate": "2026-05-01T10:00:00Z",
+        "fulfillmentPreference": "Hold Shelf", "itemId": item.id, "holdingsRecordId": item.holdings,
+        "instanceId": item.instance, "requesterId": patron.id, "pickupServicePointId": lending.main_desk.0});
+    lending.admin().post("/circulation/requests", &request).await.expect(201)
+}
+
+#[tokio::test]
+async fn requests_are_confirmed_and_the_borrower_hears_of_the_first_recall() {
+    let mut lending = LendingServer::open().await;
+    let text = "{{user.lastName}} {{item.barcode}} {{request.servicePointPickup}}";
+    let mut requests = Vec::new();
+    for event in ["Paging request", "Hold request", "Recall request"] {
+        requests.push(notice(template(&lending, event, text).await, event));
+    }
+    let recalled = template(&lending, "Item recalled", "{{user.lastName}} {{item.barcode}}").await;
+    let loans = json!([notice(recalled, "Item recalled")]);
+    notify_by(&mut lending, loans, requests.into(), json!([])).await;
+    let (ada, bob, cleo) =
+        (reader(&lending, "ada").await, reader(&lending, "bob").await, reader(&lending, "cleo").await);
+    let (lent, on_shelf) = (lending.item().await, lending.item().await);
+    lending.check_out(&lent, &ada).await.expect(201);
+    request(&lending, &lent, &bob, "Recall").await;
+    request(&lending, &lent, &cleo, "Recall").await;
+    request(&lending, &on_shelf, &bob, "Page").await;
+    request(&lending, &on_shelf, &cleo, "Hold").await;
+    let line = |name: &str, header: &str, item: &TestItem| {
+        to(name, header, &format!("{name} {} Main desk", item.barcode))
+    };
+    assert_eq!(
+        emails(&lending, 5).await,
+        [
+            line("cleo", "Hold request", &on_shelf),
+            to("ada", "Item recalled", &format!("ada {}", lent.barcode)),
+            line("bob", "Paging request", &on_shelf),
+            line("bob", "Recall request", &lent),
+            line("cleo", "Recall request", &lent),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_requester_hears_that_the_item_waits_and_that_the_request_is_canceled() {
+    let mut lending = LendingServer::open().await;
+    let available = template(&lending, "Available", "until {{request.holdShelfExpirationDate}}").await;
+    let canceled =
+        template(&lending, "Canceled", "{{request.reasonForCancellation}} {{request.additionalInfo}}").await;
+    let notices = json!([notice(available, "Available"), notice(canceled, "Request cancellation")]);
+    notify_by(&mut lending, json!([]), notices, json!([])).await;
+    let (ada, bob) = (reader(&lending, "ada").await, reader(&lending, "bob").await);
+    let item = lending.item().await;
+    lending.check_out(&item, &ada).await.expect(201);
+    let mut placed = request(&lending, &item, &bob, "Hold").await;
+    for _ in 0..2 {
+        lending.check_in(&item, lending.main_desk).await.expect(200);
+    }
+    let [mail] = &emails(&lending, 1).await[..] else { unreachable!("one mail") };
+    assert_eq!((&mail.0[..], &mail.1[..]), ("bob@example.org", "Available"));
+    assert!(mail.2.len() > "until ".len(), "{}", mail.2);
+    let reason = Uuid::new_v4();
+    let record = json!({"id": reason, "name": "Worn", "publicDescription": "The item is worn"});
+    lending.create("/cancellation-reason-storage/cancellation-reasons", &record).await;
+    placed["status"] = "Closed - Cancelled".into();
+    placed["cancellationReasonId"] = json!(reason);
+    placed["cancellationAdditionalInformation"] = "sorry".into();
+    let path = format!("/circulation/requests/{}", placed["id"].as_str().expect("an id"));
+    lending.admin().put(&path, &placed).await.expect_status(204);
+    assert_eq!(emails(&lending, 2).await[1], to("bob", "Canceled", "The item is worn sorry"));
+}
+
+#[tokio::test]
+async fn a_proxy_gets_the_notices_of_the_sponsor_if_their_relation_says_so() {
+    let mut lending = LendingServer::open().await;
+    let renewed = template(&lending, "Renewed", "{{user.lastName}}").await;
+    notify_by(&mut lending, json!([notice(renewed, "Renewed")]), json!([]), json!([])).await;
+    let (ada, bob) = (reader(&lending, "ada").await, reader(&lending, "bob").await);
+    let relation = json!({"userId": ada.id, "proxyUserId": bob.id, "status": "Active",
+        "requestForSponsor": "Yes", "notificationsTo": "Proxy"});
+    lending.create("/proxiesfor", &relation).await;
+    let item = lending.item().await;
+    let proxy = json!({"proxyUserBarcode": bob.barcode});
+    lending.check_out_with(&item, &ada, proxy).await.expect(201);
+    let renewal = json!({"itemBarcode": item.barcode, "userBarcode": ada.barcode});
+    lending.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
+    assert_eq!(emails(&lending, 1).await, [to("bob", "Renewed", "ada")]);
+}
+
+#[tokio::test]
+async fn a_title_request_without_an_item_is_confirmed_by_the_template_of_the_settings() {
+    let lending = LendingServer::open().await;
+    let confirmed = template(&lending, "Confirmed", "{{item.title}}").await;
+    for (name, value) in [
+        ("generalTlr", json!({"titleLevelRequestsFeatureEnabled": true})),
+        ("regularTlr", json!({"confirmationPatronNoticeTemplateId": confirmed})),
+    ] {
+        let setting = json!({"id": Uuid::new_v4(), "name": name, "value": value});
+        lending.create("/circulation/settings", &setting).await;
+    }
+    let (ada, bob) = (reader(&lending, "ada").await, reader(&lending, "bob").await);
+    let item = lending.item().await;
+    lending.check_out(&item, &ada).await.expect(201);
+    let request = json!({"requestType": "Hold", "requestLevel": "Title", "requestDate": "2026-05-01T10:00:00Z",
+        "fulfillmentPreference": "Hold Shelf", "instanceId": item.instance, "requesterId": bob.id,
+        "pickupServicePointId": lending.main_desk.0});
+    lending.admin().post("/circulation/requests", &request).await.expect(201);
+    assert_eq!(emails(&lending, 1).await, [to("bob", "Confirmed", &titled(&lending, &item).await)]);
+}
