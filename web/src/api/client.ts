@@ -37,6 +37,10 @@ export async function get<T>(path: string, options?: CallOptions): Promise<T> {
 export async function post<T = void>(path: string, body: unknown, options?: CallOptions): Promise<T> {
   return call<T>('POST', path, body, options);
 }
+/** Sends a file as it is. */
+export async function postFile<T>(path: string, file: Blob): Promise<T> {
+  return call<T>('POST', path, file);
+}
 export async function put<T = void>(path: string, body: unknown): Promise<T> {
   return call<T>('PUT', path, body);
 }
@@ -59,13 +63,14 @@ async function call<T>(method: Method, path: string, body?: unknown, options: Ca
 async function send(method: Method, path: string, body: unknown, options: CallOptions): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json, text/plain' };
   if (tenant !== '') headers['X-Okapi-Tenant'] = tenant;
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const file = body instanceof Blob ? body : undefined;
+  if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';
   if (options.token !== undefined) headers['X-Okapi-Token'] = options.token;
   try {
     const response = await fetch(path, {
       method,
       headers,
-      body: body === undefined ? null : JSON.stringify(body),
+      body: file ?? (body === undefined ? null : JSON.stringify(body)),
       credentials: options.token === undefined ? 'same-origin' : 'omit',
       signal: options.signal ?? null,
       cache: 'no-store',

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { get, withQuery } from '../api/client.ts';
 import type { Loan, OpeningDay } from '../api/bodies.ts';
-import { linesOf } from '../api/failure.ts';
+import { Failure, linesOf } from '../api/failure.ts';
 import { ActionButton, Field, Message } from '../parts/controls.tsx';
 import { Prompt } from '../parts/Prompt.tsx';
 import type { RowAction } from '../parts/RowMenu.tsx';
@@ -11,6 +11,8 @@ import { useSession } from '../session/session.tsx';
 import { formatDateTime, fromWallTime, toWallTime, today } from '../text/dates.ts';
 import { t } from '../text/messages.ts';
 import * as api from './circulation-api.ts';
+import { RenewOverride } from './RenewOverride.tsx';
+import { waysOut, type WayOut } from './check-out/ways-out.ts';
 import { judge, LOAN_ACTIONS, type LoanAction } from './loan-actions.ts';
 
 /** What an action did, for the row and for the result line. */
@@ -25,6 +27,7 @@ interface Open {
 export function useLoanActions(done: Done, failed: (message: string) => void) {
   const { may, servicePoint } = useSession();
   const [open, setOpen] = useState<Open>();
+  const [forcing, setForcing] = useState<{ loan: Loan; failure: Failure; override: Extract<WayOut, { way: 'override' }> }>();
   // Rows that are not drawn anew keep an earlier `renew`, which must not use an earlier service point.
   const point = useRef(servicePoint?.id);
   point.current = servicePoint?.id;
@@ -43,11 +46,23 @@ export function useLoanActions(done: Done, failed: (message: string) => void) {
       const renewed = await api.renew(loan, point.current ?? '');
       done(renewed, t('loan.renewed', { due: formatDateTime(renewed.dueDate) }));
     } catch (error) {
-      failed(`${loan.item.title ?? ''}: ${linesOf(error).join(' ')}`);
+      const [override] = error instanceof Failure ? waysOut(error, may) : [];
+      if (error instanceof Failure && override?.way === 'override' && override.missingPermissions.length === 0) setForcing({ loan, failure: error, override });
+      else failed(`${loan.item.title ?? ''}: ${linesOf(error).join(' ')}`);
     }
   }
 
-  const dialog = open && (
+  const dialog = forcing ? (
+    <RenewOverride
+      {...forcing}
+      servicePointId={servicePoint?.id ?? ''}
+      close={() => setForcing(undefined)}
+      renewed={(renewed) => {
+        setForcing(undefined);
+        done(renewed, t('loan.renewed', { due: formatDateTime(renewed.dueDate) }));
+      }}
+    />
+  ) : open && (
     <LoanDialog
       key={`${open.action} ${open.loan.id}`}
       open={open}

@@ -1,11 +1,13 @@
 /* Small vocabularies by id, read once a visit. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/client.ts';
+import type { Usergroup } from '../api/schema.ts';
 
 interface Named {
   id: string;
   name?: string;
   group?: string;
+  addressType?: string;
 }
 
 const EMPTY: ReadonlyMap<string, string> = new Map();
@@ -16,7 +18,7 @@ function useNames(path: string, list: string): ReadonlyMap<string, string> {
     staleTime: 600_000,
     queryFn: async () => {
       const found = await get<Record<string, Named[]>>(`${path}?limit=1000&query=cql.allRecords=1`);
-      return new Map((found[list] ?? []).map((one) => [one.id, one.name ?? one.group ?? '']));
+      return new Map((found[list] ?? []).map((one) => [one.id, one.name ?? one.group ?? one.addressType ?? '']));
     },
   });
   return query.data ?? EMPTY;
@@ -24,6 +26,18 @@ function useNames(path: string, list: string): ReadonlyMap<string, string> {
 
 export function useReferences() {
   return { groups: useNames('/groups', 'usergroups'), departments: useNames('/departments', 'departments') };
+}
+export const useAddressTypes = () => useNames('/addresstypes', 'addressTypes');
+export const useNoteTypes = () => useNames('/note-types', 'noteTypes');
+
+/** Patron groups with what an account takes from them. */
+export function useUserGroups(): Usergroup[] {
+  const query = useQuery({
+    queryKey: ['user-groups'],
+    staleTime: 600_000,
+    queryFn: () => get<{ usergroups: Usergroup[] }>('/groups?limit=1000&query=cql.allRecords=1 sortby group'),
+  });
+  return query.data?.usergroups ?? [];
 }
 export const useServicePoints = () => useNames('/service-points', 'servicepoints');
 export const useMaterialTypes = () => useNames('/material-types', 'mtypes');

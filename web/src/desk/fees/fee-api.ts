@@ -11,9 +11,11 @@ const EVERYTHING = { query: 'cql.allRecords=1', limit: PAGE };
 /** The fees/fines of a user, newest first, each with its actions, oldest first. */
 export async function feesOf(userId: string): Promise<Fee[]> {
   const [{ accounts }, { feefineactions }] = await Promise.all([
-    get<{ accounts: Account[] }>(withQuery('/accounts', { query: `userId==${userId} sortby metadata.createdDate/sort.descending`, limit: PAGE })),
+    get<{ accounts: Account[] }>(withQuery('/accounts', { query: `userId==${userId}`, limit: PAGE })),
     get<{ feefineactions: FeeFineAction[] }>(withQuery('/feefineactions', { query: `userId==${userId} sortby dateAction`, limit: PAGE })),
   ]);
+  const chargedAt = (account: Account) => account.dateCreated ?? (account.metadata?.['createdDate'] as string | undefined) ?? '';
+  accounts.sort((one, other) => chargedAt(other).localeCompare(chargedAt(one)));
   return accounts.map((account) => ({ account, actions: feefineactions.filter((action) => action.accountId === account.id) }));
 }
 

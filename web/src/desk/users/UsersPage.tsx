@@ -3,6 +3,7 @@ import { to, useRoute } from '../../layout/route.ts';
 import { Choice, Field } from '../../parts/controls.tsx';
 import { Listing, Pager } from '../../parts/listing.tsx';
 import { PAGE_SIZE, useList, useSearchValue, useSettled } from '../../parts/useSearch.ts';
+import { useSession } from '../../session/session.tsx';
 import { formatDate } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import { nameOfUser } from '../people.ts';
@@ -11,15 +12,21 @@ import { searchUsers } from './user-query.ts';
 
 const UserView = lazy(() => import('./UserView.tsx').then((module) => ({ default: module.UserView })));
 
+const NewUser = lazy(() => import('./UserEditor.tsx').then((module) => ({ default: module.NewUser })));
+const EditUser = lazy(() => import('./UserEditor.tsx').then((module) => ({ default: module.EditUser })));
+
 export function UsersPage() {
   const { rest } = useRoute();
   const [id, tab, record] = rest;
+  if (id === 'new') return <NewUser />;
+  if (id !== undefined && tab === 'edit') return <EditUser key={id} id={id} />;
   return id === undefined ? <UserSearch /> : <UserView key={id} id={id} tab={tab ?? 'loans'} record={record} />;
 }
 
 const STATUSES = ['all', 'active', 'inactive'] as const;
 
 function UserSearch() {
+  const { may } = useSession();
   const [text, setText] = useSearchValue('q');
   const [status, setStatus] = useSearchValue('status', 'all');
   const wanted = useSettled(text);
@@ -30,6 +37,11 @@ function UserSearch() {
     <div className="page">
       <header>
         <h1>{t('page.users')}</h1>
+        {may('users.item.post') && (
+          <a className="button primary" href={to('users', 'new')}>
+            {t('users.new')}
+          </a>
+        )}
       </header>
       <section className="card" aria-label={t('search')}>
         <div className="filters">
