@@ -112,12 +112,12 @@ fn resident_bytes() -> Option<u64> {
 async fn api_page(call: Call) -> Result<Answer, Failure> {
     let app: &App = &call.app;
     let mut rows = String::new();
-    for place in app.router.places() {
-        let route = place.route;
+    for entry in app.router.entries() {
+        let route = entry.route;
         let _ = write!(
             rows,
             "<tr class=\"{}\"><td>{}</td><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
-            if place.handler.is_some() { "built" } else { "missing" },
+            if entry.handler.is_some() { "built" } else { "missing" },
             route.method,
             route.path,
             route.module,
@@ -153,8 +153,8 @@ pub fn routes_as_text(missing: bool) -> String {
     let router = crate::modules::router();
     let mut text = String::new();
     let (mut built, mut open) = (0, 0);
-    for place in router.places() {
-        let done = place.handler.is_some();
+    for entry in router.entries() {
+        let done = entry.handler.is_some();
         if done {
             built += 1;
         } else {
@@ -165,9 +165,9 @@ pub fn routes_as_text(missing: bool) -> String {
                 text,
                 "{:9} {:7} {:80} {}",
                 if done { "answers" } else { "501" },
-                place.route.method,
-                place.route.path,
-                place.route.module
+                entry.route.method,
+                entry.route.path,
+                entry.route.module
             );
         }
     }

@@ -47,8 +47,8 @@ pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<St
     let entry = open_node.node.entry(id).await.map_err(as_text)?.ok_or("the tenant was dropped just now")?;
     let to = database::read(address)?;
     database::wait_for(&to).await?;
-    let place = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
-    let there = Node::open(place, 8, modules::modules(), ServerOptions::default(), Vec::new())
+    let target = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
+    let there = Node::open(target, 8, modules::modules(), ServerOptions::default(), Vec::new())
         .await
         .map_err(as_text)?;
     let from = open_node.primary.clone();

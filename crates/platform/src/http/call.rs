@@ -54,13 +54,13 @@ impl Call {
     }
 
     /// A parameter of the path, by its index.
-    pub fn parameter(&self, place: usize) -> &str {
-        self.parameters.get(place).map_or("", String::as_str)
+    pub fn parameter(&self, index: usize) -> &str {
+        self.parameters.get(index).map_or("", String::as_str)
     }
 
     /// A parameter of the path as a UUID, by its index.
-    pub fn id(&self, place: usize) -> Result<Uuid, Failure> {
-        let text = self.parameter(place);
+    pub fn id(&self, index: usize) -> Result<Uuid, Failure> {
+        let text = self.parameter(index);
         Uuid::parse_str(text)
             .ok()
             .filter(|_| text.len() == 36)
@@ -176,15 +176,15 @@ impl Query {
 pub fn decode(text: &str, plus_is_blank: bool) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut place = 0;
-    while place < bytes.len() {
-        match bytes[place] {
-            b'%' if place + 2 < bytes.len() || place + 2 == bytes.len() - 1 => {
-                let hex = text.get(place + 1..place + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    let mut index = 0;
+    while index < bytes.len() {
+        match bytes[index] {
+            b'%' if index + 2 < bytes.len() || index + 2 == bytes.len() - 1 => {
+                let hex = text.get(index + 1..index + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 match hex {
                     Some(byte) => {
                         out.push(byte);
-                        place += 3;
+                        index += 3;
                         continue;
                     }
                     None => out.push(b'%'),
@@ -193,7 +193,7 @@ pub fn decode(text: &str, plus_is_blank: bool) -> String {
             b'+' if plus_is_blank => out.push(b' '),
             byte => out.push(byte),
         }
-        place += 1;
+        index += 1;
     }
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

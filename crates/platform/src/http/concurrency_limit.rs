@@ -19,13 +19,13 @@ pub struct ConcurrencyLimit(Arc<Mutex<HashMap<Client, usize>>>);
 
 /// One counted call; dropping it ends the count.
 #[derive(Debug)]
-pub struct Place {
+pub struct Permit {
     concurrency_limit: ConcurrencyLimit,
     client: Client,
 }
 
 impl ConcurrencyLimit {
-    pub fn enter(&self, client: Client, most: usize) -> Result<Place, Failure> {
+    pub fn enter(&self, client: Client, most: usize) -> Result<Permit, Failure> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let under_way = clients.entry(client.clone()).or_default();
         if *under_way >= most {
@@ -33,11 +33,11 @@ impl ConcurrencyLimit {
             return Err(Failure::TooMany(words));
         }
         *under_way += 1;
-        Ok(Place { concurrency_limit: self.clone(), client })
+        Ok(Permit { concurrency_limit: self.clone(), client })
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut clients = self.concurrency_limit.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(under_way) = clients.get_mut(&self.client) {
@@ -60,16 +60,16 @@ mod tests {
     #[test]
     fn who_has_too_many_calls_under_way_waits_and_others_do_not() {
         let concurrency_limit = ConcurrencyLimit::default();
-        let first = concurrency_limit.enter(somebody(1), 2).expect("a place");
-        let _second = concurrency_limit.enter(somebody(1), 2).expect("a place");
+        let first = concurrency_limit.enter(somebody(1), 2).expect("a permit");
+        let _second = concurrency_limit.enter(somebody(1), 2).expect("a permit");
         assert!(matches!(concurrency_limit.enter(somebody(1), 2), Err(Failure::TooMany(_))));
-        concurrency_limit.enter(somebody(2), 2).expect("a place for another");
+        concurrency_limit.enter(somebody(2), 2).expect("a permit for another");
         drop(first);
-        concurrency_limit.enter(somebody(1), 2).expect("the place that became free");
+        concurrency_limit.enter(somebody(1), 2).expect("the permit that was given back");
     }
 
     #[test]
-    fn nobody_is_remembered_who_is_gone() {
+    fn a_client_without_calls_is_forgotten() {
         let concurrency_limit = ConcurrencyLimit::default();
         drop(concurrency_limit.enter(somebody(1), 1));
         assert!(concurrency_limit.0.lock().expect("unpoisoned").is_empty());

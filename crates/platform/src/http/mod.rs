@@ -27,6 +27,6 @@ pub use connections::{serve, serve_with_tls};
 pub use figures::{BOUNDS, ModuleFigures};
 pub use pages::content_security_policy;
 pub use pretty::pretty;
-pub use router::{Handler, Place, Router, handler};
+pub use router::{Handler, RouteEntry, Router, handler};
 pub use serve::App;
 pub use tls::Certificate;

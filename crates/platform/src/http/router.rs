@@ -24,7 +24,7 @@ where
 }
 
 /// A route of the route table and its handler; without one it answers 501.
-pub struct Place {
+pub struct RouteEntry {
     pub route: &'static Route,
     pub handler: Option<Handler>,
 }
@@ -39,7 +39,7 @@ pub struct Router {
 /// Routes by name and by path.
 #[derive(Default)]
 struct Table {
-    places: Vec<Place>,
+    entries: Vec<RouteEntry>,
     by_name: HashMap<(&'static str, &'static str), usize>,
     by_method: HashMap<&'static str, matchit::Router<usize>>,
 }
@@ -47,30 +47,30 @@ struct Table {
 impl Table {
     fn of(routes: &'static [Route]) -> Table {
         let mut table = Table::default();
-        for (place, route) in routes.iter().enumerate() {
-            table.places.push(Place { route, handler: None });
-            table.by_name.insert((&route.method, &route.path), place);
+        for (index, route) in routes.iter().enumerate() {
+            table.entries.push(RouteEntry { route, handler: None });
+            table.by_name.insert((&route.method, &route.path), index);
             table
                 .by_method
                 .entry(&route.method)
                 .or_default()
-                .insert(route.path.clone(), place)
+                .insert(route.path.clone(), index)
                 .unwrap_or_else(|error| panic!("{} {}: {error}", route.method, route.path));
         }
         table
     }
 
     fn connect(&mut self, method: &str, path: &str, handler: Handler) -> bool {
-        let Some(place) = self.by_name.get(&(method, path)) else { return false };
-        self.places[*place].handler = Some(handler);
+        let Some(index) = self.by_name.get(&(method, path)) else { return false };
+        self.entries[*index].handler = Some(handler);
         true
     }
 
-    fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
+    fn find(&self, method: &str, path: &str) -> Option<(&RouteEntry, Vec<String>)> {
         let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
         let matched = self.by_method.get(method)?.at(path).ok()?;
         let parameters = matched.params.iter().map(|(_, value)| super::call::decode(value, false)).collect();
-        Some((&self.places[*matched.value], parameters))
+        Some((&self.entries[*matched.value], parameters))
     }
 }
 
@@ -130,7 +130,7 @@ impl Router {
         self.surface
             .by_name
             .get(&(method, path))
-            .is_some_and(|place| self.surface.places[*place].handler.is_some())
+            .is_some_and(|index| self.surface.entries[*index].handler.is_some())
     }
 
     /// The path of one record below a collection's path, such as `/users/{id}`, where the route table has it.
@@ -146,18 +146,18 @@ impl Router {
             .map(|route| route.path.as_str())
     }
 
-    pub fn places(&self) -> &[Place] {
-        &self.surface.places
+    pub fn entries(&self) -> &[RouteEntry] {
+        &self.surface.entries
     }
 
     /// The route for a request, with the decoded values of its parameters.
-    pub fn find(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
+    pub fn find(&self, method: &str, path: &str) -> Option<(&RouteEntry, Vec<String>)> {
         self.surface.find(method, path)
     }
 
     /// The route of lenient tenants for a request the route table does not match.
-    pub fn find_stand_in(&self, method: &str, path: &str) -> Option<(&Place, Vec<String>)> {
-        self.stand_ins.find(method, path).filter(|(place, _)| place.handler.is_some())
+    pub fn find_stand_in(&self, method: &str, path: &str) -> Option<(&RouteEntry, Vec<String>)> {
+        self.stand_ins.find(method, path).filter(|(entry, _)| entry.handler.is_some())
     }
 }
 
@@ -168,9 +168,9 @@ mod tests {
     #[test]
     fn a_fixed_path_wins_over_a_parameter() {
         let router = Router::default();
-        let (place, _) = router.find("GET", "/circulation/requests/allowed-service-points").expect("known");
-        assert_eq!(place.route.path, "/circulation/requests/allowed-service-points");
-        let (place, parameters) = router.find("GET", "/circulation/requests/x%20y").expect("known");
-        assert_eq!((place.route.path.as_str(), &parameters[0][..]), ("/circulation/requests/{id}", "x y"));
+        let (entry, _) = router.find("GET", "/circulation/requests/allowed-service-points").expect("known");
+        assert_eq!(entry.route.path, "/circulation/requests/allowed-service-points");
+        let (entry, parameters) = router.find("GET", "/circulation/requests/x%20y").expect("known");
+        assert_eq!((entry.route.path.as_str(), &parameters[0][..]), ("/circulation/requests/{id}", "x y"));
     }
 }

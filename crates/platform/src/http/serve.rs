@@ -42,7 +42,7 @@ pub struct App {
 
 impl App {
     pub fn new(node: Arc<Node>, router: Router, authorizer: Box<dyn Authorizer>) -> Arc<App> {
-        let figures = router.places().iter().map(|place| (&*place.route.module, Arc::default())).collect();
+        let figures = router.entries().iter().map(|entry| (&*entry.route.module, Arc::default())).collect();
         let body_memory = BodyMemory::new(node.options.body_memory);
         Arc::new(App {
             node,
@@ -136,13 +136,13 @@ async fn route(
         .map_or_else(|| format!("{number:06}/{}", first_level(&path)), str::to_owned);
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
     let stand_in = || app.router.find_stand_in(method, &path).filter(|_| app.node.options.makes_tenants);
-    let Some((place, parameters)) = app.router.find(method, &path).or_else(stand_in) else {
+    let Some((entry, parameters)) = app.router.find(method, &path).or_else(stand_in) else {
         let tenant =
             head.headers.get("x-okapi-tenant").and_then(|t| t.to_str().ok()).unwrap_or("supertenant");
         let words = format!("No suitable module found for path {path} for tenant {tenant}");
         return (Answer::of_failure(&Failure::NotFound(words)), None, request_id);
     };
-    let route = place.route;
+    let route = entry.route;
     if let Err(refused) = origin.refuse_forgery(&head.method, &head.headers) {
         return (refused, Some(route), request_id);
     }
@@ -153,7 +153,7 @@ async fn route(
         let authentication =
             Authentication { app, peer, route, parameters: &parameters, headers: &head.headers, seen: &seen };
         let (tenant, caller) = within(time, authentication.enter()).await?;
-        let handler = place.handler.as_ref().ok_or_else(|| {
+        let handler = entry.handler.as_ref().ok_or_else(|| {
             Failure::NotBuilt(format!("{} {} is known but not built yet", route.method, route.path))
         })?;
         let address = client_address(peer.ip(), &head.headers, &app.node.options.trusted_proxies);
@@ -161,7 +161,7 @@ async fn route(
             (Some(tenant), Some(id)) => Client::User { tenant: tenant.id.clone(), id },
             _ => Client::Address(address),
         };
-        let _place = app.concurrency_limit.enter(client, options.most_calls_at_once)?;
+        let _permit = app.concurrency_limit.enter(client, options.most_calls_at_once)?;
         let max_bytes = body::max_bytes(route, is_open(route, options), options);
         let body = body::read(body, max_bytes, &app.body_memory).await?;
         let call = Call {

@@ -1,6 +1,6 @@
 //! The responses of an operation.
 
-use carrel_platform::http::Place;
+use carrel_platform::http::RouteEntry;
 use carrel_records::RecordType;
 use serde_json::{Value, json};
 
@@ -33,12 +33,12 @@ const NO_JSON: &[(&str, &str)] = &[
 
 /// The responses of one operation; a named operation gives the status of its success.
 pub fn responses(
-    place: &Place,
+    entry: &RouteEntry,
     answered: Option<Value>,
     record: Option<&'static RecordType>,
     named_status: Option<&'static str>,
 ) -> Value {
-    let route = place.route;
+    let route = entry.route;
     let (method, path) = (route.method.as_str(), route.path.as_str());
     let mut answers = json!({
         "400": failure("What was sent cannot be understood; the text says where"),
@@ -46,7 +46,7 @@ pub fn responses(
         "403": failure("A permission is lacking"),
         "503": failure("The database or a lock cannot be had at the moment; trying again is safe"),
     });
-    if place.handler.is_none() {
+    if entry.handler.is_none() {
         answers["501"] = failure("Known, and not built yet");
         return answers;
     }

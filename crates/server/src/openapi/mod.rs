@@ -6,7 +6,7 @@ mod operations;
 mod schemas;
 
 use carrel_platform::Router;
-use carrel_platform::http::Place;
+use carrel_platform::http::RouteEntry;
 use carrel_platform::record_store::shape_of;
 use carrel_records::shape::{Bounds, Element, Format, JsonKind, Property, Shape};
 use carrel_records::{RecordType, Routes};
@@ -22,11 +22,11 @@ pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
         .map(|record| (record.path, *record))
         .collect();
     let mut paths: Map<String, Value> = Map::new();
-    for place in router.places() {
-        let method = place.route.method.as_str();
+    for entry in router.entries() {
+        let method = entry.route.method.as_str();
         if ["GET", "POST", "PUT", "DELETE", "PATCH"].contains(&method) {
-            let entry = paths.entry(place.route.path.clone()).or_insert_with(|| json!({}));
-            entry[method.to_lowercase()] = operation(place, &by_path, &names);
+            let path_item = paths.entry(entry.route.path.clone()).or_insert_with(|| json!({}));
+            path_item[method.to_lowercase()] = operation(entry, &by_path, &names);
         }
     }
     let mut schemas: Map<String, Value> = Map::new();
@@ -70,9 +70,9 @@ fn names(records: &[&'static RecordType]) -> Names {
         .collect()
 }
 
-fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names: &Names) -> Value {
-    let route = place.route;
-    let built = place.handler.is_some();
+fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, names: &Names) -> Value {
+    let route = entry.route;
+    let built = entry.handler.is_some();
     let mut parameters: Vec<Value> = vec![json!({
         "name": "X-Okapi-Tenant", "in": "header", "schema": {"type": "string"},
         "description": "The tenant; needed only where no token tells it",
@@ -130,7 +130,7 @@ fn operation(place: &Place, by_path: &HashMap<&str, &'static RecordType>, names:
         "operationId": name,
         "description": format!("Permissions: {}", if route.permissions.is_empty() { "none".into() } else { route.permissions.join(", ") }),
         "parameters": parameters,
-        "responses": answers::responses(place, answered, collection.or(one), named.map(|named| named.status)),
+        "responses": answers::responses(entry, answered, collection.or(one), named.map(|named| named.status)),
         "security": if route.permissions.is_empty() { json!([{}, {"token": []}, {"cookie": []}]) } else { json!([{"token": []}, {"cookie": []}]) },
         "x-permissions": route.permissions,
         "x-built": built,

@@ -36,17 +36,17 @@ pub fn built() -> Vec<(&'static Route, String)> {
 pub fn filled_with(text: &str) -> Vec<(&'static Route, String)> {
     let router = carrel_server::modules::router();
     router
-        .places()
+        .entries()
         .iter()
-        .filter(|place| place.handler.is_some())
-        .map(|place| {
-            let levels: Vec<&str> = place
+        .filter(|entry| entry.handler.is_some())
+        .map(|entry| {
+            let levels: Vec<&str> = entry
                 .route
                 .path
                 .split('/')
                 .map(|level| if level.starts_with('{') { text } else { level })
                 .collect();
-            (place.route, levels.join("/"))
+            (entry.route, levels.join("/"))
         })
         .collect()
 }
