@@ -14,6 +14,7 @@ pub fn modules() -> Vec<Module> {
         carrel_fees_fines::module(),
         carrel_notices::module(),
         carrel_circulation::module(),
+        carrel_course_reserves::module(),
         carrel_requests::module(),
         carrel_patron::module(),
         carrel_lists::module(),
