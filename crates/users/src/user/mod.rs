@@ -8,6 +8,7 @@ mod decide;
 pub mod deletion;
 mod expiry;
 pub mod lookup;
+mod outbox;
 
 use crate::login::tokens;
 use crate::records::people::USER;
@@ -26,6 +27,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/users", create);
     router.on("PUT", "/users/{id}", replace);
     expiry::connect(router);
+    outbox::connect(router);
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
