@@ -2,6 +2,7 @@
 
 pub mod delivery;
 pub mod email;
+mod forgotten_credentials;
 mod notifications;
 pub mod records;
 pub mod rendering;
@@ -26,6 +27,7 @@ pub fn module() -> Module {
             email::connect(router);
             delivery::connect(router);
             notifications::connect(router);
+            forgotten_credentials::connect(router);
         },
         jobs: JOBS,
         change_listeners: &[],

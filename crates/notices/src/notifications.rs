@@ -69,11 +69,21 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-async fn create(call: &Call, mut document: Map<String, Value>) -> Result<Answer, Failure> {
+async fn create(call: &Call, document: Map<String, Value>) -> Result<Answer, Failure> {
+    let context = document.get("context").cloned().unwrap_or_default();
+    create_with(call, document, &context).await
+}
+
+/// Stores a notification, and the mails of its event configuration, rendered with the context.
+pub async fn create_with(
+    call: &Call,
+    mut document: Map<String, Value>,
+    context: &Value,
+) -> Result<Answer, Failure> {
     refuse_without_recipient(&document)?;
     document.entry("seen").or_insert(false.into());
     let tenant = call.tenant()?;
-    let messages = event_messages(call, &document).await?;
+    let messages = event_messages(call, &document, context).await?;
     let recipient_user_id = text(&document, "recipientId").unwrap_or_default().to_owned();
     let ready =
         write::create(tenant.begin().await?, &tenant.id, &NOTIFICATION, document, &call.caller, call.now)
@@ -86,13 +96,16 @@ async fn create(call: &Call, mut document: Map<String, Value>) -> Result<Answer,
 }
 
 /// The messages of the notification's event configuration, rendered before anything is stored.
-async fn event_messages(call: &Call, document: &Map<String, Value>) -> Result<Vec<Message>, Failure> {
+async fn event_messages(
+    call: &Call,
+    document: &Map<String, Value>,
+    context: &Value,
+) -> Result<Vec<Message>, Failure> {
     let Some(event) = text(document, "eventConfigName") else { return Ok(Vec::new()) };
     let connection = call.tenant()?.reader().await?;
     let lang = text(document, "lang").unwrap_or("en");
-    let context = document.get("context").cloned().unwrap_or_default();
     let mut messages = Vec::new();
-    for (request, channel) in delivery::event_templates(&connection, event, lang, &context).await? {
+    for (request, channel) in delivery::event_templates(&connection, event, lang, context).await? {
         messages.push(delivery::message(&request, &channel, &connection).await?);
     }
     Ok(messages)

@@ -62,6 +62,9 @@ pub static USER: RecordType = RecordType {
         date("expirationDate").indexed(),
         text("username").indexed().words(),
         text("personal.email").indexed().words(),
+        // Users who have forgotten their username are found by them.
+        text("personal.phone").indexed(),
+        text("personal.mobilePhone").indexed(),
         text("barcode").indexed().words(),
         text("externalSystemId").indexed().words(),
         boolean("active").indexed(),

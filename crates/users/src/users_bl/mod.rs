@@ -4,7 +4,7 @@
 //! password reset links have their own files.
 
 mod open_transactions;
-mod password_reset_link;
+pub mod password_reset_link;
 
 use crate::extensions::Extensions;
 use crate::permissions::{PermissionCatalog, full_of};

@@ -1,16 +1,16 @@
-//! Password reset links, given out by staff.
+//! Password reset links, for staff and for users who have forgotten their password.
 //!
-//! Routes: `/bl-users/settings/myprofile/password`, `/bl-users/password-reset/link`, `…/validate`, `…/reset`. The
-//! link carries a token that allows the last two routes and names the password reset action. FOLIO also mails the link;
-//! here the answer contains it. Users change their own password at the first route.
+//! Routes: `/bl-users/settings/myprofile/password`, `/bl-users/password-reset/validate`, `…/reset`. A link carries a
+//! token that allows the last two routes and names the password reset action. The routes that make links are those of
+//! the module that mails them. Users change their own password at the first route.
 
 use crate::login::credentials::{self, ResetAction};
 use crate::login::tokens;
 use crate::permissions::refuse_if_account_has_more;
-use carrel_platform::{Answer, Call, Router};
+use carrel_platform::{Answer, Call, Json, Router};
 use carrel_records::{Failure, Refusal, time};
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::Value;
 use uuid::Uuid;
 
 /// Prefix of the subject of a link's token, before the id of the action.
@@ -22,7 +22,6 @@ const PERMISSIONS: [&str; 2] =
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/bl-users/settings/myprofile/password", credentials::change);
-    router.on("POST", "/bl-users/password-reset/link", link);
     router.on("POST", "/bl-users/password-reset/validate", |call| async move {
         action_of_token(&call).await?;
         Ok(Answer::no_content())
@@ -30,42 +29,108 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/bl-users/password-reset/reset", reset);
 }
 
-async fn link(call: Call) -> Result<Answer, Failure> {
+/// A link for a user, and what a mail says with it.
+pub struct PasswordResetLink {
+    /// The user as stored.
+    pub user: Value,
+    pub link: String,
+    /// The page at which users ask for a link.
+    pub forgot_password_link: String,
+    /// The user has a password, which the link replaces.
+    pub has_password: bool,
+}
+
+/// Makes a link for a user, on behalf of staff who may set the password of the account.
+pub async fn for_staff(call: &Call) -> Result<PasswordResetLink, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct LinkRequest {
         user_id: Uuid,
     }
     let request: LinkRequest = call.read_json()?;
-    let tenant = call.tenant()?;
-    let connection = tenant.writer().await?;
+    let parts = link_parts(call, request.user_id).await?;
+    refuse_if_account_has_more(call, request.user_id).await?;
+    create(call, request.user_id, parts).await
+}
+
+/// Makes a link that only the user gets to know.
+pub async fn for_user(call: &Call, user: Uuid) -> Result<PasswordResetLink, Failure> {
+    let parts = link_parts(call, user).await?;
+    create(call, user, parts).await
+}
+
+/// What a link is made of besides its token.
+struct LinkParts {
+    user: Value,
+    host: String,
+    reset_path: String,
+    forgot_path: String,
+    has_password: bool,
+}
+
+/// Reads user and settings; refuses users who do not exist or have no username.
+async fn link_parts(call: &Call, user_id: Uuid) -> Result<LinkParts, Failure> {
+    let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(
-            "SELECT coalesce(doc->>'username', '') AS username,
-                    (SELECT doc->>'baseUrl' FROM baseurl LIMIT 1) AS base_url
+            "SELECT doc AS user, EXISTS (SELECT 1 FROM auth_credentials WHERE user_id = $1) AS has_password,
+                 (SELECT nullif(trim(doc->>'baseUrl'), '') FROM baseurl LIMIT 1) AS base_url,
+                 (SELECT jsonb_object_agg(doc->>'key', doc->>'value') FROM settings
+                  WHERE doc->>'scope' = 'mod-users-bl.config.manage' AND doc->>'key' LIKE '%Path'
+                      AND doc->>'userId' IS NULL) AS settings,
+                 (SELECT jsonb_object_agg(doc->>'code', doc->>'value') FROM config_data
+                  WHERE doc->>'module' = 'USERSBL' AND doc->>'enabled' = 'true' AND doc->>'code' IS NOT NULL)
+                     AS configuration
              FROM users WHERE id = $1",
-            vec![request.user_id.into()],
+            vec![user_id.into()],
         )
         .await?;
     drop(connection);
-    let (username, base): (String, Option<String>) =
-        rows.first().map(|row| (row.get("username"), row.get("base_url"))).ok_or_else(|| {
-            Refusal::new(format!("User with id '{}' not found", request.user_id)).code("user.not-found")
-        })?;
-    if username.trim().is_empty() {
+    let row = rows
+        .first()
+        .ok_or_else(|| Refusal::new(format!("User with id '{user_id}' not found")).code("user.not-found"))?;
+    let user = row.get::<_, Json>("user").parse();
+    if user["username"].as_str().is_none_or(|name| name.trim().is_empty()) {
         let message = "User without username cannot reset password";
         return Err(Refusal::new(message).code("user.absent-username").into());
     }
-    refuse_if_account_has_more(&call, request.user_id).await?;
+    let base_url: Option<String> = row.get("base_url");
+    let map = |column: &str| row.get::<_, Option<Json>>(column).map(|json| json.parse()).unwrap_or_default();
+    // The older configuration counts where the tenant has no address of its own.
+    let (values, names) = match base_url {
+        Some(_) => (map("settings"), ["", "resetPasswordPath", "forgotPasswordPath"]),
+        None => (map("configuration"), ["FOLIO_HOST", "RESET_PASSWORD_UI_PATH", "FORGOT_PASSWORD_UI_PATH"]),
+    };
+    let value = |name: &str, default: &str| {
+        let set = values[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+        set.unwrap_or(default).to_owned()
+    };
+    let host = base_url.unwrap_or_else(|| value(names[0], "http://localhost:3000"));
+    Ok(LinkParts {
+        user,
+        host: host.trim_end_matches('/').to_owned(),
+        reset_path: value(names[1], "/reset-password"),
+        forgot_path: value(names[2], "/forgot-password"),
+        has_password: row.get("has_password"),
+    })
+}
+
+/// Stores the action that the link allows once, and signs its token.
+async fn create(call: &Call, user_id: Uuid, parts: LinkParts) -> Result<PasswordResetLink, Failure> {
+    let tenant = call.tenant()?;
     let (id, ends) = (Uuid::new_v4(), call.now + LINK_LIFETIME);
-    let action = ResetAction { id, user_id: request.user_id, expiration_time: time::format(ends) };
+    let action = ResetAction { id, user_id, expiration_time: time::format(ends) };
     credentials::store_action(tenant, &action).await?;
     let keys = &call.node.keys;
     let token =
         tokens::for_one_purpose(keys, &tenant.id, format!("{SUBJECT}{id}"), &PERMISSIONS, ends, call.now);
-    let base = base.unwrap_or_else(|| "http://localhost:3000".into());
-    let base = base.trim_end_matches('/');
-    Ok(Answer::json(&json!({"link": format!("{base}/reset-password/{token}?tenant={}", tenant.id)})))
+    let LinkParts { user, host, reset_path, forgot_path, has_password } = parts;
+    Ok(PasswordResetLink {
+        user,
+        link: format!("{host}{reset_path}/{token}?tenant={}", tenant.id),
+        forgot_password_link: format!("{host}{forgot_path}"),
+        has_password,
+    })
 }
 
 async fn reset(call: Call) -> Result<Answer, Failure> {
