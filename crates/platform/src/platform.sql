@@ -38,6 +38,9 @@ CREATE TABLE IF NOT EXISTS platform.job (
     failed boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tenant, name)
 );
+-- What somebody has set in place of the declared timing, and the route that is called instead of a declared job. A
+-- job whose timer is switched off is due at infinity.
+ALTER TABLE platform.job ADD COLUMN IF NOT EXISTS timer jsonb;
 CREATE INDEX IF NOT EXISTS job_due ON platform.job (due);
 -- What the health page writes to see that writing works.
 CREATE TABLE IF NOT EXISTS platform.health (

@@ -17,8 +17,15 @@ pub struct Route {
     pub permissions: Vec<String>,
     /// What a caller needs instead where the path names their own tenant; nothing where that makes no difference.
     pub own_tenant_permissions: Option<Vec<String>>,
+    /// When FOLIO's timers call it: `every 5 minute`, `cron=0 2 * * *; zone=CET`; empty for ordinary routes.
+    pub timing: String,
+}
+
+impl Route {
     /// Called by FOLIO's timers: not open to ordinary callers.
-    pub timer: bool,
+    pub fn is_timer(&self) -> bool {
+        !self.timing.is_empty()
+    }
 }
 
 /// Every route of FOLIO's modules that Carrel answers for, and Carrel's own.
@@ -27,6 +34,13 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     routes.extend(read_routes(include_str!("../surface/own-routes.tsv")));
     let mut seen = HashSet::new();
     routes.retain(|route| seen.insert((route.method.clone(), route.path.clone())));
+    routes
+});
+
+/// The routes that FOLIO's timers call, module by module; some of them are ordinary routes as well.
+pub static TIMER_ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    let mut routes = read_routes(include_str!("../surface/routes.tsv"));
+    routes.retain(Route::is_timer);
     routes
 });
 
@@ -110,7 +124,7 @@ fn read_routes(table: &str) -> Vec<Route> {
             path: path.to_owned(),
             permissions: permissions.clone(),
             own_tenant_permissions: own_tenant_permissions.clone(),
-            timer: !timer.is_empty(),
+            timing: timer.to_owned(),
         };
         match path.strip_suffix('*') {
             None => routes.push(route(method, path)),

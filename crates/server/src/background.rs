@@ -21,7 +21,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
         .map(|state| {
             json!({
                 "name": state.name,
-                "due": time::format(state.due),
+                "due": state.due.map(time::format),
                 "runs": state.runs,
                 "failures": state.failures,
                 "runningOn": state.owner,
@@ -36,14 +36,14 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn run(call: Call) -> Result<Answer, Failure> {
-    let name = known(&call)?;
-    jobs::soon(&call.node.platform().await?, &call.tenant()?.id, name).await?;
+    let name = known(&call).await?;
+    jobs::soon(&call.node.platform().await?, &call.tenant()?.id, &name).await?;
     Ok(Answer::text(StatusCode::ACCEPTED, ""))
 }
 
 async fn cancel(call: Call) -> Result<Answer, Failure> {
-    let name = known(&call)?;
-    let running = jobs::cancel(&call.node.platform().await?, &call.tenant()?.id, name).await?;
+    let name = known(&call).await?;
+    let running = jobs::cancel(&call.node.platform().await?, &call.tenant()?.id, &name).await?;
     if running {
         Ok(Answer::text(StatusCode::ACCEPTED, ""))
     } else {
@@ -51,9 +51,13 @@ async fn cancel(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-fn known(call: &Call) -> Result<&'static str, Failure> {
+/// The name of a declared job, or of a timer of this tenant that calls a route.
+async fn known(call: &Call) -> Result<String, Failure> {
     let name = call.parameter(0);
-    let jobs = call.node.jobs();
-    let job = jobs.into_iter().find(|job| job.name == name);
-    job.map(|job| job.name).ok_or_else(|| Failure::NotFound(format!("There is no job {name}")))
+    let is_declared = call.node.jobs().iter().any(|job| job.name == name);
+    let rows = jobs::of_tenant(&call.node.platform().await?, &call.tenant()?.id).await?;
+    if is_declared || rows.iter().any(|row| row.name == name) {
+        return Ok(name.to_owned());
+    }
+    Err(Failure::NotFound(format!("There is no job {name}")))
 }

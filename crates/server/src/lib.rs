@@ -21,5 +21,6 @@ pub mod serve;
 mod tenant_metrics;
 mod tenant_transfer;
 pub mod tenants;
+mod timers;
 
 pub use carrel_users::administrator;

@@ -40,6 +40,7 @@ pub fn router() -> Router {
     crate::gateway::connect(&mut router);
     crate::okapi_modules::connect(&mut router);
     crate::background::connect(&mut router);
+    crate::timers::connect(&mut router);
     crate::admin::connect(&mut router);
     let modules = modules();
     for module in &modules {

@@ -190,7 +190,8 @@ async fn jobs(node: &Node) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
     let rows = connection
         .query(
             "SELECT tenant, name, runs::float8, failures::float8,
-                 greatest(extract(epoch FROM clock_timestamp() - due), 0)::float8
+                 CASE WHEN due < 'infinity'
+                     THEN greatest(extract(epoch FROM clock_timestamp() - due), 0)::float8 ELSE 0 END
              FROM platform.job ORDER BY tenant, name",
             vec![],
         )

@@ -197,9 +197,9 @@ pub(super) fn is_open(route: &Route, options: &ServerOptions) -> bool {
 }
 
 /// The permissions of the route; a timer's route has none of its own and is for operators.
-fn needed(route: &Route) -> impl Iterator<Item = &str> {
+pub(super) fn needed(route: &Route) -> impl Iterator<Item = &str> {
     let timer =
-        (route.timer || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
+        (route.is_timer() || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
     route.permissions.iter().map(String::as_str).chain(timer)
 }
 

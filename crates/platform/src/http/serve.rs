@@ -44,7 +44,7 @@ impl App {
     pub fn new(node: Arc<Node>, router: Router, authorizer: Box<dyn Authorizer>) -> Arc<App> {
         let figures = router.entries().iter().map(|entry| (&*entry.route.module, Arc::default())).collect();
         let body_memory = BodyMemory::new(node.options.body_memory);
-        Arc::new(App {
+        let app = Arc::new(App {
             node,
             router,
             authorizer,
@@ -52,7 +52,9 @@ impl App {
             requests: AtomicU64::new(0),
             concurrency_limit: ConcurrencyLimit::default(),
             body_memory,
-        })
+        });
+        app.node.serve_as(&app);
+        app
     }
 
     pub fn figures(&self) -> impl Iterator<Item = (&'static str, &ModuleFigures)> {

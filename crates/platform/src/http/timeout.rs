@@ -26,7 +26,7 @@ pub(super) fn of(route: &Route, options: &ServerOptions) -> Duration {
     let (method, path) = (route.method.as_str(), route.path.as_str());
     if matches!(path, "/admin/health" | "/_/health" | "/_/proxy/health") {
         HEALTH
-    } else if route.timer || LONG_WORK.iter().any(|part| path.contains(part)) {
+    } else if route.is_timer() || LONG_WORK.iter().any(|part| path.contains(part)) {
         options.long_call_timeout
     } else if method == "DELETE" && !path.contains('{') {
         // By query, any number of records.

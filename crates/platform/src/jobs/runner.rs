@@ -2,8 +2,14 @@
 
 use super::declaration::{HINTS, Job, Run};
 use super::table::{self, Beat, Taken};
+use super::timers::{RouteCall, TIMERS, Timer, TimerSetting};
+use super::timing::{Next, Timing};
+use crate::database::Connection;
+use crate::http::call_route;
 use crate::node::Node;
+use crate::tenant::Tenant;
 use carrel_records::Failure;
+use jiff::Timestamp;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,16 +46,43 @@ pub struct Runner {
     work: Option<JoinHandle<()>>,
 }
 
-/// Begins to do the jobs of all modules for all tenants.
+/// Begins to do the jobs of all modules, and the timers that call routes, for all tenants.
 pub fn start(node: &Arc<Node>) -> Runner {
-    start_with(node, node.jobs(), Pace::default())
+    start_at(node, Pace::default())
 }
 
-/// The same with other jobs, at another pace.
+/// The same at another pace.
+pub fn start_at(node: &Arc<Node>, pace: Pace) -> Runner {
+    run_on(node, Declared { jobs: node.jobs(), calls: true }, pace)
+}
+
+/// Begins to do these jobs only.
 pub fn start_with(node: &Arc<Node>, jobs: Vec<&'static Job>, pace: Pace) -> Runner {
+    run_on(node, Declared { jobs, calls: false }, pace)
+}
+
+/// What a node does.
+#[derive(Clone)]
+struct Declared {
+    jobs: Vec<&'static Job>,
+    /// Also the timers that call routes.
+    calls: bool,
+}
+
+impl Declared {
+    fn names(&self) -> Vec<&'static str> {
+        self.jobs.iter().map(|job| job.name).collect()
+    }
+
+    fn job(&self, name: &str) -> Option<&'static Job> {
+        self.jobs.iter().copied().find(|job| job.name == name)
+    }
+}
+
+fn run_on(node: &Arc<Node>, declared: Declared, pace: Pace) -> Runner {
     let node_id = Uuid::new_v4();
     let (stop, stopped) = watch::channel(false);
-    let work = tokio::spawn(work(Arc::clone(node), jobs, pace, node_id, stopped));
+    let work = tokio::spawn(work(Arc::clone(node), declared, pace, node_id, stopped));
     Runner { node_id, node: Arc::clone(node), stop, work: Some(work) }
 }
 
@@ -80,7 +113,7 @@ impl Drop for Runner {
 
 async fn work(
     node: Arc<Node>,
-    jobs: Vec<&'static Job>,
+    declared: Declared,
     pace: Pace,
     node_id: Uuid,
     mut stopped: watch::Receiver<bool>,
@@ -91,10 +124,10 @@ async fn work(
     loop {
         while running.try_join_next().is_some() {}
         let room = pace.at_once.saturating_sub(running.len());
-        let pause = match look(&node, &jobs, pace, node_id, room, &mut entered).await {
+        let pause = match look(&node, &declared, pace, node_id, room, &mut entered).await {
             Ok((taken, pause)) => {
                 for one in taken {
-                    running.spawn(run(Arc::clone(&node), jobs.clone(), pace, node_id, one));
+                    running.spawn(run(Arc::clone(&node), declared.clone(), pace, node_id, one));
                 }
                 pause
             }
@@ -106,7 +139,7 @@ async fn work(
         tokio::select! {
             _ = stopped.changed() => break,
             Some(_) = running.join_next(), if !running.is_empty() => {}
-            Ok(hint) = hints.recv() => heed(&node, &jobs, hint, &mut hints).await,
+            Ok(hint) = hints.recv() => heed(&node, &declared, hint, &mut hints).await,
             () = tokio::time::sleep(pause) => {}
         }
     }
@@ -116,7 +149,7 @@ async fn work(
 /// Makes due what was hinted at, once those who hint have had time to commit.
 async fn heed(
     node: &Arc<Node>,
-    jobs: &[&'static Job],
+    declared: &Declared,
     first: (String, &'static str),
     hints: &mut broadcast::Receiver<(String, &'static str)>,
 ) {
@@ -128,9 +161,9 @@ async fn heed(
     let Ok(connection) = node.platform().await else { return };
     for (tenant, name) in wanted {
         let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
-        if known && jobs.iter().any(|job| job.name == name) {
+        if known && declared.job(name).is_some() {
             // Not done soon, it is done when it is due.
-            let _ = table::soon(&connection, &tenant, name).await;
+            let _ = table::wake(&connection, &tenant, name).await;
         }
     }
 }
@@ -138,7 +171,7 @@ async fn heed(
 /// Takes what is due, and says how long nothing will be.
 async fn look(
     node: &Arc<Node>,
-    jobs: &[&'static Job],
+    declared: &Declared,
     pace: Pace,
     node_id: Uuid,
     room: usize,
@@ -150,26 +183,100 @@ async fn look(
         if tenant.lenient || entered.contains(&tenant.id) {
             continue;
         }
-        for job in jobs {
-            table::enter(&connection, &tenant.id, job.name, job.every).await?;
+        for job in &declared.jobs {
+            table::enter(&connection, &tenant.id, job.name, job.every, None).await?;
+        }
+        if declared.calls {
+            let calling = timers_that_call(node);
+            for timer in &calling {
+                enter_timer(&connection, &tenant.id, timer).await?;
+            }
+            let current = calling.into_iter().map(|timer| timer.job.clone()).collect();
+            table::drop_superseded_calls(&connection, &tenant.id, current).await?;
         }
         entered.insert(tenant.id.clone());
     }
-    let names: Vec<&str> = jobs.iter().map(|job| job.name).collect();
+    let names = declared.names();
     if room == 0 {
         return Ok((Vec::new(), pace.look));
     }
-    let taken = table::take(&connection, node_id, &names, pace.lease, room).await?;
-    let pause = match table::next_due(&connection, &names).await? {
+    let taken = table::take(&connection, node_id, &names, declared.calls, pace.lease, room).await?;
+    let pause = match table::next_due(&connection, &names, declared.calls).await? {
         Some(due) => due.clamp(BREATH.min(pace.look), pace.look),
         None => pace.look,
     };
     Ok((taken, pause))
 }
 
+/// The timers of FOLIO's modules whose route this node answers and that no job backs.
+fn timers_that_call(node: &Node) -> Vec<&'static Timer> {
+    let Some(app) = node.app() else { return Vec::new() };
+    TIMERS.iter().filter(|timer| timer.calls_route && app.router.answers(timer.method, timer.path)).collect()
+}
+
+async fn enter_timer(connection: &Connection, tenant: &str, timer: &Timer) -> Result<(), Failure> {
+    let setting = TimerSetting { call: Some(RouteCall::of(timer)), ..TimerSetting::default() };
+    let first = match timer.timing.next(Timestamp::now()) {
+        Ok(Next::Every(time) | Next::In(time)) => time,
+        Ok(Next::Never) | Err(_) => return Ok(()),
+    };
+    table::enter(connection, tenant, &timer.job, first, Some(&setting)).await
+}
+
+/// What is to be done, and when it is declared to be due again.
+enum Work {
+    Job(&'static Job),
+    Call(RouteCall),
+}
+
+impl Work {
+    fn of(taken: &Taken, declared: &Declared) -> Option<Work> {
+        let call = taken.setting.call.clone().map(Work::Call);
+        call.or_else(|| declared.job(&taken.name).map(Work::Job))
+    }
+
+    fn deadline(&self) -> Duration {
+        match self {
+            Work::Job(job) => job.deadline,
+            Work::Call(_) => CALL_DEADLINE,
+        }
+    }
+
+    async fn run(self, node: Arc<Node>, tenant: Arc<Tenant>) -> Result<String, Failure> {
+        match self {
+            Work::Job(job) => (job.run)(Run { tenant }).await,
+            Work::Call(call) => {
+                let app = node.app().ok_or_else(|| Failure::internal("this node answers no calls"))?;
+                let user = call.user_timer.as_ref().map(|timer| timer.user_id);
+                let answer = call_route(&app, &tenant, &call.method, &call.path, user).await?;
+                Ok(format!("answered {}", answer.status))
+            }
+        }
+    }
+}
+
+/// A call of a timer that takes longer is given up.
+const CALL_DEADLINE: Duration = Duration::from_secs(1_800);
+/// A timer that cannot be understood is looked at again after this time.
+const NOT_UNDERSTOOD: Duration = Duration::from_secs(3_600);
+
+/// When the job is due after this run.
+fn next(taken: &Taken, declared: &Declared) -> Next {
+    if taken.setting.disabled {
+        return Next::Never;
+    }
+    let job = || declared.job(&taken.name).map(|job| Next::Every(job.every));
+    let timer = || TIMERS.iter().find(|timer| timer.job == taken.name).map(|timer| &timer.timing);
+    let by = |timing: &Timing| timing.next(Timestamp::now()).unwrap_or(Next::Every(NOT_UNDERSTOOD));
+    match &taken.setting.timing {
+        timing if !timing.is_empty() => by(timing),
+        _ => job().or_else(|| timer().map(by)).unwrap_or(Next::Every(NOT_UNDERSTOOD)),
+    }
+}
+
 /// Does one job, and says in its row how it went.
-async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid, taken: Taken) {
-    let Some(job) = jobs.into_iter().find(|job| job.name == taken.name) else { return };
+async fn run(node: Arc<Node>, declared: Declared, pace: Pace, node_id: Uuid, taken: Taken) {
+    let Some(todo) = Work::of(&taken, &declared) else { return };
     let tenant = match node.find_tenant(&taken.tenant).await {
         Ok(Some(tenant)) => tenant,
         Ok(None) => {
@@ -183,18 +290,17 @@ async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid
             return;
         }
     };
+    let deadline = todo.deadline();
     // In a task of its own, so that a panic in it is an outcome like any other; it ends with the set.
     let mut work = JoinSet::new();
-    work.spawn((job.run)(Run { tenant }));
+    work.spawn(todo.run(Arc::clone(&node), tenant));
     let outcome = tokio::select! {
         Some(done) = work.join_next() => match done {
             Ok(Ok(words)) => Ok(words),
             Ok(Err(failure)) => Err(failure.to_string()),
             Err(broken) => Err(format!("the run broke off: {broken}")),
         },
-        () = tokio::time::sleep(job.deadline) => {
-            Err(format!("given up after {} seconds", job.deadline.as_secs()))
-        }
+        () = tokio::time::sleep(deadline) => Err(format!("given up after {} seconds", deadline.as_secs())),
         () = keep_lease(&node, pace, node_id, &taken) => Err("cancelled, or taken over by another node".to_owned()),
     };
     work.shutdown().await;
@@ -202,7 +308,7 @@ async fn run(node: Arc<Node>, jobs: Vec<&'static Job>, pace: Pace, node_id: Uuid
         tracing::warn!(tenant = taken.tenant, "job {} failed: {words}", taken.name);
     }
     let ended = match node.platform().await {
-        Ok(connection) => table::end(&connection, node_id, &taken, job.every, &outcome).await,
+        Ok(connection) => table::end(&connection, node_id, &taken, next(&taken, &declared), &outcome).await,
         Err(failure) => Err(failure),
     };
     if let Err(failure) = ended {

@@ -1,6 +1,8 @@
 //! The rows of the job table: taken, kept, ended, looked at.
 
-use crate::database::Connection;
+use super::timers::TimerSetting;
+use super::timing::Next;
+use crate::database::{Bind, Connection, Json};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::time::Duration;
@@ -8,10 +10,11 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// A row that this node has taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
     pub tenant: String,
     pub name: String,
+    pub setting: TimerSetting,
 }
 
 /// A job of a tenant as it stands.
@@ -19,7 +22,8 @@ pub struct Taken {
 pub struct State {
     pub tenant: String,
     pub name: String,
-    pub due: Timestamp,
+    /// Nothing while the timer is switched off.
+    pub due: Option<Timestamp>,
     /// The node at work.
     pub owner: Option<Uuid>,
     pub started: Option<Timestamp>,
@@ -29,6 +33,7 @@ pub struct State {
     /// What the last run said.
     pub outcome: Option<String>,
     pub failed: bool,
+    pub setting: TimerSetting,
 }
 
 /// Makes the rows that a tenant lacks, due within one interval from now at a place of their own, so that many
@@ -38,22 +43,92 @@ pub async fn enter(
     tenant: &str,
     name: &str,
     every: Duration,
+    setting: Option<&TimerSetting>,
 ) -> Result<(), Failure> {
     connection
         .query(
-            "INSERT INTO platform.job (tenant, name, due) VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
+            "INSERT INTO platform.job (tenant, name, due, timer)
+             VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3), $4)
              ON CONFLICT (tenant, name) DO NOTHING",
-            vec![tenant.into(), name.into(), (every.as_secs_f64() * rand::random::<f64>()).into()],
+            vec![
+                tenant.into(),
+                name.into(),
+                (every.as_secs_f64() * rand::random::<f64>()).into(),
+                setting.map_or(Bind::Null, stored),
+            ],
         )
         .await?;
     Ok(())
 }
 
-/// Takes rows that are due, or whose owner has let its lease end; those that others are just taking are passed by.
+fn stored(setting: &TimerSetting) -> Bind {
+    // A setting holds texts and JSON only, which can always be written.
+    Bind::Json(serde_json::to_string(setting).unwrap_or_else(|_| "{}".into()))
+}
+
+/// The setting of a row; one that this release cannot read counts as none.
+fn setting(row: &Row) -> TimerSetting {
+    let stored: Option<Json> = row.get("timer");
+    stored.and_then(|stored| serde_json::from_value(stored.parse()).ok()).unwrap_or_default()
+}
+
+/// Deletes the rows of a tenant that call a route of their own, where a module declares a job for it now.
+pub async fn drop_superseded_calls(
+    connection: &Connection,
+    tenant: &str,
+    current: Vec<String>,
+) -> Result<(), Failure> {
+    connection
+        .query(
+            "DELETE FROM platform.job WHERE tenant = $1 AND timer->'call' IS NOT NULL
+                 AND timer #> '{call,userTimer}' IS NULL AND name <> ALL($2)",
+            vec![tenant.into(), current.into()],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Stores what somebody has set for a job, and when it is due by that. A run under way goes on.
+pub async fn set(
+    connection: &Connection,
+    tenant: &str,
+    name: &str,
+    setting: &TimerSetting,
+    next: Next,
+) -> Result<(), Failure> {
+    connection
+        .query(
+            "INSERT INTO platform.job (tenant, name, due, timer)
+             VALUES ($1, $2, coalesce(clock_timestamp() + make_interval(secs => $3::float8), 'infinity'), $4)
+             ON CONFLICT (tenant, name) DO UPDATE SET due = excluded.due, timer = excluded.timer",
+            vec![tenant.into(), name.into(), seconds(next), stored(setting)],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Deletes the timer that a user has made; a run under way ends with its lease.
+pub async fn delete(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
+    connection
+        .query("DELETE FROM platform.job WHERE tenant = $1 AND name = $2", vec![tenant.into(), name.into()])
+        .await?;
+    Ok(())
+}
+
+fn seconds(next: Next) -> Bind {
+    match next {
+        Next::Every(time) | Next::In(time) => time.as_secs_f64().into(),
+        Next::Never => Bind::Null,
+    }
+}
+
+/// Takes rows of these names that are due, or whose owner has let its lease end, and if wanted those that call a
+/// route; rows that others are just taking are passed by.
 pub async fn take(
     connection: &Connection,
     owner: Uuid,
     names: &[&str],
+    calls: bool,
     lease: Duration,
     at_most: usize,
 ) -> Result<Vec<Taken>, Failure> {
@@ -64,24 +139,36 @@ pub async fn take(
                  lease_ends = clock_timestamp() + make_interval(secs => $3)
              WHERE (tenant, name) IN (
                  SELECT tenant, name FROM platform.job
-                 WHERE due <= clock_timestamp() AND name = ANY($2)
+                 WHERE due <= clock_timestamp() AND (name = ANY($2) OR $5 AND timer->'call' IS NOT NULL)
                    AND (owner IS NULL OR lease_ends < clock_timestamp())
                  ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED)
-             RETURNING tenant, name",
-            vec![owner.into(), names.into(), lease.as_secs_f64().into(), (at_most as i64).into()],
+             RETURNING tenant, name, timer",
+            vec![
+                owner.into(),
+                names.into(),
+                lease.as_secs_f64().into(),
+                (at_most as i64).into(),
+                calls.into(),
+            ],
         )
         .await?;
-    Ok(rows.iter().map(|row| Taken { tenant: row.get(0), name: row.get(1) }).collect())
+    let taken = |row: &Row| Taken { tenant: row.get("tenant"), name: row.get("name"), setting: setting(row) };
+    Ok(rows.iter().map(taken).collect())
 }
 
 /// Time until the next row is due, where there is one.
-pub async fn next_due(connection: &Connection, names: &[&str]) -> Result<Option<Duration>, Failure> {
+pub async fn next_due(
+    connection: &Connection,
+    names: &[&str],
+    calls: bool,
+) -> Result<Option<Duration>, Failure> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let rows = connection
         .query(
             "SELECT extract(epoch FROM greatest(due, coalesce(lease_ends, due)) - clock_timestamp())::float8
-             FROM platform.job WHERE name = ANY($1) ORDER BY greatest(due, coalesce(lease_ends, due)) LIMIT 1",
-            vec![names.into()],
+             FROM platform.job WHERE due < 'infinity' AND (name = ANY($1) OR $2 AND timer->'call' IS NOT NULL)
+             ORDER BY greatest(due, coalesce(lease_ends, due)) LIMIT 1",
+            vec![names.into(), calls.into()],
         )
         .await?;
     Ok(rows.first().map(|row| Duration::from_secs_f64(row.get::<_, f64>(0).clamp(0.0, 86_400.0))))
@@ -118,12 +205,12 @@ pub async fn beat(
 }
 
 /// Ends a run; without effect where the row is not ours any more. A row that somebody wanted to run soon while it
-/// ran stays due.
+/// ran stays due, and one that somebody set meanwhile is due by that.
 pub async fn end(
     connection: &Connection,
     owner: Uuid,
     taken: &Taken,
-    every: Duration,
+    next: Next,
     outcome: &Result<String, String>,
 ) -> Result<(), Failure> {
     let (words, failed) = match outcome {
@@ -133,17 +220,19 @@ pub async fn end(
     connection
         .query(
             "UPDATE platform.job SET owner = NULL, lease_ends = NULL, cancelled = false, ended = clock_timestamp(),
-                 due = CASE WHEN due > started THEN due
-                     ELSE greatest(started + make_interval(secs => $4), clock_timestamp()) END,
+                 due = CASE WHEN due > started THEN due WHEN $4::float8 IS NULL THEN 'infinity'
+                     WHEN $7 THEN greatest(started + make_interval(secs => $4), clock_timestamp())
+                     ELSE clock_timestamp() + make_interval(secs => $4) END,
                  runs = runs + 1, failures = failures + $5::bigint, outcome = $6, failed = $5::bigint = 1
              WHERE tenant = $1 AND name = $2 AND owner = $3",
             vec![
                 taken.tenant.as_str().into(),
                 taken.name.as_str().into(),
                 owner.into(),
-                every.as_secs_f64().into(),
+                seconds(next),
                 i64::from(failed).into(),
                 words.as_str().into(),
+                matches!(next, Next::Every(_)).into(),
             ],
         )
         .await?;
@@ -164,7 +253,21 @@ pub async fn forget(connection: &Connection, tenant: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// A job is due now rather than later; where it is running, it will run once more.
+/// A job has something to do: it is due now rather than later, unless its timer is switched off.
+pub async fn wake(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
+    connection
+        .query(
+            "UPDATE platform.job
+             SET due = CASE WHEN owner IS NULL THEN least(due, clock_timestamp()) ELSE clock_timestamp() END
+             WHERE tenant = $1 AND name = $2 AND due < 'infinity'",
+            vec![tenant.into(), name.into()],
+        )
+        .await?;
+    Ok(())
+}
+
+/// A job is due now rather than later, also one whose timer is switched off; where it is running, it will run once
+/// more.
 pub async fn soon(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
     connection
         .query(
@@ -189,7 +292,9 @@ pub async fn cancel(connection: &Connection, tenant: &str, name: &str) -> Result
     Ok(!rows.is_empty())
 }
 
-const COLUMNS: &str = "tenant, name, due, owner, started, ended, runs, failures, outcome, failed";
+const COLUMNS: &str =
+    "tenant, name, nullif(due, 'infinity') AS due, owner, started, ended, runs, failures, outcome,
+    failed, timer";
 
 /// The jobs of a tenant, by name.
 pub async fn of_tenant(connection: &Connection, tenant: &str) -> Result<Vec<State>, Failure> {
@@ -211,15 +316,16 @@ pub async fn all(connection: &Connection) -> Result<Vec<State>, Failure> {
 
 fn state(row: &Row) -> State {
     State {
-        tenant: row.get(0),
-        name: row.get(1),
-        due: row.get(2),
-        owner: row.get(3),
-        started: row.get(4),
-        ended: row.get(5),
-        runs: row.get(6),
-        failures: row.get(7),
-        outcome: row.get(8),
-        failed: row.get(9),
+        tenant: row.get("tenant"),
+        name: row.get("name"),
+        due: row.get("due"),
+        owner: row.get("owner"),
+        started: row.get("started"),
+        ended: row.get("ended"),
+        runs: row.get("runs"),
+        failures: row.get("failures"),
+        outcome: row.get("outcome"),
+        failed: row.get("failed"),
+        setting: setting(row),
     }
 }

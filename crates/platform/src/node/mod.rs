@@ -11,6 +11,7 @@ pub use upkeep::{INDEX_BUILDS, OUTBOX_RETENTION};
 use crate::cache::Cache;
 use crate::database::replicas::Replicas;
 use crate::database::{Address, Bind, Connection, OpenPool, Pools, WatchedTables, Work, failure};
+use crate::http::App;
 use crate::jobs::Job;
 use crate::module::Module;
 use crate::record_store::{change_listeners, upgrade};
@@ -24,7 +25,7 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 /// How the server behaves, from its configuration.
@@ -151,6 +152,8 @@ pub struct Node {
     tenants: RwLock<HashMap<String, Arc<Tenant>>>,
     making: tokio::sync::Mutex<()>,
     started: Instant,
+    /// What answers this node's calls.
+    app: RwLock<Weak<App>>,
 }
 
 /// A line of the table of tenants.
@@ -215,6 +218,7 @@ impl Node {
             tenants: RwLock::default(),
             making: tokio::sync::Mutex::new(()),
             started: Instant::now(),
+            app: RwLock::default(),
         });
         node.read_tenants().await?;
         tokio::spawn(notifications::listen(Arc::downgrade(&node), node.pools.server().clone()));
@@ -228,6 +232,15 @@ impl Node {
             .flat_map(|module| module.jobs.iter().copied())
             .chain([&INDEX_BUILDS, &OUTBOX_RETENTION])
             .collect()
+    }
+
+    /// What answers this node's calls; nothing on a node that does not listen.
+    pub fn app(&self) -> Option<Arc<App>> {
+        self.app.read().expect("no holder of this lock panics").upgrade()
+    }
+
+    pub(crate) fn serve_as(&self, app: &Arc<App>) {
+        *self.app.write().expect("no holder of this lock panics") = Arc::downgrade(app);
     }
 
     pub fn uptime(&self) -> Duration {

@@ -16,4 +16,5 @@ mod operators;
 mod origins;
 mod routes;
 mod tenants;
+mod timers;
 mod upgrade;

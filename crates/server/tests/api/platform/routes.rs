@@ -63,7 +63,7 @@ fn guarded() -> Vec<(&'static Route, String)> {
 
 /// Routes that no permission of their own opens, only that of operators.
 fn is_for_operators(route: &Route) -> bool {
-    route.timer || route.path.starts_with("/_/tenant")
+    route.is_timer() || route.path.starts_with("/_/tenant")
 }
 
 /// Calls each route and tells those that were answered otherwise than with one of these.
