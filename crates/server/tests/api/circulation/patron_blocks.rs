@@ -3,6 +3,8 @@
 use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, Reply, TestItem, TestPatron, TestServer};
 use futures_util::future::join_all;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -334,4 +336,58 @@ async fn an_event_for_the_blocks_is_checked_and_changes_nothing() {
     assert_eq!(blocks(&server, patron.id).await, json!([]));
     let summary = server.admin().get(&format!("/user-summary/{}", patron.id)).await.expect(200);
     assert_eq!(summary["openLoans"].as_array().map(Vec::len), Some(1));
+}
+
+/// Whatever desks do at the same time, a synchronization finds what they count.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_any_history_a_synchronization_finds_no_difference() {
+    const DESKS: u64 = 3;
+    const ACTIONS: usize = 25;
+    let server = LendingServer::open().await;
+    server.blocks_above(CHARGED_OUT, 4.0, "Too many items").await;
+    let (mut patrons, mut items) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        patrons.push(server.patron().await);
+    }
+    for _ in 0..10 {
+        items.push(server.item().await);
+    }
+    let seed: u64 = std::env::var("CARREL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let histories = (0..DESKS).map(|desk| {
+        let (server, patrons, items) = (&server, &patrons, &items);
+        async move {
+            let mut random = StdRng::seed_from_u64(seed * 100 + desk);
+            for _ in 0..ACTIONS {
+                let item = &items[random.random_range(0..items.len())];
+                let patron = &patrons[random.random_range(0..patrons.len())];
+                let path = format!("/circulation/loans?query=itemId=={}%20and%20status.name==Open", item.id);
+                let open = server.admin().get(&path).await.expect(200);
+                let loan = open["loans"][0]["id"].as_str().unwrap_or_default().to_owned();
+                let of_loan = |name: &str| format!("/circulation/loans/{loan}/{name}");
+                let answer = match random.random_range(0..8) {
+                    0..=3 => server.check_out(item, patron).await,
+                    4 => server.check_in(item, server.main_desk).await,
+                    5 => {
+                        let claim = json!({"itemClaimedReturnedDateTime": "2024-05-01T10:00:00Z"});
+                        server.admin().post(&of_loan("claim-item-returned"), &claim).await
+                    }
+                    6 => {
+                        let lost = json!({"servicePointId": server.main_desk.0,
+                            "declaredLostDateTime": "2024-05-01T10:00:00Z"});
+                        server.admin().post(&of_loan("declare-item-lost"), &lost).await
+                    }
+                    _ => {
+                        let due = json!({"dueDate": "2024-05-01T10:00:00Z"});
+                        server.admin().post(&of_loan("change-due-date"), &due).await
+                    }
+                };
+                // An action may be refused; it must not break.
+                assert_ne!(answer.status, 500, "{}", answer.text());
+            }
+        }
+    });
+    join_all(histories).await;
+
+    let done = synchronized(&server, json!({"scope": "full"})).await;
+    assert_eq!(done["errors"], json!([]), "seed {seed}");
 }
