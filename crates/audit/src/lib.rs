@@ -11,14 +11,10 @@ pub fn module() -> Module {
         name: "audit",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             circulation_log::connect(router);
         },
-        jobs: &[],
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

@@ -16,13 +16,8 @@ pub fn module() -> Module {
     Module {
         name: "calendar",
         records: records::RECORD_TYPES,
-        tables: "",
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| route::connect(router),
-        jobs: &[],
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

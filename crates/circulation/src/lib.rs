@@ -45,7 +45,6 @@ pub fn module() -> Module {
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
         cached_tables: settings::TABLES,
-        steps: &[],
         routes: |router: &mut Router| {
             check_in::connect(router);
             check_out::connect(router);
@@ -64,8 +63,7 @@ pub fn module() -> Module {
             check_out_lock::connect(router);
         },
         jobs: &JOBS,
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

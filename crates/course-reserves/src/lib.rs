@@ -7,17 +7,7 @@ use carrel_records::{Field, PLAIN, RecordType, text, to};
 
 /// This module.
 pub fn module() -> Module {
-    Module {
-        name: "course-reserves",
-        records: RECORD_TYPES,
-        tables: "",
-        cached_tables: &[],
-        steps: &[],
-        routes: |_| (),
-        jobs: &[],
-        change_listeners: &[],
-        transaction_listeners: |_| (),
-    }
+    Module { name: "course-reserves", records: RECORD_TYPES, ..Module::EMPTY }
 }
 
 /// Every record type of this module, those referred to before those that refer.

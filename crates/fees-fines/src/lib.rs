@@ -19,9 +19,6 @@ pub fn module() -> Module {
     Module {
         name: "fees-fines",
         records: records::RECORD_TYPES,
-        tables: "",
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             policies::connect(router);
             charge::routes(router);
@@ -31,9 +28,7 @@ pub fn module() -> Module {
             reports::routes(router);
             storage_answers::routes(router);
         },
-        jobs: &[],
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

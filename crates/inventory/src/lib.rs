@@ -41,12 +41,9 @@ pub fn module() -> Module {
         name: "inventory",
         records: records::RECORD_TYPES,
         tables: TABLES,
-        cached_tables: &[],
-        steps: &[],
         routes,
         jobs: JOBS,
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

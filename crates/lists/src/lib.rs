@@ -23,10 +23,7 @@ static JOBS: &[&Job] = &[&engine::maintenance::MAINTENANCE];
 pub fn module() -> Module {
     Module {
         name: "lists",
-        records: &[],
         tables: include_str!("tables.sql"),
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             entity_types::connect(router);
             query::connect(router);
@@ -34,7 +31,6 @@ pub fn module() -> Module {
             exports::connect(router);
         },
         jobs: JOBS,
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }

@@ -19,8 +19,6 @@ pub fn module() -> Module {
         name: "notices",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             templates::routes(router);
             rendering::connect(router);
@@ -30,7 +28,6 @@ pub fn module() -> Module {
             forgotten_credentials::connect(router);
         },
         jobs: JOBS,
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }

@@ -26,10 +26,7 @@ static JOBS: &[&Job] = &[&batch::PLACING];
 pub fn module() -> Module {
     Module {
         name: "patron",
-        records: &[],
         tables: include_str!("tables.sql"),
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             account::connect(router);
             renew::connect(router);
@@ -40,10 +37,10 @@ pub fn module() -> Module {
             removed_routes::connect(router);
         },
         jobs: JOBS,
-        change_listeners: &[],
         transaction_listeners: |listeners: &mut TransactionListeners| {
             listeners.connect(batch::forget_request)
         },
+        ..Module::EMPTY
     }
 }
 

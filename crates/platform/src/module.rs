@@ -27,3 +27,18 @@ pub struct Module {
     /// Connects functions that run in the transactions of other modules.
     pub transaction_listeners: fn(&mut TransactionListeners),
 }
+
+impl Module {
+    /// A starting point for declarations: `..Module::EMPTY`.
+    pub const EMPTY: Module = Module {
+        name: "",
+        records: &[],
+        tables: "",
+        cached_tables: &[],
+        steps: &[],
+        routes: |_| (),
+        jobs: &[],
+        change_listeners: &[],
+        transaction_listeners: |_| (),
+    };
+}

@@ -49,8 +49,6 @@ pub fn module() -> Module {
         name: "requests",
         records: records::RECORD_TYPES,
         tables: include_str!("tables.sql"),
-        cached_tables: &[],
-        steps: &[],
         routes: |router: &mut Router| {
             place::connect(router);
             read::connect(router);
@@ -74,6 +72,7 @@ pub fn module() -> Module {
         transaction_listeners: |listeners: &mut TransactionListeners| {
             listeners.connect(reopen::reopen_request)
         },
+        ..Module::EMPTY
     }
 }
 

@@ -59,8 +59,7 @@ pub fn module() -> Module {
             settings::connect(router);
         },
         jobs: JOBS,
-        change_listeners: &[],
-        transaction_listeners: |_| (),
+        ..Module::EMPTY
     }
 }
 

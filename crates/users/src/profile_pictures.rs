@@ -89,15 +89,17 @@ fn too_large() -> Answer {
     refused("Requested file size should be within allowed size updated in profile_picture configuration")
 }
 
+/// The picture that was sent, if the tenant takes it.
+fn checked_picture(call: &Call, tenant: &Tenant, settings: &Value) -> Refused<String> {
+    let picture = picture(call)?;
+    refuse_if_off(tenant, settings)?;
+    refuse_if_larger_than_set(call, settings)?;
+    Ok(picture)
+}
+
 async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let settings = settings(tenant).await?;
-    let checked = picture(&call).and_then(|picture| {
-        refuse_if_off(tenant, &settings)?;
-        refuse_if_larger_than_set(&call, &settings)?;
-        Ok(picture)
-    });
-    let picture = match checked {
+    let picture = match checked_picture(&call, tenant, &settings(tenant).await?) {
         Ok(picture) => picture,
         Err(answer) => return Ok(answer),
     };
@@ -125,13 +127,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
-    let settings = settings(tenant).await?;
-    let checked = picture(&call).and_then(|picture| {
-        refuse_if_off(tenant, &settings)?;
-        refuse_if_larger_than_set(&call, &settings)?;
-        Ok(picture)
-    });
-    let picture = match checked {
+    let picture = match checked_picture(&call, tenant, &settings(tenant).await?) {
         Ok(picture) => picture,
         Err(answer) => return Ok(answer),
     };

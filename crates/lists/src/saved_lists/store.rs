@@ -275,19 +275,24 @@ fn insert_version(
         "INSERT INTO list_versions (list_id, version, name, description, fql_query, fields, is_active, is_private,
              updated_by, updated_date)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        vec![
-            id.into(),
-            version.into(),
-            content.name.as_str().into(),
-            content.description.clone().into(),
-            content.fql_query.clone().into(),
-            content.fields.clone().into(),
-            content.is_active.into(),
-            content.is_private.into(),
-            user.into(),
-            now.into(),
-        ],
+        version_binds(id, version, content, user, now),
     );
+}
+
+/// The list, its version, its content, and who wrote it when.
+fn version_binds(id: Uuid, version: i32, content: &Content, user: Option<Uuid>, now: Timestamp) -> Vec<Bind> {
+    vec![
+        id.into(),
+        version.into(),
+        content.name.as_str().into(),
+        content.description.clone().into(),
+        content.fql_query.clone().into(),
+        content.fields.clone().into(),
+        content.is_active.into(),
+        content.is_private.into(),
+        user.into(),
+        now.into(),
+    ]
 }
 
 /// Adds the statements that replace a list of this version; the first gives no row where the list has another one by
@@ -300,24 +305,14 @@ pub fn update(
     user: Option<Uuid>,
     now: Timestamp,
 ) -> usize {
+    let mut binds = version_binds(id, version, content, user, now);
+    binds.push(content.refresh_every.into());
     pipeline.add(
         "UPDATE list_details SET name = $3, description = $4, fql_query = $5, fields = $6, is_active = $7,
              is_private = $8, updated_by = $9, updated_date = $10, version = $2 + 1, refresh_every = $11,
              result_id = CASE WHEN $7 THEN result_id END, success_job_id = CASE WHEN $7 THEN success_job_id END
          WHERE id = $1 AND version = $2 AND NOT is_deleted RETURNING id",
-        vec![
-            id.into(),
-            version.into(),
-            content.name.as_str().into(),
-            content.description.clone().into(),
-            content.fql_query.clone().into(),
-            content.fields.clone().into(),
-            content.is_active.into(),
-            content.is_private.into(),
-            user.into(),
-            now.into(),
-            content.refresh_every.into(),
-        ],
+        binds,
     )
 }
 
