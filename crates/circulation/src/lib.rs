@@ -26,7 +26,8 @@ pub mod user_dependents;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
 
-static JOBS: [&Job; 9] = [
+/// What is done in the background.
+static JOBS: [&Job; 10] = [
     &patron_blocks::SYNCHRONIZATION,
     &loans::session::EXPIRY,
     &patron_notices::PROCESSING,
@@ -36,6 +37,7 @@ static JOBS: [&Job; 9] = [
     &patron_notices::scheduled::FEE_NOTICES,
     &patron_notices::scheduled::DAILY_FEE_NOTICES,
     &patron_notices::scheduled::OVERDUE_FINE_NOTICES,
+    &desk::idempotency::EXPIRY,
 ];
 
 /// This module.

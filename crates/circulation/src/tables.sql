@@ -71,3 +71,13 @@ CREATE TABLE IF NOT EXISTS printed_notice (
 );
 CREATE INDEX IF NOT EXISTS printed_notice_user_id_idx ON printed_notice (user_id);
 CREATE INDEX IF NOT EXISTS printed_notice_planned_idx ON printed_notice (planned);
+-- Scans that a client named by a key, with their answers, so that a repeated one is answered and not done again.
+CREATE TABLE IF NOT EXISTS idempotency_key (
+    id uuid PRIMARY KEY,
+    action text NOT NULL,
+    loan_id uuid,
+    answer jsonb NOT NULL,
+    created timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS idempotency_key_of_loan ON idempotency_key (loan_id) WHERE loan_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idempotency_key_created ON idempotency_key (created);

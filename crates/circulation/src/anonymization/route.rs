@@ -165,6 +165,7 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
             "DELETE FROM patron_action_session WHERE patron_id IN (SELECT user_id {THESE})
                  AND doc->>'loanId' IN (SELECT id::text {THESE})"
         ),
+        format!("DELETE FROM idempotency_key WHERE loan_id IN (SELECT id {THESE})"),
         format!("DELETE FROM scheduled_notice WHERE loan_id IN (SELECT id {THESE})"),
         format!(
             "DELETE FROM printed_notice WHERE id IN (

@@ -1,7 +1,8 @@
 //! The changes of check-ins, with the commit, in one round trip.
 
-use super::Scan;
 use super::decide::{CheckIn, MovedRequest};
+use super::{Done, Scan, route};
+use crate::desk::idempotency;
 use crate::desk::record_change::REQUEST;
 use crate::overdue_fine;
 use carrel_audit::circulation_log;
@@ -13,12 +14,12 @@ use jiff::Timestamp;
 use serde_json::json;
 
 /// Writes the changes of check-ins of different items: all or none.
-pub async fn apply(tx: Tx, tenant: &Tenant, decisions: &[(&Scan, &CheckIn)]) -> Result<(), DatabaseError> {
+pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
     let mut pipeline = Pipeline::new();
-    for (scan, decision) in decisions {
+    for (scan, (decision, _)) in scans {
         write(&mut pipeline, tenant, scan, decision);
     }
-    for (_, decision) in decisions {
+    for (_, (decision, _)) in scans {
         if let Some(location) = decision.floats_to {
             pipeline.add(
                 "UPDATE item SET doc = doc || $2 WHERE id = $1",
@@ -27,6 +28,13 @@ pub async fn apply(tx: Tx, tenant: &Tenant, decisions: &[(&Scan, &CheckIn)]) -> 
                     (&json!({"temporaryLocationId": location, "effectiveLocationId": location})).into(),
                 ],
             );
+        }
+    }
+    for (scan, (decision, settings)) in scans {
+        if let Some(key) = &scan.key {
+            let answer = route::answer(decision, &scan.command, settings, scan.now);
+            let loan = decision.loan.as_ref().map(|loan| loan.change.id);
+            idempotency::keep(&mut pipeline, key, loan, &answer, scan.now);
         }
     }
     tx.send_and_commit(pipeline).await.map(|_| ())

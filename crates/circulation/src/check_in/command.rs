@@ -17,6 +17,8 @@ pub struct CheckInRequest {
     pub resolution: Option<Resolution>,
     /// The staff member at the desk.
     pub by: Uuid,
+    /// The desk wants a refusal where staff must confirm something about the item first.
+    pub refuses_unconfirmed: bool,
 }
 
 /// How a claim to have returned the item ends.
@@ -69,7 +71,16 @@ impl CheckInRequest {
             })?),
         };
         let session = text("sessionId").and_then(|id| Uuid::parse_str(&id).ok());
-        Ok(CheckInRequest { item_barcode, service_point, returned, session, resolution, by })
+        let refuses_unconfirmed = false;
+        Ok(CheckInRequest {
+            item_barcode,
+            service_point,
+            returned,
+            session,
+            resolution,
+            by,
+            refuses_unconfirmed,
+        })
     }
 }
 

@@ -17,6 +17,7 @@ pub use command::{CheckInRequest, Resolution};
 pub use decide::{CheckIn, MovedRequest, TakenIn, moved};
 pub use route::connect;
 
+use crate::desk::idempotency::IdempotencyKey;
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
 use carrel_platform::database::DatabaseError;
@@ -35,6 +36,7 @@ pub struct Scan {
     pub now: Timestamp,
     /// Id of the check-in record.
     pub record_id: Uuid,
+    pub key: Option<IdempotencyKey>,
 }
 
 /// The decision, and the settings that it was made by.
@@ -46,8 +48,10 @@ pub async fn check_in(
     tenant: &Arc<Tenant>,
     command: &CheckInRequest,
     now: Timestamp,
+    key: Option<IdempotencyKey>,
 ) -> Result<Done, Failure> {
-    let scan = Arc::new(Scan { command: command.clone(), now, record_id: Uuid::new_v7(uuid_time(now)) });
+    let record_id = Uuid::new_v7(uuid_time(now));
+    let scan = Arc::new(Scan { command: command.clone(), now, record_id, key });
     let done = match batcher::run(tenant, &scan).await? {
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
@@ -61,8 +65,9 @@ pub async fn check_in(
 async fn check_in_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {
     let (tx, facts, settings) = facts::gather(tenant, &scan.command, alone.lock_first).await?;
     let decision = decide::decide(facts, &scan.command, &settings, scan.now, scan.record_id)?;
-    apply::apply(tx, tenant, &[(scan, &decision)]).await?;
-    Ok((decision, settings))
+    let done = (decision, settings);
+    apply::apply(tx, tenant, &[(scan, &done)]).await?;
+    Ok(done)
 }
 
 /// Check-ins of a tenant since the start, and the transactions in which they ran.
@@ -85,7 +90,6 @@ impl Batched for Scan {
     }
 
     async fn apply(tx: Tx, tenant: &Tenant, decided: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
-        let decisions: Vec<_> = decided.iter().map(|(scan, (decision, _))| (*scan, decision)).collect();
-        apply::apply(tx, tenant, &decisions).await
+        apply::apply(tx, tenant, decided).await
     }
 }

@@ -1,7 +1,8 @@
 //! Path and answer of a check-in.
 
 use super::{CheckIn, CheckInRequest, check_in};
-use crate::desk::slip;
+use crate::desk::idempotency::{self, IdempotencyKey};
+use crate::desk::{confirmation, slip};
 use crate::loans::view::{LoanContext, extended, without};
 use crate::settings::CirculationSettings;
 use carrel_platform::http::pretty;
@@ -12,13 +13,21 @@ use serde_json::{Map, Value, json};
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/check-in-by-barcode", |call| async move {
-        let command = CheckInRequest::read(&call.object()?, call.caller.user_id)?;
-        let (decision, settings) = check_in(call.tenant()?, &command, call.now).await?;
-        Ok::<_, Failure>(Answer::json_bytes(pretty(&answer(&decision, &command, &settings, call.now))))
+        let mut command = CheckInRequest::read(&call.object()?, call.caller.user_id)?;
+        command.refuses_unconfirmed = confirmation::is_wanted(&call);
+        let key = IdempotencyKey::of(&call, format!("check-in {}", command.item_barcode))?;
+        let tenant = call.tenant()?;
+        let checked_in = idempotency::once(tenant, key.as_ref(), || async {
+            let (decision, settings) = check_in(tenant, &command, call.now, key.clone()).await?;
+            Ok(answer(&decision, &command, &settings, call.now))
+        })
+        .await?;
+        Ok::<_, Failure>(Answer::json_bytes(pretty(&checked_in)))
     });
 }
 
-fn answer(
+/// The item where it now is, its loan, and what a slip needs.
+pub(super) fn answer(
     decision: &CheckIn,
     command: &CheckInRequest,
     settings: &CirculationSettings,

@@ -1,6 +1,8 @@
 //! The changes of check-outs, with the commit, in one round trip.
 
 use super::decide::CheckOut;
+use super::{Done, Scan, route};
+use crate::desk::idempotency;
 use crate::records::loans::ONE_OPEN_LOAN;
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
@@ -11,14 +13,16 @@ use jiff::Timestamp;
 
 /// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open loan
 /// of an item.
-pub async fn apply(
-    tx: Tx,
-    tenant: &Tenant,
-    decisions: &[(&CheckOut, Timestamp)],
-) -> Result<(), DatabaseError> {
+pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
     let mut pipeline = Pipeline::new();
-    for (decision, now) in decisions {
-        write(&mut pipeline, tenant, decision, *now);
+    for (scan, (decision, ..)) in scans {
+        write(&mut pipeline, tenant, decision, scan.actor.now);
+    }
+    for (scan, done) in scans {
+        if let Some(key) = &scan.key {
+            let loan = Some(done.0.loan_id);
+            idempotency::keep(&mut pipeline, key, loan, &route::answer(done), scan.actor.now);
+        }
     }
     tx.send_and_commit(pipeline).await.map(|_| ())
 }

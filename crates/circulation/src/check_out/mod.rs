@@ -14,6 +14,7 @@ mod route;
 pub use decide::is_valid_relation;
 pub use route::connect;
 
+use crate::desk::idempotency::IdempotencyKey;
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, lenient_json};
 use crate::settings::CirculationSettings;
@@ -44,6 +45,9 @@ pub struct CheckOutRequest {
     #[serde(deserialize_with = "lenient_json::object")]
     pub override_blocks: OverrideBlocks,
     pub force_loan_policy_id: Option<Uuid>,
+    /// The desk wants a refusal where staff must confirm something about the item first.
+    #[serde(skip)]
+    pub refuses_unconfirmed: bool,
 }
 
 /// Who performs the action, when, and with which permissions.
@@ -63,6 +67,7 @@ pub struct Actor {
 pub struct Scan {
     pub command: CheckOutRequest,
     pub actor: Actor,
+    pub key: Option<IdempotencyKey>,
 }
 
 /// The decision, the facts and the settings that it was made by.
@@ -74,9 +79,10 @@ pub async fn check_out(
     tenant: &Arc<Tenant>,
     command: CheckOutRequest,
     actor: Actor,
+    key: Option<IdempotencyKey>,
 ) -> Result<Done, Failure> {
     decide::refuse_unreadable(&command)?;
-    let scan = Arc::new(Scan { command, actor });
+    let scan = Arc::new(Scan { command, actor, key });
     let done = match batcher::run(tenant, &scan).await? {
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_out_alone(tenant, &scan, alone).await,
@@ -88,12 +94,13 @@ pub async fn check_out(
 }
 
 async fn check_out_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {
-    let Scan { command, actor } = scan;
+    let Scan { command, actor, .. } = scan;
     let (tx, facts, settings) = facts::gather(tenant, command, actor, alone.lock_first).await?;
     let decision = decide::decide(&facts, command, actor, &settings)?;
-    let written = apply::apply(tx, tenant, &[(&decision, actor.now)]).await;
-    written.map_err(|error| apply::failure(error, &decision))?;
-    Ok((decision, facts, settings))
+    let done = (decision, facts, settings);
+    let written = apply::apply(tx, tenant, &[(scan, &done)]).await;
+    written.map_err(|error| apply::failure(error, &done.0))?;
+    Ok(done)
 }
 
 /// The policies that a check-out would be made by: all checks, nothing saved.
@@ -127,8 +134,6 @@ impl Batched for Scan {
     }
 
     async fn apply(tx: Tx, tenant: &Tenant, decided: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
-        let decisions: Vec<(&CheckOut, _)> =
-            decided.iter().map(|(scan, (decision, ..))| (decision, scan.actor.now)).collect();
-        apply::apply(tx, tenant, &decisions).await
+        apply::apply(tx, tenant, decided).await
     }
 }

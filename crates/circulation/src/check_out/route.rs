@@ -1,6 +1,8 @@
 //! Paths and answers of check-outs.
 
-use super::{Actor, CheckOutRequest, check_out, dry_run};
+use super::{Actor, CheckOutRequest, Done, check_out, dry_run};
+use crate::desk::confirmation;
+use crate::desk::idempotency::{self, IdempotencyKey};
 use crate::desk::override_blocks::MayOverride;
 use crate::loans::view::{LoanContext, extended, without};
 use carrel_platform::http::pretty;
@@ -8,25 +10,23 @@ use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/check-out-by-barcode", |call| async move {
-        let command: CheckOutRequest = call.read_json()?;
-        let (decision, facts, settings) = check_out(call.tenant()?, command, actor(&call)).await?;
-        let beside = LoanContext {
-            item: facts.item.as_ref(),
-            item_status: Some("Checked out"),
-            patron: facts.patron.as_ref(),
-            amount_remaining: 0.0,
-            reminders_block_renewal: None,
-        };
-        // FOLIO quirk: a check-out names its service point by id only.
-        let loan = without(extended(&decision.loan, &beside, &settings), &["checkoutServicePoint"]);
-        Ok(Answer::json_bytes(pretty(&loan))
-            .status(StatusCode::CREATED)
-            .location(format!("/circulation/loans/{}", decision.loan_id)))
+        let mut command: CheckOutRequest = call.read_json()?;
+        command.refuses_unconfirmed = confirmation::is_wanted(&call);
+        let [item, user] =
+            [&command.item_barcode, &command.user_barcode].map(|text| text.as_deref().unwrap_or(""));
+        let key = IdempotencyKey::of(&call, format!("check-out {item} {user}"))?;
+        let (tenant, actor) = (call.tenant()?, actor(&call));
+        let loan = idempotency::once(tenant, key.as_ref(), || async {
+            check_out(tenant, command, actor, key.clone()).await.map(|done| answer(&done))
+        })
+        .await?;
+        let location = format!("/circulation/loans/{}", loan["id"].as_str().unwrap_or_default());
+        Ok(Answer::json_bytes(pretty(&loan)).status(StatusCode::CREATED).location(location))
     });
     router.on("POST", "/circulation/check-out-by-barcode-dry-run", |call| async move {
         let command: CheckOutRequest = call.read_json()?;
@@ -42,6 +42,19 @@ pub fn connect(router: &mut Router) {
             .status(StatusCode::CREATED),
         )
     });
+}
+
+/// The new loan with its item and borrower.
+pub(super) fn answer((decision, facts, settings): &Done) -> Value {
+    let beside = LoanContext {
+        item: facts.item.as_ref(),
+        item_status: Some("Checked out"),
+        patron: facts.patron.as_ref(),
+        amount_remaining: 0.0,
+        reminders_block_renewal: None,
+    };
+    // FOLIO quirk: a check-out names its service point by id only.
+    without(extended(&decision.loan, &beside, settings), &["checkoutServicePoint"])
 }
 
 fn actor(call: &Call) -> Actor {

@@ -120,6 +120,10 @@ pub struct ItemRecord {
     pub year_caption: Vec<String>,
     pub number_of_pieces: Option<String>,
     pub description_of_pieces: Option<String>,
+    pub number_of_missing_pieces: Option<String>,
+    pub missing_pieces: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub circulation_notes: Vec<CirculationNote>,
     pub accession_number: Option<String>,
     #[serde(deserialize_with = "null_is_empty")]
     pub administrative_notes: Vec<String>,
@@ -129,6 +133,13 @@ pub struct ItemRecord {
     pub dcb_item: Option<bool>,
     pub instance_title: Option<String>,
     pub lending_library_code: Option<String>,
+}
+
+/// A note that staff read when they scan the item; of those, the desk is asked by type.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CirculationNote {
+    pub note_type: Option<String>,
 }
 
 /// What decisions and answers need of an instance.

@@ -1,6 +1,8 @@
 //! What several actions at the desk read in the same way: the scanned item, the patron, the request queue of the item.
 
 pub mod blocks;
+pub mod confirmation;
+pub mod idempotency;
 pub mod item;
 pub mod lenient_json;
 pub mod log;

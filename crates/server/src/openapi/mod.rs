@@ -84,6 +84,7 @@ fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, n
             .filter_map(|level| level.strip_prefix('{')?.strip_suffix('}'))
             .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})),
     );
+    parameters.extend(scan_headers(&route.path));
     let collection = by_path.get(route.path.as_str()).copied();
     let one = route
         .path
@@ -140,6 +141,19 @@ fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, n
             json!({"required": true, "content": {"application/json": {"schema": sent}}});
     }
     operation
+}
+
+/// Headers that only scans at the desk have.
+fn scan_headers(path: &str) -> Vec<Value> {
+    if !matches!(path, "/circulation/check-out-by-barcode" | "/circulation/check-in-by-barcode") {
+        return Vec::new();
+    }
+    vec![
+        json!({"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "format": "uuid"},
+            "description": "Names the scan: a repetition within 14 days gets the answer of the first, and changes nothing"}),
+        json!({"name": "X-Carrel-Refuse-Unconfirmed", "in": "header", "schema": {"type": "boolean"},
+            "description": "Refuses the scan (422, CONFIRMATION_REQUIRED) if staff must confirm status, pieces or notes of the item first"}),
+    ]
 }
 
 fn query_parameters() -> Vec<Value> {

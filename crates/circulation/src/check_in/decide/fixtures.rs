@@ -81,6 +81,7 @@ pub fn at(point: Uuid) -> CheckInRequest {
         session: None,
         resolution: None,
         by: READER,
+        refuses_unconfirmed: false,
     }
 }
 

@@ -9,7 +9,7 @@ mod request;
 
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
-use crate::desk::{ItemAtDesk, queue};
+use crate::desk::{ItemAtDesk, confirmation, queue};
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::CirculationSettings;
@@ -57,6 +57,11 @@ pub fn decide(
     record_id: Uuid,
 ) -> Result<CheckIn, Failure> {
     let item = known(facts.item.as_ref(), command)?;
+    if let Some(refusal) =
+        command.refuses_unconfirmed.then(|| confirmation::refuse(item, "Check in")).flatten()
+    {
+        return Err(refusal.into());
+    }
     if let Some(refusal) = refuse_intellectual_item(item, settings)
         .or_else(|| refuse_open_claim(item, command))
         .or_else(|| refuse_lost_item_without_loss(&facts, item))

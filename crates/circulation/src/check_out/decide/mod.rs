@@ -16,7 +16,7 @@ pub use patron::is_valid_relation;
 use super::facts::Facts;
 use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
-use crate::desk::{ItemAtDesk, Patron, QueuedRequest, queue};
+use crate::desk::{ItemAtDesk, Patron, QueuedRequest, confirmation, queue};
 use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::{CirculationSettings, Matched};
 use carrel_audit::circulation_log::LogEntry;
@@ -79,6 +79,11 @@ pub fn decide(
     settings: &CirculationSettings,
 ) -> Result<CheckOut, Failure> {
     let scan = Scan { facts, command, actor, settings };
+    if let Some(item) = facts.item.as_ref().filter(|_| command.refuses_unconfirmed)
+        && let Some(refusal) = confirmation::refuse(item, "Check out")
+    {
+        return Err(refusal.into());
+    }
     let permitted = scan.permit()?;
     let service_point = scan.service_point()?;
     if facts.locked_elsewhere && settings.check_out_lock.enabled {

@@ -12,5 +12,6 @@ mod patron_notices;
 mod plans;
 mod policies;
 mod renewal;
+mod repeated_scans;
 mod rules;
 mod settings;

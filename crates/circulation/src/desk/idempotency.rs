@@ -1,0 +1,104 @@
+//! Scans with a key: a client that got no answer sends its check-out or check-in again, with the same
+//! `Idempotency-Key`, and nothing happens twice.
+//!
+//! The transaction of the scan inserts the key with the answer; the primary key refuses a second one, also where two
+//! clients send the scan at once. Refused scans leave no key. Keys are deleted after [`KEPT_DAYS`] days, and with the
+//! anonymization of their loan. Scans without a key read and write nothing here.
+
+use carrel_platform::jobs::Job;
+use carrel_platform::{Call, Pipeline, Tenant};
+use carrel_records::{Failure, Refusal, json_text};
+use jiff::{Timestamp, ToSpan};
+use serde_json::Value;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Days after which a key may be used anew.
+const KEPT_DAYS: i64 = 14;
+
+/// Deletes old keys.
+pub static EXPIRY: Job = Job {
+    name: "idempotency-key-expiration",
+    every: Duration::from_secs(86_400),
+    deadline: Duration::from_secs(600),
+    run: |run| {
+        Box::pin(async move {
+            let before = Timestamp::now() - (KEPT_DAYS * 24).hours();
+            let sql = "DELETE FROM idempotency_key WHERE created < $1 RETURNING 1";
+            let deleted = run.tenant.writer().await?.query(sql, vec![before.into()]).await?;
+            Ok(format!("{} keys deleted", deleted.len()))
+        })
+    },
+};
+
+/// The key of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    pub id: Uuid,
+    /// What the client wants, to tell a repetition from another scan.
+    pub action: String,
+}
+
+impl IdempotencyKey {
+    /// The key that a call names, with or without quotation marks; one that is no UUID is refused.
+    pub fn of(call: &Call, action: String) -> Result<Option<IdempotencyKey>, Failure> {
+        let Some(text) = call.header("Idempotency-Key") else { return Ok(None) };
+        match Uuid::parse_str(text.trim().trim_matches('"')) {
+            Ok(id) => Ok(Some(IdempotencyKey { id, action })),
+            Err(_) => Err(Failure::Invalid("Idempotency-Key must be a UUID".into())),
+        }
+    }
+}
+
+/// Adds the statement that keeps the answer of a scan.
+pub fn keep(
+    pipeline: &mut Pipeline,
+    key: &IdempotencyKey,
+    loan: Option<Uuid>,
+    answer: &Value,
+    now: Timestamp,
+) {
+    pipeline.add(
+        "INSERT INTO idempotency_key (id, action, loan_id, answer, created) VALUES ($1, $2, $3, $4::jsonb, $5)",
+        vec![
+            key.id.into(),
+            key.action.clone().into(),
+            loan.into(),
+            carrel_platform::Bind::Json(json_text(answer)),
+            now.into(),
+        ],
+    );
+}
+
+/// Acts once per key, and repeats the answer for the calls that follow.
+pub async fn once<Acting>(
+    tenant: &Tenant,
+    key: Option<&IdempotencyKey>,
+    act: impl FnOnce() -> Acting,
+) -> Result<Value, Failure>
+where
+    Acting: Future<Output = Result<Value, Failure>>,
+{
+    let Some(key) = key else { return act().await };
+    if let Some(answer) = find(tenant, key).await? {
+        return Ok(answer);
+    }
+    match act().await {
+        Ok(answer) => Ok(answer),
+        // The same scan may have been committed from elsewhere since.
+        Err(failure) => Ok(find(tenant, key).await.ok().flatten().ok_or(failure)?),
+    }
+}
+
+async fn find(tenant: &Tenant, key: &IdempotencyKey) -> Result<Option<Value>, Failure> {
+    let sql = "SELECT action, answer FROM idempotency_key WHERE id = $1";
+    let rows = tenant.writer().await?.query(sql, vec![key.id.into()]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    if row.get::<_, String>("action") != key.action {
+        let refusal = Refusal::new("The idempotency key was used for another scan")
+            .with("idempotencyKey", key.id.to_string())
+            .code("IDEMPOTENCY_KEY_REUSED");
+        return Err(refusal.into());
+    }
+    Ok(Some(row.get::<_, carrel_platform::Json>("answer").parse()))
+}
