@@ -10,6 +10,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Speaks for somebody else than who is logged in, for this call only. */
   token?: string | undefined;
+  headers?: Record<string, string>;
 }
 
 let tenant = '';
@@ -61,7 +62,7 @@ async function call<T>(method: Method, path: string, body?: unknown, options: Ca
 }
 
 async function send(method: Method, path: string, body: unknown, options: CallOptions): Promise<Response> {
-  const headers: Record<string, string> = { Accept: 'application/json, text/plain' };
+  const headers: Record<string, string> = { Accept: 'application/json, text/plain', ...options.headers };
   if (tenant !== '') headers['X-Okapi-Tenant'] = tenant;
   const file = body instanceof Blob ? body : undefined;
   if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';

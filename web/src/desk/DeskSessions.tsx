@@ -33,10 +33,12 @@ export function DeskSessions({ children }: { children: ReactNode }) {
       ask,
       sound: (kind) => {
         const { settings } = latest.current;
-        if (deviceSettings().sounds ?? settings.audioAlerts) play(kind, settings.audioTheme);
+        // After the row is drawn: a sound takes some milliseconds to make.
+        if (deviceSettings().sounds ?? settings.audioAlerts) setTimeout(() => play(kind, settings.audioTheme));
       },
       may: (permission) => latest.current.may(permission),
       servicePointId: () => latest.current.servicePoint?.id ?? '',
+      username: () => latest.current.self.user.username ?? '',
       settings: () => latest.current.settings,
     };
     return {

@@ -1,7 +1,8 @@
 /* The server's routes that the desk calls while scanning, one function each. */
-import { get, post, quoted, withQuery } from '../api/client.ts';
+import { get, post, put, quoted, withQuery } from '../api/client.ts';
 import type { AutomatedBlock, CheckInAnswer, CheckInRequest, CheckOutRequest, HoldRequest, Item, Loan, OverrideBlocks } from '../api/bodies.ts';
 import type { Account, Manualblock, Note, ProxiesFor, User } from '../api/schema.ts';
+import { t } from '../text/messages.ts';
 
 const PAGE = 1000;
 
@@ -29,12 +30,29 @@ export async function usersById(ids: string[]): Promise<User[]> {
   return (await get<{ users: User[] }>(withQuery('/users', { query, limit: ids.length }))).users;
 }
 
-export function checkOut(request: CheckOutRequest, token?: string): Promise<Loan> {
-  return post<Loan>('/circulation/check-out-by-barcode', request, { token });
+export interface ScanOptions {
+  /** Of a supervisor who overrides. */
+  token?: string | undefined;
+  /** Names the scan: the server answers a repetition and does nothing. */
+  key?: string;
+  /** The server refuses a scan about which staff must be asked first; so most scans are one call. */
+  refuseUnconfirmed?: boolean;
 }
 
-export function checkIn(request: CheckInRequest): Promise<CheckInAnswer> {
-  return post<CheckInAnswer>('/circulation/check-in-by-barcode', request);
+/** Code of the refusal that `refuseUnconfirmed` asks for. */
+export const CONFIRMATION_REQUIRED = 'CONFIRMATION_REQUIRED';
+
+const optionsOf = ({ token, key, refuseUnconfirmed = false }: ScanOptions) => ({
+  token,
+  headers: { ...(key ? { 'Idempotency-Key': key } : {}), ...(refuseUnconfirmed ? { 'X-Carrel-Refuse-Unconfirmed': 'true' } : {}) },
+});
+
+export function checkOut(request: CheckOutRequest, options: ScanOptions = {}): Promise<Loan> {
+  return post<Loan>('/circulation/check-out-by-barcode', request, optionsOf(options));
+}
+
+export function checkIn(request: CheckInRequest, options: ScanOptions = {}): Promise<CheckInAnswer> {
+  return post<CheckInAnswer>('/circulation/check-in-by-barcode', request, optionsOf(options));
 }
 
 export function renew(loan: Loan, servicePointId: string, overrideBlocks?: OverrideBlocks): Promise<Loan> {
@@ -125,4 +143,19 @@ export async function sponsorsOf(userId: string): Promise<{ user: User; expired:
 
 export function isPast(instant: string | undefined | null, now = Date.now()): boolean {
   return instant !== undefined && instant !== null && new Date(instant).getTime() < now;
+}
+
+/** Waives all that remains of a fee/fine, by the tenant's first reason for waiving. */
+export async function waive(account: Account, servicePointId: string, userName: string): Promise<void> {
+  const { waivers } = await get<{ waivers: { nameReason: string }[] }>('/waives?limit=1&query=cql.allRecords=1 sortby nameReason');
+  const reason = waivers[0]?.nameReason;
+  if (reason === undefined) throw new Error(t('checkIn.noWaiveReason'));
+  await post(`/accounts/${account.id ?? ''}/waive`, { amount: String(account.remaining ?? 0), notifyPatron: false, servicePointId, userName, paymentMethod: reason });
+}
+
+/** Gives an item that is in transit the status Available. */
+export async function makeAvailable(itemId: string): Promise<void> {
+  const item = await get<Item>(`/inventory/items/${itemId}`);
+  const { inTransitDestinationServicePointId: _, ...rest } = item as Item & { inTransitDestinationServicePointId?: string };
+  await put(`/inventory/items/${itemId}`, { ...rest, status: { name: 'Available' } });
 }

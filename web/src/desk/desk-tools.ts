@@ -9,6 +9,8 @@ export interface DeskTools {
   sound: (kind: Kind) => void;
   may: (permission: string) => boolean;
   servicePointId: () => string;
+  /** Who works at the desk. */
+  username: () => string;
   settings: () => DeskSettings;
 }
 

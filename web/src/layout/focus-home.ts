@@ -1,5 +1,7 @@
 /* The law of focus: after every scan, error, dialog and print the focus is in the page's barcode field. */
 
+import { isOverlayOpen } from './overlays.ts';
+
 let home: (() => HTMLInputElement | null) | undefined;
 
 /** Makes a field the one to which the focus returns; the function that comes back ends that. */
@@ -33,7 +35,7 @@ document.addEventListener('keydown', (event) => (event.key === 'Tab' || event.al
 
 function toField(): void {
   // An open dialog or menu keeps the focus.
-  if (document.querySelector('[data-prompt], .popover')) return;
+  if (isOverlayOpen()) return;
   const field = home?.();
   if (field && !field.disabled && document.activeElement !== field) field.focus({ preventScroll: true });
 }

@@ -1,5 +1,6 @@
 /* Hotkeys: one table of their names and defaults; this browser may map them to other keys. */
 import { useEffect, useRef } from 'react';
+import { isPromptOpen } from './overlays.ts';
 import { deviceSettings, rememberOnDevice } from '../session/device.ts';
 
 export const DEFAULT_HOTKEYS = {
@@ -57,7 +58,7 @@ export function useHotkeys(functions: Partial<Record<Hotkey, () => void>>): void
   latest.current = functions;
   useEffect(() => {
     function pressed(event: KeyboardEvent) {
-      if (event.defaultPrevented || document.querySelector('[data-prompt]')) return;
+      if (event.defaultPrevented || isPromptOpen()) return;
       const keys = pressedKeys(event);
       const hotkey = HOTKEYS.find((one) => keysOf(one) === keys && latest.current[one]);
       if (!hotkey) return;

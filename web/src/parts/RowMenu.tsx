@@ -1,4 +1,5 @@
-import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components';
+import { useRef, useState } from 'react';
+import { Menu, MenuItem, Popover } from 'react-aria-components';
 import { t } from '../text/messages.ts';
 
 export interface RowAction {
@@ -9,28 +10,60 @@ export interface RowAction {
   run: () => void;
 }
 
-/** The actions of a row, by mouse and by keys. */
-export function RowMenu({ label, actions }: { label: string; actions: RowAction[] }) {
+interface Props {
+  label: string;
+  actions: RowAction[];
+}
+
+/** The actions of a row, by mouse and by keys. The menu itself is made when it is opened: a list has many rows. */
+export function RowMenu({ label, actions }: Props) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [isOpen, setOpen] = useState(false);
   if (actions.length === 0) return null;
   return (
-    <MenuTrigger>
-      <Button className="row-menu" aria-label={t('row.actions', { row: label })}>
+    <>
+      <button
+        ref={button}
+        type="button"
+        className="row-menu"
+        aria-label={t('row.actions', { row: label })}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(true)}
+      >
         <svg viewBox="0 0 20 20" aria-hidden="true">
           <circle cx="4" cy="10" r="1.8" />
           <circle cx="10" cy="10" r="1.8" />
           <circle cx="16" cy="10" r="1.8" />
         </svg>
-      </Button>
-      <Popover className="popover" placement="bottom end">
-        <Menu className="menu" disabledKeys={actions.filter((action) => action.why).map((action) => action.id)}>
-          {actions.map((action) => (
-            <MenuItem key={action.id} id={action.id} className="menu-item" onAction={action.run} textValue={action.label}>
-              {action.label}
-              {action.why && <span className="why">{action.why}</span>}
-            </MenuItem>
-          ))}
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+      </button>
+      {isOpen && (
+        <Popover className="popover" placement="bottom end" triggerRef={button} isOpen onOpenChange={setOpen}>
+          <Menu
+            className="menu"
+            aria-label={t('row.actions', { row: label })}
+            autoFocus="first"
+            onClose={() => setOpen(false)}
+            disabledKeys={actions.filter((action) => action.why).map((action) => action.id)}
+          >
+            {actions.map((action) => (
+              <MenuItem
+                key={action.id}
+                id={action.id}
+                className="menu-item"
+                textValue={action.label}
+                onAction={() => {
+                  setOpen(false);
+                  action.run();
+                }}
+              >
+                {action.label}
+                {action.why && <span className="why">{action.why}</span>}
+              </MenuItem>
+            ))}
+          </Menu>
+        </Popover>
+      )}
+    </>
   );
 }

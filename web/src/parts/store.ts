@@ -32,6 +32,9 @@ export class Store<S> {
   };
 }
 
-export function useStore<S>(store: Store<S>): S {
-  return useSyncExternalStore(store.subscribe, () => store.state);
+/** The state, or a part of it; the component is drawn anew when that part becomes another object or value. */
+export function useStore<S>(store: Store<S>): S;
+export function useStore<S, P>(store: Store<S>, part: (state: S) => P): P;
+export function useStore<S, P>(store: Store<S>, part?: (state: S) => P): S | P {
+  return useSyncExternalStore(store.subscribe, () => (part ? part(store.state) : store.state));
 }

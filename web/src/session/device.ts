@@ -5,7 +5,7 @@ export interface DeviceSettings {
   servicePointId: string;
   language: string;
   sounds: boolean | null;
-  receipt: 'none' | 'print';
+  receipt: 'none' | 'print' | 'e-mail';
   hotkeys: Record<string, string>;
 }
 

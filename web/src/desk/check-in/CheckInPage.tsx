@@ -5,21 +5,22 @@ import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
 import { ActionButton, Field, Message, Tick } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
 import { useStore } from '../../parts/store.ts';
-import { formatDateTime, fromWallTime, toWallTime } from '../../text/dates.ts';
+import { formatDateTime, formatMoney, fromWallTime, toWallTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useSession } from '../../session/session.tsx';
 import { useSessions } from '../DeskSessions.tsx';
-import { ResultLine } from '../scanning/ResultLine.tsx';
+import { LatestResult } from '../scanning/ResultLine.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
 import { printSendOn } from '../slips/staff-slips.ts';
 import { CheckInRows } from './CheckInRows.tsx';
+import type { CheckInSession } from './check-in-session.ts';
 
 export function CheckInPage() {
   const { checkIn } = useSessions();
   const session = useSession();
-  const state = useStore(checkIn.store);
+  const processedAs = useStore(checkIn.store, (state) => state.processedAs);
+  const sticky = useStore(checkIn.store, (state) => state.sticky);
   const [choosingDate, setChoosingDate] = useState(false);
-  const attention = state.rows.filter((row) => row.state === 'failed').length;
 
   function end() {
     if (!checkIn.isIdle) return checkIn.say('information', t('checkOut.stillWorking'));
@@ -42,7 +43,7 @@ export function CheckInPage() {
           <ScanField label={t('checkIn.itemField')} button={t('checkIn.submit')} isHome onScan={(text) => checkIn.scan(text)} />
           <div className="toolbar-actions">
             <ActionButton onPress={() => setChoosingDate(true)}>
-              {t('checkIn.processedAs', { date: state.processedAs ? formatDateTime(fromWallTime(state.processedAs)) : t('checkIn.now') })} <kbd>{keysOf('dueDate')}</kbd>
+              {t('checkIn.processedAs', { date: processedAs ? formatDateTime(fromWallTime(processedAs)) : t('checkIn.now') })} <kbd>{keysOf('dueDate')}</kbd>
             </ActionButton>
             <ActionButton variant="primary" onPress={end}>
               {t('endSession')} <kbd>{keysOf('endSession')}</kbd>
@@ -51,16 +52,13 @@ export function CheckInPage() {
         </div>
         <fieldset className="chips">
           <legend className="visually-hidden">{t('checkIn.modifiers')}</legend>
-          <Chip isOn={state.autoPrint} onChange={(autoPrint) => checkIn.set({ autoPrint })}>
-            {t('checkIn.autoPrint')}
-          </Chip>
-          <Chip isOn={state.batch} onChange={(batch) => checkIn.set({ batch })}>
-            {t('checkIn.batch')}
-          </Chip>
+          {MODIFIERS.map(({ name, permission }) => (
+            <Modifier key={name} name={name} session={checkIn} why={permission === undefined || session.may(permission) ? undefined : t('why.noPermission')} />
+          ))}
         </fieldset>
-        {state.processedAs && (
+        {processedAs && (
           <Message kind="warning" quiet>
-            <strong>{t(state.sticky ? 'checkIn.backdatedAll' : 'checkIn.backdatedNext', { date: formatDateTime(fromWallTime(state.processedAs)) })}</strong>{' '}
+            <strong>{t(sticky ? 'checkIn.backdatedAll' : 'checkIn.backdatedNext', { date: formatDateTime(fromWallTime(processedAs)) })}</strong>{' '}
             <ActionButton
               onPress={() => {
                 checkIn.set({ processedAs: undefined, sticky: false });
@@ -71,16 +69,13 @@ export function CheckInPage() {
             </ActionButton>
           </Message>
         )}
-        <ResultLine result={state.result} />
-        <CheckInRows rows={state.rows} print={(kind, answer) => { printSendOn(kind, [answer], session); focusHome(); }} />
-        <footer className="desk-footer">
-          <span>{tn('rows.count', state.rows.length)}</span>
-          {attention > 0 && <span className="failed-count">{tn('rows.failed', attention)}</span>}
-        </footer>
+        <LatestResult store={checkIn.store} />
+        <CheckInRows session={checkIn} may={session.may} print={(kind, answer) => { printSendOn(kind, [answer], session); focusHome(); }} />
+        <Totals session={checkIn} />
       </section>
       {choosingDate && (
         <ProcessedAs
-          initial={state.processedAs}
+          initial={processedAs}
           close={() => setChoosingDate(false)}
           submit={(processedAs, sticky) => {
             checkIn.set({ processedAs, sticky });
@@ -92,19 +87,48 @@ export function CheckInPage() {
   );
 }
 
-function Chip({ isOn, onChange, children }: { isOn: boolean; onChange: (isOn: boolean) => void; children: string }) {
+/** What may be different about the check-ins that follow; each stays on until it is turned off, and shows that it is on. */
+const MODIFIERS = [
+  { name: 'autoPrint', permission: undefined },
+  { name: 'amnesty', permission: 'accounts.waive.post' },
+  { name: 'batch', permission: undefined },
+] as const;
+
+function Modifier({ name, session, why }: { name: (typeof MODIFIERS)[number]['name']; session: CheckInSession; why: string | undefined }) {
+  const isOn = useStore(session.store, (state) => state[name]);
   return (
-    <div className={`chip ${isOn ? 'on' : ''}`}>
+    <div className={`chip ${isOn ? 'on' : ''}`} title={why}>
       <Tick
         isSelected={isOn}
+        isDisabled={why !== undefined}
         onChange={(on) => {
-          onChange(on);
+          session.set({ [name]: on });
           focusHome();
         }}
       >
-        {children}
+        {t(`checkIn.${name}`)}
+        {why && <span className="why"> ({why})</span>}
       </Tick>
     </div>
+  );
+}
+
+/** How many scans, how many need attention, and what the returned loans owe. */
+function Totals({ session }: { session: CheckInSession }) {
+  const rows = useStore(session.store, (state) => state.rows);
+  const scans = useStore(session.store, (state) => state.scans);
+  let failed = 0;
+  let owed = 0;
+  for (const row of rows) {
+    if (row.state === 'failed') failed += 1;
+    owed += row.owed ?? 0;
+  }
+  return (
+    <footer className="desk-footer">
+      <span>{tn('rows.count', scans)}</span>
+      {failed > 0 && <span className="failed-count">{tn('rows.failed', failed)}</span>}
+      {owed > 0 && <span>{t('checkIn.owedTotal', { amount: formatMoney(owed) })}</span>}
+    </footer>
   );
 }
 

@@ -1,6 +1,7 @@
 /* Check-ins of one person at one desk. */
 import type { CheckInAnswer, CheckInRequest, Item } from '../../api/bodies.ts';
-import { Failure, linesOf } from '../../api/failure.ts';
+import { Failure, linesOf, type Refusal } from '../../api/failure.ts';
+import type { Account } from '../../api/schema.ts';
 import type { Kind } from '../../parts/controls.tsx';
 import { Store } from '../../parts/store.ts';
 import { formatMoney, fromWallTime } from '../../text/dates.ts';
@@ -8,7 +9,7 @@ import { t } from '../../text/messages.ts';
 import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
 import { nameOfBorrower } from '../people.ts';
-import { askBefore, promptsBefore, type SendOn } from '../prompts.ts';
+import { askBefore, type SendOn } from '../prompts.ts';
 import { newRow, type ScanRow, withRow } from '../scanning/scan-row.ts';
 import { type Offered, type Scan, ScanQueue } from '../scanning/scan-queue.ts';
 
@@ -19,8 +20,10 @@ export interface CheckInRow extends ScanRow {
 }
 
 export interface CheckInState {
-  /** Newest first. */
+  /** Newest first; the newest `KEPT_ROWS` of a session that may last all day. */
   rows: CheckInRow[];
+  /** Scans of the session. */
+  scans: number;
   result: Result | undefined;
   /** Wall time as which returns are processed; undefined: now. */
   processedAs: string | undefined;
@@ -28,6 +31,8 @@ export interface CheckInState {
   sticky: boolean;
   /** Slips are printed without asking. */
   autoPrint: boolean;
+  /** Fees and fines of loans that end now are waived. */
+  amnesty: boolean;
   /** Nothing is asked and no slip is offered; what needs a person is marked in the list. */
   batch: boolean;
 }
@@ -42,6 +47,15 @@ export interface CheckInTools extends DeskTools {
 
 class Cancelled extends Error {}
 
+/** Rows beyond these are settled long ago and leave the page's memory; what failed stays. */
+export const KEPT_ROWS = 500;
+
+/** The rows with a new one before them. */
+export function withNewest(rows: CheckInRow[], row: CheckInRow): CheckInRow[] {
+  if (rows.length < KEPT_ROWS) return [row, ...rows];
+  return [row, ...rows.filter((one, index) => index < KEPT_ROWS - 1 || one.state === 'failed')];
+}
+
 /** What becomes of an item, by the status in which the check-in left it. */
 const SEND_ON: Record<string, SendOn> = {
   'In transit': 'inTransit',
@@ -54,11 +68,13 @@ export function sendOnOf(answer: CheckInAnswer): SendOn | undefined {
 }
 
 export class CheckInSession {
-  readonly store = new Store<CheckInState>({ rows: [], result: undefined, processedAs: undefined, sticky: false, autoPrint: false, batch: false });
+  readonly store = new Store<CheckInState>({ rows: [], scans: 0, result: undefined, processedAs: undefined, sticky: false, autoPrint: false, amnesty: false, batch: false });
   readonly #tools: CheckInTools;
   readonly #queue: ScanQueue;
   #sessionId = crypto.randomUUID();
   #results = 0;
+  /** Whose loans ended in this session, and who get a notice at its end. */
+  readonly #patrons = new Set<string>();
 
   constructor(tools: CheckInTools) {
     this.#tools = tools;
@@ -72,7 +88,7 @@ export class CheckInSession {
   scan(text: string): Offered {
     const offered = this.#queue.offer(text);
     if (offered.admitted) {
-      this.store.update((state) => ({ rows: [newRow(offered.scan), ...state.rows] }));
+      this.store.update((state) => ({ rows: withNewest(state.rows, newRow(offered.scan)), scans: state.scans + 1 }));
       void this.#queue.work();
     } else if (offered.reason === 'repeated') {
       this.say('information', t('scan.repeated', { barcode: text.trim() }));
@@ -80,15 +96,16 @@ export class CheckInSession {
     return offered;
   }
 
-  set(change: Partial<Pick<CheckInState, 'processedAs' | 'sticky' | 'autoPrint' | 'batch'>>): void {
+  set(change: Partial<Pick<CheckInState, 'processedAs' | 'sticky' | 'autoPrint' | 'amnesty' | 'batch'>>): void {
     this.store.update(change);
   }
 
   /** Ends the session: notices to patrons are sent and the list is cleared. */
   async end(): Promise<void> {
-    const patrons = new Set(this.store.state.rows.map((row) => row.answer?.loan?.userId).filter((id) => id !== undefined));
+    const patrons = [...this.#patrons];
     this.#sessionId = crypto.randomUUID();
-    this.store.update({ rows: [], processedAs: undefined, sticky: false });
+    this.#patrons.clear();
+    this.store.update({ rows: [], scans: 0, processedAs: undefined, sticky: false });
     this.say('success', t('checkIn.ended'));
     for (const patron of patrons) {
       await api.endPatronSession(patron, 'Check-in').catch((error: unknown) => this.say('warning', linesOf(error).join(' ')));
@@ -104,18 +121,10 @@ export class CheckInSession {
   async #checkIn(scan: Scan): Promise<void> {
     this.#row(scan.id, { state: 'working' });
     try {
-      const item = await this.#findItem(scan.barcode);
-      if (item) this.#row(scan.id, { title: item.title });
-      const before = item ? await this.#askBefore(item) : {};
-      const answer = await api.checkIn({
-        itemBarcode: item?.barcode ?? scan.barcode,
-        servicePointId: this.#tools.servicePointId(),
-        checkInDate: this.#checkInDate(),
-        sessionId: this.#sessionId,
-        ...before,
-      });
-      if (!this.store.state.sticky) this.store.update({ processedAs: undefined });
+      const answer = await this.#send(scan);
+      if (!this.store.state.sticky && this.store.state.processedAs !== undefined) this.store.update({ processedAs: undefined });
       this.#row(scan.id, { state: 'done', answer, title: answer.item.title, messages: [] });
+      if (answer.loan?.userId) this.#patrons.add(answer.loan.userId);
       void this.#lookForFees(scan, answer);
       await this.#sendOn(scan, answer);
     } catch (error) {
@@ -130,8 +139,37 @@ export class CheckInSession {
     }
   }
 
+  /** Sends the check-in; where the server says that staff must confirm it, asks and sends it again. */
+  async #send(scan: Scan): Promise<CheckInAnswer> {
+    const request: CheckInRequest = {
+      itemBarcode: scan.barcode,
+      servicePointId: this.#tools.servicePointId(),
+      checkInDate: this.#checkInDate(),
+      sessionId: this.#sessionId,
+    };
+    const { batch } = this.store.state;
+    if (!this.#isWildcard(scan.barcode)) {
+      try {
+        return await api.checkIn(request, { refuseUnconfirmed: !batch });
+      } catch (failure) {
+        if (!(failure instanceof Failure)) throw failure;
+        // Only a person can say how a claimed returned item came back.
+        if (batch && failure.refusals.some(isOpenClaim)) throw new Error(t('checkIn.batchClaimed'));
+        if (!failure.hasCode(api.CONFIRMATION_REQUIRED)) throw failure;
+      }
+    }
+    const item = await this.#findItem(scan.barcode);
+    if (item) this.#row(scan.id, { title: item.title });
+    const before = item ? await this.#askBefore(item) : {};
+    return api.checkIn({ ...request, itemBarcode: item?.barcode ?? scan.barcode, ...before });
+  }
+
+  #isWildcard(barcode: string): boolean {
+    return this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
+  }
+
   async #findItem(barcode: string): Promise<Item | undefined> {
-    const wildcard = this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
+    const wildcard = this.#isWildcard(barcode);
     const found = await api.findItems(barcode, wildcard);
     if (!wildcard || found.items.length < 2) return found.items[0];
     const chosen = await this.#tools.ask('chooseItem', found);
@@ -140,12 +178,8 @@ export class CheckInSession {
   }
 
   async #askBefore(item: Item): Promise<Pick<CheckInRequest, 'claimedReturnedResolution'>> {
-    if (this.store.state.batch) {
-      // Only a person can say how a claimed returned item came back; the rest is in the list afterwards.
-      const claimed = promptsBefore('checkIn', item).some((prompt) => prompt.name === 'claimedReturned');
-      if (claimed) throw new Error(t('checkIn.batchClaimed'));
-      return {};
-    }
+    // In batch mode only a wildcard leads here; the rest is in the list afterwards.
+    if (this.store.state.batch) return {};
     const answers = await askBefore('checkIn', item, this.#tools.ask);
     if (answers === undefined) throw new Cancelled();
     return answers;
@@ -183,9 +217,35 @@ export class CheckInSession {
 
   async #lookForFees(scan: Scan, answer: CheckInAnswer): Promise<void> {
     if (!answer.loan) return;
-    const accounts = await api.openAccounts(`loanId==${answer.loan.id}`).catch(() => []);
+    const { id } = answer.loan;
+    const accounts = await api.openAccounts(`loanId==${id}`).catch(() => []);
+    if (this.store.state.amnesty && accounts.length > 0) return this.#waive(scan, accounts);
     const owed = accounts.reduce((total, account) => total + Number(account.remaining ?? 0), 0);
     if (owed > 0) this.#row(scan.id, { owed, messages: [...this.#messages(scan.id), t('checkIn.owed', { amount: formatMoney(owed) })] });
+  }
+
+  /** Waives what is owed for the loan, by the tenant's first reason for waiving. */
+  async #waive(scan: Scan, accounts: Account[]): Promise<void> {
+    const total = accounts.reduce((sum, account) => sum + Number(account.remaining ?? 0), 0);
+    try {
+      for (const account of accounts) await api.waive(account, this.#tools.servicePointId(), this.#tools.username());
+      this.#row(scan.id, { messages: [...this.#messages(scan.id), t('checkIn.waived', { amount: formatMoney(total) })] });
+    } catch (error) {
+      this.#row(scan.id, { state: 'attention', owed: total, messages: [...this.#messages(scan.id), t('checkIn.notWaived'), ...linesOf(error)] });
+      this.say('warning', t('checkIn.notWaived'));
+    }
+  }
+
+  /** Takes an item off its way: it stands where it is and becomes available. */
+  async cancelTransit(answer: CheckInAnswer): Promise<void> {
+    const row = this.store.state.rows.find((one) => one.answer === answer);
+    try {
+      await api.makeAvailable(answer.item.id);
+      if (row) this.#row(row.id, { messages: [t('checkIn.transitCancelled')], answer: { ...answer, item: { ...answer.item, status: { name: 'Available' } } } });
+      this.say('success', t('checkIn.transitCancelled'));
+    } catch (error) {
+      this.say('error', linesOf(error).join(' '));
+    }
   }
 
   #messages(id: number): string[] {
@@ -196,6 +256,8 @@ export class CheckInSession {
     this.store.update((state) => ({ rows: withRow(state.rows, id, change) }));
   }
 }
+
+const isOpenClaim = (refusal: Refusal) => refusal.parameters.some((one) => one.key === 'claimedReturnedResolution');
 
 /** Where the item goes: a service point by name. */
 export function placeOf(answer: CheckInAnswer): string {

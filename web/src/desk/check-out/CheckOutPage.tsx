@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
+import { linesOf } from '../../api/failure.ts';
 import { ActionButton, Choice, Field, Message } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
 import { useStore } from '../../parts/store.ts';
@@ -11,38 +12,47 @@ import { toWallTime, formatDateTime, fromWallTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useSessions } from '../DeskSessions.tsx';
 import { DueDateField, useLoanActions } from '../loan-dialogs.tsx';
-import { ResultLine } from '../scanning/ResultLine.tsx';
+import { LatestResult } from '../scanning/ResultLine.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
-import { receiptSlip } from '../slips/receipt.ts';
+import { receiptSlip, sendReceipt } from '../slips/receipt.ts';
 import { printSlips } from '../slips/print.ts';
 import { FindUser } from '../users/FindUser.tsx';
 import { CheckOutRows } from './CheckOutRows.tsx';
+import type { CheckOutSession } from './check-out-session.ts';
 import { PatronPanel } from './PatronPanel.tsx';
 import { useTimeout } from './timeout.ts';
 
 export function CheckOutPage() {
   const { checkOut } = useSessions();
   const session = useSession();
-  const state = useStore(checkOut.store);
-  const { patron } = state;
+  // Only what a scan does not change: the parts that it changes draw themselves.
+  const user = useStore(checkOut.store, (state) => state.patron?.user);
+  const specialDueDate = useStore(checkOut.store, (state) => state.specialDueDate);
+  const standingOverride = useStore(checkOut.store, (state) => state.standingOverride);
+  const lastPatrons = useStore(checkOut.store, (state) => state.lastPatrons);
+  const isBlocked = useStore(checkOut.store, (state) => (state.patron?.blocks.length ?? 0) > 0);
   const [finding, setFinding] = useState(false);
   const [overriding, setOverriding] = useState(false);
   const [settingDueDate, setSettingDueDate] = useState(false);
   const [receipt, setReceipt] = useState(() => deviceSettings().receipt);
-  const remaining = useTimeout(patron ? session.settings.timeoutMinutes : undefined, state.lastActivity, () => void end());
-  const blocked = (patron?.blocks.length ?? 0) > 0 && !state.standingOverride;
+  const blocked = isBlocked && !standingOverride;
 
   async function end() {
     if (!checkOut.isIdle) return checkOut.say('information', t('checkOut.stillWorking'));
-    const lent = state.rows.filter((row) => row.loan).map((row) => row.loan).filter((loan) => loan !== undefined);
-    if (receipt === 'print' && patron && lent.length > 0) printSlips([receiptSlip(lent, patron.user, session)]);
+    const { patron, rows } = checkOut.store.state;
+    const lent = rows.map((row) => row.loan).filter((loan) => loan !== undefined);
+    if (patron && lent.length > 0) {
+      const slip = receiptSlip(lent, patron.user, session);
+      if (receipt === 'print') printSlips([slip]);
+      if (receipt === 'e-mail') void sendReceipt(slip, patron.user).then((to) => checkOut.say('information', t('receipt.sent', { to })), (error: unknown) => checkOut.say('warning', t('receipt.notSent', { reason: linesOf(error).join(' ') })));
+    }
     await checkOut.end();
     focusHome();
   }
 
   const loanActions = useLoanActions(
     (loan, message) => {
-      const row = state.rows.find((one) => one.loan?.id === loan.id);
+      const row = checkOut.store.state.rows.find((one) => one.loan?.id === loan.id);
       if (row) checkOut.showLoan(row.id, loan, message);
       focusHome();
     },
@@ -52,25 +62,25 @@ export function CheckOutPage() {
   useHotkeys({
     endSession: () => void end(),
     find: () => setFinding(true),
-    dueDate: () => patron && (state.specialDueDate ? checkOut.setSpecialDueDate(undefined) : setSettingDueDate(true)),
+    dueDate: () => user && (specialDueDate ? checkOut.setSpecialDueDate(undefined) : setSettingDueDate(true)),
     scanField: focusHome,
     renew: () => {
-      const newest = state.rows.find((row) => row.loan);
+      const newest = checkOut.store.state.rows.find((row) => row.loan);
       if (newest?.loan) void loanActions.renew(newest.loan);
     },
     newestRow: () => document.querySelector<HTMLElement>('.rows .row-menu')?.focus(),
   });
   // A session that is begun, blocked or ended puts another field in the place of the focus.
-  useEffect(focusHome, [patron?.user.id, blocked]);
+  useEffect(focusHome, [user?.id, blocked]);
 
   return (
     <div className="desk-page check-out">
       <h1 className="visually-hidden">{t('page.check-out')}</h1>
       <aside className="desk-side">
         <ScanField
-          label={patron ? t('checkOut.otherPatron') : t('checkOut.patronField')}
+          label={user ? t('checkOut.otherPatron') : t('checkOut.patronField')}
           button={t('checkOut.findPatron')}
-          isHome={!patron}
+          isHome={!user}
           placeholder={t('checkOut.patronHint')}
           onScan={(text) => void checkOut.scanPatron(text)}
         />
@@ -78,14 +88,15 @@ export function CheckOutPage() {
           <ActionButton variant="quiet" onPress={() => setFinding(true)}>
             {t('checkOut.lookUp')} <kbd>{keysOf('find')}</kbd>
           </ActionButton>
-          {!patron && state.lastPatrons.length > 0 && (
-            <ActionButton variant="quiet" onPress={() => void checkOut.scanPatron(state.lastPatrons[0] ?? '')}>
-              {t('checkOut.lastPatron')}
-            </ActionButton>
-          )}
+          {!user &&
+            lastPatrons.map((card, index) => (
+              <ActionButton key={card} variant="quiet" onPress={() => void checkOut.scanPatron(card)}>
+                {index === 0 ? t('checkOut.lastPatron') : card}
+              </ActionButton>
+            ))}
         </div>
-        {patron ? (
-          <PatronPanel patron={patron} overridden={state.standingOverride !== undefined} onOverride={() => setOverriding(true)} />
+        {user ? (
+          <PatronInHand session={checkOut} onOverride={() => setOverriding(true)} />
         ) : (
           <p className="empty">{t('checkOut.scanCard')}</p>
         )}
@@ -95,44 +106,39 @@ export function CheckOutPage() {
           <ScanField
             label={t('checkOut.itemField')}
             button={t('checkOut.submit')}
-            isHome={patron !== undefined}
-            isDisabled={!patron || blocked}
+            isHome={user !== undefined}
+            isDisabled={!user || blocked}
             onScan={(text) => checkOut.scanItem(text)}
           />
           <div className="toolbar-actions">
-            <ActionButton why={patron ? undefined : t('why.noPatron')} onPress={() => (state.specialDueDate ? checkOut.setSpecialDueDate(undefined) : setSettingDueDate(true))}>
-              {state.specialDueDate ? t('checkOut.clearDueDate') : t('checkOut.specialDueDate')} <kbd>{keysOf('dueDate')}</kbd>
+            <ActionButton why={user ? undefined : t('why.noPatron')} onPress={() => (specialDueDate ? checkOut.setSpecialDueDate(undefined) : setSettingDueDate(true))}>
+              {specialDueDate ? t('checkOut.clearDueDate') : t('checkOut.specialDueDate')} <kbd>{keysOf('dueDate')}</kbd>
             </ActionButton>
-            <ActionButton variant="primary" why={patron ? undefined : t('why.noPatron')} onPress={() => void end()}>
+            <ActionButton variant="primary" why={user ? undefined : t('why.noPatron')} onPress={() => void end()}>
               {t('endSession')} <kbd>{keysOf('endSession')}</kbd>
             </ActionButton>
           </div>
         </div>
-        {state.specialDueDate && (
+        {specialDueDate && (
           <Message kind="warning" quiet>
-            <strong>{t('checkOut.specialDueDateOn', { date: formatDateTime(fromWallTime(state.specialDueDate)) })}</strong>
+            <strong>{t('checkOut.specialDueDateOn', { date: formatDateTime(fromWallTime(specialDueDate)) })}</strong>
           </Message>
         )}
-        {state.standingOverride && (
+        {standingOverride && (
           <Message kind="warning" quiet>
-            {t('checkOut.overrideOn', { comment: state.standingOverride.comment })}
+            {t('checkOut.overrideOn', { comment: standingOverride.comment })}
           </Message>
         )}
-        {remaining !== undefined && remaining <= 30 && (
-          <Message kind="warning">
-            {tn('checkOut.countdown', remaining)}{' '}
-            <ActionButton onPress={() => checkOut.keepAlive()}>{t('checkOut.goOn')}</ActionButton>
-          </Message>
-        )}
-        <ResultLine result={state.result} />
-        <CheckOutRows rows={state.rows} session={checkOut} loanActions={loanActions} />
+        {user && session.settings.timeoutMinutes !== undefined && <Countdown minutes={session.settings.timeoutMinutes} session={checkOut} end={() => void end()} />}
+        <LatestResult store={checkOut.store} />
+        <CheckOutRows session={checkOut} loanActions={loanActions} />
         <footer className="desk-footer">
-          <span>{tn('rows.count', state.rows.length)}</span>
+          <RowCount session={checkOut} />
           <Choice
             label={t('receipt.label')}
             value={receipt}
             onChange={(value) => {
-              const chosen = value === 'print' ? 'print' : 'none';
+              const chosen = value === 'print' || value === 'e-mail' ? value : 'none';
               rememberOnDevice({ receipt: chosen });
               setReceipt(chosen);
               focusHome();
@@ -140,6 +146,7 @@ export function CheckOutPage() {
             options={[
               { value: 'none', label: t('receipt.none') },
               { value: 'print', label: t('receipt.print') },
+              { value: 'e-mail', label: t('receipt.e-mail') },
             ]}
           />
         </footer>
@@ -174,6 +181,28 @@ export function CheckOutPage() {
         />
       )}
     </div>
+  );
+}
+
+function PatronInHand({ session, onOverride }: { session: CheckOutSession; onOverride: () => void }) {
+  const patron = useStore(session.store, (state) => state.patron);
+  const overridden = useStore(session.store, (state) => state.standingOverride !== undefined);
+  return patron && <PatronPanel patron={patron} overridden={overridden} onOverride={onOverride} />;
+}
+
+function RowCount({ session }: { session: CheckOutSession }) {
+  return <span>{tn('rows.count', useStore(session.store, (state) => state.rows.length))}</span>;
+}
+
+/** The last half minute before a session without a scan ends. */
+function Countdown({ minutes, session, end }: { minutes: number; session: CheckOutSession; end: () => void }) {
+  const lastActivity = useStore(session.store, (state) => state.lastActivity);
+  const remaining = useTimeout(minutes, lastActivity, end);
+  if (remaining === undefined || remaining > 30) return null;
+  return (
+    <Message kind="warning">
+      {tn('checkOut.countdown', remaining)} <ActionButton onPress={() => session.keepAlive()}>{t('checkOut.goOn')}</ActionButton>
+    </Message>
   );
 }
 

@@ -192,9 +192,8 @@ export class CheckOutSession {
     if (!patron) return this.#fail(scan, new Error(t('checkOut.noPatron')));
     this.#row(scan.id, { state: 'working' });
     try {
-      const item = await this.#findItem(scan.barcode);
-      if (item) this.#row(scan.id, { title: item.title });
-      if (item && (await askBefore('checkOut', item, this.#tools.ask)) === undefined) throw new Cancelled();
+      // Most scans are this one call: the server says where staff must be asked first.
+      const item = this.#isWildcard(scan.barcode) ? await this.#confirmedItem(scan) : undefined;
       const loan = await this.#send(scan, patron, item);
       await this.#applySpecialDueDate(scan, loan);
     } catch (error) {
@@ -205,8 +204,20 @@ export class CheckOutSession {
     }
   }
 
+  #isWildcard(barcode: string): boolean {
+    return this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
+  }
+
+  /** The item, after all questions about it. */
+  async #confirmedItem(scan: Scan): Promise<Item | undefined> {
+    const item = await this.#findItem(scan.barcode);
+    if (item) this.#row(scan.id, { title: item.title });
+    if (item && (await askBefore('checkOut', item, this.#tools.ask)) === undefined) throw new Cancelled();
+    return item;
+  }
+
   async #findItem(barcode: string): Promise<Item | undefined> {
-    const wildcard = this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
+    const wildcard = this.#isWildcard(barcode);
     const found = await api.findItems(barcode, wildcard);
     if (!wildcard || found.items.length < 2) return found.items[0];
     const chosen = await this.#tools.ask('chooseItem', found);
@@ -215,7 +226,9 @@ export class CheckOutSession {
   }
 
   /** Sends the check-out, and again after each way out that staff choose. */
-  async #send(scan: Scan, patron: Patron, item: Item | undefined): Promise<Loan> {
+  async #send(scan: Scan, patron: Patron, chosen: Item | undefined): Promise<Loan> {
+    let item = chosen;
+    let refuseUnconfirmed = chosen === undefined;
     const standing = this.store.state.standingOverride;
     const request: CheckOutRequest = {
       itemBarcode: item?.barcode ?? scan.barcode,
@@ -227,13 +240,19 @@ export class CheckOutSession {
     let token = standing?.token;
     for (;;) {
       try {
-        return this.#lent(scan, await api.checkOut(request, token));
+        return this.#lent(scan, await api.checkOut(request, { token, refuseUnconfirmed }));
       } catch (failure) {
         if (!(failure instanceof Failure) || !failure.isRefusal) throw failure;
+        if (failure.hasCode(api.CONFIRMATION_REQUIRED)) {
+          item = await this.#confirmedItem(scan);
+          refuseUnconfirmed = false;
+          continue;
+        }
         if (failure.refusals.every(isUnknownItem) && (await this.#isPatronCard(scan))) throw new Cancelled();
         const ways = waysOut(failure, this.#tools.may);
         if (ways.length === 0) throw failure;
         this.#tools.sound('error');
+        item ??= await this.#findItem(scan.barcode).catch(() => undefined);
         const openLoan = item && ways.some((way) => way.way === 'checkInFirst') ? await api.openLoanOfItem(item.id).catch(() => undefined) : undefined;
         const answer = await this.#tools.ask('refused', { barcode: scan.barcode, title: item?.title, failure, ways, openLoan });
         if (!answer) throw failure;

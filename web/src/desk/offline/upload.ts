@@ -1,6 +1,6 @@
 /*
- * Uploads what was scanned offline, in the order of time. An upload may be repeated: a loan that began, or ended, at the
- * very millisecond of the scan is the one that an earlier attempt made, whose answer was lost.
+ * Uploads what was scanned offline, in the order of time. An upload may be repeated, also from another computer with the
+ * same file: each scan has its client id as key, and the server does nothing for a key that it knows.
  */
 import type { CheckInRequest, CheckOutRequest, Loan } from '../../api/bodies.ts';
 import { Failure, linesOf, Unreachable } from '../../api/failure.ts';
@@ -10,34 +10,31 @@ import type { OfflineAction } from './offline-store.ts';
 export interface UploadApi {
   /** Loans of an item by its barcode, open and closed; undefined where the item is unknown. */
   loansOfItem: (barcode: string) => Promise<Loan[] | undefined>;
-  checkOut: (request: CheckOutRequest) => Promise<unknown>;
-  checkIn: (request: CheckInRequest) => Promise<unknown>;
+  checkOut: (request: CheckOutRequest, options: { key: string }) => Promise<unknown>;
+  checkIn: (request: CheckInRequest, options: { key: string }) => Promise<unknown>;
 }
-
-const isSameTime = (one: string | undefined, other: string) => one !== undefined && Date.parse(one) === Date.parse(other);
 
 /** The action after an attempt. Throws only where the server is gone; the action waits then. */
 export async function upload(action: OfflineAction, api: UploadApi, comment?: string): Promise<OfflineAction> {
   const done: OfflineAction = { ...action, state: 'uploaded' };
   delete done.problem;
   try {
-    const loans = (await api.loansOfItem(action.itemBarcode)) ?? [];
+    const key = { key: action.clientId };
     if (action.kind === 'checkIn') {
-      if (loans.some((loan) => isSameTime(loan.returnDate, action.at))) return done;
+      const loans = (await api.loansOfItem(action.itemBarcode)) ?? [];
       const later = loans.find((loan) => loan.status.name === 'Open' && Date.parse(loan.loanDate) > Date.parse(action.at));
       if (later) return refused(action, ['lent-again']);
-      await api.checkIn({ itemBarcode: action.itemBarcode, servicePointId: action.servicePointId, checkInDate: action.at });
+      await api.checkIn({ itemBarcode: action.itemBarcode, servicePointId: action.servicePointId, checkInDate: action.at }, key);
       return done;
     }
-    const mine = (loan: Loan) => isSameTime(loan.loanDate, action.at) && (loan.borrower?.barcode ?? action.userBarcode) === action.userBarcode;
-    if (loans.some(mine)) return done;
-    await api.checkOut({
+    const request = {
       itemBarcode: action.itemBarcode,
       userBarcode: action.userBarcode ?? '',
       servicePointId: action.servicePointId,
       loanDate: action.at,
       ...(comment && action.overridable ? { overrideBlocks: overrideBlocks(action.overridable as BlockName[], comment) } : {}),
-    });
+    };
+    await api.checkOut(request, key);
     return done;
   } catch (error) {
     if (error instanceof Unreachable) throw error;

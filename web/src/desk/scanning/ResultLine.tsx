@@ -1,5 +1,11 @@
 import { Sign } from '../../parts/controls.tsx';
+import { type Store, useStore } from '../../parts/store.ts';
 import type { Result } from '../desk-tools.ts';
+
+/** The newest result of a session. */
+export function LatestResult<S extends { result: Result | undefined }>({ store }: { store: Store<S> }) {
+  return <ResultLine result={useStore(store, (state) => state.result)} />;
+}
 
 /** The newest result, large: color, sign and text. Errors interrupt a screen reader, successes wait their turn. */
 export function ResultLine({ result }: { result: Result | undefined }) {

@@ -4,6 +4,7 @@
  * nor stays in one of its fields.
  */
 import { focusHome } from '../../layout/focus-home.ts';
+import { isPromptOpen } from '../../layout/overlays.ts';
 import { BurstDetector } from './burst.ts';
 
 interface Target {
@@ -44,7 +45,7 @@ function pressed(event: KeyboardEvent): void {
   completed = '';
   lastKey = event.timeStamp;
   const scan = burst.press(event.key, event.timeStamp);
-  const inDialog = document.querySelector('[data-prompt]') !== null;
+  const inDialog = isPromptOpen();
   if (scan === undefined) {
     // A blank within a barcode must not press the button that has the focus.
     if (event.key === ' ' && burst.pending.length > 1 && !isField(event.target)) stop(event);

@@ -1,10 +1,11 @@
 /* The due-date receipt, from the tenant's template or a plain one. */
+import { post } from '../../api/client.ts';
 import type { Loan } from '../../api/bodies.ts';
 import type { User } from '../../api/schema.ts';
 import type { Session } from '../../session/session.tsx';
 import { formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
-import type { Slip } from './print.ts';
+import { type Slip, slipElement } from './print.ts';
 
 /** The name of the tenant's own template. */
 const NAME = 'Due date receipt';
@@ -29,6 +30,15 @@ export function receiptSlip(loans: Loan[], user: User, session: Session): Slip {
     ? own.template.replace('{{loans}}', list)
     : `${own?.template ?? '<h1>{{staffSlip.Name}}</h1>'}${list}<p>{{staffSlip.currentDateTime}}</p>`;
   return { template, values };
+}
+
+/** Sends a receipt to the patron's address; returns the address. */
+export async function sendReceipt(slip: Slip, user: User): Promise<string> {
+  const to = user.personal?.email;
+  if (!to) throw new Error(t('receipt.noAddress'));
+  const body = slipElement(slip).innerHTML;
+  await post('/email', { notificationId: crypto.randomUUID(), to, header: t('receipt.title'), body, outputFormat: 'text/html' });
+  return to;
 }
 
 /** A template that an editor left behind empty contains markup without text. */

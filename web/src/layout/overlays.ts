@@ -1,0 +1,17 @@
+/*
+ * Whether a dialog or menu is open. They stand beside the page, below the body: looking for them among the many rows of
+ * a list at each key would take longer than the key.
+ */
+
+function isOpen(selector: string): boolean {
+  for (const child of document.body.children) {
+    if (child.id !== 'root' && (child.matches(selector) || child.querySelector(selector))) return true;
+  }
+  return false;
+}
+
+/** Whether a dialog is open. */
+export const isPromptOpen = () => isOpen('[data-prompt]');
+
+/** Whether a dialog or a menu is open. */
+export const isOverlayOpen = () => isOpen('[data-prompt], .popover');
