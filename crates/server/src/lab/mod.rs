@@ -25,6 +25,9 @@ pub enum LabCommand {
         workload: Workload,
         #[command(flatten)]
         target: Target,
+        /// Folder of the desk's sources, for the workload `desk`.
+        #[arg(long, env = "CARREL_WEB", default_value = "web")]
+        web: PathBuf,
         /// Write a report for people.
         #[arg(long)]
         report: Option<PathBuf>,
@@ -57,6 +60,8 @@ pub enum Workload {
     Holds,
     /// Refreshing lists, beside one statement that stores the same result.
     Lists,
+    /// Scans at the staff desk in a browser.
+    Desk,
 }
 
 /// Where to play, with what.
@@ -134,12 +139,13 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
             let server = Server::of(&target, 1).await?;
             load(&target, &server.address).await
         }
-        LabCommand::Run { workload, target, report } => {
+        LabCommand::Run { workload, target, web, report } => {
             let server = Server::of(&target, 1).await?;
             if server.is_ours() {
                 load(&target, &server.address).await?;
             }
             match workload {
+                Workload::Desk => desk(&target, &server, web),
                 Workload::Lists => lists(&target, &server).await,
                 Workload::Holds => holds(&target, &server, report).await,
                 Workload::Cico => cico(&target, &server, report).await,
@@ -179,6 +185,16 @@ async fn holds(target: &Target, server: &Server, report: Option<PathBuf>) -> Res
     .map_err(|error| error.to_string())?;
     server.tell_memory();
     Ok(())
+}
+
+fn desk(target: &Target, server: &Server, web: PathBuf) -> Result<(), String> {
+    carrel_lab::run_desk(&carrel_lab::DeskOptions {
+        address: server.address.clone(),
+        credentials: target.credentials(),
+        web,
+        json: target.json.clone(),
+    })
+    .map_err(|error| error.to_string())
 }
 
 async fn lists(target: &Target, server: &Server) -> Result<(), String> {
