@@ -72,7 +72,12 @@ const PAGES: [address: string, heading: RegExp][] = [
   ['#/requests/slips', /^Slips and hold shelf/],
   ['#/items', /^Items$/],
   ['#/settings/rules', /^Which rule applies/],
-  ['#/settings/policies', /^Loan policies$/],
+  ['#/settings/general', /^Check-out and check-in$/],
+  ['#/settings/loan-policies', /^Loan policies$/],
+  ['#/settings/notice-templates', /^Notice templates$/],
+  ['#/settings/block-limits', /^Patron block limits$/],
+  ['#/settings/locations', /^Locations$/],
+  ['#/settings/permissions', /^Permission sets$/],
   ['#/settings/calendar', /\d{4}$/],
   ['#/settings/slips', /^Preview$/],
 ];

@@ -121,7 +121,8 @@ export interface HoldRequest {
   item?: { barcode?: string; status?: string; callNumber?: string | null; location?: Named };
   instance?: { title?: string };
   requester?: Borrower;
-  printDetails?: { printCount?: number; printEventDate?: string; isPrinted?: boolean };
+  printDetails?: { printCount?: number; printEventDate?: string; isPrinted?: boolean; lastPrintRequester?: Borrower };
+  tags?: { tagList?: string[] };
 }
 
 export interface OverrideBlocks {

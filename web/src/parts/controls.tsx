@@ -31,7 +31,7 @@ export function ActionButton({ variant = 'secondary', why, children, onPress, ..
 interface FieldProps {
   label: string;
   name?: string;
-  type?: 'text' | 'password' | 'search' | 'date' | 'datetime-local' | 'number';
+  type?: 'text' | 'password' | 'search' | 'date' | 'time' | 'datetime-local' | 'number';
   value?: string;
   defaultValue?: string;
   onChange?: (value: string) => void;

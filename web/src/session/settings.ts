@@ -13,6 +13,10 @@ export interface DeskSettings {
   /** Minutes after which a session without a scan ends; undefined: never. */
   timeoutMinutes: number | undefined;
   titleLevelRequests: boolean;
+  /** New requests are for titles unless staff choose an item. */
+  titleLevelByDefault: boolean;
+  /** Who prints pick slips is noted. */
+  printLog: boolean;
 }
 
 /** Everything that is read once, after logging in. */
@@ -75,8 +79,9 @@ async function loadSettings(): Promise<DeskSettings> {
     optional(get<{ configs: { value: string }[] }>(withQuery('/configurations/entries', { query: 'module==CHECKOUT and configName==other_settings' }))),
   ]);
   const named = (name: string) => stored?.circulationSettings.find((one) => one.name === name)?.value;
+  const printLog = isOn(named('printEventLogFeature')?.['enablePrintLog']);
   const tlr = named('generalTlr') ?? named('TLR');
-  return { ...readSettings(named('other_settings') ?? parsed(older?.configs[0]?.value)), titleLevelRequests: isOn(tlr?.['titleLevelRequestsFeatureEnabled']) };
+  return { ...readSettings(named('other_settings') ?? parsed(older?.configs[0]?.value)), titleLevelRequests: isOn(tlr?.['titleLevelRequestsFeatureEnabled']), titleLevelByDefault: isOn(tlr?.['createTitleLevelRequestsByDefault']), printLog };
 }
 
 function parsed(text: string | undefined): OtherSettings {
@@ -89,7 +94,7 @@ function parsed(text: string | undefined): OtherSettings {
 
 const isOn = (value: unknown) => value === true || value === 'true';
 
-export function readSettings(other: OtherSettings): Omit<DeskSettings, 'titleLevelRequests'> {
+export function readSettings(other: OtherSettings): Omit<DeskSettings, 'titleLevelRequests' | 'titleLevelByDefault' | 'printLog'> {
   const wanted = (other.prefPatronIdentifier ?? '').split(',').map((name) => name.trim());
   const fields = wanted.map((name) => IDENTIFIERS[name] ?? (name.startsWith('customFields.') ? name : undefined));
   const known = fields.filter((field) => field !== undefined);

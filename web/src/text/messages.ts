@@ -2,9 +2,11 @@
  * Texts of the desk in the language of who works at it. A message may contain {names}; one that depends on a number
  * exists as name_one, name_other … for the plural categories of its language.
  */
+import type settings from '../desk/settings/texts/en.json';
 import en from './en.json';
 
-export type MessageKey = keyof typeof en;
+/** Messages of the pages that every desk needs, and of the settings, which are loaded with them. */
+export type MessageKey = keyof typeof en | keyof typeof settings;
 export type MessageValues = Record<string, string | number>;
 /** Names of messages without the plural category. */
 export type PluralKey = { [K in MessageKey]: K extends `${infer Name}_other` ? Name : never }[MessageKey];
@@ -15,6 +17,11 @@ export type Language = keyof typeof LANGUAGES;
 
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
 
+/** Messages of a part of the desk, by language. */
+export type Texts = Record<Language, () => Promise<{ default: Record<string, string> }>>;
+
+const parts = new Set<Texts>();
+let english: Record<string, string> = en;
 let texts: Record<string, string> = en;
 let language: Language = 'en';
 let plurals = new Intl.PluralRules('en');
@@ -36,8 +43,16 @@ export function preferredLanguage(wanted: readonly string[]): Language {
   return 'en';
 }
 
+/** Adds the messages of a part of the desk, which is shown after that. */
+export async function addTexts(part: Texts): Promise<void> {
+  parts.add(part);
+  await loadLanguage(language);
+}
+
 export async function loadLanguage(wanted: Language): Promise<void> {
-  texts = wanted === 'en' ? en : (await import('./de.json')).default;
+  const load = async (one: Language) => Object.assign({}, ...(await Promise.all([...parts].map(async (part) => (await part[one]()).default)))) as Record<string, string>;
+  english = { ...en, ...(await load('en')) };
+  texts = wanted === 'en' ? english : { ...(await import('./de.json')).default, ...(await load(wanted)) };
   language = wanted;
   plurals = new Intl.PluralRules(wanted);
   document.documentElement.lang = wanted;
@@ -45,7 +60,12 @@ export async function loadLanguage(wanted: Language): Promise<void> {
 }
 
 export function t(key: MessageKey, values: MessageValues = {}): string {
-  return filled(texts[key] ?? en[key], values);
+  return filled(texts[key] ?? english[key] ?? key, values);
+}
+
+/** Whether there is a message with this name, for names that are made of values of the API. */
+export function hasText(key: string): key is MessageKey {
+  return key in english;
 }
 
 /** The message for a number, which stands in it as {count}. */

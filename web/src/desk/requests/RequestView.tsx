@@ -10,6 +10,7 @@ import { formatDate, formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import { nameOfBorrower } from '../people.ts';
 import { useCancellationReasons } from '../references.ts';
+import { ChangePickup, MoveRequest } from './MoveRequest.tsx';
 import { RequestQueue } from './RequestQueue.tsx';
 import { cancelRequest, findRequest } from './request-api.ts';
 
@@ -17,12 +18,17 @@ export function RequestView({ id }: { id: string }) {
   const { may, settings } = useSession();
   const queries = useQueryClient();
   const query = useQuery({ queryKey: ['request', id], queryFn: () => findRequest(id) });
-  const [cancelling, setCancelling] = useState(false);
+  const [changing, setChanging] = useState<'cancel' | 'item' | 'pickup'>();
   const request = query.data;
   if (query.error) return <div className="page"><h1>{t('page.requests')}</h1><FailureMessage error={query.error} /></div>;
   if (!request) return <Loading />;
   const isOpen = request.status.startsWith('Open');
   const why = !isOpen ? t('why.requestClosed') : may('circulation.requests.item.put') ? undefined : t('why.noPermission');
+  const whyNotMoved = !isOpen ? t('why.requestClosed') : !request.itemId ? t('requests.hasNoItem') : may('circulation.requests.item.move.post') ? undefined : t('why.noPermission');
+  const close = () => {
+    setChanging(undefined);
+    void queries.invalidateQueries();
+  };
   const queue = settings.titleLevelRequests ? ({ of: 'instance', id: request.instanceId } as const) : ({ of: 'item', id: request.itemId } as const);
   return (
     <div className="page">
@@ -31,9 +37,17 @@ export function RequestView({ id }: { id: string }) {
           <a href={to('requests')}>{t('page.requests')}</a>
           <h1>{request.instance?.title}</h1>
         </div>
-        <ActionButton variant="danger" why={why} onPress={() => setCancelling(true)}>
-          {t('requests.cancel')}
-        </ActionButton>
+        <div className="toolbar-actions">
+          <ActionButton why={why ?? (request.pickupServicePointId ? undefined : t('requests.isDelivered'))} onPress={() => setChanging('pickup')}>
+            {t('requests.changePickup')}
+          </ActionButton>
+          <ActionButton why={whyNotMoved} onPress={() => setChanging('item')}>
+            {t('requests.move')}
+          </ActionButton>
+          <ActionButton variant="danger" why={why} onPress={() => setChanging('cancel')}>
+            {t('requests.cancel')}
+          </ActionButton>
+        </div>
       </header>
       <div className="columns">
         <section className="card" aria-label={t('requests.request')}>
@@ -45,6 +59,8 @@ export function RequestView({ id }: { id: string }) {
               [t('column.requested'), formatDateTime(request.requestDate)],
               [t('requests.expires'), formatDate(request.requestExpirationDate)],
               [t('column.shelfUntil'), formatDateTime(request.holdShelfExpirationDate)],
+              [t('requests.tag'), request.tags?.tagList?.join(', ')],
+              [t('slips.printed'), request.printDetails?.isPrinted && `${request.printDetails.printCount ?? 1} × ${formatDateTime(request.printDetails.printEventDate)} ${nameOfBorrower(request.printDetails.lastPrintRequester)}`],
             ]}
           />
         </section>
@@ -52,7 +68,7 @@ export function RequestView({ id }: { id: string }) {
           <Facts
             facts={[
               [t('column.requester'), <a key="requester" href={to('users', request.requesterId)}>{nameOfBorrower(request.requester)}</a>],
-              [t('column.pickup'), request.pickupServicePoint?.name],
+              [t('column.pickup'), request.pickupServicePoint?.name ?? (request.deliveryAddressTypeId && t('requests.delivery'))],
               [t('loan.item'), request.itemId && <a key="item" href={to('items', request.itemId)}>{request.item?.barcode ?? request.itemId}</a>],
               [t('requests.itemStatus'), request.item?.status],
               [t('column.location'), request.item?.location?.name],
@@ -67,15 +83,9 @@ export function RequestView({ id }: { id: string }) {
           <RequestQueue of={queue.of} id={queue.id} current={request.id} />
         </section>
       )}
-      {cancelling && (
-        <CancelRequest
-          request={request}
-          close={() => {
-            setCancelling(false);
-            void queries.invalidateQueries();
-          }}
-        />
-      )}
+      {changing === 'cancel' && <CancelRequest request={request} close={close} />}
+      {changing === 'item' && <MoveRequest request={request} close={close} />}
+      {changing === 'pickup' && <ChangePickup request={request} close={close} />}
     </div>
   );
 }

@@ -26,9 +26,11 @@ function RequestSearch() {
   const [type, setType] = useSearchValue('type');
   const [status, setStatus] = useSearchValue('status', 'open');
   const [pickup, setPickup] = useSearchValue('pickup');
+  const [tag, setTag] = useSearchValue('tag');
+  const [printed, setPrinted] = useSearchValue('printed');
   const [creating, setCreating] = useState(false);
   const servicePoints = useServicePoints();
-  const filter = { text: useSettled(text), type, status, pickup };
+  const filter = { text: useSettled(text), type, status, pickup, tag: useSettled(tag), printed };
   const list = useList(['requests', filter], (offset, signal) => searchRequests(filter, PAGE_SIZE, offset, signal));
   const any = { value: '', label: t('search.any') };
   return (
@@ -61,6 +63,8 @@ function RequestSearch() {
             ]}
           />
           <Choice label={t('column.pickup')} value={pickup} onChange={setPickup} options={[any, ...[...servicePoints].map(([value, label]) => ({ value, label }))]} />
+          <Field label={t('requests.tag')} value={tag} onChange={setTag} />
+          <Choice label={t('requests.printed')} value={printed} onChange={setPrinted} options={[any, { value: 'yes', label: t('yes') }, { value: 'no', label: t('no') }]} />
         </div>
         <Listing
           label={t('page.requests')}

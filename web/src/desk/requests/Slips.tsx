@@ -1,15 +1,16 @@
 /* Slips to print for a service point, and the shelf that is to be cleared. */
 import { useQuery } from '@tanstack/react-query';
-import type { HoldRequest } from '../../api/bodies.ts';
+import { useState } from 'react';
+import type { HoldRequest, StaffSlipContext } from '../../api/bodies.ts';
 import { to } from '../../layout/route.ts';
-import { ActionButton } from '../../parts/controls.tsx';
-import { Listing } from '../../parts/listing.tsx';
+import { ActionButton, Choice } from '../../parts/controls.tsx';
+import { FailureMessage, Listing } from '../../parts/listing.tsx';
 import { useSession } from '../../session/session.tsx';
-import { formatDate } from '../../text/dates.ts';
+import { formatDate, formatDateTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
-import { nameOfBorrower } from '../people.ts';
+import { nameOfBorrower, nameOfUser } from '../people.ts';
 import { printStaffSlips } from '../slips/staff-slips.ts';
-import { csv, findClearance, findSlips } from './request-api.ts';
+import { csv, enterPrint, findClearance, findSlips, requestsById } from './request-api.ts';
 
 export function Slips() {
   const session = useSession();
@@ -32,22 +33,53 @@ export function Slips() {
 function SlipList({ kind, servicePointId }: { kind: 'pick' | 'search'; servicePointId: string }) {
   const session = useSession();
   const query = useQuery({ queryKey: ['slips', kind, servicePointId], enabled: servicePointId !== '', queryFn: () => findSlips(kind, servicePointId) });
-  const slips = query.data ?? [];
+  const [show, setShow] = useState<'all' | 'new'>('all');
+  const ids = (query.data ?? []).map(idOf).filter((id) => id !== '');
+  const details = useQuery({ queryKey: ['slips', 'printed', kind, servicePointId, ids.join()], enabled: kind === 'pick' && ids.length > 0, queryFn: () => requestsById(ids) });
+  const printedOf = (slip: StaffSlipContext) => details.data?.find((request) => request.id === idOf(slip))?.printDetails;
+  const slips = (query.data ?? []).filter((slip) => show === 'all' || !printedOf(slip)?.isPrinted);
+  const [error, setError] = useState<unknown>();
+
+  async function print() {
+    printStaffSlips(kind, slips, session);
+    if (kind !== 'pick' || !session.settings.printLog || !session.may('circulation.print-events-entry.item.post')) return;
+    try {
+      await enterPrint(slips.map(idOf), session.self.user.id ?? '', nameOfUser(session.self.user));
+    } catch (failure) {
+      setError(failure);
+    }
+    await details.refetch();
+  }
+
   return (
     <section className="card" aria-labelledby={`slips-${kind}`}>
       <header>
         <h2 id={`slips-${kind}`}>{t(kind === 'pick' ? 'slips.pick' : 'slips.search')}</h2>
-        <ActionButton variant="primary" why={slips.length === 0 ? t('slips.none') : undefined} onPress={() => printStaffSlips(kind, slips, session)}>
-          {tn('slips.print', slips.length)}
-        </ActionButton>
+        <div className="filters">
+          {kind === 'pick' && (
+            <Choice
+              label={t('slips.which')}
+              value={show}
+              onChange={(value) => setShow(value === 'new' ? 'new' : 'all')}
+              options={[
+                { value: 'all', label: t('search.any') },
+                { value: 'new', label: t('slips.notPrinted') },
+              ]}
+            />
+          )}
+          <ActionButton variant="primary" why={slips.length === 0 ? t('slips.none') : undefined} onPress={() => void print()}>
+            {tn('slips.print', slips.length)}
+          </ActionButton>
+        </div>
       </header>
+      {error !== undefined && <FailureMessage error={error} />}
       <Listing
         label={t(kind === 'pick' ? 'slips.pick' : 'slips.search')}
-        rows={query.data}
+        rows={query.data && slips}
         isLoading={query.isLoading}
         error={query.error}
         empty={t('slips.empty')}
-        rowKey={(slip) => slip.request?.['requestID'] ?? `${slip.item?.['barcode']}`}
+        rowKey={(slip) => idOf(slip) || `${slip.item?.['barcode']}`}
         columns={[
           { title: t('column.location'), cell: (slip) => slip.item?.['effectiveLocationSpecific'] },
           { title: t('column.callNumber'), cell: (slip) => slip.item?.['callNumber'] },
@@ -55,10 +87,19 @@ function SlipList({ kind, servicePointId }: { kind: 'pick' | 'search'; servicePo
           { title: t('column.barcode'), cell: (slip) => slip.item?.['barcode'], className: 'digits' },
           { title: t('column.pickup'), cell: (slip) => slip.request?.['servicePointPickup'] },
           { title: t('column.requested'), cell: (slip) => formatDate(slip.request?.['requestDate'] ?? undefined) },
+          ...(kind === 'pick' ? [{ title: t('slips.printed'), cell: (slip: StaffSlipContext) => inWords(printedOf(slip)) }] : []),
         ]}
       />
     </section>
   );
+}
+
+const idOf = (slip: StaffSlipContext) => slip.request?.['requestID'] ?? '';
+
+/** Who printed the slip last, when, and how often. */
+function inWords(printed: HoldRequest['printDetails']): string {
+  if (!printed?.isPrinted) return '';
+  return [`${printed.printCount ?? 1} ×`, formatDateTime(printed.printEventDate), nameOfBorrower(printed.lastPrintRequester)].filter(Boolean).join(' · ');
 }
 
 function Clearance({ servicePointId }: { servicePointId: string }) {

@@ -1,5 +1,6 @@
 import { get, post, put, quoted, withQuery } from '../../api/client.ts';
-import type { HoldRequest, Item, StaffSlipContext } from '../../api/bodies.ts';
+import type { HoldRequest, Instance, Item, StaffSlipContext } from '../../api/bodies.ts';
+import { fromWallTime } from '../../text/dates.ts';
 
 export const REQUEST_TYPES = ['Hold', 'Page', 'Recall'] as const;
 export type RequestType = (typeof REQUEST_TYPES)[number];
@@ -13,10 +14,14 @@ export interface RequestFilter {
   /** `open`, `all`, or a status. */
   status: string;
   pickup: string;
+  /** A tag that the request has. */
+  tag?: string;
+  /** `yes` or `no`: whether its pick slip was printed. */
+  printed?: string;
 }
 
 /** CQL for a filter: the text is found in barcodes and titles. */
-export function requestQuery({ text, type, status, pickup }: RequestFilter): string {
+export function requestQuery({ text, type, status, pickup, tag = '', printed = '' }: RequestFilter): string {
   const words = text.trim();
   const begins = `${quoted(words).slice(0, -1)}*"`;
   const clauses = [
@@ -24,6 +29,8 @@ export function requestQuery({ text, type, status, pickup }: RequestFilter): str
     type === '' ? '' : `requestType==${quoted(type)}`,
     status === 'all' ? '' : status === 'open' ? 'status=="Open*"' : `status==${quoted(status)}`,
     pickup === '' ? '' : `pickupServicePointId==${pickup}`,
+    tag.trim() === '' ? '' : `tags.tagList=${quoted(tag.trim())}`,
+    printed === 'yes' ? 'printDetails.isPrinted==true' : printed === 'no' ? 'cql.allRecords=1 not printDetails.isPrinted==true' : '',
   ].filter((clause) => clause !== '');
   return `${clauses.length === 0 ? 'cql.allRecords=1' : clauses.join(' and ')} sortby requestDate`;
 }
@@ -60,24 +67,87 @@ export function cancelRequest(request: HoldRequest, reasonId: string, informatio
 
 export type AllowedServicePoints = Partial<Record<RequestType, { id: string; name: string }[]>>;
 
-export function allowedServicePoints(requesterId: string, itemId: string): Promise<AllowedServicePoints> {
-  return get(withQuery('/circulation/requests/allowed-service-points', { operation: 'create', requesterId, itemId }));
+/** What is requested: one item, or any item of a title. */
+export type Requested = { level: 'Item'; item: Item } | { level: 'Title'; instance: Instance };
+
+export function allowedServicePoints(requesterId: string, requested: Requested): Promise<AllowedServicePoints> {
+  const what = requested.level === 'Item' ? { itemId: requested.item.id } : { instanceId: requested.instance.id };
+  return get(withQuery('/circulation/requests/allowed-service-points', { operation: 'create', requesterId, ...what }));
 }
 
-export async function createRequest(item: Item, requesterId: string, requestType: RequestType, pickupServicePointId: string, patronComments: string) {
-  const holdings = await get<{ instanceId: string }>(`/holdings-storage/holdings/${item.holdingsRecordId}`);
+/** Where an open request may be picked up instead, by its policy. */
+export function otherServicePoints(request: HoldRequest): Promise<{ id: string; name: string }[]> {
+  const path = withQuery('/circulation/requests/allowed-service-points', { operation: 'replace', requestId: request.id });
+  return get<AllowedServicePoints>(path).then((allowed) => allowed[request.requestType] ?? []);
+}
+
+/** How the requester gets the item: from a hold shelf, or delivered to one of their addresses. */
+export type Fulfillment = { pickupServicePointId: string } | { deliveryAddressTypeId: string };
+
+export interface NewRequestBody {
+  requested: Requested;
+  requesterId: string;
+  type: RequestType;
+  fulfillment: Fulfillment;
+  /** Last day on which it is wanted, as `2026-12-31`; empty: no end. */
+  expires: string;
+  comments: string;
+}
+
+export async function createRequest({ requested, requesterId, type, fulfillment, expires, comments }: NewRequestBody) {
   return post<HoldRequest>('/circulation/requests', {
-    requestType,
-    requestLevel: 'Item',
+    requestType: type,
+    requestLevel: requested.level,
     requestDate: new Date().toISOString(),
     requesterId,
-    itemId: item.id,
-    holdingsRecordId: item.holdingsRecordId,
-    instanceId: holdings.instanceId,
-    fulfillmentPreference: 'Hold Shelf',
-    pickupServicePointId,
-    ...(patronComments === '' ? {} : { patronComments }),
+    ...(requested.level === 'Title' ? { instanceId: requested.instance.id } : await idsOf(requested.item)),
+    fulfillmentPreference: 'pickupServicePointId' in fulfillment ? 'Hold Shelf' : 'Delivery',
+    ...fulfillment,
+    ...(expires === '' ? {} : { requestExpirationDate: fromWallTime(`${expires}T23:59:59`).toISOString() }),
+    ...(comments === '' ? {} : { patronComments: comments }),
   });
+}
+
+async function idsOf(item: Item) {
+  const { instanceId } = await get<{ instanceId: string }>(`/holdings-storage/holdings/${item.holdingsRecordId}`);
+  return { itemId: item.id, holdingsRecordId: item.holdingsRecordId, instanceId };
+}
+
+/** Titles with these words, or with this HRID. */
+export async function findTitles(text: string, limit: number): Promise<Instance[]> {
+  const words = `${quoted(text).slice(0, -1)}*"`;
+  const path = withQuery('/inventory/instances', { query: `title=${words} or hrid==${quoted(text)}`, limit });
+  return (await get<{ instances: Instance[] }>(path)).instances;
+}
+
+/** The items of a title, which a request may be moved to. */
+export async function itemsOfTitle(instanceId: string): Promise<Item[]> {
+  const path = withQuery('/inventory/items', { query: `instance.id==${instanceId} sortby barcode`, limit: 200 });
+  return (await get<{ items: Item[] }>(path)).items;
+}
+
+export function moveRequest(id: string, destinationItemId: string, requestType: RequestType): Promise<HoldRequest> {
+  return post<HoldRequest>(`/circulation/requests/${id}/move`, { destinationItemId, requestType });
+}
+
+export function changePickup(request: HoldRequest, pickupServicePointId: string): Promise<void> {
+  return put(`/circulation/requests/${request.id}`, { ...request, pickupServicePointId, fulfillmentPreference: 'Hold Shelf' });
+}
+
+/** Notes who printed the slips of these requests, and when. */
+export function enterPrint(requestIds: string[], requesterId: string, requesterName: string): Promise<void> {
+  return post('/circulation/print-events-entry', { requestIds, requesterId, requesterName, printEventDate: new Date().toISOString() });
+}
+
+/** Requests by id, a page at a time. */
+export async function requestsById(ids: readonly string[]): Promise<HoldRequest[]> {
+  const found: HoldRequest[] = [];
+  for (let at = 0; at < ids.length; at += 50) {
+    const part = ids.slice(at, at + 50);
+    const path = withQuery('/circulation/requests', { query: `id==(${part.join(' or ')})`, limit: part.length });
+    found.push(...(await get<{ requests: HoldRequest[] }>(path)).requests);
+  }
+  return found;
 }
 
 /** Slips of a service point: pages to be fetched from the shelf, holds to be looked for. */

@@ -1,0 +1,197 @@
+/* Whoever sets the library up: records, templates with their preview, limits, and permissions of staff. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityProblems } from './axe.ts';
+import { Api, type Desk, logIn, openBrowser, openDesk, screenshot, TENANT } from './desk.ts';
+
+let browser: Browser;
+let api: Api;
+let desk: Desk;
+beforeAll(async () => {
+  browser = await openBrowser();
+  api = await Api.logIn();
+  desk = await openDesk(browser);
+  await logIn(desk.page);
+});
+afterAll(() => browser.close());
+
+async function open(page: Page, name: string, heading: string): Promise<void> {
+  await page.evaluate((hash) => (location.hash = hash), `#/settings/${name}`);
+  await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+}
+
+const unique = (name: string) => `${name} ${Math.floor(Math.random() * 1e6)}`;
+
+describe('the settings', () => {
+  it('keep a loan policy, with the fields that apply and no others', async () => {
+    const { page } = desk;
+    const name = unique('Ten days');
+    await open(page, 'loan-policies', 'Loan policies');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    const editor = page.getByRole('dialog', { name: 'New: Loan policies' });
+    await editor.getByRole('button', { name: /Save.*Name is missing/ }).waitFor();
+    // By keys alone: the name has the focus.
+    await page.waitForTimeout(300);
+    await page.keyboard.type(name);
+    await editor.getByLabel('Loan period', { exact: false }).first().fill('10');
+    await editor.getByLabel('Unit of Loan period').selectOption('Days');
+    await editor.getByText('Loans may be renewed').click();
+    await editor.getByLabel('Number of renewals').fill('2');
+    await editor.getByLabel('Renew from').selectOption('SYSTEM_DATE');
+    await screenshot(page, 'settings-loan-policy');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await editor.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(`${name} is saved.`).waitFor();
+    const find = async () => (await api.get<{ loanPolicies: Record<string, unknown>[] }>(`/loan-policy-storage/loan-policies?query=${encodeURIComponent(`name=="${name}"`)}`)).loanPolicies;
+    expect(await find()).toMatchObject([
+      { loanable: true, renewable: true, loansPolicy: { profileId: 'Rolling', period: { duration: 10, intervalId: 'Days' } }, renewalsPolicy: { numberAllowed: 2, renewFromId: 'SYSTEM_DATE' } },
+    ]);
+
+    await page.getByRole('button', { name, exact: true }).click();
+    const again = page.getByRole('dialog', { name });
+    await again.getByText('Items may be lent').click();
+    await again.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(`${name} is saved.`).waitFor();
+    const [changed] = await find();
+    expect(changed).toMatchObject({ loanable: false });
+    expect(changed?.['loansPolicy']).toBeUndefined();
+
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('dialog', { name }).getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: `Delete ${name}` }).click();
+    await page.getByText(`${name} is deleted.`).waitFor();
+    expect(await find()).toEqual([]);
+  });
+
+  it('keep a notice policy with its notices', async () => {
+    const { page } = desk;
+    const name = unique('Notices');
+    await open(page, 'notice-policies', 'Notice policies');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    const editor = page.getByRole('dialog');
+    await editor.getByLabel('Name').fill(name);
+    await editor.getByRole('group', { name: 'Loan notices', exact: true }).getByRole('button', { name: 'Add a notice' }).click();
+    const entry = editor.getByRole('group', { name: 'Loan notices, entry 1' });
+    await entry.getByLabel('Template').selectOption({ index: 1 });
+    await entry.getByLabel('When', { exact: true }).selectOption('Before');
+    await entry.getByLabel('How long before or after', { exact: false }).first().fill('3');
+    await editor.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(`${name} is saved.`).waitFor();
+    const { patronNoticePolicies } = await api.get<{ patronNoticePolicies: unknown[] }>(`/patron-notice-policy-storage/patron-notice-policies?query=${encodeURIComponent(`name=="${name}"`)}`);
+    expect(patronNoticePolicies).toMatchObject([{ loanNotices: [{ sendOptions: { sendWhen: 'Due date', sendHow: 'Before', sendBy: { duration: 3, intervalId: 'Days' } } }], requestNotices: [] }]);
+  });
+
+  it('show a notice as it will be sent while its template is written', async () => {
+    const { page } = desk;
+    await open(page, 'notice-templates', 'Notice templates');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    const editor = page.getByRole('dialog');
+    await editor.getByLabel('Name').fill('Preview');
+    await editor.getByLabel('Subject').fill('Due: {{item.title}}');
+    await editor.getByLabel('Body').fill('<p>Dear {{user.firstName}}, <script>alert(1)</script>bring back <b>{{item.title}}</b></p>');
+    await editor.getByText('Due: Culture and Anarchy').waitFor();
+    const preview = editor.locator('.slip-preview');
+    await expect.poll(() => preview.textContent()).toContain('bring back Culture and Anarchy');
+    expect(await preview.locator('script').count()).toBe(0);
+    await screenshot(page, 'settings-notice-template');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+
+  it('keep limits that block patrons of a group', async () => {
+    const { page } = desk;
+    await open(page, 'block-limits', 'Patron block limits');
+    const charged = page.getByLabel('Maximum number of items charged out');
+    await charged.fill('70');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The limits are saved.').waitFor();
+    const limits = () => api.get<{ patronBlockLimits: { value: number }[] }>('/patron-block-limits');
+    expect((await limits()).patronBlockLimits.map((one) => one.value)).toEqual([70]);
+    await charged.fill('');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect.poll(async () => (await limits()).patronBlockLimits.length).toBe(0);
+  });
+
+  it('say why a record cannot be deleted', async () => {
+    const { page } = desk;
+    await open(page, 'patron-groups', 'Patron groups');
+    await page.getByRole('button', { name: 'faculty', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete faculty' }).click();
+    await page.getByRole('dialog').getByRole('alert').first().waitFor();
+    await page.keyboard.press('Escape');
+    const { usergroups } = await api.get<{ usergroups: { group: string }[] }>('/groups?limit=100');
+    expect(usergroups.map((one) => one.group)).toContain('faculty');
+  });
+});
+
+describe('permissions of staff', () => {
+  it('are given by sets, and decide what a colleague sees', async () => {
+    const { page } = desk;
+    const set = unique('Returns');
+    await open(page, 'permissions', 'Permission sets');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    const editor = page.getByRole('dialog', { name: 'New permission set' });
+    await editor.getByLabel('Name').fill(set);
+    for (const permission of ['circulation.check-in-by-barcode.post', 'circulation.rules.get', 'users.item.get', 'perms.users.get', 'inventory-storage.service-points.collection.get', 'circulation-storage.loan-policies.collection.get']) {
+      await editor.getByLabel('Find a permission').fill(permission);
+      await editor.getByText(permission, { exact: true }).first().click();
+    }
+    await editor.getByText('6 are in the set.').waitFor();
+    await screenshot(page, 'settings-permission-set');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await editor.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: set, exact: true }).waitFor();
+
+    const colleague = await api.newPatron('Colleague');
+    await api.post('/authn/credentials', { userId: colleague.id, password: 'A-good-password-1' });
+    await page.getByRole('button', { name: 'Give permissions to a user' }).click();
+    const finder = page.getByRole('dialog');
+    await finder.getByRole('searchbox').fill('Colleague');
+    await finder.getByRole('button', { name: /Colleague/ }).first().click();
+    const given = page.getByRole('dialog', { name: /Permissions of Colleague/ });
+    await given.getByLabel('Permission set').selectOption({ label: set });
+    await given.getByRole('button', { name: 'Give', exact: true }).click();
+    await given.getByText('contains 6 permissions').waitFor();
+    await page.keyboard.press('Escape');
+
+    const other = await openDesk(browser);
+    await logIn(other.page, `test-${colleague.barcode}`, 'A-good-password-1');
+    const pages = await other.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect(pages).toEqual(['Check in', 'Settings']);
+    await open(other.page, 'loan-policies', 'Loan policies');
+    await other.page.getByRole('button', { name: /New.*permission/ }).waitFor();
+    expect(TENANT).toBe('diku');
+    await other.context.close();
+
+    await page.getByRole('button', { name: /Colleague/ }).click();
+    await page.getByRole('button', { name: `Take ${set} away` }).click();
+    await page.getByText('This user has no permissions.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(desk.errors).toEqual([]);
+  });
+});
+
+/** Pages of the desks and settings, in other circumstances than usual. */
+const ADDRESSES = ['#/check-out', '#/check-in', '#/requests', '#/settings/loan-policies', '#/settings/calendar', '#/settings/permissions'];
+
+describe('the pages', () => {
+  it.each([
+    ['zoomed to 200 %', { width: 640, height: 360 }, 'ltr'],
+    ['from right to left', { width: 1280, height: 720 }, 'rtl'],
+  ])('%s are as wide as the screen and have no problem', async (name, size, direction) => {
+    const { page, context } = await openDesk(browser, size);
+    await logIn(page);
+    await page.evaluate((dir) => (document.documentElement.dir = dir), direction);
+    for (const address of ADDRESSES) {
+      await page.evaluate((hash) => (location.hash = hash), address);
+      await page.waitForLoadState('networkidle');
+      await page.locator('h1').first().waitFor();
+      await screenshot(page, `${name.replace(/\W+/g, '-')}${address.replace(/\W+/g, '-')}`);
+      const overflow = await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
+      expect([address, overflow]).toEqual([address, 0]);
+      expect(await accessibilityProblems(page), address).toEqual([]);
+    }
+    await context.close();
+  });
+});
