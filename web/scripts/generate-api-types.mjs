@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 const used = [
   'user', 'usergroup', 'department', 'proxiesFor', 'note', 'servicePoint', 'location', 'staffSlip', 'loanPolicy',
   'requestPolicy', 'cancellationReason', 'account', 'manualblock', 'materialType', 'loanType', 'addressType',
+  'checkOutRequest', 'checkInRequest', 'overrideBlocks', 'namedServicePoints', 'allowedServicePoints', 'moveRequest', 'reorderRequest',
+  'patronBlockCondition', 'patronBlockLimit', 'permission', 'printEvent',
 ];
 const address = process.env.CARREL_ADDRESS ?? 'http://127.0.0.1:9130';
 const { components } = await (await fetch(`${address}/openapi.json`)).json();

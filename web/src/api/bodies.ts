@@ -2,7 +2,7 @@
  * Bodies that the API document does not describe yet: composed answers and the requests of desk actions. Written by
  * hand, with the fields that the desk uses; to be replaced by generated types where the document has them.
  */
-import type { ServicePoint, User } from './schema.ts';
+import type { CheckInRequest, ServicePoint, User } from './schema.ts';
 
 export interface Named {
   id?: string;
@@ -125,33 +125,8 @@ export interface HoldRequest {
   tags?: { tagList?: string[] };
 }
 
-export interface OverrideBlocks {
-  patronBlock?: Record<string, never>;
-  itemLimitBlock?: Record<string, never>;
-  itemNotLoanableBlock?: { dueDate: string };
-  renewalBlock?: Record<string, never>;
-  renewalDueDateRequiredBlock?: { dueDate: string };
-  comment: string;
-}
-
-export interface CheckOutRequest {
-  itemBarcode: string;
-  userBarcode: string;
-  servicePointId: string;
-  proxyUserBarcode?: string;
-  loanDate?: string;
-  overrideBlocks?: OverrideBlocks;
-}
-
-export type ClaimedReturnedResolution = 'Found by library' | 'Returned by patron';
-
-export interface CheckInRequest {
-  itemBarcode: string;
-  servicePointId: string;
-  checkInDate: string;
-  sessionId?: string;
-  claimedReturnedResolution?: ClaimedReturnedResolution;
-}
+export type { CheckInRequest, CheckOutRequest, OverrideBlocks } from './schema.ts';
+export type ClaimedReturnedResolution = NonNullable<CheckInRequest['claimedReturnedResolution']>;
 
 /** Values for the tokens of a staff slip. */
 export type SlipPart = Record<string, string | null | undefined>;

@@ -336,3 +336,104 @@ export interface AddressType {
   id?: string;
   metadata?: Record<string, unknown>;
 }
+
+export interface CheckOutRequest {
+  forceLoanPolicyId?: string;
+  itemBarcode: string;
+  loanDate?: string;
+  overrideBlocks?: OverrideBlocks;
+  proxyUserBarcode?: string;
+  servicePointId: string;
+  sessionId?: string;
+  userBarcode: string;
+}
+
+export interface CheckInRequest {
+  checkInDate: string;
+  claimedReturnedResolution?: 'Found by library' | 'Returned by patron';
+  itemBarcode: string;
+  servicePointId: string;
+  sessionId?: string;
+}
+
+export interface OverrideBlocks {
+  comment: string;
+  itemLimitBlock?: Record<string, unknown>;
+  itemNotLoanableBlock?: {
+    dueDate: string;
+  };
+  patronBlock?: Record<string, unknown>;
+  renewalBlock?: Record<string, unknown>;
+  renewalDueDateRequiredBlock?: {
+    dueDate: string;
+  };
+}
+
+export interface NamedServicePoints {
+  id: string;
+  name: string;
+}
+
+export interface AllowedServicePoints {
+  Hold?: NamedServicePoints[];
+  Page?: NamedServicePoints[];
+  Recall?: NamedServicePoints[];
+}
+
+export interface MoveRequest {
+  destinationItemId: string;
+  requestType?: 'Hold' | 'Recall' | 'Page';
+}
+
+export interface ReorderRequest {
+  reorderedQueue?: Array<{
+    id: string;
+    newPosition: number;
+  }>;
+}
+
+export interface PatronBlockCondition {
+  blockBorrowing: boolean;
+  blockRenewals: boolean;
+  blockRequests: boolean;
+  id: string;
+  message?: string;
+  metadata?: Record<string, unknown>;
+  name: string;
+  valueType: 'Integer' | 'Double';
+}
+
+export interface PatronBlockLimit {
+  conditionId: string;
+  id: string;
+  metadata?: Record<string, unknown>;
+  patronGroupId: string;
+  value: number;
+}
+
+export interface Permission {
+  childOf?: unknown[];
+  deprecated?: boolean;
+  description?: string;
+  displayName?: string;
+  dummy?: boolean;
+  grantedTo?: unknown[];
+  id?: string;
+  metadata?: Record<string, unknown>;
+  moduleName?: string;
+  moduleVersion?: string;
+  mutable?: boolean;
+  permissionName?: string;
+  subPermissions?: unknown[];
+  tags?: string[];
+  visible?: boolean;
+}
+
+export interface PrintEvent {
+  id?: string;
+  metadata?: Record<string, unknown>;
+  printEventDate: string;
+  requestId: string;
+  requesterId: string;
+  requesterName: string;
+}

@@ -5,6 +5,7 @@
 import type { CheckInAnswer, CirculationNote, ClaimedReturnedResolution, Item, Loan } from '../api/bodies.ts';
 import type { Note, User } from '../api/schema.ts';
 import type { Failure } from '../api/failure.ts';
+import type { BriefItem } from './check-out/fast-add.ts';
 import type { WayOut } from './check-out/ways-out.ts';
 
 export type Task = 'checkOut' | 'checkIn';
@@ -21,7 +22,7 @@ export interface Prompts {
   patronNotes: [{ notes: Note[] }, { deleted: string[] }];
   switchPatron: [{ user: User }, true];
   sendOn: [{ answer: CheckInAnswer; kind: SendOn; printByDefault: boolean; until: string | undefined }, { print: boolean; checkOut?: boolean }];
-  fastAdd: [{ barcode: string }, { title: string }];
+  fastAdd: [{ barcode: string }, BriefItem];
 }
 export type PromptName = keyof Prompts;
 export type Ask = <N extends PromptName>(name: N, shown: Prompts[N][0]) => Promise<Prompts[N][1] | undefined>;

@@ -263,7 +263,7 @@ export class CheckOutSession {
           case 'fastAdd': {
             const added = await this.#tools.ask('fastAdd', { barcode: scan.barcode });
             if (!added) throw new Cancelled();
-            await addBriefItem(scan.barcode, added.title);
+            await addBriefItem(scan.barcode, added);
             break;
           }
           case 'override': {

@@ -12,15 +12,25 @@ const first = async (path: string, list: string, query: string): Promise<string>
   return id;
 };
 
+/** What staff know of an item in hand. */
+export interface BriefItem {
+  title: string;
+  contributor: string;
+  isbn: string;
+  callNumber: string;
+  locationId: string;
+  materialTypeId: string;
+  loanTypeId: string;
+}
+
 /** Adds the three records; what was added is taken away again when a later one is refused. */
-export async function addBriefItem(barcode: string, title: string): Promise<void> {
+export async function addBriefItem(barcode: string, brief: BriefItem): Promise<void> {
   const any = 'cql.allRecords=1';
-  const [instanceTypeId, sourceId, locationId, materialTypeId, loanTypeId] = await Promise.all([
+  const [instanceTypeId, sourceId, contributorNameTypeId, identifierTypeId] = await Promise.all([
     first('/instance-types', 'instanceTypes', 'code==zzz').catch(() => first('/instance-types', 'instanceTypes', any)),
     first('/holdings-sources', 'holdingsRecordsSources', 'name==FOLIO').catch(() => undefined),
-    first('/locations', 'locations', any),
-    first('/material-types', 'mtypes', any),
-    first('/loan-types', 'loantypes', any),
+    brief.contributor.trim() === '' ? undefined : first('/contributor-name-types', 'contributorNameTypes', 'name=="Personal name"').catch(() => undefined),
+    brief.isbn.trim() === '' ? undefined : first('/identifier-types', 'identifierTypes', 'name==ISBN').catch(() => undefined),
   ]);
   const added: string[] = [];
   const add = async (path: string, id: string, record: object) => {
@@ -29,14 +39,27 @@ export async function addBriefItem(barcode: string, title: string): Promise<void
     return id;
   };
   try {
-    const instanceId = await add('/inventory/instances', crypto.randomUUID(), { title, source: 'FOLIO', instanceTypeId, staffSuppress: false, discoverySuppress: true });
-    const holdingsRecordId = await add('/holdings-storage/holdings', crypto.randomUUID(), { instanceId, permanentLocationId: locationId, ...(sourceId ? { sourceId } : {}) });
+    const instanceId = await add('/inventory/instances', crypto.randomUUID(), {
+      title: brief.title,
+      source: 'FOLIO',
+      instanceTypeId,
+      staffSuppress: false,
+      discoverySuppress: true,
+      ...(contributorNameTypeId ? { contributors: [{ name: brief.contributor.trim(), contributorNameTypeId, primary: true }] } : {}),
+      ...(identifierTypeId ? { identifiers: [{ value: brief.isbn.trim(), identifierTypeId }] } : {}),
+    });
+    const holdingsRecordId = await add('/holdings-storage/holdings', crypto.randomUUID(), {
+      instanceId,
+      permanentLocationId: brief.locationId,
+      ...(brief.callNumber.trim() === '' ? {} : { callNumber: brief.callNumber.trim() }),
+      ...(sourceId ? { sourceId } : {}),
+    });
     await add('/inventory/items', crypto.randomUUID(), {
       barcode,
       holdingsRecordId,
       status: { name: 'Available' },
-      materialType: { id: materialTypeId },
-      permanentLoanType: { id: loanTypeId },
+      materialType: { id: brief.materialTypeId },
+      permanentLoanType: { id: brief.loanTypeId },
     });
   } catch (error) {
     for (const path of added) await remove(path).catch(() => {});

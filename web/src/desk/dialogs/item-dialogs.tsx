@@ -1,12 +1,16 @@
-import { type FormEvent, useState } from 'react';
-import { ActionButton, Field } from '../../parts/controls.tsx';
+import { useState } from 'react';
+import { ActionButton, Choice, Field } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
 import { formatDateTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import type { Item } from '../../api/bodies.ts';
+import { useSession } from '../../session/session.tsx';
+import type { BriefItem } from '../check-out/fast-add.ts';
 import { callNumber } from '../items.ts';
 import { fullName } from '../people.ts';
 import type { DialogProps } from '../PromptHost.tsx';
+import type { Task } from '../prompts.ts';
+import { useLoanTypes, useLocations, useMaterialTypes } from '../references.ts';
 
 function About({ item }: { item: Item }) {
   return (
@@ -17,20 +21,25 @@ function About({ item }: { item: Item }) {
   );
 }
 
+/** Cancels the scan or goes on with it; going on is the default. */
+function GoOn({ task, answer }: { task: Task; answer: (answer: true | undefined) => void }) {
+  return (
+    <>
+      <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+      <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
+        {t(`confirmStatus.${task}`)}
+      </ActionButton>
+    </>
+  );
+}
+
 export function ConfirmStatus({ shown: { item, task }, answer }: DialogProps<'confirmStatus'>) {
   return (
     <Prompt
       kind="warning"
       title={t('confirmStatus.title', { status: item.status.name })}
       onCancel={() => answer(undefined)}
-      actions={
-        <>
-          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
-            {t(`confirmStatus.${task}`)}
-          </ActionButton>
-        </>
-      }
+      actions={<GoOn task={task} answer={answer} />}
     >
       <About item={item} />
       <p>{t('confirmStatus.text', { status: item.status.name })}</p>
@@ -71,14 +80,7 @@ export function Pieces({ shown: { item, task }, answer }: DialogProps<'pieces'>)
       kind={item.missingPieces || item.numberOfMissingPieces ? 'warning' : 'information'}
       title={t('pieces.title')}
       onCancel={() => answer(undefined)}
-      actions={
-        <>
-          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
-            {t(`confirmStatus.${task}`)}
-          </ActionButton>
-        </>
-      }
+      actions={<GoOn task={task} answer={answer} />}
     >
       <About item={item} />
       <dl className="facts">
@@ -105,14 +107,7 @@ export function ItemNotes({ shown: { item, notes, task }, answer }: DialogProps<
     <Prompt
       title={tn(task === 'checkOut' ? 'itemNotes.checkOut' : 'itemNotes.checkIn', notes.length)}
       onCancel={() => answer(undefined)}
-      actions={
-        <>
-          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" autoFocus onPress={() => answer(true)}>
-            {t(`confirmStatus.${task}`)}
-          </ActionButton>
-        </>
-      }
+      actions={<GoOn task={task} answer={answer} />}
     >
       <About item={item} />
       <ul className="notes">
@@ -160,12 +155,23 @@ export function ChooseItem({ shown: { items, total }, answer }: DialogProps<'cho
   );
 }
 
+/** A brief record; Enter moves on and does not submit, as a reader ends an ISBN with it. */
 export function FastAdd({ shown: { barcode }, answer }: DialogProps<'fastAdd'>) {
-  const [title, setTitle] = useState('');
-  function submit(event?: FormEvent) {
-    event?.preventDefault();
-    if (title.trim() !== '') answer({ title: title.trim() });
-  }
+  const { servicePoint } = useSession();
+  const materialTypes = useMaterialTypes();
+  const loanTypes = useLoanTypes();
+  const locations = useLocations();
+  const [brief, setBrief] = useState<BriefItem>({ title: '', contributor: '', isbn: '', callNumber: '', locationId: '', materialTypeId: '', loanTypeId: '' });
+  const text = (name: 'title' | 'contributor' | 'isbn' | 'callNumber') => ({ value: brief[name], onChange: (value: string) => setBrief((all) => ({ ...all, [name]: value })) });
+  const choice = (name: 'locationId' | 'materialTypeId' | 'loanTypeId', names: ReadonlyMap<string, string>) => ({
+    value: brief[name] || ([...names.keys()][0] ?? ''),
+    onChange: (value: string) => setBrief((all) => ({ ...all, [name]: value })),
+    options: [...names].map(([value, label]) => ({ value, label })),
+  });
+  const location = choice('locationId', locations);
+  const materialType = choice('materialTypeId', materialTypes);
+  const loanType = choice('loanTypeId', loanTypes);
+  const missing = brief.title.trim() === '' ? t('fastAdd.needsTitle') : [location, materialType, loanType].some((one) => one.value === '') ? t('loading') : undefined;
   return (
     <Prompt
       title={t('fastAdd.title')}
@@ -173,16 +179,25 @@ export function FastAdd({ shown: { barcode }, answer }: DialogProps<'fastAdd'>) 
       actions={
         <>
           <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={title.trim() === '' ? t('fastAdd.needsTitle') : undefined} onPress={() => submit()}>
+          <ActionButton
+            variant="primary"
+            why={missing}
+            onPress={() => answer({ ...brief, title: brief.title.trim(), locationId: location.value, materialTypeId: materialType.value, loanTypeId: loanType.value })}
+          >
             {t('fastAdd.submit')}
           </ActionButton>
         </>
       }
     >
       <p>{t('fastAdd.text', { barcode })}</p>
-      <form onSubmit={submit}>
-        <Field label={t('column.title')} value={title} onChange={setTitle} autoFocus isRequired />
-      </form>
+      {servicePoint && <p className="hint">{servicePoint.name}</p>}
+      <Field label={t('column.title')} {...text('title')} autoFocus isRequired />
+      <Field label={t('fastAdd.contributor')} {...text('contributor')} />
+      <Field label={t('fastAdd.isbn')} {...text('isbn')} />
+      <Field label={t('column.callNumber')} {...text('callNumber')} />
+      <Choice label={t('column.location')} {...location} />
+      <Choice label={t('items.materialType')} {...materialType} />
+      <Choice label={t('items.loanType')} {...loanType} />
     </Prompt>
   );
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Instance } from '../../api/bodies.ts';
-import type { User } from '../../api/schema.ts';
+import type { AllowedServicePoints, User } from '../../api/schema.ts';
 import { to } from '../../layout/route.ts';
 import { ActionButton, Choice, Field, Loading, Message } from '../../parts/controls.tsx';
 import { FailureMessage } from '../../parts/listing.tsx';
@@ -12,7 +12,7 @@ import { t } from '../../text/messages.ts';
 import { findItems, findUser } from '../circulation-api.ts';
 import { nameOfUser } from '../people.ts';
 import { useAddressTypes } from '../references.ts';
-import { type AllowedServicePoints, allowedServicePoints, createRequest, findTitles, REQUEST_TYPES, type Requested, type RequestType } from './request-api.ts';
+import { allowedServicePoints, createRequest, findTitles, REQUEST_TYPES, type Requested, type RequestType } from './request-api.ts';
 
 const TITLES_SHOWN = 20;
 

@@ -1,5 +1,6 @@
 import { get, post, put, quoted, withQuery } from '../../api/client.ts';
 import type { HoldRequest, Instance, Item, StaffSlipContext } from '../../api/bodies.ts';
+import type { AllowedServicePoints, MoveRequest, NamedServicePoints, ReorderRequest } from '../../api/schema.ts';
 import { fromWallTime } from '../../text/dates.ts';
 
 export const REQUEST_TYPES = ['Hold', 'Page', 'Recall'] as const;
@@ -50,8 +51,8 @@ export function findQueue(of: QueueOf, id: string) {
 
 /** Sends the whole queue in its new order; the server checks it against the one that it has. */
 export function reorderQueue(of: QueueOf, id: string, ids: string[]): Promise<void> {
-  const reorderedQueue = ids.map((one, index) => ({ id: one, newPosition: index + 1 }));
-  return post(`/circulation/requests/queue/${of}/${id}/reorder`, { reorderedQueue });
+  const order: ReorderRequest = { reorderedQueue: ids.map((one, index) => ({ id: one, newPosition: index + 1 })) };
+  return post(`/circulation/requests/queue/${of}/${id}/reorder`, order);
 }
 
 export function cancelRequest(request: HoldRequest, reasonId: string, information: string, userId: string): Promise<void> {
@@ -65,8 +66,6 @@ export function cancelRequest(request: HoldRequest, reasonId: string, informatio
   });
 }
 
-export type AllowedServicePoints = Partial<Record<RequestType, { id: string; name: string }[]>>;
-
 /** What is requested: one item, or any item of a title. */
 export type Requested = { level: 'Item'; item: Item } | { level: 'Title'; instance: Instance };
 
@@ -76,7 +75,7 @@ export function allowedServicePoints(requesterId: string, requested: Requested):
 }
 
 /** Where an open request may be picked up instead, by its policy. */
-export function otherServicePoints(request: HoldRequest): Promise<{ id: string; name: string }[]> {
+export function otherServicePoints(request: HoldRequest): Promise<NamedServicePoints[]> {
   const path = withQuery('/circulation/requests/allowed-service-points', { operation: 'replace', requestId: request.id });
   return get<AllowedServicePoints>(path).then((allowed) => allowed[request.requestType] ?? []);
 }
@@ -127,7 +126,8 @@ export async function itemsOfTitle(instanceId: string): Promise<Item[]> {
 }
 
 export function moveRequest(id: string, destinationItemId: string, requestType: RequestType): Promise<HoldRequest> {
-  return post<HoldRequest>(`/circulation/requests/${id}/move`, { destinationItemId, requestType });
+  const move: MoveRequest = { destinationItemId, requestType };
+  return post<HoldRequest>(`/circulation/requests/${id}/move`, move);
 }
 
 export function changePickup(request: HoldRequest, pickupServicePointId: string): Promise<void> {

@@ -2,25 +2,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, post, put, remove } from '../../api/client.ts';
+import type { PatronBlockCondition, PatronBlockLimit } from '../../api/schema.ts';
 import { ActionButton, Choice, Field, Loading, Message } from '../../parts/controls.tsx';
 import { FailureMessage } from '../../parts/listing.tsx';
 import { useSession } from '../../session/session.tsx';
 import { t } from '../../text/messages.ts';
 import { numberOf } from './records/fields.ts';
 import { useReferenceNames } from './records/reference-names.ts';
-
-interface Limit {
-  id: string;
-  patronGroupId: string;
-  conditionId: string;
-  value: number;
-}
-
-interface Condition {
-  id: string;
-  name: string;
-  valueType: string;
-}
 
 const ROUTE = '/patron-block-limits';
 
@@ -34,9 +22,9 @@ export function BlockLimits() {
   const [saved, setSaved] = useState(false);
   const conditions = useQuery({
     queryKey: ['records', 'block-conditions', 'names'],
-    queryFn: async () => (await get<{ patronBlockConditions: Condition[] }>('/patron-block-conditions?limit=100')).patronBlockConditions,
+    queryFn: async () => (await get<{ patronBlockConditions: PatronBlockCondition[] }>('/patron-block-conditions?limit=100')).patronBlockConditions,
   });
-  const limits = useQuery({ queryKey: ['records', 'block-limits'], queryFn: async () => (await get<{ patronBlockLimits: Limit[] }>(`${ROUTE}?limit=1000`)).patronBlockLimits });
+  const limits = useQuery({ queryKey: ['records', 'block-limits'], queryFn: async () => (await get<{ patronBlockLimits: PatronBlockLimit[] }>(`${ROUTE}?limit=1000`)).patronBlockLimits });
   const group = chosen || ([...groups.keys()][0] ?? '');
   const stored = (condition: string) => limits.data?.find((one) => one.patronGroupId === group && one.conditionId === condition);
   const shown = (condition: string) => drafts[condition] ?? String(stored(condition)?.value ?? '');
