@@ -113,6 +113,31 @@ describe('a scan', () => {
     await context.close();
   });
 
+  it('of an unknown item becomes a brief record, whose ISBN field a reader may fill', async () => {
+    const patron = await api.newPatron('Brief');
+    const barcode = `brief-${Math.floor(Math.random() * 1e9)}`;
+    const { page, context, errors } = await openDesk(browser);
+    await logIn(page);
+    await scan(page, patron.barcode);
+    await page.getByRole('link', { name: /Brief/ }).waitFor();
+    await scan(page, barcode);
+    await page.getByRole('dialog', { name: 'Not checked out' }).getByRole('button', { name: 'Add the item' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an item quickly' });
+    await dialog.getByLabel('Title').fill('Nod');
+    await dialog.getByLabel('Contributor').fill('Barnes, Adrian');
+    await dialog.getByLabel('ISBN').focus();
+    await page.keyboard.type('9781783298228');
+    await page.keyboard.press('Enter');
+    expect(await dialog.isVisible()).toBe(true);
+    await screenshot(page, 'fast-add');
+    await dialog.getByRole('button', { name: 'Add and check out' }).click();
+    await expect.poll(() => states(page)).toEqual(['done']);
+    const item = await api.itemByBarcode(barcode);
+    expect(item).toMatchObject({ title: 'Nod' });
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
   it('while a dialog is open neither answers it nor is lost', async () => {
     const patron = await api.newPatron('Meanwhile');
     const [first = '', second = ''] = await api.availableItems(2);

@@ -97,6 +97,8 @@ export interface Loan {
   loanPolicy?: Named;
   feesAndFines?: { amountRemainingToPay: number };
   proxyUserId?: string;
+  /** Of a loan for use at the location. */
+  forUseAtLocation?: { status: 'In use' | 'Held' | 'Returned'; holdShelfExpirationDate?: string };
   metadata?: { createdDate?: string; updatedDate?: string };
 }
 

@@ -58,7 +58,9 @@ async function call<T>(method: Method, path: string, body?: unknown, options: Ca
   if (!response.ok) throw await failureOf(response);
   if (response.status === 204) return undefined as T;
   const text = await response.text();
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  if (text === '') return undefined as T;
+  const isJson = (response.headers.get('content-type') ?? 'json').includes('json');
+  return (isJson ? JSON.parse(text) : text) as T;
 }
 
 async function send(method: Method, path: string, body: unknown, options: CallOptions): Promise<Response> {

@@ -38,6 +38,7 @@ export function DeskSessions({ children }: { children: ReactNode }) {
       },
       may: (permission) => latest.current.may(permission),
       servicePointId: () => latest.current.servicePoint?.id ?? '',
+      useAtLocationReturn: () => latest.current.servicePoint?.defaultCheckInActionForUseAtLocation ?? 'Ask_for_action',
       username: () => latest.current.self.user.username ?? '',
       settings: () => latest.current.settings,
     };

@@ -55,6 +55,16 @@ export function checkIn(request: CheckInRequest, options: ScanOptions = {}): Pro
   return post<CheckInAnswer>('/circulation/check-in-by-barcode', request, optionsOf(options));
 }
 
+/** Keeps an item that is lent for use at the location on the hold shelf; its loan goes on. */
+export async function holdForUse(itemBarcode: string, servicePointId: string): Promise<Loan> {
+  return (await post<{ loan: Loan }>('/circulation/hold-by-barcode-for-use-at-location', { itemBarcode, servicePointId })).loan;
+}
+
+/** Hands an item that is kept for use at the location out again. */
+export function pickUpForUse(itemBarcode: string, userBarcode: string, servicePointId: string): Promise<Loan> {
+  return post<Loan>('/circulation/pickup-by-barcode-for-use-at-location', { itemBarcode, userBarcode, servicePointId });
+}
+
 export function renew(loan: Loan, servicePointId: string, overrideBlocks?: OverrideBlocks): Promise<Loan> {
   const body = { itemId: loan.itemId, userId: loan.userId, servicePointId, overrideBlocks };
   return post<Loan>('/circulation/renew-by-id', body);

@@ -9,6 +9,8 @@ export interface DeskTools {
   sound: (kind: Kind) => void;
   may: (permission: string) => boolean;
   servicePointId: () => string;
+  /** What is done with returned items that are lent for use at the location; by default staff are asked. */
+  useAtLocationReturn: () => string;
   /** Who works at the desk. */
   username: () => string;
   settings: () => DeskSettings;

@@ -15,6 +15,7 @@ export interface Prompts {
   chooseItem: [{ items: Item[]; total: number }, Item];
   confirmStatus: [{ item: Item; task: Task }, true];
   claimedReturned: [{ item: Item }, ClaimedReturnedResolution];
+  useAtLocation: [{ item: Item }, 'keep' | 'checkIn'];
   pieces: [{ item: Item; task: Task }, true];
   itemNotes: [{ item: Item; notes: CirculationNote[]; task: Task }, true];
   refused: [{ barcode: string; title: string | undefined; failure: Failure; ways: WayOut[]; openLoan: Loan | undefined }, RefusedAnswer];

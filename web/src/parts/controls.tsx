@@ -42,10 +42,12 @@ interface FieldProps {
   inputRef?: Ref<HTMLInputElement>;
   hint?: ReactNode;
   rows?: number;
+  /** A barcode reader may fill the field; elsewhere a scan goes to the desk's barcode field. */
+  takesScans?: boolean;
 }
 
-export function Field({ label, inputRef, hint, rows, autoComplete = 'off', autoFocus = false, ...rest }: FieldProps) {
-  const safe = autoFocus ? { 'data-safe': '' } : {};
+export function Field({ label, inputRef, hint, rows, autoComplete = 'off', autoFocus = false, takesScans = false, ...rest }: FieldProps) {
+  const safe = { ...(autoFocus ? { 'data-safe': '' } : {}), ...(takesScans ? { 'data-takes-scans': '' } : {}) };
   return (
     <TextField {...rest} autoComplete={autoComplete} className="field">
       <Label>

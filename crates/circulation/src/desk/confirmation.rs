@@ -32,8 +32,9 @@ pub fn is_wanted(call: &Call) -> bool {
     call.header(HEADER).is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// Refuses a scan about which staff are asked first; `note_type` is `Check out` or `Check in`.
-pub fn refuse(item: &ItemAtDesk, note_type: &str) -> Option<Refusal> {
+/// Refuses a scan about which staff are asked first; `note_type` is `Check out` or `Check in`. An item that is in use at
+/// the location may be kept for its patron instead of being checked in.
+pub fn refuse(item: &ItemAtDesk, note_type: &str, in_use_at_location: bool) -> Option<Refusal> {
     let record = &item.record;
     let has = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
     let pieces = record.number_of_pieces.as_deref().and_then(|number| number.trim().parse::<f64>().ok());
@@ -46,6 +47,7 @@ pub fn refuse(item: &ItemAtDesk, note_type: &str) -> Option<Refusal> {
                 || has(&record.number_of_missing_pieces)
                 || has(&record.missing_pieces),
         ),
+        ("useAtLocation", in_use_at_location),
         ("notes", record.circulation_notes.iter().any(|note| note.note_type.as_deref() == Some(note_type))),
     ];
     let mut reasons =
@@ -64,7 +66,8 @@ mod tests {
     fn reasons(status: &str, record: Value) -> Vec<String> {
         let record: ItemRecord = serde_json::from_value(record).expect("a record");
         let item = ItemAtDesk { status: status.into(), record, ..ItemAtDesk::default() };
-        let parameters = refuse(&item, "Check out").map(|refusal| refusal.parameters).unwrap_or_default();
+        let parameters =
+            refuse(&item, "Check out", false).map(|refusal| refusal.parameters).unwrap_or_default();
         parameters.into_iter().filter_map(|(_, value)| value).collect()
     }
 
@@ -83,5 +86,11 @@ mod tests {
             json!([{"noteType": "Check in", "note": "Look"}, {"noteType": "Check out", "note": "Count"}]);
         assert_eq!(reasons("Withdrawn", json!({"circulationNotes": notes})), ["status", "notes"]);
         assert!(reasons("Available", json!({"circulationNotes": [notes[0]]})).is_empty());
+    }
+
+    #[test]
+    fn an_item_in_use_at_the_location_may_be_kept() {
+        let refusal = refuse(&ItemAtDesk::default(), "Check in", true).expect("a refusal");
+        assert_eq!(refusal.parameters, [("reason".to_owned(), Some("useAtLocation".to_owned()))]);
     }
 }

@@ -4,7 +4,7 @@ import { Failure, linesOf, type Refusal } from '../../api/failure.ts';
 import type { Account } from '../../api/schema.ts';
 import type { Kind } from '../../parts/controls.tsx';
 import { Store } from '../../parts/store.ts';
-import { formatMoney, fromWallTime } from '../../text/dates.ts';
+import { formatDateTime, formatMoney, fromWallTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
@@ -148,6 +148,7 @@ export class CheckInSession {
       sessionId: this.#sessionId,
     };
     const { batch } = this.store.state;
+    let usedHere = false;
     if (!this.#isWildcard(scan.barcode)) {
       try {
         return await api.checkIn(request, { refuseUnconfirmed: !batch });
@@ -156,12 +157,26 @@ export class CheckInSession {
         // Only a person can say how a claimed returned item came back.
         if (batch && failure.refusals.some(isOpenClaim)) throw new Error(t('checkIn.batchClaimed'));
         if (!failure.hasCode(api.CONFIRMATION_REQUIRED)) throw failure;
+        usedHere = failure.refusals.some((refusal) => refusal.parameters.some((one) => one.value === 'useAtLocation'));
       }
     }
     const item = await this.#findItem(scan.barcode);
     if (item) this.#row(scan.id, { title: item.title });
+    if (item && usedHere && (await this.#isKept(item))) {
+      const loan = await api.holdForUse(item.barcode ?? scan.barcode, request.servicePointId);
+      return { loan, item: loan.item, inHouseUse: false };
+    }
     const before = item ? await this.#askBefore(item) : {};
     return api.checkIn({ ...request, itemBarcode: item?.barcode ?? scan.barcode, ...before });
+  }
+
+  /** Whether an item that was used at the location is kept for its patron. */
+  async #isKept(item: Item): Promise<boolean> {
+    const action = this.#tools.useAtLocationReturn();
+    if (action !== 'Ask_for_action') return action === 'Keep_on_hold_shelf';
+    const answer = await this.#tools.ask('useAtLocation', { item });
+    if (!answer) throw new Cancelled();
+    return answer === 'keep';
   }
 
   #isWildcard(barcode: string): boolean {
@@ -195,6 +210,11 @@ export class CheckInSession {
     const kind = sendOnOf(answer);
     const title = answer.item.title ?? scan.barcode;
     const { batch, autoPrint } = this.store.state;
+    if (answer.loan?.forUseAtLocation?.status === 'Held') {
+      const until = formatDateTime(answer.loan.forUseAtLocation.holdShelfExpirationDate);
+      this.#row(scan.id, { messages: [t('useAtLocation.kept', { until })] });
+      return this.say('information', `${title}: ${t('useAtLocation.kept', { until })}`);
+    }
     if (!kind) {
       const location = answer.item.location?.name ?? '';
       this.say('success', t(answer.inHouseUse ? 'checkIn.inHouse' : 'checkIn.toShelf', { title, location }));

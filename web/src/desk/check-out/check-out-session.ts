@@ -254,6 +254,11 @@ export class CheckOutSession {
         this.#tools.sound('error');
         item ??= await this.#findItem(scan.barcode).catch(() => undefined);
         const openLoan = item && ways.some((way) => way.way === 'checkInFirst') ? await api.openLoanOfItem(item.id).catch(() => undefined) : undefined;
+        if (openLoan?.forUseAtLocation?.status === 'Held' && openLoan.userId === patron.user.id) {
+          // The patron comes back to an item that is kept for use at the location.
+          await api.pickUpForUse(request.itemBarcode, request.userBarcode, request.servicePointId);
+          return this.#lent(scan, openLoan, false);
+        }
         const answer = await this.#tools.ask('refused', { barcode: scan.barcode, title: item?.title, failure, ways, openLoan });
         if (!answer) throw failure;
         switch (answer.way) {
@@ -279,11 +284,11 @@ export class CheckOutSession {
     }
   }
 
-  #lent(scan: Scan, loan: Loan): Loan {
+  #lent(scan: Scan, loan: Loan, isNew = true): Loan {
     const patron = this.store.state.patron;
     this.store.update((state) => ({
       rows: withRow(state.rows, scan.id, { state: 'done', loan, title: loan.item.title, messages: [] }),
-      patron: patron && { ...patron, openLoans: patron.openLoans === undefined ? undefined : patron.openLoans + 1 },
+      patron: patron && { ...patron, openLoans: patron.openLoans === undefined ? undefined : patron.openLoans + (isNew ? 1 : 0) },
       lastActivity: Date.now(),
     }));
     this.#say('success', t('checkOut.done', { title: loan.item.title ?? scan.barcode, due: formatDateTime(loan.dueDate) }));

@@ -3,7 +3,7 @@ import type { ComponentType } from 'react';
 import type { DialogProps } from '../PromptHost.tsx';
 import type { PromptName } from '../prompts.ts';
 import { ActingAs, PatronNotes, SwitchPatron } from './patron-dialogs.tsx';
-import { ChooseItem, ClaimedReturned, ConfirmStatus, FastAdd, ItemNotes, Pieces } from './item-dialogs.tsx';
+import { ChooseItem, ClaimedReturned, ConfirmStatus, FastAdd, ItemNotes, Pieces, UseAtLocation } from './item-dialogs.tsx';
 import { Refused } from './Refused.tsx';
 import { SendOnDialog } from './SendOnDialog.tsx';
 
@@ -11,6 +11,7 @@ export const DIALOGS: { [N in PromptName]: ComponentType<DialogProps<N>> } = {
   chooseItem: ChooseItem,
   confirmStatus: ConfirmStatus,
   claimedReturned: ClaimedReturned,
+  useAtLocation: UseAtLocation,
   pieces: Pieces,
   itemNotes: ItemNotes,
   refused: Refused,

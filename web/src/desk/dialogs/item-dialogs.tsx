@@ -74,6 +74,28 @@ export function ClaimedReturned({ shown: { item }, answer }: DialogProps<'claime
   );
 }
 
+/** An item that its patron used in the library: kept for the patron, or back to the shelf. */
+export function UseAtLocation({ shown: { item }, answer }: DialogProps<'useAtLocation'>) {
+  return (
+    <Prompt
+      title={t('useAtLocation.title')}
+      onCancel={() => answer(undefined)}
+      actions={
+        <>
+          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
+          <ActionButton onPress={() => answer('checkIn')}>{t('useAtLocation.checkIn')}</ActionButton>
+          <ActionButton variant="primary" autoFocus onPress={() => answer('keep')}>
+            {t('useAtLocation.keep')}
+          </ActionButton>
+        </>
+      }
+    >
+      <About item={item} />
+      <p>{t('useAtLocation.text')}</p>
+    </Prompt>
+  );
+}
+
 export function Pieces({ shown: { item, task }, answer }: DialogProps<'pieces'>) {
   return (
     <Prompt
@@ -193,7 +215,7 @@ export function FastAdd({ shown: { barcode }, answer }: DialogProps<'fastAdd'>) 
       {servicePoint && <p className="hint">{servicePoint.name}</p>}
       <Field label={t('column.title')} {...text('title')} autoFocus isRequired />
       <Field label={t('fastAdd.contributor')} {...text('contributor')} />
-      <Field label={t('fastAdd.isbn')} {...text('isbn')} />
+      <Field label={t('fastAdd.isbn')} {...text('isbn')} takesScans />
       <Field label={t('column.callNumber')} {...text('callNumber')} />
       <Choice label={t('column.location')} {...location} />
       <Choice label={t('items.materialType')} {...materialType} />

@@ -55,6 +55,11 @@ function pressed(event: KeyboardEvent): void {
     completed = event.target === target?.field ? scan : '';
     return;
   }
+  if (event.target instanceof Element && event.target.matches('[data-takes-scans]')) {
+    // What was scanned stays there, and its Enter does nothing.
+    stop(event);
+    return;
+  }
   if (!target) return;
   stop(event);
   removeTyped(event.target, scan);

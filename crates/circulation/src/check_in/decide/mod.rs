@@ -57,8 +57,8 @@ pub fn decide(
     record_id: Uuid,
 ) -> Result<CheckIn, Failure> {
     let item = known(facts.item.as_ref(), command)?;
-    if let Some(refusal) =
-        command.refuses_unconfirmed.then(|| confirmation::refuse(item, "Check in")).flatten()
+    if command.refuses_unconfirmed
+        && let Some(refusal) = confirmation::refuse(item, "Check in", is_used_at_location(&facts))
     {
         return Err(refusal.into());
     }
@@ -139,6 +139,12 @@ fn notices(before: &str, request: Option<&MovedRequest>, settings: &CirculationS
     let events = [NoticeEvent::Available, NoticeEvent::RequestExpiration];
     let events = if became_available { &events[..] } else { &events[1..] };
     settings.notice_causes(events, About::Request(request.id))
+}
+
+/// The item is lent for use at the location and in use there.
+fn is_used_at_location(facts: &Facts) -> bool {
+    let used = facts.loan.as_ref().and_then(|loan| loan.get("forUseAtLocation")?.get("status")?.as_str());
+    used == Some("In use")
 }
 
 fn known<'a>(item: Option<&'a ItemAtDesk>, command: &CheckInRequest) -> Result<&'a ItemAtDesk, Refusal> {

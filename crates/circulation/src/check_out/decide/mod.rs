@@ -80,7 +80,7 @@ pub fn decide(
 ) -> Result<CheckOut, Failure> {
     let scan = Scan { facts, command, actor, settings };
     if let Some(item) = facts.item.as_ref().filter(|_| command.refuses_unconfirmed)
-        && let Some(refusal) = confirmation::refuse(item, "Check out")
+        && let Some(refusal) = confirmation::refuse(item, "Check out", false)
     {
         return Err(refusal.into());
     }

@@ -12,12 +12,15 @@ import { type Json, missingField, prepared } from './fields.ts';
 import { NoticePreview } from './NoticePreview.tsx';
 import { permissionFor, type RecordKind } from './kinds.ts';
 
+/** What a record is called; older ones may have a description and no name. */
+const nameOf = (kind: RecordKind, record: Json) => String(record[kind.nameAt] || record['description'] || record['id'] || '');
+
 export function useRecords(kind: RecordKind) {
   return useQuery({
     queryKey: ['records', kind.name],
     queryFn: async () => {
       const found = await get<Record<string, Json[]>>(`${kind.path}?limit=1000&query=cql.allRecords=1`);
-      return (found[kind.list] ?? []).sort((one, other) => String(one[kind.nameAt]).localeCompare(String(other[kind.nameAt])));
+      return (found[kind.list] ?? []).sort((one, other) => nameOf(kind, one).localeCompare(nameOf(kind, other)));
     },
   });
 }
@@ -50,7 +53,7 @@ export function RecordsPage({ kind }: { kind: RecordKind }) {
             title: t('column.name'),
             cell: (record) => (
               <ActionButton variant="quiet" onPress={() => setEdited(record)}>
-                {String(record[kind.nameAt] ?? '')}
+                {nameOf(kind, record)}
               </ActionButton>
             ),
           },
@@ -82,7 +85,7 @@ function RecordEditor({ kind, record, close }: { kind: RecordKind; record: Json;
   const missing = missingField(draft, kind.fields);
   const permission = permissionFor(kind, id === undefined ? 'add' : 'change');
   const why = !may(permission) ? t('why.noPermission') : missing ? t('records.missing', { field: t(missing) }) : draft === record ? t('rules.unchanged') : undefined;
-  const name = String(draft[kind.nameAt] ?? '');
+  const name = nameOf(kind, draft);
 
   async function attempt(act: () => Promise<unknown>, message: string) {
     setBusy(true);
