@@ -38,7 +38,7 @@ export function RowMenu({ label, actions }: Props) {
         </svg>
       </button>
       {isOpen && (
-        <Popover className="popover" placement="bottom end" triggerRef={button} isOpen onOpenChange={setOpen}>
+        <Popover className="popover" aria-label={t('row.actions', { row: label })} placement="bottom end" triggerRef={button} isOpen onOpenChange={setOpen}>
           <Menu
             className="menu"
             aria-label={t('row.actions', { row: label })}

@@ -90,7 +90,7 @@ export function CheckInPage() {
 /** What may be different about the check-ins that follow; each stays on until it is turned off, and shows that it is on. */
 const MODIFIERS = [
   { name: 'autoPrint', permission: undefined },
-  { name: 'amnesty', permission: 'accounts.waive.post' },
+  { name: 'amnesty', permission: 'feesfines.accounts.waive.post' },
   { name: 'batch', permission: undefined },
 ] as const;
 
