@@ -183,16 +183,19 @@ async fn look(
         if tenant.lenient || entered.contains(&tenant.id) {
             continue;
         }
+        if declared.calls {
+            let current = timers_that_call(node, declared).into_iter().map(|(timer, _)| timer.job.clone());
+            let names = declared.names();
+            table::drop_superseded_calls(&connection, &tenant.id, &names, current.collect()).await?;
+        }
         for job in &declared.jobs {
             table::enter(&connection, &tenant.id, job.name, job.every, None).await?;
         }
         if declared.calls {
-            let calling = timers_that_call(node);
-            for timer in &calling {
-                enter_timer(&connection, &tenant.id, timer).await?;
+            let calling = timers_that_call(node, declared);
+            for (timer, call) in calling {
+                enter_timer(&connection, &tenant.id, timer, call).await?;
             }
-            let current = calling.into_iter().map(|timer| timer.job.clone()).collect();
-            table::drop_superseded_calls(&connection, &tenant.id, current).await?;
         }
         entered.insert(tenant.id.clone());
     }
@@ -209,13 +212,22 @@ async fn look(
 }
 
 /// The timers of FOLIO's modules whose route this node answers and that no job backs.
-fn timers_that_call(node: &Node) -> Vec<&'static Timer> {
+fn timers_that_call(node: &Node, declared: &Declared) -> Vec<(&'static Timer, RouteCall)> {
     let Some(app) = node.app() else { return Vec::new() };
-    TIMERS.iter().filter(|timer| timer.calls_route && app.router.answers(timer.method, timer.path)).collect()
+    TIMERS
+        .iter()
+        .filter(|timer| app.router.answers(timer.method, timer.path))
+        .filter_map(|timer| Some((timer, timer.call(&declared.jobs)?)))
+        .collect()
 }
 
-async fn enter_timer(connection: &Connection, tenant: &str, timer: &Timer) -> Result<(), Failure> {
-    let setting = TimerSetting { call: Some(RouteCall::of(timer)), ..TimerSetting::default() };
+async fn enter_timer(
+    connection: &Connection,
+    tenant: &str,
+    timer: &Timer,
+    call: RouteCall,
+) -> Result<(), Failure> {
+    let setting = TimerSetting { call: Some(call), ..TimerSetting::default() };
     let first = match timer.timing.next(Timestamp::now()) {
         Ok(Next::Every(time) | Next::In(time)) => time,
         Ok(Next::Never) | Err(_) => return Ok(()),

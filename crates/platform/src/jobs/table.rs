@@ -72,17 +72,26 @@ fn setting(row: &Row) -> TimerSetting {
     stored.and_then(|stored| serde_json::from_value(stored.parse()).ok()).unwrap_or_default()
 }
 
-/// Deletes the rows of a tenant that call a route of their own, where a module declares a job for it now.
+/// Rows of a tenant that call a route which no longer has to be called: a row whose name is now that of a declared job
+/// keeps what was set for it, others are deleted.
 pub async fn drop_superseded_calls(
     connection: &Connection,
     tenant: &str,
-    current: Vec<String>,
+    declared: &[&str],
+    calling: Vec<String>,
 ) -> Result<(), Failure> {
+    let declared: Vec<String> = declared.iter().map(|&name| name.to_owned()).collect();
+    let superseded = "tenant = $1 AND timer->'call' IS NOT NULL AND timer #> '{call,userTimer}' IS NULL";
     connection
         .query(
-            "DELETE FROM platform.job WHERE tenant = $1 AND timer->'call' IS NOT NULL
-                 AND timer #> '{call,userTimer}' IS NULL AND name <> ALL($2)",
-            vec![tenant.into(), current.into()],
+            format!("UPDATE platform.job SET timer = timer - 'call' WHERE {superseded} AND name = ANY($2)"),
+            vec![tenant.into(), declared.into()],
+        )
+        .await?;
+    connection
+        .query(
+            format!("DELETE FROM platform.job WHERE {superseded} AND name <> ALL($2)"),
+            vec![tenant.into(), calling.into()],
         )
         .await?;
     Ok(())

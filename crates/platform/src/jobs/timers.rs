@@ -1,6 +1,7 @@
 //! FOLIO's timers: the routes that its modules want called regularly. Each is backed by a job; where a module declares
 //! none for it, the job calls the route.
 
+use super::declaration::Job;
 use super::timing::Timing;
 use crate::surface::TIMER_ROUTES;
 use serde::{Deserialize, Serialize};
@@ -19,10 +20,20 @@ pub struct Timer {
     pub path: &'static str,
     /// As the module declares it.
     pub timing: Timing,
-    /// The name of its job.
+    /// The name of its job. Where no module declares a job of this name, the timer calls the route.
     pub job: String,
-    /// No module declares the job, so it calls the route.
-    pub calls_route: bool,
+}
+
+impl Timer {
+    /// The route that it calls, where none of these jobs backs it.
+    pub fn call(&self, jobs: &[&Job]) -> Option<RouteCall> {
+        let is_backed = jobs.iter().any(|job| job.name == self.job);
+        (!is_backed).then(|| RouteCall {
+            method: self.method.into(),
+            path: self.path.into(),
+            user_timer: None,
+        })
+    }
 }
 
 /// All timers of FOLIO's modules.
@@ -44,7 +55,6 @@ pub static TIMERS: LazyLock<Vec<Timer>> = LazyLock::new(|| {
             path: &route.path,
             timing: Timing::of_cell(&route.timing),
             job: job.map_or_else(|| route.path.trim_matches('/').replace('/', "-"), |job| (*job).to_owned()),
-            calls_route: job.is_none(),
         });
         *next += 1;
     }
@@ -76,13 +86,6 @@ pub struct RouteCall {
     /// The timer that a user has made, which calls with the user's permissions; a module's timer has all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_timer: Option<UserTimer>,
-}
-
-impl RouteCall {
-    /// The call of a module's timer.
-    pub fn of(timer: &Timer) -> RouteCall {
-        RouteCall { method: timer.method.into(), path: timer.path.into(), user_timer: None }
-    }
 }
 
 /// A timer that a user has made.

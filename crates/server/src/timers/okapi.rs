@@ -4,7 +4,7 @@
 
 use super::{next_of, read_timing, routing_entry, rows_of, set, setting_of, timers_of_modules, timing_of};
 use crate::gateway;
-use carrel_platform::jobs::timers::{RouteCall, Timer, TimerSetting};
+use carrel_platform::jobs::timers::{Timer, TimerSetting};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, metadata};
 use serde_json::{Map, Value, json};
@@ -100,7 +100,7 @@ async fn change(call: &Call, id: &str, entry: &Map<String, Value>) -> Result<Ans
         timing,
         disabled: false,
         metadata: metadata::made(user_id, call.now),
-        call: timer.calls_route.then(|| RouteCall::of(timer)),
+        call: timer.call(&call.node.jobs()),
     };
     let next = next_of(call, timer, &setting, call.now).map_err(Failure::Invalid)?;
     set(call, &tenant.id, timer, &setting, next).await?;

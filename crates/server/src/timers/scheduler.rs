@@ -325,7 +325,7 @@ async fn change(call: &Call, known: Known, sent: Sent) -> Result<Result<Known, S
                 timing: if is_declared { Timing::default() } else { sent.timing },
                 disabled: !sent.enabled,
                 metadata: changed(&before.metadata, call),
-                call: timer.calls_route.then(|| RouteCall::of(timer)),
+                call: timer.call(&call.node.jobs()),
             };
             let next = if is_declared {
                 next_of(call, timer, &setting, call.now).map_err(Failure::Invalid)?

@@ -1,5 +1,7 @@
 //! Timers by Okapi's routes and by mod-scheduler's: both show and change the same ones, on every node.
 
+use carrel_platform::jobs::timers::{RouteCall, TimerSetting};
+use carrel_platform::jobs::timing::{Next, Timing};
 use carrel_platform::jobs::{self, Pace};
 use carrel_testkit::{LendingServer, Reply, TENANT, TestServer};
 use serde_json::{Value, json};
@@ -270,4 +272,29 @@ async fn every_job_and_timer_runs_well_on_two_nodes() {
         .map(|state| format!("{}: {}", state.name, state.outcome.unwrap_or_default()))
         .collect();
     assert_eq!(failed, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timer_that_a_job_backs_now_keeps_its_interval_and_calls_no_route() {
+    let server = TestServer::start().await;
+    let call = |path: &str| RouteCall { method: "POST".into(), path: path.into(), user_timer: None };
+    let timing = Timing { unit: Some("hour".into()), delay: Some("5".into()), schedule: None };
+    let platform = server.node.platform().await.expect("a connection");
+    // What an older release has left: it called the route of a timer, and one that is no timer any more.
+    for (name, path) in [("request-expiration", EXPIRE_REQUESTS), ("gone", "/gone")] {
+        let setting =
+            TimerSetting { timing: timing.clone(), call: Some(call(path)), ..TimerSetting::default() };
+        let next = Next::Every(Duration::from_secs(5 * 3_600));
+        jobs::set(&platform, TENANT, name, &setting, next).await.expect("a row");
+    }
+    let node = jobs::start_at(&server.node, QUICK);
+
+    let row = async |name: &str| {
+        let states = jobs::of_tenant(&platform, TENANT).await.expect("jobs can be listed");
+        states.into_iter().find(|state| state.name == name)
+    };
+    until("the rows are looked through", async || row("gone").await.is_none()).await;
+    node.stop().await;
+    let kept = row("request-expiration").await.expect("the job");
+    assert_eq!((kept.setting.call, kept.setting.timing), (None, timing));
 }
