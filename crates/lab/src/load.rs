@@ -96,8 +96,21 @@ async fn send_all(options: LoadOptions) -> Result<LoadReport> {
     let session = Session::login(&mut clerk, options.credentials.clone()).await?;
     lay_foundation(&mut clerk, &session, options.replace_rules).await?;
 
-    let library = options.library();
-    let connections = (0..options.connections).map(|_| Connection::new(address.clone())).collect();
+    send(&address, session, options.connections, options.library()).await
+}
+
+/// Sends a library of which the foundation is laid.
+pub async fn send_all_of(address: &Address, session: &Session, library: Library) -> Result<LoadReport> {
+    send(address, session.clone(), 1, library).await
+}
+
+async fn send(
+    address: &Address,
+    session: Session,
+    connections: usize,
+    library: Library,
+) -> Result<LoadReport> {
+    let connections = (0..connections).map(|_| Connection::new(address.clone())).collect();
     let mut loader = Loader { connections, session: Arc::new(Mutex::new(session)) };
     Ok(LoadReport {
         instances: loader.send(&INSTANCES, library.instances, library.all_instances()).await?,
@@ -108,7 +121,7 @@ async fn send_all(options: LoadOptions) -> Result<LoadReport> {
 }
 
 /// Makes places, types, groups, policies and rules that are not there yet.
-async fn lay_foundation(clerk: &mut Connection, session: &Session, replace_rules: bool) -> Result<()> {
+pub async fn lay_foundation(clerk: &mut Connection, session: &Session, replace_rules: bool) -> Result<()> {
     for (path, record) in data::library() {
         let id = record["id"].as_str().unwrap_or_default();
         if !exists(clerk, session, path, id).await? {

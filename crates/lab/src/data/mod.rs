@@ -4,10 +4,12 @@
 //! Every record is made from its number alone; nothing is stored, so ten million items need no more memory than
 //! ten. Instance n has holdings n; items are distributed over the holdings in turn.
 
+mod copy;
 mod library;
 mod popular;
 mod words;
 
+pub use copy::{CompleteItem, CopiedTable, CopyOptions, copy_library, reset_circulation};
 pub use library::{DESK, LOAN_POLICIES, circulation_rules, library, named};
 pub use popular::{Demand, PopularInstances, Waiting};
 

@@ -220,7 +220,7 @@ impl Database {
                     "select r.rolname::text, s.queryid, max(left(s.query, 2000)), sum(s.calls)::bigint,
                          sum(s.total_exec_time)
                      from {view} s join pg_roles r on r.oid = s.userid
-                     where s.queryid is not null group by 1, 2"
+                     where s.queryid is not null and s.query not like '%pg_stat_%' group by 1, 2"
                 ),
                 &[],
             )

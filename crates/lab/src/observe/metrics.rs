@@ -1,8 +1,8 @@
 //! The server's own figures: work by module from `/metrics`, queries without an index from `/admin/missing-indexes`.
 //! Other servers than Carrel have neither; then nothing is listed.
 
-use crate::client::{Connection, Session};
-use crate::error::Result;
+use crate::client::{Address, Connection, Credentials, Session};
+use crate::error::{LabError, Result};
 use http::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,6 +113,18 @@ pub fn by_module(before: &[Metric], after: &[Metric]) -> Vec<ModuleFigures> {
     let mut busy: Vec<_> = named.filter(|figures| figures.answers > 0.0).collect();
     busy.sort_by(|a, b| b.busy.total_cmp(&a.busy));
     busy
+}
+
+/// A flame graph of the server over so many seconds, as SVG.
+pub async fn flame_graph(address: Address, credentials: Credentials, seconds: u64) -> Result<String> {
+    let mut connection = Connection::new(address);
+    let session = Session::login(&mut connection, credentials).await?;
+    let target = format!("/admin/flame-graph?seconds={seconds}");
+    let answer = connection.call(Method::GET, &target, &session.headers(), Default::default()).await?;
+    if !answer.status.is_success() {
+        return Err(LabError::new(format!("the server answered {}", answer.brief())));
+    }
+    Ok(String::from_utf8_lossy(&answer.body).into_owned())
 }
 
 /// Queries without an index.

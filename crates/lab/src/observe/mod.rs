@@ -3,11 +3,13 @@
 //!
 //! A thread with a runtime of its own looks, so that a slow look does not delay the generator.
 
+mod consistency;
 mod database;
 mod metrics;
 mod processes;
 mod prometheus;
 
+pub use consistency::check;
 pub use database::DatabaseFigures;
 pub use metrics::{MissingIndex, ModuleFigures};
 pub use processes::{Process, ProcessSeries};
@@ -35,6 +37,8 @@ pub struct WatchOptions {
     pub prometheus: Option<PrometheusOptions>,
     /// The server's log.
     pub log: Option<PathBuf>,
+    /// Seconds of a flame graph of the server, at most 50; 0 for none.
+    pub flame_graph: u64,
 }
 
 /// What was seen while a level was played.
@@ -54,6 +58,8 @@ pub struct Observed {
     pub prometheus: Vec<Series>,
     /// Lines and bytes that the server's log grew by.
     pub log: Option<(u64, u64)>,
+    /// A picture of where the server's processor time went, as SVG.
+    pub flame_graph: Option<String>,
     /// What could not be watched, and why.
     pub notes: Vec<String>,
 }
@@ -167,6 +173,9 @@ async fn watch(
     if let Some(database) = &mut database {
         database.look().await;
     }
+    let flames = options.server.clone().filter(|_| options.flame_graph > 0).map(|(address, credentials)| {
+        tokio::spawn(metrics::flame_graph(address, credentials, options.flame_graph.min(50)))
+    });
     let _ = began.send(());
     loop {
         let is_over = tokio::select! {
@@ -185,6 +194,13 @@ async fn watch(
         *glance.lock().expect("looking does not panic") = Glance { cpu, connections };
         if is_over {
             break;
+        }
+    }
+    if let Some(flames) = flames {
+        match flames.await {
+            Ok(Ok(picture)) => observed.flame_graph = Some(picture),
+            Ok(Err(error)) => observed.notes.push(format!("no flame graph: {error}")),
+            Err(error) => observed.notes.push(format!("no flame graph: {error}")),
         }
     }
     observed.processes = processes::series(&options.processes, &readings, &times);

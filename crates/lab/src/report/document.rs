@@ -34,6 +34,8 @@ pub enum Block {
     Table(Table),
     /// A plot; Markdown leaves it out, since every plot stands beside the table that it shows.
     Plot(Plot),
+    /// A picture as SVG; Markdown leaves it out.
+    Picture(String),
     /// Text as it is, in a fixed-width font.
     Code(String),
 }
@@ -90,7 +92,7 @@ impl Document {
                     Block::Code(code) => {
                         let _ = write!(text, "\n```\n{}\n```\n", code.trim_end());
                     }
-                    Block::Plot(_) => {}
+                    Block::Plot(_) | Block::Picture(_) => {}
                 }
             }
         }
@@ -124,6 +126,19 @@ impl Document {
                     Block::Plot(plot) => {
                         let _ = writeln!(page, "<figure>{}</figure>", plot.svg());
                     }
+                    Block::Picture(svg) => {
+                        // As an image, its styles and scripts stay its own.
+                        let svg = svg
+                            .replace('%', "%25")
+                            .replace('&', "%26")
+                            .replace('#', "%23")
+                            .replace('"', "%22");
+                        let svg = svg.replace('<', "%3C").replace('>', "%3E").replace('\n', " ");
+                        let _ = writeln!(
+                            page,
+                            "<figure><img alt=\"flame graph\" src=\"data:image/svg+xml,{svg}\"></figure>"
+                        );
+                    }
                     Block::Code(code) => {
                         let _ = writeln!(page, "<pre>{}</pre>", escaped(code));
                     }
@@ -140,9 +155,9 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;color:#1d2327;margi
 padding:1rem 2rem}h1{font-size:1.6rem}h2{font-size:1.2rem;border-bottom:1px solid #c3c4c7;margin-top:2rem}\
 table{border-collapse:collapse;margin:1rem 0;font-size:.85rem}caption{text-align:left;font-weight:600;padding:.3rem 0}\
 th,td{padding:.2rem .6rem;border-bottom:1px solid #dcdcde;text-align:right;vertical-align:top;font-variant-numeric:\
-tabular-nums}th.t,td.t{text-align:left;overflow-wrap:anywhere}thead th{border-bottom:2px solid #8c8f94}\
+tabular-nums}th.t,td.t{text-align:left;overflow-wrap:anywhere;min-width:6rem}thead th{border-bottom:2px solid #8c8f94}\
 figure{margin:1rem 0;display:inline-block}pre{background:#f6f7f7;padding:.6rem;overflow:auto;white-space:pre-wrap}\
-code{background:#f0f0f1;padding:0 .2em}@media print{main{max-width:none;padding:0}section{break-inside:avoid-page}}";
+img{max-width:100%}code{background:#f0f0f1;padding:0 .2em}@media print{main{max-width:none;padding:0}section{break-inside:avoid-page}}";
 
 fn markdown_table(text: &mut String, table: &Table) {
     let _ = write!(text, "\n{}:\n\n|", table.caption);

@@ -26,6 +26,8 @@ pub struct PlayReport {
     pub before: DataSize,
     /// The first tenant's data after the run.
     pub after: DataSize,
+    /// What must hold after a run, in a sentence for each tenant.
+    pub consistency: Vec<String>,
     /// By number of users.
     pub levels: Vec<LevelFigures>,
     /// Whether nobody ended it early.
@@ -91,6 +93,7 @@ impl PlayReport {
             "is_complete": self.is_complete,
             "pace": self.options.form.pace,
             "repeats": self.options.repeats,
+            "consistency": self.consistency,
             "levels": self.levels.iter().map(level_json).collect::<Vec<_>>(),
             "commit": self.about.commit,
             "machine": self.about.machine,
@@ -129,6 +132,11 @@ impl PlayReport {
         document.section("Errors", vec![sections::errors(self)]);
         document.section("Floor", sections::floor(self));
         document.section("Processor time and memory", sections::processes(self));
+        let flames = self.levels.iter().filter_map(|level| level.observed.flame_graph.clone());
+        let flames: Vec<_> = flames.map(Block::Picture).collect();
+        if !flames.is_empty() {
+            document.section("Flame graph of the server", flames);
+        }
         document.section("Database", sections::database(self));
         document.section("Missing indexes", vec![sections::missing_indexes(self)]);
         document.section("Log volume", vec![sections::log(self)]);

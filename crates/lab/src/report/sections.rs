@@ -434,7 +434,9 @@ pub fn data(report: &PlayReport) -> Vec<String> {
     } else {
         "Nothing was cleaned up: loans and requests of the run remain."
     };
-    vec![format!("Before the run: {}.", report.before), after, cleaned.into()]
+    let mut sentences = vec![format!("Before the run: {}.", report.before), after, cleaned.into()];
+    sentences.extend(report.consistency.iter().map(|sentence| format!("Check after the run, {sentence}")));
+    sentences
 }
 
 /// How the load was made, and how to repeat it.

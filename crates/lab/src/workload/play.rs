@@ -157,10 +157,15 @@ impl Run {
             None => {}
         }
         let after = self.data_size().await?;
+        let tenants: Vec<_> = self.options.tenants.iter().map(|tenant| tenant.tenant.clone()).collect();
+        let consistency = match &self.options.watch.database {
+            Some(database) => crate::observe::check(database, &tenants).await?,
+            None => Vec::new(),
+        };
         let mut about = About::here(self.options.commit.clone());
         about.database = database;
         let is_complete = !self.stop.is_asked();
-        Ok(PlayReport { about, before, after, levels, is_complete, options: self.options })
+        Ok(PlayReport { about, before, after, consistency, levels, is_complete, options: self.options })
     }
 
     async fn data_size(&self) -> Result<DataSize> {
@@ -258,6 +263,8 @@ impl Run {
             Watch::begin(self.options.watch.clone(), recorder.slice().max(Duration::from_millis(500)))
                 .await?;
         let begun = Instant::now();
+        // Preparation and the floor came before.
+        let _ = recorder.take();
         let mut parts = Vec::new();
         for part in stage {
             parts.push(tokio::spawn(play_part(part.clone())));

@@ -58,7 +58,6 @@ impl Track {
 /// Writes down what happens.
 #[derive(Debug)]
 pub struct Recorder {
-    start: Instant,
     slice: Duration,
     state: Mutex<State>,
 }
@@ -66,6 +65,8 @@ pub struct Recorder {
 /// What has been written down.
 #[derive(Debug)]
 pub struct State {
+    /// When the level began.
+    start: Instant,
     /// By transaction; with several tenants, also by transaction and tenant.
     pub transactions: BTreeMap<String, Track>,
     /// By method and address.
@@ -83,13 +84,14 @@ impl Recorder {
     pub fn new(length: Duration) -> Recorder {
         let slice = Duration::from_secs_f64((length.as_secs_f64() / MOST_SLICES).max(0.25));
         let state = State {
+            start: Instant::now(),
             transactions: BTreeMap::new(),
             calls: BTreeMap::new(),
             lag: histogram(),
             under_way: 0,
             recent: Slice::default(),
         };
-        Recorder { start: Instant::now(), slice, state: Mutex::new(state) }
+        Recorder { slice, state: Mutex::new(state) }
     }
 
     /// The length of a slice of time.
@@ -113,8 +115,8 @@ impl Recorder {
 
     /// Counts a turn that ended: `wait` is the part of `time` in which it waited for a free user.
     pub fn transaction(&self, names: &[&str], outcome: &Result<(), Failed>, time: Duration, wait: Duration) {
-        let slice = (self.start.elapsed().as_secs_f64() / self.slice.as_secs_f64()) as usize;
         self.with(|state| {
+            let slice = (state.start.elapsed().as_secs_f64() / self.slice.as_secs_f64()) as usize;
             state.under_way = state.under_way.saturating_sub(1);
             count(&mut state.recent, outcome, time);
             for name in names {
@@ -141,7 +143,7 @@ impl Recorder {
         })
     }
 
-    /// What was written down so far, and begins anew.
+    /// What was written down so far; what follows counts from now.
     pub fn take(&self) -> State {
         let anew = Recorder::new(Duration::ZERO).state;
         let anew = anew.into_inner().expect("nobody has held it");

@@ -1,8 +1,11 @@
 //! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it
 //! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
 
+mod data;
+mod gate;
 mod own_server;
 mod play;
+mod reference;
 
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose, own_program};
 use carrel_lab::{
@@ -34,6 +37,10 @@ pub enum LabCommand {
     },
     /// Play a workload file and write a report.
     Play(Box<PlayArguments>),
+    /// Reproduce the five reports of FOLIO's Performance Task Force.
+    Reference(Box<reference::ReferenceArguments>),
+    /// Fail when a desk action costs more than the committed baseline allows.
+    Gate(gate::GateArguments),
     /// List the shipped workloads.
     Workloads,
     /// Compare runs of `lab play`, or one with published figures (`reference:NAME`), with the first one.
@@ -45,7 +52,9 @@ pub enum LabCommand {
         #[arg(long)]
         html: Option<PathBuf>,
     },
-    /// Fill a server with generated items and users.
+    /// Fill a tenant with a generated library, and say how long it took and how large it is.
+    Data(data::DataArguments),
+    /// Fill a server with generated items and users through the public API.
     Load {
         #[command(flatten)]
         target: Target,
@@ -151,7 +160,10 @@ pub async fn run(command: LabCommand) -> Result<(), String> {
                 Workload::Cico => cico(&target, &server, report).await,
             }
         }
+        LabCommand::Data(arguments) => data::run(arguments).await,
         LabCommand::Play(arguments) => play::run(*arguments).await,
+        LabCommand::Reference(arguments) => reference::run(*arguments).await,
+        LabCommand::Gate(arguments) => gate::run(arguments).await,
         LabCommand::Workloads => play::list(),
         LabCommand::Compare { runs, html } => play::compare(&runs, html.as_deref()),
     }

@@ -2,7 +2,7 @@
 
 use super::Target;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,18 @@ impl Server {
         if let Some(address) = &target.address {
             return Ok(Server { address: address.clone(), database: None, log: None, process: None });
         }
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        Server::start(target, tenants, None, &[]).await
+    }
+
+    /// Starts a server of our own, of another build if one is given, with further options.
+    pub async fn start(
+        target: &Target,
+        tenants: usize,
+        program: Option<&Path>,
+        options: &[String],
+    ) -> Result<Server, String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let program = program.map_or(own, Path::to_owned);
         for number in 1..=tenants {
             let made = Command::new(&program)
                 .args([
@@ -47,6 +58,7 @@ impl Server {
         let process = Command::new(&program)
             .args(["serve", "--port", &port.to_string(), "--data"])
             .arg(&target.data)
+            .args(options)
             .env("CARREL_LOG", "warn")
             .env("CARREL_LIST_REFRESH_VISIBLE", "0")
             .stderr(std::fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?)

@@ -3,8 +3,8 @@
 use super::own_server::{Server, tenant_name};
 use super::{Target, load_options, pgbench, version};
 use carrel_lab::{
-    Address, Credentials, Figures, Form, PlayOptions, Process, PrometheusOptions, SHIPPED, WatchOptions,
-    Workload,
+    Address, Credentials, Figures, Form, PlayOptions, PlayReport, Process, PrometheusOptions, SHIPPED,
+    WatchOptions, Workload,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,9 @@ pub struct PlayArguments {
     /// What is asked of Prometheus instead of the usual.
     #[arg(long = "prometheus-query", value_name = "NAME=EXPRESSION")]
     pub prometheus_queries: Vec<String>,
+    /// Take a flame graph of the server for so many seconds of each level (Carrel only).
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=50))]
+    pub flame_graph: u64,
     /// What this run differs in from others, for the report.
     #[arg(long, default_value = "")]
     pub condition: String,
@@ -67,25 +70,54 @@ pub struct PlayArguments {
     pub seed: u64,
 }
 
-/// Plays a workload, prints the figures, writes the report.
+impl PlayArguments {
+    /// A workload as it is.
+    pub fn of(workload: &str, target: Target) -> PlayArguments {
+        PlayArguments {
+            workload: workload.to_owned(),
+            target,
+            users: Vec::new(),
+            seconds: None,
+            pace: None,
+            repeats: 1,
+            report: None,
+            baseline: None,
+            most_per_second: None,
+            most_users: 2000,
+            dry_run: false,
+            clean_up: false,
+            with_tenants: Vec::new(),
+            watched: Vec::new(),
+            prometheus: None,
+            prometheus_queries: Vec::new(),
+            flame_graph: 0,
+            condition: String::new(),
+            seed: 1,
+        }
+    }
+}
+
+/// Plays a workload on the server that the arguments name, or on one of our own.
 pub async fn run(arguments: PlayArguments) -> Result<(), String> {
+    let workload = Workload::find(&arguments.workload).map_err(|error| error.to_string())?;
+    let server = Server::of(&arguments.target, workload.tenants()).await?;
+    play_on(&arguments, &server).await.map(|_| ())
+}
+
+/// Plays a workload, prints the figures, writes the report.
+pub async fn play_on(arguments: &PlayArguments, server: &Server) -> Result<PlayReport, String> {
     let said = |error: carrel_lab::LabError| error.to_string();
     let workload = Workload::find(&arguments.workload).map_err(said)?;
     // A mistake in the name should not show after half an hour.
     let baseline = arguments.baseline.as_deref().map(Figures::read).transpose().map_err(said)?;
     let target = &arguments.target;
-    let server = Server::of(target, workload.tenants()).await?;
-    let tenants = tenants(&arguments, &server, workload.tenants());
-    if server.is_ours() {
+    let tenants = tenants(arguments, server, workload.tenants());
+    if let Some(database) = server.database.as_ref().filter(|_| server.is_ours()) {
         for credentials in &tenants {
-            let options = carrel_lab::LoadOptions {
-                credentials: credentials.clone(),
-                ..load_options(target, &server.address)
-            };
-            carrel_lab::load(options).await.map_err(said)?;
+            fill(target, server, credentials, database).await?;
         }
     }
-    let options = options(&arguments, workload, &server, tenants)?;
+    let options = options(arguments, workload, server, tenants)?;
     let report = carrel_lab::play(options).await.map_err(said)?;
     print!("{}", report.table());
     if let Some(prefix) = &arguments.report {
@@ -95,7 +127,22 @@ pub async fn run(arguments: PlayArguments) -> Result<(), String> {
         std::fs::write(file, format!("{:#}\n", report.json()))
             .map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    Ok(())
+    Ok(report)
+}
+
+/// Fills a tenant of our own server. One that holds a part of the data already, through the API, gets the rest so.
+pub async fn fill(
+    target: &Target,
+    server: &Server,
+    credentials: &Credentials,
+    database: &str,
+) -> Result<(), String> {
+    let copied = super::data::copy(target, &server.address, credentials, database.to_owned()).await;
+    let Err(error) = copied else { return Ok(()) };
+    eprintln!("{error}; loading through the API");
+    let options =
+        carrel_lab::LoadOptions { credentials: credentials.clone(), ..load_options(target, &server.address) };
+    carrel_lab::load(options).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Prints the shipped workloads.
@@ -226,6 +273,7 @@ fn watch(
         server: Some((address(&server.address)?, credentials.clone())),
         prometheus,
         log: server.log.clone(),
+        flame_graph: arguments.flame_graph,
     })
 }
 

@@ -6,6 +6,7 @@ mod database_tls;
 mod frozen_database;
 mod health;
 mod https;
+mod lab;
 mod many_tenants;
 mod packages;
 mod program;

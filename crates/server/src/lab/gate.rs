@@ -1,0 +1,97 @@
+//! `carrel lab gate`: the check of CI that desk actions did not become dearer.
+
+use super::own_server::Server;
+use super::{Target, run_options};
+use carrel_lab::{CicoOptions, GateFigures, TestDataFiles, Timing};
+use clap::Args;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Users at which processor time is compared.
+const USERS: [usize; 2] = [1, 8];
+
+/// What is compared.
+#[derive(Debug, Args)]
+pub struct GateArguments {
+    #[command(flatten)]
+    pub target: Target,
+    /// The committed figures.
+    #[arg(long, default_value = "lab/gate.json")]
+    pub baseline: PathBuf,
+    /// Write the figures as the new baseline instead of comparing.
+    #[arg(long)]
+    pub update: bool,
+    /// Compare exact counts only, not processor time: for debug builds.
+    #[arg(long)]
+    pub counts_only: bool,
+}
+
+/// Measures, and fails when something got worse.
+pub async fn run(arguments: GateArguments) -> Result<(), String> {
+    let target = &arguments.target;
+    let said = |error: carrel_lab::LabError| error.to_string();
+    // A missing baseline should not show after a minute.
+    let text = match std::fs::read_to_string(&arguments.baseline) {
+        Ok(text) => text,
+        Err(_) if arguments.update => "{}".to_owned(),
+        Err(error) => return Err(format!("{}: {error}; --update writes it", arguments.baseline.display())),
+    };
+    let mut baseline = carrel_lab::gate_figures(&text).map_err(said)?;
+    let server = Server::of(target, 1).await?;
+    let database = target.database.clone().or_else(|| server.database.clone());
+    let database = database.ok_or("the gate needs the server's database: give --database")?;
+    if server.is_ours() {
+        super::play::fill(target, &server, &target.credentials(), &database).await?;
+    }
+    let mut figures = carrel_lab::count_actions(server.address.clone(), target.credentials(), database)
+        .await
+        .map_err(said)?;
+    if !arguments.counts_only {
+        figures.extend(ratios(target, &server).await?);
+    }
+    if arguments.update {
+        baseline.extend(figures);
+        let text = format!("{:#}\n", carrel_lab::gate_json(&baseline));
+        return std::fs::write(&arguments.baseline, text)
+            .map_err(|error| format!("{}: {error}", arguments.baseline.display()));
+    }
+    let (table, worse) = carrel_lab::judge(&figures, &baseline);
+    print!("{table}");
+    match worse.is_empty() {
+        true => Ok(()),
+        false => Err(format!("worse than {}:\n  {}", arguments.baseline.display(), worse.join("\n  "))),
+    }
+}
+
+/// The floor's processor time divided by that of check-outs and check-ins, saturated.
+async fn ratios(target: &Target, server: &Server) -> Result<GateFigures, String> {
+    let timing = Timing {
+        levels: USERS.to_vec(),
+        saturated: Duration::from_secs(1),
+        paced: Duration::from_millis(200),
+        rounds: 6,
+        ..Timing::quick()
+    };
+    let report = carrel_lab::run_cico(CicoOptions {
+        address: server.address.clone(),
+        credentials: target.credentials(),
+        files: TestDataFiles::default(),
+        most_items: 20_000,
+        most_users: 5_000,
+        open_loans: 0,
+        run: run_options(target, server, timing, None)?,
+    })
+    .await
+    .map_err(|error| error.to_string())?;
+    let json = report.json();
+    let mut figures = GateFigures::new();
+    for (operation, by_users) in json["cpu_ratio"].as_object().into_iter().flatten() {
+        for (users, ratio) in by_users.as_object().into_iter().flatten() {
+            if let Some(ratio) = Value::as_f64(ratio) {
+                figures.insert(format!("cpu ratio: {}, {users} users", operation.replace('_', "-")), ratio);
+            }
+        }
+    }
+    Ok(figures)
+}
