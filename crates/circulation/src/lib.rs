@@ -9,6 +9,7 @@ pub mod check_out_lock_storage;
 pub mod circulation_settings;
 pub mod claims;
 pub mod desk;
+pub mod live;
 pub mod loans;
 pub mod overdue_fine;
 pub mod patron_action_sessions;
@@ -50,6 +51,7 @@ pub fn module() -> Module {
         routes: |router: &mut Router| {
             check_in::connect(router);
             check_out::connect(router);
+            live::connect(router);
             loans::connect(router);
             renewal::connect(router);
             claims::connect(router);

@@ -6,6 +6,7 @@
 //! answer.
 
 use crate::http::App;
+use crate::http::event_stream::Stopping;
 use crate::http::lenient_target::Exchanging;
 use crate::http::serve::answer;
 use crate::http::tls::{self, Certificate};
@@ -115,6 +116,7 @@ async fn accept(
     }
     drop((listener, stopping));
     let _ = stop.send(true);
+    app.node.state.of::<Stopping>().0.send_replace(true);
     // Each connection holds a receiver until it ends.
     stop.closed().await;
 }

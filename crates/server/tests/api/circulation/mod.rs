@@ -5,6 +5,7 @@ mod batches;
 mod check_in;
 mod check_out;
 mod costs;
+mod live;
 mod loans;
 mod overdue_fines;
 mod patron_blocks;

@@ -1,0 +1,122 @@
+//! The figures, in one round trip: what the last day brought by quarter hours, and how things stand.
+
+use crate::records::loans::{CHECK_IN, LOAN, LOAN_HISTORY_ITEM};
+use crate::records::requests::REQUEST;
+use carrel_platform::{Pipeline, Tenant};
+use carrel_records::{Failure, RecordType, time};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+/// Figures of quarter hours reach back so far.
+const PERIOD: SignedDuration = SignedDuration::from_hours(24);
+/// Seconds of a quarter hour.
+const QUARTER: i64 = 900;
+const OPEN_STATUSES: [&str; 4] =
+    ["open - not yet filled", "open - awaiting pickup", "open - in transit", "open - awaiting delivery"];
+
+/// A field as its index has it.
+fn field(record: &RecordType, name: &str) -> String {
+    let field = record.fields.iter().find(|field| field.name == name).expect("the record declares the field");
+    carrel_cql::sql::expression(field, record.table)
+}
+
+/// Check-outs, renewals and check-ins since `$1` by quarter hour and service point.
+static QUARTERS: LazyLock<String> = LazyLock::new(|| {
+    let (operation, created) =
+        (field(&LOAN_HISTORY_ITEM, "operation"), field(&LOAN_HISTORY_ITEM, "createdDate"));
+    let occurred = field(&CHECK_IN, "occurredDateTime");
+    let history = |letter: &str, kind: &str, more: &str| {
+        format!(
+            "SELECT '{kind}' AS kind, audit_loan.doc->'loan'->>'checkoutServicePointId' AS service_point,
+                 {created} AS at
+             FROM audit_loan WHERE {operation} = '{letter}' AND {created} >= $1 {more}"
+        )
+    };
+    format!(
+        "SELECT kind, service_point, floor(extract(epoch FROM at) / {QUARTER})::bigint AS quarter,
+             count(*) AS number
+         FROM ({} UNION ALL {} UNION ALL
+             SELECT 'checkIn', check_in.service_point_id::text, {occurred} FROM check_in
+             WHERE {occurred} >= $1) done
+         GROUP BY 1, 2, 3 ORDER BY 3, 1, 2",
+        history("i", "checkOut", ""),
+        history(
+            "u",
+            "renewal",
+            "AND audit_loan.doc->'loan'->>'action' IN ('renewed', 'renewedThroughOverride')"
+        ),
+    )
+});
+
+/// Open loans, and those that are due before `$1`.
+static LOANS: LazyLock<String> = LazyLock::new(|| {
+    let (status, due) = (field(&LOAN, "status.name"), field(&LOAN, "dueDate"));
+    format!(
+        "SELECT count(*) AS open, count(*) FILTER (WHERE {due} < $1) AS overdue FROM loan WHERE {status} = 'open'"
+    )
+});
+
+/// Open requests by type, status and pickup service point, and those whose time on the hold shelf is over at `$2`.
+static REQUESTS: LazyLock<String> = LazyLock::new(|| {
+    let status = field(&REQUEST, "status");
+    format!(
+        "SELECT coalesce(doc->>'requestType', '') AS type, coalesce(doc->>'status', '') AS status,
+             pickup_service_point_id::text AS service_point, count(*) AS number,
+             count(*) FILTER (WHERE doc->>'status' = 'Open - Awaiting pickup'
+                 AND carrel.instant(doc->>'holdShelfExpirationDate') < $2) AS expired
+         FROM request WHERE {status} = ANY($1) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    )
+});
+
+/// The number of the newest event; it moves with every change.
+pub async fn outbox_end(tenant: &Tenant) -> Result<i64, Failure> {
+    let connection = tenant.background().await?;
+    let rows = connection.query("SELECT coalesce(max(id), 0) AS last FROM outbox", vec![]).await?;
+    Ok(rows.first().map_or(0, |row| row.get("last")))
+}
+
+/// The figures at an instant.
+pub async fn load(tenant: &Tenant, now: Timestamp) -> Result<Value, Failure> {
+    let mut pipeline = Pipeline::new();
+    let quarters = pipeline.add(QUARTERS.as_str(), vec![(now - PERIOD).into()]);
+    let loans = pipeline.add(LOANS.as_str(), vec![now.into()]);
+    let statuses: Vec<String> = OPEN_STATUSES.map(str::to_owned).into();
+    let requests = pipeline.add(REQUESTS.as_str(), vec![statuses.into(), now.into()]);
+    let results = tenant.background().await?.send(pipeline).await?;
+    let quarters: Vec<Value> = results
+        .rows(quarters)
+        .iter()
+        .filter_map(|row| {
+            let start = Timestamp::from_second(row.get::<_, i64>("quarter") * QUARTER).ok()?;
+            Some(json!({
+                "start": time::format(start),
+                "kind": row.get::<_, &str>("kind"),
+                "servicePointId": row.get::<_, Option<&str>>("service_point"),
+                "number": row.get::<_, i64>("number"),
+            }))
+        })
+        .collect();
+    let requests: Vec<Value> = results
+        .rows(requests)
+        .iter()
+        .map(|row| {
+            json!({
+                "requestType": row.get::<_, &str>("type"),
+                "status": row.get::<_, &str>("status"),
+                "pickupServicePointId": row.get::<_, Option<&str>>("service_point"),
+                "number": row.get::<_, i64>("number"),
+                "expiredOnHoldShelf": row.get::<_, i64>("expired"),
+            })
+        })
+        .collect();
+    let loans = results.first(loans);
+    let count = |name: &str| loans.map_or(0, |row| row.get::<_, i64>(name));
+    Ok(json!({
+        "at": time::format(now),
+        "quarters": quarters,
+        "openLoans": count("open"),
+        "overdueLoans": count("overdue"),
+        "requests": requests,
+    }))
+}
