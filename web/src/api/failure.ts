@@ -38,5 +38,17 @@ export class Unreachable extends Error {}
 /** The messages of a failure, one a line. */
 export function linesOf(error: unknown): string[] {
   if (error instanceof Failure && error.isRefusal) return error.refusals.map((refusal) => refusal.message);
+  if (error instanceof Failure && isRefusedQuery(error.document)) return error.document.parameters.map(({ key, value }) => `${key}: ${value}`);
   return [error instanceof Error ? error.message : String(error)];
+}
+
+interface RefusedQuery {
+  code: string;
+  parameters: { key: string; value: string }[];
+}
+
+/** Of a query that is refused, the parameters say what is wrong with which field. */
+function isRefusedQuery(document: unknown): document is RefusedQuery {
+  const { code, parameters } = (document ?? {}) as Partial<RefusedQuery>;
+  return typeof code === 'string' && code.endsWith('query.invalid') && Array.isArray(parameters) && parameters.length > 0;
 }
