@@ -21,6 +21,7 @@ export const PAGES: readonly Page[] = [
   { name: 'users', title: 'page.users', permission: 'users.collection.get', Content: lazy(() => import('../desk/users/UsersPage.tsx').then((module) => ({ default: module.UsersPage }))) },
   { name: 'items', title: 'page.items', permission: 'inventory.items.collection.get', Content: lazy(() => import('../desk/items/ItemsPage.tsx').then((module) => ({ default: module.ItemsPage }))) },
   { name: 'lists', title: 'page.lists', permission: 'lists.collection.get', Content: lazy(() => import('../desk/lists/ListsPage.tsx').then((module) => ({ default: module.ListsPage }))) },
+  { name: 'dashboards', title: 'page.dashboards', permission: 'circulation.loans.collection.get', Content: lazy(() => import('../desk/dashboards/DashboardsPage.tsx').then((module) => ({ default: module.DashboardsPage }))) },
   { name: 'settings', title: 'page.settings', permission: 'circulation.rules.get', Content: lazy(() => import('../desk/settings/index.ts').then((module) => module.load())) },
   { name: 'offline', title: 'page.offline', permission: 'circulation.check-out-by-barcode.post', Content: lazy(() => import('../desk/offline/OfflinePage.tsx').then((module) => ({ default: module.OfflinePage }))) },
 ];

@@ -1,0 +1,114 @@
+/* Figures that the server pushes while a dashboard is open. */
+import { useEffect, useState } from 'react';
+
+export type Kind = 'checkOut' | 'checkIn' | 'renewal';
+export const KINDS: readonly Kind[] = ['checkOut', 'checkIn', 'renewal'];
+
+export interface Quarter {
+  start: string;
+  kind: Kind;
+  servicePointId?: string | null;
+  number: number;
+}
+
+export interface OpenRequests {
+  requestType: string;
+  status: string;
+  pickupServicePointId?: string | null;
+  number: number;
+  expiredOnHoldShelf: number;
+}
+
+export interface Figures {
+  at: string;
+  quarters: Quarter[];
+  openLoans: number;
+  overdueLoans: number;
+  requests: OpenRequests[];
+}
+
+export const AWAITING_PICKUP = 'Open - Awaiting pickup';
+const QUARTER_MS = 900_000;
+
+export interface Bar {
+  /** The beginning of the quarter hour. */
+  start: Date;
+  counts: Record<Kind, number>;
+}
+
+/** A bar for each quarter hour from the beginning of the day until now, also for those in which nothing happened. */
+export function barsOf(quarters: readonly Quarter[], from: Date, until: Date, servicePointId: string): Bar[] {
+  const bars: Bar[] = [];
+  const first = Math.floor(from.getTime() / QUARTER_MS) * QUARTER_MS;
+  for (let time = first; time <= until.getTime(); time += QUARTER_MS) bars.push({ start: new Date(time), counts: { checkOut: 0, checkIn: 0, renewal: 0 } });
+  for (const { start, kind, number, servicePointId: at } of quarters) {
+    if (servicePointId !== '' && at !== servicePointId) continue;
+    const bar = bars[Math.floor((new Date(start).getTime() - first) / QUARTER_MS)];
+    if (bar) bar.counts[kind] += number;
+  }
+  return bars;
+}
+
+export const totalOf = (bars: readonly Bar[], kind: Kind) => bars.reduce((sum, bar) => sum + bar.counts[kind], 0);
+
+/** The bars in steps of hours, for a table that can be read. */
+export function hoursOf(bars: readonly Bar[]): Bar[] {
+  const hours: Bar[] = [];
+  for (const bar of bars) {
+    const last = hours.at(-1);
+    if (last && bar.start.getTime() - last.start.getTime() < 4 * QUARTER_MS) for (const kind of KINDS) last.counts[kind] += bar.counts[kind];
+    else hours.push({ start: bar.start, counts: { ...bar.counts } });
+  }
+  return hours;
+}
+
+export interface RequestTotals {
+  byType: [type: string, number: number][];
+  byStatus: [status: string, number: number][];
+  awaitingPickup: number;
+  expiredOnHoldShelf: number;
+  total: number;
+}
+
+/** Open requests by type and by status, at one pickup service point or at all. */
+export function requestTotals(requests: readonly OpenRequests[], servicePointId: string): RequestTotals {
+  const here = requests.filter((one) => servicePointId === '' || one.pickupServicePointId === servicePointId);
+  const sums = (key: (one: OpenRequests) => string): [string, number][] => {
+    const found = new Map<string, number>();
+    for (const one of here) found.set(key(one), (found.get(key(one)) ?? 0) + one.number);
+    return [...found].sort(([one], [other]) => one.localeCompare(other));
+  };
+  return {
+    byType: sums((one) => one.requestType),
+    byStatus: sums((one) => one.status),
+    awaitingPickup: here.filter((one) => one.status === AWAITING_PICKUP).reduce((sum, one) => sum + one.number, 0),
+    expiredOnHoldShelf: here.reduce((sum, one) => sum + one.expiredOnHoldShelf, 0),
+    total: here.reduce((sum, one) => sum + one.number, 0),
+  };
+}
+
+/** The newest figures; the browser connects again by itself when the server ends the stream or restarts. */
+export function useLiveFigures(): { figures: Figures | undefined; connected: boolean } {
+  const [figures, setFigures] = useState<Figures>();
+  const [connected, setConnected] = useState(false);
+  useEffect(() => {
+    let source: EventSource | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    function open() {
+      source = new EventSource('/circulation/live');
+      source.onopen = () => setConnected(true);
+      source.onerror = () => {
+        setConnected(false);
+        // The browser gives up where the answer was not a stream, for instance while the token is renewed.
+        if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 5_000);
+      };
+      source.addEventListener('figures', (event) => setFigures(JSON.parse((event as MessageEvent<string>).data) as Figures));
+    }
+    open();
+    return () => {
+      clearTimeout(timer);
+      source?.close();
+    };
+  }, []);
+  return { figures, connected };
+}

@@ -1,0 +1,40 @@
+/* The server's metrics in the text format of Prometheus, as far as the dashboard of operators shows them. */
+
+export interface Sample {
+  name: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+export function parseMetrics(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (!match) return [];
+    const labels = Object.fromEntries([...(match[2] ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map((label) => [label[1] ?? '', label[2] ?? '']));
+    return [{ name: match[1] ?? '', labels, value: Number(match[3]) }];
+  });
+}
+
+/** Calls of a module within each bound of its histogram, cumulative. */
+export type Histogram = [seconds: number, calls: number][];
+
+export function histogramOf(samples: readonly Sample[], module: string): Histogram {
+  return samples
+    .filter((one) => one.name === 'carrel_request_seconds_bucket' && one.labels['module'] === module)
+    .map((one): [number, number] => [one.labels['le'] === '+Inf' ? Infinity : Number(one.labels['le']), one.value])
+    .sort(([one], [other]) => one - other);
+}
+
+/** What was added since an earlier look; all of it after a restart of the server. */
+export function since(now: Histogram, before: Histogram | undefined): Histogram {
+  const earlier = new Map(before);
+  const restarted = now.some(([bound, calls]) => calls < (earlier.get(bound) ?? 0));
+  return restarted ? now : now.map(([bound, calls]) => [bound, calls - (earlier.get(bound) ?? 0)]);
+}
+
+/** The bound in seconds below which this part of the calls stayed; undefined without calls. */
+export function quantile(histogram: Histogram, part: number): number | undefined {
+  const total = histogram.at(-1)?.[1] ?? 0;
+  if (total === 0) return undefined;
+  return histogram.find(([, calls]) => calls >= total * part)?.[0];
+}
