@@ -1,11 +1,12 @@
 //! The rules of loans and requests as functions of values: due dates, loan policies, opening hours, overdue
-//! fines, positions in a request queue, automated patron blocks.
+//! fines, lost items, positions in a request queue, automated patron blocks.
 //!
 //! No database, no runtime and no clock: what a rule needs is a parameter, the time among it. The crates that read and
 //! write records call these rules.
 
 pub mod due_date;
 pub mod loan_policy;
+pub mod lost_item_policy;
 pub mod opening_hours;
 pub mod overdue_fine;
 pub mod patron_blocks;

@@ -1,0 +1,226 @@
+//! Lost item fee policies: when an overdue item counts as lost, what its loss costs, and until when the fees go back.
+
+use crate::loan_policy::{Interval, Period};
+use carrel_records::Money;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+/// What the rules read of a lost item fee policy. The default is that of an unknown policy, which charges nothing and
+/// lets no item age to lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LostItemPolicy {
+    /// A fee that is the same for every item; always above zero.
+    pub set_cost: Option<Money>,
+    /// Staff find out what the item costs.
+    pub has_actual_cost: bool,
+    /// Above zero; charged as the two flags say.
+    processing_fee: Option<Money>,
+    charges_processing_fee_when_declared_lost: bool,
+    charges_processing_fee_when_aged_to_lost: bool,
+    /// The processing fee goes back with the lost item fee.
+    pub refunds_processing_fee: bool,
+    refund_period: Option<Period>,
+    aged_to_lost_after: Option<Period>,
+    recalled_aged_to_lost_after: Option<Period>,
+    billed_after: Option<Period>,
+    recalled_billed_after: Option<Period>,
+    charging_period: Option<Period>,
+}
+
+/// How an item got lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    DeclaredLost,
+    AgedToLost,
+}
+
+impl Loss {
+    /// The name of the loss, which is also the item's status.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Loss::DeclaredLost => "Declared lost",
+            Loss::AgedToLost => "Aged to lost",
+        }
+    }
+}
+
+impl LostItemPolicy {
+    /// Reads a stored policy.
+    pub fn read(policy: &Value) -> LostItemPolicy {
+        let flag = |name: &str| policy[name].as_bool().unwrap_or(false);
+        let amount = |value: &Value| Money::read(value).filter(|amount| amount.is_positive());
+        let charge = &policy["chargeAmountItem"];
+        LostItemPolicy {
+            set_cost: amount(&charge["amount"]).filter(|_| charge["chargeType"] == "anotherCost"),
+            has_actual_cost: charge["chargeType"] == "actualCost",
+            processing_fee: amount(&policy["lostItemProcessingFee"]),
+            charges_processing_fee_when_declared_lost: flag("chargeAmountItemPatron"),
+            charges_processing_fee_when_aged_to_lost: flag("chargeAmountItemSystem"),
+            refunds_processing_fee: flag("returnedLostItemProcessingFee"),
+            refund_period: period(&policy["feesFinesShallRefunded"]),
+            aged_to_lost_after: period(&policy["itemAgedLostOverdue"]),
+            recalled_aged_to_lost_after: period(&policy["recalledItemAgedLostOverdue"]),
+            billed_after: period(&policy["patronBilledAfterAgedLost"]),
+            recalled_billed_after: period(&policy["patronBilledAfterRecalledItemAgedLost"]),
+            charging_period: period(&policy["lostItemChargeFeeFine"]),
+        }
+    }
+
+    /// The processing fee of a loss, where one is charged.
+    pub fn processing_fee(&self, loss: Loss) -> Option<Money> {
+        let is_charged = match loss {
+            Loss::DeclaredLost => self.charges_processing_fee_when_declared_lost,
+            Loss::AgedToLost => self.charges_processing_fee_when_aged_to_lost,
+        };
+        self.processing_fee.filter(|_| is_charged)
+    }
+
+    /// Whether a lost item costs something beside its processing.
+    pub fn has_lost_item_fee(&self) -> bool {
+        self.has_actual_cost || self.set_cost.is_some()
+    }
+
+    /// Whether the loss costs nothing.
+    pub fn charges_nothing(&self, loss: Loss) -> bool {
+        !self.has_lost_item_fee() && self.processing_fee(loss).is_none()
+    }
+
+    /// The shortest time after the due date in which an item of this policy ages to lost; none where none does.
+    pub fn shortest_aging(&self) -> Option<jiff::SignedDuration> {
+        // The calendar's months are at least three days shorter than the longest.
+        let elapsed = |period: &Option<Period>| period.as_ref().map(|period| period.elapsed() * 9 / 10);
+        [elapsed(&self.aged_to_lost_after), elapsed(&self.recalled_aged_to_lost_after)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Whether an item that was due at a time is lost by now; without an interval it never is.
+    pub fn is_aged_to_lost(&self, is_recalled: bool, due: Timestamp, now: Timestamp) -> bool {
+        let interval = if is_recalled { &self.recalled_aged_to_lost_after } else { &self.aged_to_lost_after };
+        interval.as_ref().and_then(|interval| after(interval, due)).is_some_and(|lost| lost <= now)
+    }
+
+    /// When the patron is billed for an item that ages to lost now.
+    pub fn billing_date(&self, is_recalled: bool, aged: Timestamp) -> Timestamp {
+        let interval = if is_recalled { &self.recalled_billed_after } else { &self.billed_after };
+        interval.as_ref().and_then(|interval| after(interval, aged)).unwrap_or(aged)
+    }
+
+    /// Until when staff may bill the actual cost of a loss; none for as long as they like.
+    pub fn charging_ends(&self, lost: Timestamp) -> Option<Timestamp> {
+        after(self.charging_period.as_ref()?, lost)
+    }
+
+    /// Whether the fees of a loss go back if the item is found now. Without an interval they always do.
+    pub fn refunds_fees(&self, lost: Option<Timestamp>, now: Timestamp) -> bool {
+        match (&self.refund_period, lost) {
+            (Some(interval), Some(lost)) => after(interval, lost).is_none_or(|end| now <= end),
+            _ => true,
+        }
+    }
+}
+
+/// A period above zero; years, which other policies do not know, as months.
+fn period(value: &Value) -> Option<Period> {
+    let duration = value["duration"].as_i64().filter(|duration| *duration > 0)?;
+    match value["intervalId"].as_str()? {
+        "Years" => Some(Period::of(duration.checked_mul(12)?, Interval::Months)),
+        name => Interval::named(name).map(|interval| Period::of(duration, interval)),
+    }
+}
+
+/// FOLIO counts these periods in UTC, whatever the tenant's time zone is.
+fn after(period: &Period, from: Timestamp) -> Option<Timestamp> {
+    period.after(from, &TimeZone::UTC).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    fn weeks(duration: i64) -> Value {
+        json!({"duration": duration, "intervalId": "Weeks"})
+    }
+
+    #[test]
+    fn a_fee_is_charged_by_its_type_and_only_above_zero() {
+        let cost = |kind: &str, amount: f64| {
+            LostItemPolicy::read(&json!({"chargeAmountItem": {"chargeType": kind, "amount": amount}}))
+        };
+        assert_eq!(cost("anotherCost", 12.5).set_cost, Some(Money::of_cents(1250)));
+        assert_eq!(cost("anotherCost", 0.0).set_cost, None);
+        assert_eq!(cost("actualCost", 12.5).set_cost, None);
+        assert!(cost("actualCost", 0.0).has_lost_item_fee(), "what it costs is found out later");
+        assert!(!cost("anotherCost", 0.0).has_lost_item_fee());
+        assert!(LostItemPolicy::default().charges_nothing(Loss::DeclaredLost));
+    }
+
+    #[test]
+    fn the_processing_fee_depends_on_how_the_item_got_lost() {
+        let policy = |patron: bool, system: bool| {
+            LostItemPolicy::read(&json!({"lostItemProcessingFee": 5, "chargeAmountItemPatron": patron,
+                "chargeAmountItemSystem": system}))
+        };
+        let five = Some(Money::of_cents(500));
+        for (patron, system, declared, aged) in
+            [(true, false, five, None), (false, true, None, five), (false, false, None, None)]
+        {
+            let policy = policy(patron, system);
+            assert_eq!(policy.processing_fee(Loss::DeclaredLost), declared);
+            assert_eq!(policy.processing_fee(Loss::AgedToLost), aged);
+            assert_eq!(policy.charges_nothing(Loss::AgedToLost), aged.is_none());
+        }
+    }
+
+    #[test]
+    fn an_item_is_lost_when_its_interval_has_passed_and_never_without_one() {
+        let policy = LostItemPolicy::read(&json!({"itemAgedLostOverdue": weeks(1)}));
+        let due = at("2026-05-01T10:00:00Z");
+        assert!(!policy.is_aged_to_lost(false, due, at("2026-05-08T09:59:59Z")));
+        assert!(policy.is_aged_to_lost(false, due, at("2026-05-08T10:00:00Z")));
+        assert!(
+            !policy.is_aged_to_lost(true, due, at("2030-05-08T10:00:00Z")),
+            "recalled items have their own"
+        );
+        assert!(
+            policy.shortest_aging().is_some_and(|shortest| shortest <= jiff::SignedDuration::from_hours(168))
+        );
+        assert_eq!(LostItemPolicy::default().shortest_aging(), None);
+    }
+
+    #[test]
+    fn a_year_is_twelve_months_of_the_calendar() {
+        let policy =
+            LostItemPolicy::read(&json!({"itemAgedLostOverdue": {"duration": 1, "intervalId": "Years"}}));
+        let due = at("2026-05-01T10:00:00Z");
+        assert!(!policy.is_aged_to_lost(false, due, at("2027-05-01T09:00:00Z")));
+        assert!(policy.is_aged_to_lost(false, due, at("2027-05-01T10:00:00Z")));
+        // No item is looked for too late.
+        let shortest = policy.shortest_aging().expect("items age");
+        assert!(due + shortest <= at("2027-05-01T10:00:00Z"));
+    }
+
+    #[test]
+    fn patrons_are_billed_at_once_unless_the_policy_says_later() {
+        let policy = LostItemPolicy::read(&json!({"patronBilledAfterAgedLost": weeks(2)}));
+        let aged = at("2026-05-01T10:00:00Z");
+        assert_eq!(policy.billing_date(false, aged), at("2026-05-15T10:00:00Z"));
+        assert_eq!(policy.billing_date(true, aged), aged);
+    }
+
+    #[test]
+    fn fees_go_back_until_the_end_of_the_interval_and_always_without_one() {
+        let policy = LostItemPolicy::read(&json!({"feesFinesShallRefunded": weeks(1)}));
+        let lost = Some(at("2026-05-01T10:00:00Z"));
+        assert!(policy.refunds_fees(lost, at("2026-05-08T10:00:00Z")));
+        assert!(!policy.refunds_fees(lost, at("2026-05-08T10:00:01Z")));
+        assert!(LostItemPolicy::default().refunds_fees(lost, at("2036-05-08T10:00:01Z")));
+    }
+}
