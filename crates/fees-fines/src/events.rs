@@ -29,7 +29,7 @@ fn announce_balance(pipeline: &mut Pipeline, account: &Value, balance: &Value, n
     outbox::announce(pipeline, BALANCE_CHANGED, key, payload.to_string(), now);
 }
 
-/// The last cent of a fee/fine of a loan was settled.
+/// The last cent of a fee/fine of a loan was settled, or staff decided not to charge one.
 pub fn loan_related_fee_fine_closed(pipeline: &mut Pipeline, loan: Uuid, now: Timestamp) {
     let payload = json!({"loanId": loan});
     outbox::announce(pipeline, LOAN_RELATED_FEE_FINE_CLOSED, loan.to_string(), payload.to_string(), now);

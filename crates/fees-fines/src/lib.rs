@@ -3,7 +3,9 @@
 mod actions;
 mod cancel;
 pub mod charge;
-mod events;
+pub mod events;
+pub mod loan_fees_closed;
+pub mod lost_item_fees;
 mod pay_waive_transfer;
 pub mod policies;
 pub mod records;

@@ -1,7 +1,8 @@
 //! What the actions on fees/fines have in common: pay, waive, transfer, refund and cancel, for one account or several.
 //!
 //! An action locks its accounts, decides by what they owe then, and stores the changed accounts, the records of the
-//! action and the events in the same transaction, so that no two actions spend the same amount.
+//! action and the events in the same transaction, so that no two actions spend the same amount. Modules above hear in
+//! that transaction of the fees of a loan that it settles ([`crate::loan_fees_closed`]).
 
 mod account;
 mod answer;
@@ -15,7 +16,9 @@ pub use answer::{answer_action, answer_check};
 pub use kind::{ActionKind, PastAction};
 pub use request::{ActionRequest, Scope};
 pub use split::split;
-pub use store::{PAST_ACTIONS, find_accounts, lock_accounts, read_past_actions, store};
+pub use store::{
+    LOCK_ITEMS, PAST_ACTIONS, find_accounts, lock_accounts, read_past_actions, store, write_actions,
+};
 
 use carrel_records::Money;
 

@@ -2,10 +2,13 @@
 
 use super::{Account, AccountChange, ActionKind, ActionRequest, NewAction, PastAction};
 use crate::events;
+use crate::loan_fees_closed::{self, LoanFeesClosed};
 use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
+use carrel_platform::http::Caller;
 use carrel_platform::record_store::write;
-use carrel_platform::{Call, Connection, Json, Pipeline, Tx};
+use carrel_platform::{Call, Changes, Connection, Json, Pipeline, Tx};
 use carrel_records::{Failure, Money, time};
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tokio_postgres::Row;
@@ -24,9 +27,18 @@ pub async fn find_accounts(
 
 /// The same, locked until the end of the transaction: actions on the same account wait for each other here.
 pub async fn lock_accounts(tx: &mut Tx, request: &ActionRequest) -> Result<Vec<Account>, Failure> {
-    let rows = tx.query(format!("{ACCOUNTS} FOR NO KEY UPDATE"), vec![ids(request).into()]).await?;
-    in_order_of(request, &rows)
+    let mut pipeline = Pipeline::new();
+    pipeline.add(LOCK_ITEMS, vec![ids(request).into()]);
+    let accounts = pipeline.add(format!("{ACCOUNTS} FOR NO KEY UPDATE"), vec![ids(request).into()]);
+    let results = tx.send(pipeline).await?;
+    in_order_of(request, results.rows(accounts))
 }
+
+/// Locks the items of accounts of loans. A settled fee may close the loan of a lost item; scans of the item lock the
+/// item before they change its fees, and so does everyone else.
+pub const LOCK_ITEMS: &str = "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT accounts.item_id \
+     FROM accounts WHERE accounts.id = ANY($1) AND accounts.loan_id IS NOT NULL)) \
+     ORDER BY item_id FOR NO KEY UPDATE";
 
 fn ids(request: &ActionRequest) -> Vec<Uuid> {
     request.accounts.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect()
@@ -72,9 +84,11 @@ pub fn read_past_actions(rows: &[Row]) -> Vec<PastAction> {
 }
 
 /// Stores the changes, the records of the action and the events, and commits; gives the records as they are stored.
+///
+/// Modules above hear of settled fees of loans within the transaction.
 pub async fn store(
     call: &Call,
-    tx: Tx,
+    mut tx: Tx,
     request: &ActionRequest,
     accounts: &[Account],
     changes: &[AccountChange],
@@ -82,19 +96,46 @@ pub async fn store(
 ) -> Result<Vec<Value>, Failure> {
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    let mut records = Vec::with_capacity(actions.len());
+    let written = write_actions(
+        &mut pipeline,
+        &tenant.id,
+        &call.caller,
+        call.now,
+        request,
+        (accounts, changes, actions),
+    )?;
+    let closed = LoanFeesClosed::of(&written.accounts);
+    let mut changes =
+        Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
+    loan_fees_closed::announce(&mut changes, closed).await?;
+    tx.send_and_commit(pipeline).await?;
+    Ok(written.records)
+}
+
+/// What the statements of an action store.
+pub struct Written {
+    /// The records of the action.
+    pub records: Vec<Value>,
+    /// The changed accounts as they are afterwards.
+    pub accounts: Vec<Account>,
+}
+
+/// Adds the statements that store the changes, the records of the action and the events. The accounts are locked.
+pub fn write_actions(
+    pipeline: &mut Pipeline,
+    tenant: &str,
+    caller: &Caller,
+    now: Timestamp,
+    request: &ActionRequest,
+    (accounts, changes, actions): (&[Account], &[AccountChange], &[NewAction]),
+) -> Result<Written, Failure> {
+    let mut written = Written { records: Vec::with_capacity(actions.len()), accounts: Vec::new() };
     for action in actions {
         let Some(account) = accounts.iter().find(|account| account.id == action.account) else { continue };
-        let ready = write::prepare_new(
-            &FEEFINEACTION,
-            document(call, request, account, action),
-            &call.caller,
-            call.now,
-        )?;
-        write::insert(&mut pipeline, &tenant.id, &FEEFINEACTION, &ready, call.now);
-        records.push(Value::Object(ready.document));
+        let ready = write::prepare_new(&FEEFINEACTION, document(now, request, account, action), caller, now)?;
+        write::insert(pipeline, tenant, &FEEFINEACTION, &ready, now);
+        written.records.push(Value::Object(ready.document));
     }
-    let mut closed_loans = Vec::new();
     for change in changes {
         let Some(account) = accounts.iter().find(|account| account.id == change.account) else { continue };
         let Value::Object(mut document) = account.document.clone() else { continue };
@@ -102,21 +143,17 @@ pub async fn store(
         set_name(&mut document, "status", if change.is_closed { "Closed" } else { "Open" });
         set_name(&mut document, "paymentStatus", &change.payment_status);
         // The stored document need not be checked again: only these fields change.
-        let mut stored = account.document.clone();
-        let ready =
-            write::complete_replacement(&ACCOUNT, account.id, document, &stored, &call.caller, call.now)?;
-        write::update(&mut pipeline, &tenant.id, &ACCOUNT, &ready, &stored, call.now);
-        stored = Value::Object(ready.document);
-        events::balance_changed(&mut pipeline, &stored, call.now);
-        if change.is_closed && change.remaining.is_zero() {
-            closed_loans.extend(account.loan_id.filter(|loan| !closed_loans.contains(loan)));
-        }
+        let stored = &account.document;
+        let ready = write::complete_replacement(&ACCOUNT, account.id, document, stored, caller, now)?;
+        write::update(pipeline, tenant, &ACCOUNT, &ready, stored, now);
+        let changed = Value::Object(ready.document);
+        events::balance_changed(pipeline, &changed, now);
+        written.accounts.extend(Account::read(changed));
     }
-    for loan in closed_loans {
-        events::loan_related_fee_fine_closed(&mut pipeline, loan, call.now);
+    for closed in LoanFeesClosed::of(&written.accounts) {
+        events::loan_related_fee_fine_closed(pipeline, closed.loan, now);
     }
-    tx.send_and_commit(pipeline).await?;
-    Ok(records)
+    Ok(written)
 }
 
 fn set_name(document: &mut Map<String, Value>, property: &str, name: &str) {
@@ -127,7 +164,7 @@ fn set_name(document: &mut Map<String, Value>, property: &str, name: &str) {
 }
 
 fn document(
-    call: &Call,
+    now: Timestamp,
     request: &ActionRequest,
     account: &Account,
     action: &NewAction,
@@ -139,7 +176,7 @@ fn document(
         }
     };
     let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-    put("dateAction", time::format(call.now).into());
+    put("dateAction", time::format(now).into());
     put("typeAction", action.result.as_str().into());
     put("comments", text(&request.comments));
     put("amountAction", action.amount.to_json());

@@ -2,7 +2,7 @@
 //!
 //! Routes: POST of `/accounts/{id}/cancel` and `/accounts-bulk/cancel`. Changes accounts and adds the records.
 
-mod decide;
+pub(crate) mod decide;
 
 use crate::actions::{self, ActionRequest, Scope};
 use carrel_platform::{Answer, Call, Router};

@@ -30,14 +30,18 @@ struct Recipient {
 /// The amount and what could still be refunded afterwards.
 pub fn check(amount: Option<&str>, past: &[PastAction]) -> Result<(Money, Money), Refusal> {
     let amount = requested_amount(amount)?;
-    let refundable: Money = past
-        .iter()
+    let refundable = refundable(past);
+    if amount > refundable { Err(EXCEEDS_REFUNDABLE) } else { Ok((amount, refundable - amount)) }
+}
+
+/// What was paid or transferred and not refunded.
+pub fn refundable(past: &[PastAction]) -> Money {
+    past.iter()
         .map(|action| match action.kind {
             ActionKind::Refund => Money::ZERO - action.amount,
             _ => action.amount,
         })
-        .sum();
-    if amount > refundable { Err(EXCEEDS_REFUNDABLE) } else { Ok((amount, refundable - amount)) }
+        .sum()
 }
 
 /// Divides the amount among the accounts and, in each, among those who get it back.

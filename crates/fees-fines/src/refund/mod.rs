@@ -4,7 +4,7 @@
 //! payments, transfers and refunds; changes accounts; adds a credit and a refund for the patron and for each account
 //! transferred to.
 
-mod decide;
+pub(crate) mod decide;
 mod route;
 
 pub use route::routes;
