@@ -1,5 +1,5 @@
-//! Circulation: check-out, check-in, renewal, loans, patron blocks, policies and settings, and of requests what a scan
-//! needs.
+//! Circulation: check-out, check-in, renewal, loans, lost items, patron blocks, policies and settings, and of requests
+//! what a scan needs.
 
 pub mod anonymization;
 pub mod check_in;
@@ -11,6 +11,7 @@ pub mod claims;
 pub mod desk;
 pub mod live;
 pub mod loans;
+pub mod lost_items;
 pub mod overdue_fine;
 pub mod patron_action_sessions;
 pub mod patron_blocks;
@@ -25,12 +26,15 @@ pub mod use_at_location;
 pub mod user_dependents;
 
 use carrel_platform::jobs::Job;
-use carrel_platform::{Module, Router};
+use carrel_platform::{Module, Router, TransactionListeners};
 
 /// What is done in the background.
-static JOBS: [&Job; 10] = [
+static JOBS: [&Job; 13] = [
     &patron_blocks::SYNCHRONIZATION,
     &loans::session::EXPIRY,
+    &lost_items::AGING,
+    &lost_items::BILLING,
+    &lost_items::ACTUAL_COST_EXPIRY,
     &patron_notices::PROCESSING,
     &patron_notices::scheduled::LOAN_NOTICES,
     &patron_notices::scheduled::DAILY_LOAN_NOTICES,
@@ -55,6 +59,7 @@ pub fn module() -> Module {
             loans::connect(router);
             renewal::connect(router);
             claims::connect(router);
+            lost_items::connect(router);
             anonymization::connect(router);
             use_at_location::connect(router);
             rules::connect(router);
@@ -67,6 +72,7 @@ pub fn module() -> Module {
             check_out_lock::connect(router);
         },
         jobs: &JOBS,
+        transaction_listeners: |listeners: &mut TransactionListeners| lost_items::listen(listeners),
         ..Module::EMPTY
     }
 }

@@ -10,6 +10,13 @@ CREATE UNIQUE INDEX IF NOT EXISTS loan_of_item ON loan (item_id, holds_item);
 -- for the loan of an item in it, too.
 CREATE INDEX IF NOT EXISTS loan_of_user ON loan (user_id, is_open);
 DROP INDEX IF EXISTS loan_open_of_user;
+-- Loans of items aged to lost that wait for their bill; other loans are not in it, so scans do not pay for it.
+CREATE INDEX IF NOT EXISTS loan_to_bill ON loan
+    ((carrel.instant(doc->'agedToLostDelayedBilling'->>'dateLostItemShouldBeBilled')), id)
+    WHERE doc->'agedToLostDelayedBilling'->>'lostItemHasBeenBilled' = 'false';
+-- Actual costs that nobody has billed yet, by the end of the time for it.
+CREATE INDEX IF NOT EXISTS actual_cost_record_ends ON actual_cost_record ((carrel.instant(doc->>'expirationDate')), id)
+    WHERE doc->>'status' = 'Open';
 ALTER TABLE request ADD COLUMN IF NOT EXISTS is_open boolean
     GENERATED ALWAYS AS (coalesce(doc->>'status' LIKE 'Open%', false)) STORED;
 -- A closed request has left its queue, whatever its document still says.

@@ -3,6 +3,7 @@
 
 use super::{CheckInRequest, Scan};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::lost_items::may_have_fees;
 use crate::records::loans::OPEN;
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{Gathered, RunAlone, bind_texts};
@@ -24,6 +25,17 @@ pub struct Facts {
     pub queue: Vec<QueuedRequest>,
     /// The last loan of a lost item that nobody has on loan.
     pub last_loan: Option<LastLoan>,
+}
+
+impl Facts {
+    /// The loan during which the item got lost, if fees for the loss may have to go back.
+    pub fn lost_loan(&self) -> Option<Uuid> {
+        self.item.as_ref().filter(|item| may_have_fees(&item.status))?;
+        match &self.loan {
+            Some(loan) => loan.get("id").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok()),
+            None => self.last_loan.map(|last| last.id),
+        }
+    }
 }
 
 /// What a check-in of a lost item needs of its last loan.
@@ -107,6 +119,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
         let may_go = read.item.as_ref().is_none_or(|item| {
             locked.contains(&number)
                 && items.insert(item.id)
+                && !may_have_fees(&item.status)
                 && !(title_level && item.is_of_another_library())
         });
         let queued = read.item.as_ref().filter(|_| row.get("has_queue"));

@@ -4,7 +4,8 @@
 //! closes the loan with a history row, routes the item (available, hold shelf, delivery, transit), moves the
 //! request that it fulfills on, charges the overdue fine, keeps the check-in record and the desk session, announces
 //! `circulation.loan`, `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
-//! Check-ins that arrive while others run share a transaction (`platform/batcher`).
+//! Check-ins that arrive while others run share a transaction (`platform/batcher`). A lost item is checked in alone, and
+//! its fees are dropped in the same transaction (`lost_items/reversal`).
 
 mod apply;
 mod command;
@@ -18,9 +19,11 @@ pub use decide::{CheckIn, MovedRequest, TakenIn, moved};
 pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;
+use crate::lost_items::reversal::{self, Cause, FoundBy};
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
 use carrel_platform::database::DatabaseError;
+use carrel_platform::http::Caller;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
@@ -63,8 +66,15 @@ pub async fn check_in(
 }
 
 async fn check_in_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> Result<Done, Failure> {
-    let (tx, facts, settings) = facts::gather(tenant, &scan.command, alone.lock_first).await?;
+    let (mut tx, facts, settings) = facts::gather(tenant, &scan.command, alone.lock_first).await?;
+    let lost_loan = facts.lost_loan();
     let decision = decide::decide(facts, &scan.command, &settings, scan.now, scan.record_id)?;
+    if let Some(loan) = lost_loan {
+        let caller = Caller { user_id: Some(scan.command.by), ..Caller::default() };
+        let service_point = Some(scan.command.service_point);
+        let found = FoundBy { cause: Cause::Returned, caller: &caller, service_point, now: scan.now };
+        reversal::reverse(&mut tx, tenant, loan, &found, &settings).await?;
+    }
     let done = (decision, settings);
     apply::apply(tx, tenant, &[(scan, &done)]).await?;
     Ok(done)

@@ -183,7 +183,7 @@ pub async fn locked(
     }
 }
 
-const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (SELECT loan.item_id FROM loan WHERE loan.id = $1) \
+pub const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (SELECT loan.item_id FROM loan WHERE loan.id = $1) \
      FOR NO KEY UPDATE";
 pub const LOCK_LOAN: &str = "SELECT 1 FROM loan WHERE id = $1 FOR NO KEY UPDATE";
 

@@ -1,5 +1,6 @@
 //! Record types of circulation and patron blocks.
 
+pub mod actual_cost;
 pub mod loans;
 pub mod notices;
 pub mod patron_block_events;

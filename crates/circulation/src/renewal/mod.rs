@@ -2,7 +2,8 @@
 //!
 //! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan,
 //! borrower, blocks and queue; changes the loan with a history row, and the item's state where a lost item is
-//! renewed by override; charges the overdue fine of the time before; announces `circulation.loan`. Two round trips: facts, changes.
+//! renewed by override, with its fees; charges the overdue fine of the time before; announces `circulation.loan`. Two
+//! round trips: facts, changes; two more for a lost item.
 
 mod apply;
 mod decide;
@@ -13,9 +14,12 @@ pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, lenient_json};
+use crate::lost_items::may_have_fees;
+use crate::lost_items::reversal::{self, Cause, FoundBy};
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
+use carrel_platform::http::Caller;
 use carrel_records::Failure;
 use decide::Renewed;
 use facts::Facts;
@@ -34,6 +38,9 @@ pub struct RenewalRequest {
     pub user_barcode: Option<String>,
     pub item_id: Option<String>,
     pub user_id: Option<String>,
+    /// Where the patron asks for it.
+    #[serde(deserialize_with = "lenient_json::text")]
+    pub service_point_id: Option<String>,
     #[serde(deserialize_with = "lenient_json::object")]
     pub override_blocks: OverrideBlocks,
     /// How the route identifies item and patron.
@@ -64,8 +71,14 @@ pub async fn renew(
     actor: &Actor,
 ) -> Result<(Renewed, Facts, Arc<CirculationSettings>), Failure> {
     decide::refuse_incomplete(command)?;
-    let (tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
+    let (mut tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
     let renewed = decide::decide(&facts, command, actor, &settings)?;
+    if let Some(loan) = facts.loan.as_ref().filter(|loan| may_have_fees(loan.item_status())) {
+        let caller = Caller { user_id: actor.by, ..Caller::default() };
+        let service_point = command.service_point_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
+        let found = FoundBy { cause: Cause::Renewed, caller: &caller, service_point, now: actor.now };
+        reversal::reverse(&mut tx, tenant, loan.id, &found, &settings).await?;
+    }
     let loan = facts.loan.as_ref().map_or_else(Uuid::nil, |loan| loan.id);
     let notices = settings.notice_causes(&[NoticeEvent::Renewed, NoticeEvent::DueDate], About::Loan(loan));
     apply::apply(tx, tenant, &facts, &renewed, &notices, actor).await?;

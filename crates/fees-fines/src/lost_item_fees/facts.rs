@@ -1,4 +1,4 @@
-//! Owners, types and accounts of fees for lost items, read for decisions of circulation.
+//! Fees for lost items, read for decisions of circulation.
 
 use super::TYPES;
 use crate::actions::{Account, PastAction, read_past_actions};
@@ -7,50 +7,7 @@ use carrel_platform::{Bind, Json, Pipeline};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::HashMap;
 use uuid::Uuid;
-
-/// Who is owed the fees of a service point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    pub id: Uuid,
-    pub name: String,
-}
-
-/// Adds the statement that reads the owners of all service points; [`read_owners`] reads its rows.
-pub fn find_owners(pipeline: &mut Pipeline) -> usize {
-    pipeline.add(
-        "SELECT DISTINCT ON (point.value->>'value') point.value->>'value' AS service_point, owners.id,
-             coalesce(owners.doc->>'owner', '') AS name
-         FROM owners CROSS JOIN LATERAL jsonb_array_elements(owners.doc->'servicePointOwner') point
-         WHERE jsonb_typeof(owners.doc->'servicePointOwner') = 'array'
-         ORDER BY point.value->>'value', owners.id",
-        vec![],
-    )
-}
-
-/// Owners by service point.
-pub fn read_owners(results: &Results, step: usize) -> HashMap<Uuid, Owner> {
-    let owner = |row: &tokio_postgres::Row| {
-        let point = Uuid::parse_str(row.get("service_point")).ok()?;
-        Some((point, Owner { id: row.get("id"), name: row.get("name") }))
-    };
-    results.rows(step).iter().filter_map(owner).collect()
-}
-
-/// Adds the statement that reads the automatic types of fees for lost items; [`read_types`] reads its rows.
-pub fn find_types(pipeline: &mut Pipeline) -> usize {
-    pipeline.add(
-        "SELECT doc->>'feeFineType' AS name, id FROM feefines
-         WHERE doc->>'automatic' = 'true' AND doc->>'feeFineType' = ANY($1) ORDER BY id DESC",
-        vec![Bind::Texts(TYPES.iter().map(|name| (*name).to_owned()).collect())],
-    )
-}
-
-/// Ids of the types by their names.
-pub fn read_types(results: &Results, step: usize) -> HashMap<String, Uuid> {
-    results.rows(step).iter().map(|row| (row.get("name"), row.get("id"))).collect()
-}
 
 /// A fee for a lost item.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,12 +1,12 @@
-//! Fees/fines of lost items: their types and owners, and what becomes of them when the item is found.
+//! Fees/fines of lost items: their types, and what becomes of them when the item is found.
 //!
-//! Circulation calls these functions in the transaction that finds the item, with the item locked. Reads owners, types,
-//! accounts and their actions; changes accounts; adds the records of refunds and cancellations, and their events.
+//! Circulation calls these functions in the transaction that finds the item, with the item locked. Reads accounts and their
+//! actions; changes accounts; adds the records of refunds and cancellations, and their events.
 
 mod decide;
 mod facts;
 
-pub use facts::{LossFees, LostItemFee, Owner, find_owners, find_types, lock_fees, read_owners, read_types};
+pub use facts::{LossFees, LostItemFee, lock_fees};
 
 use crate::actions::{ActionRequest, Scope, write_actions};
 use carrel_platform::http::Caller;

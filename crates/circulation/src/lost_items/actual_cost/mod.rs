@@ -1,0 +1,16 @@
+//! Actual costs of lost items: staff find out what an item costs and bill it, or decide not to.
+//!
+//! Routes: `POST /actual-cost-fee-fine/bill` and `…/cancel`, of mod-feesfines, and `POST
+//! /circulation/actual-cost-expiration-by-timeout`. Each locks item, loan and record; changes the record; charges the
+//! patron, or closes the loan as lost and paid where nothing else is owed.
+
+pub mod expiry;
+pub mod record;
+mod settle;
+
+use carrel_platform::Router;
+
+pub fn connect(router: &mut Router) {
+    settle::connect(router);
+    expiry::connect(router);
+}

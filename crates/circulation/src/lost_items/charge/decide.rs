@@ -1,0 +1,103 @@
+//! The rule of what a loss costs.
+
+use super::ChargingFacts;
+use carrel_fees_fines::lost_item_fees::{ACTUAL_COST_FEE, LOST_ITEM_FEE, PROCESSING_FEE};
+use carrel_loan_rules::lost_item_policy::{Loss, LostItemPolicy};
+use carrel_records::Money;
+use uuid::Uuid;
+
+/// The charges for a lost item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charging {
+    /// Id and name of the type, and the amount.
+    pub fees: Vec<((Uuid, String), Money)>,
+    /// The type of the fee whose amount staff find out.
+    pub actual_cost: Option<(Uuid, String)>,
+    /// Id and name.
+    pub owner: (Uuid, String),
+}
+
+/// Why a loss cannot be charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unchargeable {
+    /// Nobody is owed the fees of the item's permanent location.
+    NoOwner,
+    /// There is no automatic type of this name.
+    NoType(&'static str),
+}
+
+/// What is charged; nothing where the policy charges nothing for the loss. `type_named` gives id and name of the
+/// automatic type of a name.
+pub fn decide(
+    policy: &LostItemPolicy,
+    loss: Loss,
+    facts: &ChargingFacts,
+    type_named: impl Fn(&str) -> Option<(Uuid, String)>,
+) -> Result<Option<Charging>, Unchargeable> {
+    if policy.charges_nothing(loss) {
+        return Ok(None);
+    }
+    let owner = facts.owner.clone().ok_or(Unchargeable::NoOwner)?;
+    let type_of = |name: &'static str| type_named(name).ok_or(Unchargeable::NoType(name));
+    let mut charging = Charging { fees: Vec::new(), actual_cost: None, owner };
+    if policy.has_actual_cost {
+        charging.actual_cost = Some(type_of(ACTUAL_COST_FEE)?);
+    }
+    for (name, amount) in [(LOST_ITEM_FEE, policy.set_cost), (PROCESSING_FEE, policy.processing_fee(loss))] {
+        if let Some(amount) = amount {
+            charging.fees.push((type_of(name)?, amount));
+        }
+    }
+    Ok(Some(charging))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn facts() -> ChargingFacts {
+        ChargingFacts { owner: Some((Uuid::nil(), "Main".into())), ..ChargingFacts::default() }
+    }
+
+    fn named(name: &str) -> Option<(Uuid, String)> {
+        Some((Uuid::nil(), name.to_owned()))
+    }
+
+    fn policy(cost: Value) -> LostItemPolicy {
+        LostItemPolicy::read(&json!({"chargeAmountItem": cost, "lostItemProcessingFee": 5,
+            "chargeAmountItemPatron": true, "chargeAmountItemSystem": false}))
+    }
+
+    #[test]
+    fn a_set_cost_and_the_processing_fee_are_two_charges() {
+        let policy = policy(json!({"chargeType": "anotherCost", "amount": 10}));
+        let charging = decide(&policy, Loss::DeclaredLost, &facts(), named).expect("an owner").expect("fees");
+        let names: Vec<_> =
+            charging.fees.iter().map(|((_, name), amount)| (name.as_str(), amount.to_string())).collect();
+        assert_eq!(names, [(LOST_ITEM_FEE, "10.00".into()), (PROCESSING_FEE, "5.00".into())]);
+        assert_eq!(charging.actual_cost, None);
+        let aged = decide(&policy, Loss::AgedToLost, &facts(), named).expect("an owner").expect("a fee");
+        assert_eq!(aged.fees.len(), 1, "the processing of items aged to lost is free");
+    }
+
+    #[test]
+    fn what_staff_find_out_is_a_record_not_an_account() {
+        let policy = policy(json!({"chargeType": "actualCost", "amount": 10}));
+        let charging =
+            decide(&policy, Loss::AgedToLost, &facts(), named).expect("an owner").expect("a record");
+        assert!(charging.actual_cost.is_some() && charging.fees.is_empty());
+    }
+
+    #[test]
+    fn a_loss_without_owner_or_type_is_not_charged() {
+        let policy = policy(json!({"chargeType": "anotherCost", "amount": 10}));
+        let nobody = ChargingFacts { owner: None, ..facts() };
+        assert_eq!(decide(&policy, Loss::DeclaredLost, &nobody, named), Err(Unchargeable::NoOwner));
+        assert_eq!(
+            decide(&policy, Loss::DeclaredLost, &facts(), |_| None),
+            Err(Unchargeable::NoType(LOST_ITEM_FEE))
+        );
+        assert_eq!(decide(&LostItemPolicy::default(), Loss::DeclaredLost, &nobody, named), Ok(None));
+    }
+}

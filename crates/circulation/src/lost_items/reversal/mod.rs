@@ -1,0 +1,174 @@
+//! Dropping the fees of a lost item: it is found at check-in, renewed by override, or lost in another way.
+//!
+//! Reads the loan's fees with their actions and its actual cost records, locks them; refunds what was paid or transferred,
+//! cancels the rest and the open record, and adds their records and events, in the transaction of the cause.
+
+mod decide;
+
+use super::{lost_date, policy_of, staff};
+use crate::records::loans::ACTUAL_COST_RECORD;
+use crate::settings::CirculationSettings;
+use carrel_fees_fines::lost_item_fees::{self, LossFees, Reversal};
+use carrel_platform::database::Results;
+use carrel_platform::http::Caller;
+use carrel_platform::record_store::write;
+use carrel_platform::{Json, Pipeline, Tenant, Tx};
+use carrel_records::{Failure, time};
+use decide::{CostRecord, dropped};
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Why the fees of a loss are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    Returned,
+    Renewed,
+    /// Staff declare lost what has aged to lost.
+    DeclaredLost,
+}
+
+impl Cause {
+    /// The payment status of cancelled fees.
+    const fn of_fees(self) -> &'static str {
+        match self {
+            Cause::Returned => "Cancelled item returned",
+            Cause::Renewed => "Cancelled item renewed",
+            Cause::DeclaredLost => "Cancelled item declared lost",
+        }
+    }
+
+    /// What a cancelled actual cost record says to staff.
+    const fn of_record(self) -> &'static str {
+        match self {
+            Cause::Returned => "Lost item was returned",
+            Cause::Renewed => "Lost item was renewed",
+            Cause::DeclaredLost => "Aged to lost item was declared lost",
+        }
+    }
+}
+
+/// Who finds the item, where and when.
+pub struct FoundBy<'a> {
+    pub cause: Cause,
+    pub caller: &'a Caller,
+    pub service_point: Option<Uuid>,
+    pub now: Timestamp,
+}
+
+/// What the fees of a loss depend on, locked.
+pub struct ReversalFacts {
+    fees: LossFees,
+    records: Vec<(CostRecord, Value)>,
+    /// The name of the staff member.
+    source: Option<String>,
+}
+
+/// The statements that lock and read [`ReversalFacts`].
+pub struct Steps {
+    fees: (usize, usize),
+    records: usize,
+    staff: usize,
+}
+
+/// Adds the statements that lock and read the facts of a loan, whose item is locked; [`read_facts`] reads their rows.
+pub fn find_facts(pipeline: &mut Pipeline, loan: Uuid, staff_member: Option<Uuid>) -> Steps {
+    Steps {
+        fees: lost_item_fees::lock_fees(pipeline, loan),
+        records: pipeline.add(
+            "SELECT id, doc FROM actual_cost_record WHERE loan_id = $1
+             ORDER BY doc->>'lossDate' DESC, id DESC FOR NO KEY UPDATE",
+            vec![loan.into()],
+        ),
+        staff: staff::find(pipeline, staff_member),
+    }
+}
+
+pub fn read_facts(results: &Results, steps: &Steps) -> ReversalFacts {
+    let record = |row: &tokio_postgres::Row| {
+        let (id, document): (Uuid, Value) = (row.get("id"), row.get::<_, Json>("doc").parse());
+        let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
+        let record = CostRecord {
+            id,
+            is_open: text("/status") == Some("Open"),
+            created: text("/metadata/createdDate").and_then(time::parse),
+            account: text("/feeFine/accountId").and_then(|id| Uuid::parse_str(id).ok()),
+        };
+        (record, document)
+    };
+    ReversalFacts {
+        fees: LossFees::of(results, steps.fees),
+        records: results.rows(steps.records).iter().map(record).collect(),
+        source: staff::name(results, steps.staff),
+    }
+}
+
+/// Adds the statements that drop the fees of the loan, as its policy says; gives the records of the refunds and
+/// cancellations.
+pub fn apply(
+    pipeline: &mut Pipeline,
+    tenant: &Tenant,
+    loan: &Map<String, Value>,
+    facts: &ReversalFacts,
+    found: &FoundBy,
+    settings: &CirculationSettings,
+) -> Result<Vec<Value>, Failure> {
+    let records: Vec<CostRecord> = facts.records.iter().map(|(record, _)| record.clone()).collect();
+    let policy = policy_of(loan, settings);
+    let dropped = dropped(&policy, lost_date(loan), &facts.fees.fees, &records, found.now);
+    let reversal = Reversal {
+        reason: found.cause.of_fees(),
+        service_point: found.service_point,
+        source: facts.source.clone(),
+    };
+    let actions = lost_item_fees::reverse(
+        pipeline,
+        tenant,
+        found.caller,
+        found.now,
+        &facts.fees,
+        &dropped.accounts,
+        &reversal,
+    )?;
+    let cancelled = facts.records.iter().find(|(record, _)| Some(record.id) == dropped.record);
+    if let Some((record, Value::Object(document))) = cancelled {
+        let mut changed = document.clone();
+        changed.insert("status".into(), "Cancelled".into());
+        changed.insert("additionalInfoForStaff".into(), found.cause.of_record().into());
+        changed.remove("additionalInfoForPatron");
+        let stored = Value::Object(document.clone());
+        let ready = write::complete_replacement(
+            &ACTUAL_COST_RECORD,
+            record.id,
+            changed,
+            &stored,
+            found.caller,
+            found.now,
+        )?;
+        write::update(pipeline, &tenant.id, &ACTUAL_COST_RECORD, &ready, &stored, found.now);
+    }
+    Ok(actions)
+}
+
+/// Drops the fees of a loan within a transaction that has locked its item and changes item and loan itself.
+pub async fn reverse(
+    tx: &mut Tx,
+    tenant: &Tenant,
+    loan: Uuid,
+    found: &FoundBy<'_>,
+    settings: &CirculationSettings,
+) -> Result<(), Failure> {
+    let mut pipeline = Pipeline::new();
+    let document = pipeline.add("SELECT doc FROM loan WHERE id = $1 FOR NO KEY UPDATE", vec![loan.into()]);
+    let steps = find_facts(&mut pipeline, loan, found.caller.user_id);
+    let results = tx.send(pipeline).await?;
+    let Some(Value::Object(document)) = results.document(document).map(|loan| loan.parse()) else {
+        return Ok(());
+    };
+    let mut pipeline = Pipeline::new();
+    apply(&mut pipeline, tenant, &document, &read_facts(&results, &steps), found, settings)?;
+    if !pipeline.is_empty() {
+        tx.send(pipeline).await?;
+    }
+    Ok(())
+}
