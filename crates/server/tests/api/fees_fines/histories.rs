@@ -10,10 +10,10 @@ const WRITERS: u64 = 4;
 const ACTIONS: usize = 40;
 
 /// A generator of numbers that is the same in every run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -66,7 +66,7 @@ async fn every_cent_charged_is_settled_cancelled_or_still_owed_and_every_action_
 }
 
 /// Holds the records of an account against its balance and against how the balance went.
-fn check_account(account: &Value, records: &[Value], balances: &[i64]) {
+pub fn check_account(account: &Value, records: &[Value], balances: &[i64]) {
     let mut sums: HashMap<&str, i64> = HashMap::new();
     let mut settled = Vec::new();
     let mut cancellations = 0;

@@ -1,7 +1,7 @@
 //! Fees and fines.
 
 mod actions;
-mod histories;
+pub mod histories;
 mod reports;
 mod storage;
 
