@@ -4,28 +4,66 @@ use super::decide::{ClosedLoan, Rule, accounts};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log;
 use carrel_platform::http::pretty;
-use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tx};
+use carrel_platform::jobs::Job;
+use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tenant, Tx};
 use carrel_records::{Failure, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 use uuid::Uuid;
 
-/// Loans per run of the job, at most.
-const A_RUN: i64 = 50_000;
+/// Loans per request to the route of the job, at most.
+const MOST_SCHEDULED: i64 = 50_000;
 /// Loans per request of staff, at most.
-const A_WISH: i64 = 5_000;
+const MOST_REQUESTED: i64 = 5_000;
+/// Loans per transaction of the job, at most.
+const PAGE: i64 = 1_000;
+
+/// Anonymizes loans by the tenant's setting.
+pub static JOB: Job = Job {
+    name: "scheduled-anonymize-processing",
+    every: Duration::from_secs(3600),
+    deadline: Duration::from_secs(3000),
+    run: |run| {
+        Box::pin(async move {
+            let anonymized = anonymize_all(&run.tenant, Timestamp::now()).await?;
+            Ok(format!("{anonymized} loans anonymized"))
+        })
+    },
+};
+
+/// Goes through all closed loans with a borrower, a page at a time; returns the number of those anonymized.
+async fn anonymize_all(tenant: &Tenant, now: Timestamp) -> Result<usize, Failure> {
+    let rule = scheduled_rule(tenant).await?;
+    let (mut anonymized, mut after) = (0, None);
+    while !rule.forgets_nothing() {
+        let mut tx = tenant.begin().await?;
+        let page = candidates(&mut tx, None, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.id);
+        let allowed = page.iter().filter(|loan| rule.keeps(loan, now).is_none());
+        let allowed: Vec<Uuid> = allowed.map(|loan| loan.id).collect();
+        anonymized += allowed.len();
+        anonymize(tx, allowed, now).await?;
+    }
+    Ok(anonymized)
+}
+
+async fn scheduled_rule(tenant: &Tenant) -> Result<Rule, Failure> {
+    let settings = CirculationSettings::of(tenant).await?;
+    Ok(Rule::scheduled(settings.settings.get("loan_history").map(|setting| &**setting)))
+}
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/loan-anonymization/by-user/{userId}", |call| async move {
         let user = call.id(0)?;
-        forget(&call, &Rule::Asked, Some(user), A_WISH).await
+        forget(&call, &Rule::Asked, Some(user), MOST_REQUESTED).await
     });
     router.on("POST", "/circulation/scheduled-anonymize-processing", |call| async move {
-        let settings = CirculationSettings::of(call.tenant()?).await?;
-        let rule = Rule::scheduled(settings.settings.get("loan_history").map(|setting| &**setting));
-        forget(&call, &rule, None, A_RUN).await
+        let rule = scheduled_rule(call.tenant()?).await?;
+        forget(&call, &rule, None, MOST_SCHEDULED).await
     });
     router.on("POST", "/loan-storage/loans/anonymize/{userId}", |call| async move {
         let user = call.id(0).map_err(|_| {
@@ -70,7 +108,7 @@ async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> R
     let mut kept: BTreeMap<&'static str, Vec<Uuid>> = BTreeMap::new();
     if !rule.forgets_nothing() {
         let mut tx = call.tenant()?.begin().await?;
-        for loan in candidates(&mut tx, user, at_most).await? {
+        for loan in candidates(&mut tx, user, None, at_most).await? {
             match rule.keeps(&loan, call.now) {
                 Some(reason) => kept.entry(reason).or_default().push(loan.id),
                 None => forgotten.push(loan.id),
@@ -89,9 +127,14 @@ async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> R
     Ok(Answer::json_bytes(pretty(&json!({"anonymizedLoans": forgotten, "errors": errors}))))
 }
 
-/// Closed loans with a borrower, locked, with their accounts.
-async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec<ClosedLoan>, Failure> {
-    let whose = if user.is_some() { "loan.user_id = $2" } else { "loan.user_id IS NOT NULL" };
+/// Closed loans with a borrower, locked, with their accounts; of the ids after the given one.
+async fn candidates(
+    tx: &mut Tx,
+    user: Option<Uuid>,
+    after: Option<Uuid>,
+    at_most: i64,
+) -> Result<Vec<ClosedLoan>, Failure> {
+    let whose = if user.is_some() { "loan.user_id = $3" } else { "loan.user_id IS NOT NULL" };
     let sql = format!(
         "SELECT loan.id, loan.doc->>'systemReturnDate',
              (SELECT jsonb_agg(jsonb_build_object(
@@ -100,9 +143,10 @@ async fn candidates(tx: &mut Tx, user: Option<Uuid>, at_most: i64) -> Result<Vec
                       WHERE f.account_id = a.id AND (f.doc->>'balance')::numeric = 0)))
               FROM accounts a WHERE a.loan_id = loan.id)
          FROM loan WHERE {whose} AND loan.doc->'status'->>'name' = 'Closed'
+             AND ($2::uuid IS NULL OR loan.id > $2)
          ORDER BY loan.id LIMIT $1::bigint FOR NO KEY UPDATE OF loan"
     );
-    let mut binds: Vec<Bind> = vec![at_most.into()];
+    let mut binds: Vec<Bind> = vec![at_most.into(), after.into()];
     binds.extend(user.map(Bind::from));
     let rows = tx.query(sql, binds).await?;
     Ok(rows

@@ -108,3 +108,89 @@ async fn events_are_deleted_when_their_time_is_over() {
     assert_eq!((deleted, count().await), (12_000, young));
     assert!(server.server.node.jobs().iter().any(|job| job.name == "outbox-retention"));
 }
+
+/// A closed loan with an overdue fine, which is still open.
+async fn returned_with_a_fine(server: &LendingServer) -> (String, String) {
+    let (item, patron) = (server.item().await, server.patron().await);
+    let loan = server.check_out_with(&item, &patron, json!({"loanDate": "2024-01-01T00:00:00Z"})).await;
+    server.check_in(&item, server.main_desk).await.expect(200);
+    let accounts = server.admin().get(&format!("/accounts?query=userId=={}", patron.id)).await.expect(200);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&loan.expect(201)["id"]), text(&accounts["accounts"][0]["id"]))
+}
+
+async fn anonymize_by(server: &LendingServer, setting: Value) -> Value {
+    let setting = json!({"id": uuid::Uuid::new_v4(), "name": "loan_history", "value": setting});
+    server.admin().post("/circulation/settings", &setting).await.expect(201);
+    server.admin().post("/circulation/scheduled-anonymize-processing", &json!({})).await.expect(200)
+}
+
+async fn pay(server: &LendingServer, account: &str) {
+    let payment = json!({"amount": "100.00", "paymentMethod": "cash", "notifyPatron": false,
+        "servicePointId": server.main_desk.0, "userName": "Clerk"});
+    server.admin().post(&format!("/accounts/{account}/pay"), &payment).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_loan_with_fees_is_anonymized_once_they_are_all_closed() {
+    let server = LendingServer::open().await;
+    super::overdue_fines::charge_overdue_fines(&server, json!({})).await;
+    let (loan, account) = returned_with_a_fine(&server).await;
+    let at_once = json!({"closingType": {"loan": "never", "feeFine": "immediately"}, "treatEnabled": true});
+    let kept = anonymize_by(&server, at_once.clone()).await;
+    assert_eq!(
+        (&kept["anonymizedLoans"], &kept["errors"][0]["message"]),
+        (&json!([]), &json!("feesAndFinesOpen"))
+    );
+    pay(&server, &account).await;
+    let after_an_hour = json!({"closingType": {"loan": "immediately", "feeFine": "interval"}, "treatEnabled": true,
+        "feeFine": {"duration": 1, "intervalId": "Hours"}});
+    let kept = anonymize_by(&server, after_an_hour).await;
+    assert_eq!(kept["errors"][0]["message"], "intervalAfterFeesAndFinesCloseNotPassed");
+    let never = json!({"closingType": {"loan": "immediately", "feeFine": "never"}, "treatEnabled": true});
+    assert_eq!(
+        anonymize_by(&server, never).await["errors"][0]["message"],
+        "neverAnonymizeLoansWithFeesAndFines"
+    );
+    let staff = format!("/loan-anonymization/by-user/{}", {
+        let stored = server.admin().get(&format!("/loan-storage/loans/{loan}")).await.expect(200);
+        stored["userId"].as_str().unwrap_or_default().to_owned()
+    });
+    let kept = server.admin().post(&staff, &json!({})).await.expect(200);
+    assert_eq!(kept["errors"][0]["message"], "haveAssociatedFeesAndFines");
+
+    assert_eq!(anonymize_by(&server, at_once).await["anonymizedLoans"], json!([loan]));
+    let stored = server.admin().get(&format!("/loan-storage/loans/{loan}")).await.expect(200);
+    assert!(stored.get("userId").is_none());
+}
+
+#[tokio::test]
+async fn the_job_anonymizes_by_the_setting() {
+    use carrel_platform::jobs::{self, Pace};
+    let server = LendingServer::open().await;
+    super::overdue_fines::charge_overdue_fines(&server, json!({})).await;
+    let (with_fine, account) = returned_with_a_fine(&server).await;
+    pay(&server, &account).await;
+    let interval = json!({"closingType": {"loan": "immediately", "feeFine": "interval"}, "treatEnabled": true,
+        "feeFine": {"duration": 1, "intervalId": "Hours"}});
+    anonymize_by(&server, interval).await;
+    // The fine was settled two hours ago.
+    let database = server.server.database().await;
+    let settled = "UPDATE feefineactions SET doc = jsonb_set(doc, '{dateAction}', to_jsonb($1::text))";
+    let long_ago = (Timestamp::now() - SignedDuration::from_hours(2)).to_string();
+    database.execute(settled, &[&long_ago]).await.expect("the actions are older");
+    let platform = server.server.node.platform().await.expect("a connection");
+    let (tenant, job) = (&server.server.tenant.id, &carrel_circulation::anonymization::JOB);
+    jobs::soon(&platform, tenant, job.name).await.expect("a job can be wanted soon");
+    let pace = Pace { look: std::time::Duration::from_millis(50), ..Pace::default() };
+    let runner = jobs::start_with(&server.server.node, vec![job], pace);
+    for _ in 0..400 {
+        let stored = server.admin().get(&format!("/loan-storage/loans/{with_fine}")).await.expect(200);
+        if stored.get("userId").is_none() {
+            runner.stop().await;
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    panic!("the job has not anonymized the loan");
+}
