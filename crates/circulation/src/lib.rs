@@ -18,6 +18,7 @@ pub mod patron_blocks;
 pub mod patron_notices;
 pub mod policies;
 pub mod records;
+pub mod reminders;
 pub mod renewal;
 pub mod request_snapshot;
 pub mod rules;
@@ -29,7 +30,9 @@ use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 
 /// What is done in the background.
-static JOBS: [&Job; 13] = [
+static JOBS: [&Job; 15] = [
+    &anonymization::JOB,
+    &reminders::JOB,
     &patron_blocks::SYNCHRONIZATION,
     &loans::session::EXPIRY,
     &lost_items::AGING,
@@ -62,6 +65,7 @@ pub fn module() -> Module {
             lost_items::connect(router);
             anonymization::connect(router);
             use_at_location::connect(router);
+            reminders::connect(router);
             rules::connect(router);
             circulation_settings::connect(router);
             policies::connect(router);

@@ -1,5 +1,5 @@
 //! The rules of loans and requests as functions of values: due dates, loan policies, opening hours, overdue
-//! fines, lost items, positions in a request queue, automated patron blocks.
+//! fines, lost items, reminder fees, positions in a request queue, automated patron blocks.
 //!
 //! No database, no runtime and no clock: what a rule needs is a parameter, the time among it. The crates that read and
 //! write records call these rules.
@@ -10,5 +10,6 @@ pub mod lost_item_policy;
 pub mod opening_hours;
 pub mod overdue_fine;
 pub mod patron_blocks;
+pub mod reminder_fee;
 pub mod request;
 pub mod request_queue;

@@ -16,6 +16,7 @@ use super::policy::RequestPolicy;
 use super::read;
 use carrel_audit::circulation_log;
 use carrel_circulation::patron_notices::{self, About, NoticeEvent};
+use carrel_circulation::reminders;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, AWAITING_DELIVERY, RequestType};
@@ -57,6 +58,9 @@ pub fn connect(router: &mut Router) {
             change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, call.now);
             if let Some(entry) = log::recalled(&loan.document, after, call.caller.user_id, &settings.zone) {
                 circulation_log::write_looking_up(&mut pipeline, &entry, call.now);
+            }
+            if let Some(first) = reminders::first_reminder(after, &settings) {
+                reminders::reschedule(&mut pipeline, &first, call.now);
             }
         }
         // FOLIO quirk: a moved request is not confirmed again; the borrower of the item hears of the recall.

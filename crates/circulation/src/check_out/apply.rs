@@ -50,6 +50,9 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
         circulation_log::write(pipeline, entry, now);
     }
     crate::patron_notices::record(pipeline, &decision.notices, now);
+    if let Some(reminder) = &decision.first_reminder {
+        crate::reminders::schedule(pipeline, reminder, now);
+    }
     let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
     outbox::announce(pipeline, "circulation.loan", decision.loan_id.to_string(), event, now);
 }

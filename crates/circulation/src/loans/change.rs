@@ -7,6 +7,7 @@ use super::find::{self, LoanAtDesk, text_at};
 use super::{log, store};
 use crate::desk::QueuedRequest;
 use crate::patron_notices::{self, About, NoticeEvent};
+use crate::reminders;
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{self, Action, LogEntry};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -65,6 +66,11 @@ async fn apply(
     }
     let notices = settings.notice_causes(notices, About::Loan(loan.id));
     patron_notices::record(&mut pipeline, &notices, call.now);
+    if changed.get("dueDate") != loan.document.get("dueDate")
+        && let Some(first) = reminders::first_reminder(&changed, &settings)
+    {
+        reminders::reschedule(&mut pipeline, &first, call.now);
+    }
     tx.send_and_commit(pipeline).await?;
     if !notices.is_empty() {
         patron_notices::process_soon(tenant);

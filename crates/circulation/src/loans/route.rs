@@ -5,6 +5,7 @@ use crate::check_in;
 use crate::desk::queue;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
+use crate::reminders;
 use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::http::pretty;
@@ -93,6 +94,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let update =
         store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, "replacement", call.now);
     change_item(&mut pipeline, &decision, &call);
+    if !is_closed(&ready.document)
+        && ready.document.get("dueDate") != existing.get("dueDate")
+        && let Some(first) = reminders::first_reminder(&ready.document, &settings)
+    {
+        reminders::reschedule(&mut pipeline, &first, call.now);
+    }
     if let Some(request) = &decision.moved {
         check_in::move_on(&mut pipeline, tenant, request, call.now);
     }
@@ -108,6 +115,10 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         patron_notices::process_soon(tenant);
     }
     Ok(Answer::no_content())
+}
+
+fn is_closed(loan: &Map<String, Value>) -> bool {
+    find::text_at(loan, "status/name") == "Closed"
 }
 
 fn change_item(pipeline: &mut Pipeline, decision: &sent::Decision, call: &Call) {

@@ -157,9 +157,8 @@ fn id_at(loan: &Map<String, Value>, key: &str) -> Option<Uuid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{FeeSettings, Location};
+    use crate::settings::{FeeSettings, Location, fees_of};
     use serde_json::json;
-    use std::collections::HashMap;
     use std::sync::Arc;
 
     const ID: Uuid = Uuid::from_u128(1);
@@ -178,16 +177,8 @@ mod tests {
         let location =
             Location { name: "Stacks".into(), primary_service_point: Some(MAIN_DESK), ..Location::default() };
         settings.locations.insert(ID, location);
-        settings.fees = fees(json!({"owner": "Main", "servicePointOwner": [{"value": MAIN_DESK}]}));
+        settings.fees = fees_of(json!({"owner": "Main", "servicePointOwner": [{"value": MAIN_DESK}]}));
         settings
-    }
-
-    fn fees(owner: Value) -> FeeSettings {
-        let kind = json!({"feeFineType": "Overdue fine", "automatic": true});
-        FeeSettings::new(
-            HashMap::from([(ID, serde_json::from_value(owner).expect("an owner"))]),
-            HashMap::from([(ID, serde_json::from_value(kind).expect("a type"))]),
-        )
     }
 
     fn item(status: &str) -> ItemAtDesk {
@@ -262,8 +253,8 @@ mod tests {
             |loan, settings: &CirculationSettings| charge("Checked out", loan, Occasion::Renewal, settings);
         assert!(renewed(json!({}), &library()).is_some());
         for fees in [
-            fees(json!({"owner": "Other", "servicePointOwner": [{"value": STAFF}]})),
-            fees(json!({"owner": "Without service points", "servicePointOwner": null})),
+            fees_of(json!({"owner": "Other", "servicePointOwner": [{"value": STAFF}]})),
+            fees_of(json!({"owner": "Without service points", "servicePointOwner": null})),
             FeeSettings::default(),
         ] {
             let mut settings = library();

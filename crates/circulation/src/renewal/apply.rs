@@ -4,8 +4,8 @@ use super::Actor;
 use super::decide::Renewed;
 use super::facts::Facts;
 use crate::loans::store;
-use crate::overdue_fine;
 use crate::patron_notices::{self, Cause};
+use crate::{overdue_fine, reminders};
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
@@ -29,6 +29,9 @@ pub async fn apply(
     if let (Some(status), Some(item)) = (renewed.item_status, &facts.item) {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, actor.now);
+    }
+    if let Some(first) = &renewed.first_reminder {
+        reminders::reschedule(&mut pipeline, first, actor.now);
     }
     if let Some(fine) = &renewed.overdue_fine {
         overdue_fine::write(&mut pipeline, fine, actor.by, actor.now);

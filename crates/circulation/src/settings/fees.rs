@@ -38,6 +38,17 @@ pub struct FeeType {
     automatic: Option<bool>,
 }
 
+/// One owner, and the automatic type of overdue fines.
+#[cfg(test)]
+pub fn fees_of(owner: serde_json::Value) -> FeeSettings {
+    let id = Uuid::from_u128(1);
+    let kind = serde_json::json!({"feeFineType": "Overdue fine", "automatic": true});
+    FeeSettings::new(
+        HashMap::from([(id, serde_json::from_value(owner).expect("an owner"))]),
+        HashMap::from([(id, serde_json::from_value(kind).expect("a type"))]),
+    )
+}
+
 impl FeeSettings {
     pub fn new(owners: HashMap<Uuid, FeeOwner>, types: HashMap<Uuid, FeeType>) -> FeeSettings {
         let mut owners: Vec<_> = owners.into_iter().collect();

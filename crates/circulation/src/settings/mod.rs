@@ -10,6 +10,8 @@ mod load;
 mod names;
 
 pub use features::{CheckOutLock, Features, TitleLevelRequests};
+#[cfg(test)]
+pub use fees::fees_of;
 pub use fees::{FeeOwner, FeeSettings, FeeType};
 pub use load::TABLES;
 pub use names::{Location, Named, ServicePoint};

@@ -18,6 +18,7 @@ use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, confirmation, queue};
 use crate::patron_notices::{About, Cause, NoticeEvent};
+use crate::reminders::{ScheduledReminder, first_reminder};
 use crate::settings::{CirculationSettings, Matched};
 use carrel_audit::circulation_log::LogEntry;
 use carrel_circulation_rules::PolicyKind;
@@ -37,6 +38,8 @@ pub struct CheckOut {
     /// The request that this fills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
+    /// By the overdue fine policy.
+    pub first_reminder: Option<ScheduledReminder>,
     /// What the circulation log says of it.
     pub log: Vec<LogEntry>,
     /// What the patron, and the requester whose request is filled, may be notified of.
@@ -98,6 +101,7 @@ pub fn decide(
     Ok(CheckOut {
         notices,
         log: scan.log(&permitted, &loan, service_point),
+        first_reminder: first_reminder(&loan, settings),
         loan,
         loan_id: actor.loan_id,
         item_id: permitted.item.id,

@@ -28,7 +28,7 @@ impl Case<'_> {
             billing.remove("dateLostItemShouldBeBilled");
         }
         let item_status = (self.loan.item_status() != "Checked out").then_some("Checked out");
-        Ok(Renewed { loan, item_status, overdue_fine: None, log: Vec::new() })
+        Ok(Renewed { loan, item_status, overdue_fine: None, first_reminder: None, log: Vec::new() })
     }
 
     /// The date of the policy if it changes the due date, else the date in the override.

@@ -16,6 +16,7 @@ use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::loans::find::{LoanAtDesk, text_at};
 use crate::loans::log;
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
+use crate::reminders::{ScheduledReminder, first_reminder};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{Action, LogEntry};
 use carrel_circulation_rules::PolicyKind;
@@ -37,6 +38,8 @@ pub struct Renewed {
     pub overdue_fine: Option<Charge>,
     /// What the circulation log says of it.
     pub log: Vec<LogEntry>,
+    /// Reminders start again with the new due date.
+    pub first_reminder: Option<ScheduledReminder>,
 }
 
 /// Refuses a request that lacks item or patron, or has a date that cannot be read.
@@ -112,7 +115,8 @@ pub fn decide(
     match renewed {
         Some(renewed) if refusals.is_empty() => {
             let log = case.log(&renewed.loan, is_override);
-            Ok(Renewed { overdue_fine: case.overdue_fine(item), log, ..renewed })
+            let first_reminder = first_reminder(&renewed.loan, settings);
+            Ok(Renewed { overdue_fine: case.overdue_fine(item), first_reminder, log, ..renewed })
         }
         _ => Err(Failure::refused_once_each(refusals)),
     }

@@ -94,7 +94,7 @@ impl Case<'_> {
         if due.changed_by_near_expire_user {
             loan.insert("dueDateChangedByNearExpireUser".into(), true.into());
         }
-        Some(Renewed { loan, item_status: None, overdue_fine: None, log: Vec::new() })
+        Some(Renewed { loan, item_status: None, overdue_fine: None, first_reminder: None, log: Vec::new() })
     }
 
     fn first_request_is_hold(&self) -> bool {

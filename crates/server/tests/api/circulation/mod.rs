@@ -14,6 +14,7 @@ mod patron_blocks;
 mod patron_notices;
 mod plans;
 mod policies;
+mod reminders;
 mod renewal;
 mod repeated_scans;
 mod rules;
