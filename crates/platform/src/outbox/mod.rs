@@ -1,4 +1,6 @@
-//! What happened, written in the transaction in which it happened, and kept for a week.
+//! What happened, written in the transaction in which it happened, and kept for a week. [`follow`] reads it.
+
+pub mod follow;
 
 use crate::database::{Bind, Pipeline, RowChange};
 use crate::tenant::Tenant;
@@ -14,7 +16,7 @@ const BATCH: i64 = 5_000;
 ///
 /// `topic` is FOLIO's, without tenant (`circulation.loan`); `key` is the record's id, so that events of one
 /// record keep their order.
-pub fn announce(pipeline: &mut Pipeline, topic: &'static str, key: String, payload: String, now: Timestamp) {
+pub fn announce(pipeline: &mut Pipeline, topic: &str, key: String, payload: String, now: Timestamp) {
     pipeline.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
 }
 
