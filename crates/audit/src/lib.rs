@@ -1,9 +1,15 @@
 //! Audit: the circulation log, change histories of records, and the audit records that other programs send.
 
+pub mod change_history;
 pub mod circulation_log;
+mod log_record;
 pub mod records;
+mod settings;
 
+use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
+
+static JOBS: &[&Job] = &[&change_history::HISTORIES, &change_history::CLEANUP];
 
 /// This module.
 pub fn module() -> Module {
@@ -13,7 +19,11 @@ pub fn module() -> Module {
         tables: include_str!("tables.sql"),
         routes: |router: &mut Router| {
             circulation_log::connect(router);
+            log_record::connect(router);
+            change_history::connect(router);
+            settings::connect(router);
         },
+        jobs: JOBS,
         ..Module::EMPTY
     }
 }

@@ -2,7 +2,41 @@
 
 use carrel_records::{Composed, PLAIN, RecordType, Routes, date, objects, text, uuid};
 
-pub static RECORD_TYPES: &[&RecordType] = &[&LOG_RECORD];
+pub static RECORD_TYPES: &[&RecordType] = &[&LOG_RECORD, &AUDIT_DATA];
+
+/// A record of a call, as other programs send it.
+pub static AUDIT_DATA: RecordType = RecordType {
+    name: "audit",
+    module: "mod-audit",
+    table: "audit_data",
+    path: "/audit-data",
+    collection: "audit",
+    shape: "
+        id:string(uuid)
+        timestamp:string(date-time)
+        tenant:string*
+        user:string
+        login:string
+        uri:string
+        path:string
+        params:object(open)
+        path_params:object(open)
+        request_id:string
+        auth_result:string
+        auth_error:object(open)
+        module_result:string
+        module_error:object(open)
+        target_type:string
+        target_id:string
+        method:string
+        extra_targets:object(open)
+        ip:string
+        extra_headers:object(open)
+    ",
+    closed: false,
+    fields: &[text("target_id").indexed()],
+    ..PLAIN
+};
 
 /// An entry of the circulation log, written with the action that it reports.
 pub static LOG_RECORD: RecordType = RecordType {

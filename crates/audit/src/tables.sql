@@ -24,3 +24,20 @@ CREATE INDEX IF NOT EXISTS circulation_log_loan ON circulation_log (loan_id) WHE
 CREATE INDEX IF NOT EXISTS circulation_log_request ON circulation_log (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS circulation_log_more_items ON circulation_log
     USING gin ((doc->'items') jsonb_path_ops) WHERE doc ? 'items';
+-- Changes of instances, holdings records, items and users.
+CREATE TABLE IF NOT EXISTS audit_change (
+    id uuid PRIMARY KEY,
+    kind text NOT NULL,
+    entity_id uuid NOT NULL,
+    at timestamptz NOT NULL,
+    action text NOT NULL,
+    by_user_id uuid,
+    diff jsonb
+);
+CREATE INDEX IF NOT EXISTS audit_change_of_entity ON audit_change (entity_id, at);
+CREATE INDEX IF NOT EXISTS audit_change_at ON audit_change (at);
+-- The number of the last event in the outbox that is in the histories.
+CREATE TABLE IF NOT EXISTS audit_position (id integer PRIMARY KEY CHECK (id = 1), position bigint NOT NULL);
+INSERT INTO audit_position (id, position) VALUES (1, 0) ON CONFLICT (id) DO NOTHING;
+-- Settings that differ from the default.
+CREATE TABLE IF NOT EXISTS audit_setting (id text PRIMARY KEY, value jsonb NOT NULL, metadata jsonb NOT NULL);

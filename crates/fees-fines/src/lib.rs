@@ -5,6 +5,7 @@ mod cancel;
 pub mod charge;
 pub mod events;
 pub mod loan_fees_closed;
+mod log;
 pub mod lost_item_fees;
 mod pay_waive_transfer;
 pub mod policies;

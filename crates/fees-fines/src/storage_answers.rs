@@ -3,6 +3,7 @@
 //!
 //! Routes: POST, and GET, PUT and DELETE by id, of the record types in [`KINDS`].
 
+use crate::log;
 use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
 use crate::records::blocks::MANUALBLOCK;
 use crate::records::charges::{COMMENT, FEEFINE, OWNER, PAYMENT, REFUND, TRANSFER, TRANSFER_CRITERIA, WAIVE};
@@ -74,7 +75,11 @@ async fn create(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     let id = document.get("id").and_then(|id| id.as_str()).and_then(|id| Uuid::parse_str(id).ok());
     refuse_if_type_is_automatic(kind, &call, id)?;
     let caller = call.caller.clone();
-    let created = plain::create(kind.record, call).await;
+    let created = match kind.name {
+        "Manualblock" => log::create_block(call).await,
+        "Feefineaction" => log::create_action(call).await,
+        _ => plain::create(kind.record, call).await,
+    };
     match created {
         Err(Failure::Refused(refusals)) if !kind.refuses_duplicates_with_422 => {
             // What the shape refuses stays 422.
@@ -96,12 +101,20 @@ async fn find(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
 
 async fn replace(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     refuse_if_type_is_automatic(kind, &call, call.id(0).ok())?;
-    plain::replace(kind.record, call).await.map_err(not_found)
+    let replaced = match kind.name {
+        "Manualblock" => log::replace_block(call).await,
+        _ => plain::replace(kind.record, call).await,
+    };
+    replaced.map_err(not_found)
 }
 
 async fn delete(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     refuse_if_type_is_automatic(kind, &call, call.id(0).ok())?;
-    plain::delete(kind.record, call).await.map_err(not_found)
+    let deleted = match kind.name {
+        "Manualblock" => log::delete_block(call).await,
+        _ => plain::delete(kind.record, call).await,
+    };
+    deleted.map_err(not_found)
 }
 
 fn not_found(failure: Failure) -> Failure {

@@ -1,7 +1,10 @@
 //! The texts of entries, as mod-circulation and mod-audit write them. Times are those of the tenant's time zone.
 
+use super::Action;
+use carrel_records::{Money, time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// A check-in, by the item's status after it: `Item status: In transit to Branch desk.`
@@ -142,6 +145,102 @@ pub fn due_date_changed(new: Timestamp, old: Option<Timestamp>, zone: &TimeZone)
 /// What staff add to an action: declared lost, claimed returned, marked missing, aged to lost.
 pub fn action_comment(comment: Option<&str>) -> String {
     format!("Additional information: {}", comment.unwrap_or_default())
+}
+
+/// A notice, by the name of its template and what triggered it, with the reason if it was not sent.
+pub fn notice(template: Option<&str>, triggering_event: Option<&str>, error: Option<&str>) -> String {
+    let unknown = |text: Option<&str>| text.unwrap_or("unknown").to_owned();
+    let mut text =
+        format!("Template: {}. Triggering event: {}.", unknown(template), unknown(triggering_event));
+    if let Some(error) = error {
+        let _ = write!(text, " Error message: {error}");
+    }
+    text
+}
+
+/// What is done to a fee/fine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FeeFineAction<'a> {
+    /// Name of the fee/fine type.
+    pub kind: Option<&'a str>,
+    pub owner: Option<&'a str>,
+    pub amount: Option<Money>,
+    pub balance: Option<Money>,
+    /// Of a payment its method, of a waiver or refund its reason, of a transfer the account.
+    pub payment_method: Option<&'a str>,
+    /// Lines that begin with `STAFF : ` or `PATRON : `.
+    pub comments: Option<&'a str>,
+    pub is_automated: bool,
+}
+
+/// A charge, payment, waiver, transfer, refund or cancellation, or a remark.
+pub fn fee_fine(action: Action, what: &FeeFineAction) -> String {
+    let or_null = |text: Option<&str>| text.unwrap_or("null").to_owned();
+    let money = |amount: Option<Money>| amount.map_or_else(|| "null".to_owned(), |amount| amount.to_string());
+    let comments = |whom: &str| -> String {
+        let lines = what.comments.unwrap_or_default().lines().map(str::trim);
+        lines.filter(|line| line.contains(whom)).map(|line| line.replace(whom, "")).collect()
+    };
+    let method = match action {
+        Action::PaidFully | Action::PaidPartially => "Payment method",
+        Action::WaivedFully | Action::WaivedPartially => "Waive reason",
+        Action::RefundedFully | Action::RefundedPartially => "Refund reason",
+        Action::TransferredFully | Action::TransferredPartially => "Transfer account",
+        Action::Billed => {
+            return format!(
+                "Fee/Fine type: {}. Fee/Fine owner: {}. Amount: {}. {}. Additional information to staff: {}",
+                or_null(what.kind),
+                or_null(what.owner),
+                money(what.amount),
+                if what.is_automated { "automated" } else { "manual" },
+                or_null(what.comments)
+            );
+        }
+        Action::CancelledAsError => {
+            return format!(
+                "Amount: {}. Cancellation reason: {}. Additional information to patron: {}.",
+                money(what.amount),
+                comments("STAFF : "),
+                comments("PATRON : ")
+            );
+        }
+        Action::StaffInformationOnlyAdded => return comments("STAFF : "),
+        _ => return String::new(),
+    };
+    format!(
+        "Fee/Fine type: {}. Amount: {}. Balance: {}. {method}: {}. Additional information to staff: {}. Additional \
+         information to patron: {}.",
+        or_null(what.kind),
+        money(what.amount),
+        money(what.balance),
+        or_null(what.payment_method),
+        comments("STAFF : "),
+        comments("PATRON : ")
+    )
+}
+
+/// A manual block, by its record.
+pub fn manual_block(block: &Value) -> String {
+    let actions = ["borrowing", "renewals", "requests"];
+    let actions: Vec<&str> =
+        actions.into_iter().filter(|action| block[*action] == Value::Bool(true)).collect();
+    let mut parts = Vec::new();
+    if !actions.is_empty() {
+        parts.push(format!("Block actions: {}.", actions.join(", ")));
+    }
+    for (name, key) in [
+        ("Description", "desc"),
+        ("Staff only information", "staffInformation"),
+        ("Message to patron", "patronMessage"),
+    ] {
+        if let Some(text) = block[key].as_str().filter(|text| !text.trim().is_empty()) {
+            parts.push(format!("{name}: {text}."));
+        }
+    }
+    if let Some(expires) = block["expirationDate"].as_str().and_then(time::parse) {
+        parts.push(format!("Expiration date: {}.", expires.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d")));
+    }
+    parts.join(" ")
 }
 
 /// When a loan aged to lost.

@@ -43,6 +43,11 @@ pub fn forgetting_loans(loans: &str, time: &str) -> [String; 3] {
     ]
 }
 
+/// Adds the statement that takes the patrons of these loans out of the log.
+pub fn forget_loans(pipeline: &mut Pipeline, loans: Vec<Uuid>) {
+    pipeline.add(forget!("loan_id = ANY ($1)"), vec![loans.into()]);
+}
+
 /// Adds the statement that takes the requester of a request out of the log.
 pub fn forget_request(pipeline: &mut Pipeline, request: Uuid) {
     pipeline.add(forget!("request_id = $1"), vec![request.into()]);

@@ -9,7 +9,7 @@ pub mod description;
 mod erasure;
 
 pub use action::{Action, LogObject};
-pub use erasure::{forget_request, forgetting_loans};
+pub use erasure::{forget_loans, forget_request, forgetting_loans};
 
 use crate::records::LOG_RECORD;
 use carrel_platform::record_store::routes;

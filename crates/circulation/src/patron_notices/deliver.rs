@@ -3,7 +3,9 @@
 
 use super::event::NoticeEvent;
 use super::facts::People;
+use super::log;
 use super::policy::Format;
+use carrel_audit::circulation_log::write_looking_up;
 use carrel_notices::delivery::{self, Message};
 use carrel_notices::rendering::TemplateRequest;
 use carrel_platform::record_store::write::uuid_time;
@@ -106,6 +108,9 @@ pub fn write(
             };
             record.write(pipeline, now);
         }
+        if let Some(entry) = log::of_notice(notice, people.templates.name(notice.template), &sent) {
+            write_looking_up(pipeline, &entry, now);
+        }
     }
     for unsent in unsent {
         match &unsent.reason {
@@ -121,6 +126,9 @@ pub fn write(
             sent: &Err(unsent.reason.clone()),
         };
         record.write(pipeline, now);
+        if let Some(entry) = log::of_unsent(unsent) {
+            write_looking_up(pipeline, &entry, now);
+        }
     }
     count
 }

@@ -14,6 +14,7 @@ mod deliver;
 mod event;
 mod facts;
 mod immediate;
+mod log;
 mod policy;
 mod schedule;
 pub mod scheduled;

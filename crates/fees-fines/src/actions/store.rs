@@ -1,9 +1,10 @@
 //! Accounts and past actions read for a decision, and what was decided stored.
 
 use super::{Account, AccountChange, ActionKind, ActionRequest, NewAction, PastAction};
-use crate::events;
 use crate::loan_fees_closed::{self, LoanFeesClosed};
 use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
+use crate::{events, log};
+use carrel_audit::circulation_log::write_looking_up;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write;
 use carrel_platform::{Call, Changes, Connection, Json, Pipeline, Tx};
@@ -134,6 +135,9 @@ pub fn write_actions(
         let Some(account) = accounts.iter().find(|account| account.id == action.account) else { continue };
         let ready = write::prepare_new(&FEEFINEACTION, document(now, request, account, action), caller, now)?;
         write::insert(pipeline, tenant, &FEEFINEACTION, &ready, now);
+        if let Some(entry) = log::action(&account.document, &ready.document, false) {
+            write_looking_up(pipeline, &entry, now);
+        }
         written.records.push(Value::Object(ready.document));
     }
     for change in changes {

@@ -11,6 +11,7 @@ use crate::actions::{Account, LOCK_ITEMS};
 use crate::events;
 use crate::loan_fees_closed::{self, LoanFeesClosed};
 use crate::records::accounts::ACCOUNT;
+use carrel_audit::circulation_log::write_looking_up;
 use carrel_platform::record_store::routes as plain;
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Bind, Call, Changes, Pipeline, Router, RowChange};
@@ -46,6 +47,9 @@ pub fn charge(pipeline: &mut Pipeline, charge: &Charge, by: Option<Uuid>, now: T
     let record = json_text(&charge.action(action, account, now));
     pipeline.change_row(&NEW_ACTION, vec![action.into(), Bind::Json(record), staff.into()]);
     events::balance_changed(pipeline, &document, now);
+    if let Some(entry) = crate::log::charged(charge, &document) {
+        write_looking_up(pipeline, &entry, now);
+    }
     Charged { account, action }
 }
 

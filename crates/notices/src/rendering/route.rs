@@ -54,6 +54,8 @@ struct PreviewRequest {
 #[serde(rename_all = "camelCase")]
 struct Template {
     #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
     output_formats: Vec<String>,
     #[serde(default)]
     localized_templates: HashMap<String, LocalizedTemplate>,
@@ -93,6 +95,11 @@ impl Templates {
         let (language, zone) = (text("locale"), text("zone"));
         let style = DateStyle::new(language.as_deref().unwrap_or("en-US"), zone.as_deref().unwrap_or("UTC"));
         Ok(Templates { by_id, style })
+    }
+
+    /// The name of a template.
+    pub fn name(&self, id: Uuid) -> Option<&str> {
+        self.by_id.get(&id)?.name.as_deref()
     }
 
     /// The template with its values. Refusals have mod-template-engine's texts.

@@ -202,3 +202,59 @@ async fn an_expired_request_is_in_the_log_as_an_action_of_the_system() {
     let log = entries(&server, &format!("linkToIds.requestId=={hold} and action==Expired")).await;
     assert_eq!((log.len(), &log[0]["source"]), (1, &json!("System")));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manual_block_is_in_the_log_from_beginning_to_end() {
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
+    let block = json!({"type": "Manual", "desc": "owes", "staffInformation": "ask", "borrowing": true,
+        "renewals": false, "requests": true, "userId": patron.id});
+    let mut block = server.create("/manualblocks", &block).await;
+    let path = format!("/manualblocks/{}", block["id"].as_str().unwrap_or_default());
+    block["desc"] = "owes more".into();
+    server.admin().put(&path, &block).await.expect_status(204);
+    server.admin().delete(&path).await.expect_status(204);
+    let log = entries(&server, &format!("userBarcode==\"{}\"", patron.barcode)).await;
+    assert_eq!(actions(&log), ["Manual Block: Created", "Manual Block: Deleted", "Manual Block: Modified"]);
+    let created = log.iter().find(|entry| entry["action"] == "Created").expect("an entry");
+    assert_eq!(
+        created["description"],
+        "Block actions: borrowing, requests. Description: owes. Staff only information: ask."
+    );
+    assert_eq!(created["items"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_charged_and_paid_is_in_the_log() {
+    let server = LendingServer::open().await;
+    let (patron, item) = (server.patron().await, server.item().await);
+    let owner = server.create("/owners", &json!({"owner": "Main"})).await["id"].clone();
+    let kind =
+        server.create("/feefines", &json!({"feeFineType": "Fine", "ownerId": owner})).await["id"].clone();
+    let account = json!({"amount": 5.0, "remaining": 5.0, "status": {"name": "Open"},
+        "paymentStatus": {"name": "Outstanding"}, "userId": patron.id, "itemId": item.id, "feeFineId": kind,
+        "feeFineType": "Fine", "feeFineOwner": "Main", "ownerId": owner, "barcode": item.barcode});
+    let account = server.create("/accounts", &account).await["id"].as_str().unwrap_or_default().to_owned();
+    let charge = json!({"accountId": account, "userId": patron.id, "typeAction": "Fine", "amountAction": 5.0,
+        "balance": 5.0, "source": "Truesdale, Yanic", "comments": "STAFF : torn"});
+    server.create("/feefineactions", &charge).await;
+    let payment = json!({"amount": "2.00", "notifyPatron": false, "servicePointId": server.main_desk.0,
+        "userName": "Truesdale, Yanic", "paymentMethod": "Cash"});
+    server.admin().post(&format!("/accounts/{account}/pay"), &payment).await.expect(201);
+    let log = entries(&server, &format!("items==\"*{}*\"", item.barcode)).await;
+    assert_eq!(actions(&log), ["Fee/Fine: Billed", "Fee/Fine: Paid partially"]);
+    for entry in &log {
+        assert_eq!(
+            (&entry["userBarcode"], &entry["source"]),
+            (&json!(patron.barcode), &json!("Truesdale, Yanic"))
+        );
+        assert_eq!(entry["linkToIds"]["feeFineId"], json!(account));
+        assert_eq!(entry["items"][0]["instanceId"], json!(item.instance));
+    }
+    let paid = log.iter().find(|entry| entry["action"] == "Paid partially").expect("an entry");
+    let said = paid["description"].as_str().unwrap_or_default();
+    assert!(
+        said.starts_with("Fee/Fine type: Fine. Amount: 2.00. Balance: 3.00. Payment method: Cash."),
+        "{said}"
+    );
+}
