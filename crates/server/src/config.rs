@@ -61,6 +61,10 @@ pub struct Settings {
     /// Milliseconds for which a refresh of a list is shown as running at least, so that clients can see it.
     #[arg(long, env = "CARREL_LIST_REFRESH_VISIBLE")]
     pub list_refresh_visible: Option<u64>,
+    /// Address of a module that subscribes to events, MODULE=http://host:port; `*` stands for all other modules. Can be
+    /// given several times, in the environment with semicolons between them.
+    #[arg(long = "subscriber", env = "CARREL_SUBSCRIBER", value_delimiter = ';')]
+    pub subscriber: Vec<String>,
     /// Refreshes, queries and exports of lists at once.
     #[arg(long, env = "CARREL_LIST_WORKERS")]
     pub list_workers: Option<usize>,
@@ -134,6 +138,7 @@ pub struct Resolved {
     pub tenant_connections: usize,
     pub options: ServerOptions,
     pub lists: carrel_lists::Options,
+    pub subscribers: carrel_pub_sub::Addresses,
 }
 
 impl Settings {
@@ -192,6 +197,8 @@ impl Settings {
         if !(1..=4096).contains(&largest_body) {
             return Err(format!("--largest-body is in MiB, from 1 to 4096, and not {largest_body}"));
         }
+        let subscribers = if self.subscriber.is_empty() { &file.subscriber } else { &self.subscriber };
+        let subscribers = carrel_pub_sub::Addresses::read(subscribers)?;
         let mut lists = carrel_lists::Options::default();
         if let Some(max_size) = self.max_list_size.or(file.max_list_size) {
             lists.max_size = max_size;
@@ -285,6 +292,7 @@ impl Settings {
                 ..Default::default()
             },
             lists,
+            subscribers,
             certificate,
         })
     }

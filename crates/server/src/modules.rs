@@ -18,6 +18,7 @@ pub fn modules() -> Vec<Module> {
         carrel_requests::module(),
         carrel_patron::module(),
         carrel_lists::module(),
+        carrel_pub_sub::module(),
     ]
 }
 

@@ -58,6 +58,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     .await
     .map_err(|error| error.to_string())?;
     carrel_lists::configure(&node, settings.lists);
+    carrel_pub_sub::configure(&node, settings.subscribers.clone());
     Ok(OpenNode { node, primary, postgres })
 }
 
@@ -105,6 +106,7 @@ pub async fn listen(
     ready(address);
     let jobs = carrel_platform::jobs::start(&open_node.node);
     carrel_lists::start(&open_node.node);
+    carrel_pub_sub::start(&open_node.node);
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
@@ -123,6 +125,7 @@ pub async fn listen(
     };
     looking.abort();
     carrel_lists::stop(&open_node.node).await;
+    carrel_pub_sub::stop(&open_node.node);
     jobs.stop().await;
     served.map_err(|error| format!("serving ended: {error}"))
 }

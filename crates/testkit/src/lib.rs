@@ -21,6 +21,7 @@ mod requests;
 pub mod sample;
 mod scratch;
 mod server;
+mod subscriber;
 
 pub use client::{Client, Reply};
 pub use cluster::Cluster;
@@ -31,3 +32,4 @@ pub use postgres::OwnPostgres;
 pub use program::{Program, free_port};
 pub use scratch::Scratch;
 pub use server::{ADMIN, OTHER_TENANT, PASSWORD, TENANT, TestServer};
+pub use subscriber::{Callback, Subscriber};

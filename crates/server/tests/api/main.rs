@@ -9,5 +9,6 @@ mod lists;
 mod notices;
 mod patron;
 mod platform;
+mod pub_sub;
 mod requests;
 mod users;

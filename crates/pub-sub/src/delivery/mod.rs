@@ -1,0 +1,297 @@
+//! Delivery to subscribers: at least once, in the order of the outbox, each subscription at its own pace.
+//!
+//! A node takes the subscriptions of a tenant that are behind, for a lease that it renews with each position that it
+//! stores. So each subscription is served by one node, and by another one when the lease of a node that died ends; what
+//! was delivered since the last stored position is delivered again. A subscriber that does not answer is called again
+//! later and later, at most every five minutes, until its events are no longer in the outbox. One that refuses an event
+//! gets it five times, then the next one. Desks write to the outbox only and notice nothing of all this.
+
+pub mod address;
+mod callback;
+mod store;
+mod translate;
+
+pub use address::Addresses;
+
+use crate::history::{Message, State};
+use callback::{Caller, Outcome};
+use carrel_platform::outbox::follow::{self, StoredEvent};
+use carrel_platform::{Node, Tenant};
+use carrel_records::Failure;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use store::{Progress, Subscription};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, JoinSet};
+use uuid::Uuid;
+
+/// Time between two looks at a tenant with subscribers, and at one without.
+const LOOK: Duration = Duration::from_secs(1);
+const LOOK_FOR_SUBSCRIBERS: Duration = Duration::from_secs(60);
+/// Tenants that are served at once.
+const CONCURRENT_TENANTS: usize = 8;
+/// Events that are read at once for a subscription.
+const BATCH: i64 = 100;
+/// A position is stored after so many events, or after so long.
+const EVENTS_PER_POSITION: usize = 50;
+const TIME_PER_POSITION: Duration = Duration::from_secs(5);
+/// A run for a subscription ends after this time, so that others get their turn.
+const RUN: Duration = Duration::from_secs(20);
+/// Attempts to deliver an event that the subscriber refuses.
+const ATTEMPTS: i32 = 5;
+/// Longest time between two attempts, in seconds.
+const LONGEST_PAUSE: i64 = 300;
+/// Time between two looks for the address of a module that the operator has not named.
+const WITHOUT_ADDRESS: SignedDuration = SignedDuration::from_mins(1);
+
+/// What a node knows of its deliveries.
+#[derive(Default)]
+struct Delivery {
+    addresses: OnceLock<Addresses>,
+    caller: Caller,
+    wake: Notify,
+    woken: Mutex<HashSet<String>>,
+    work: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Sets the addresses of subscribing modules, once, before [`start`].
+pub fn configure(node: &Arc<Node>, addresses: Addresses) {
+    let _ = node.state.of::<Delivery>().addresses.set(addresses);
+}
+
+/// Begins to deliver for all tenants.
+pub fn start(node: &Arc<Node>) {
+    let delivery = node.state.of::<Delivery>();
+    let work = tokio::spawn(work(Arc::clone(node), Arc::clone(&delivery), Uuid::new_v4()));
+    if let Some(before) = delivery.work.lock().expect("no holder of this lock panics").replace(work) {
+        before.abort();
+    }
+}
+
+/// Stops; what is being delivered is delivered again by another node.
+pub fn stop(node: &Arc<Node>) {
+    let delivery = node.state.of::<Delivery>();
+    if let Some(work) = delivery.work.lock().expect("no holder of this lock panics").take() {
+        work.abort();
+    }
+}
+
+/// Looks at the tenant at once, as it has a new event or subscriber.
+pub fn wake(node: &Arc<Node>, tenant: &str) {
+    let delivery = node.state.of::<Delivery>();
+    delivery.woken.lock().expect("no holder of this lock panics").insert(tenant.to_owned());
+    delivery.wake.notify_one();
+}
+
+async fn work(node: Arc<Node>, delivery: Arc<Delivery>, node_id: Uuid) {
+    let mut next: HashMap<String, Instant> = HashMap::new();
+    let mut served: HashSet<String> = HashSet::new();
+    let mut running: JoinSet<(String, bool)> = JoinSet::new();
+    loop {
+        while let Some(ended) = running.try_join_next() {
+            note_end(ended, &mut next, &mut served);
+        }
+        for tenant in std::mem::take(&mut *delivery.woken.lock().expect("no holder of this lock panics")) {
+            next.insert(tenant, Instant::now());
+        }
+        for tenant in node.tenants() {
+            let is_due = next.get(&tenant.id).is_none_or(|next| *next <= Instant::now());
+            if !is_due || served.contains(&tenant.id) || running.len() >= CONCURRENT_TENANTS {
+                continue;
+            }
+            served.insert(tenant.id.clone());
+            let delivery = Arc::clone(&delivery);
+            running.spawn(async move {
+                let has_subscribers = match deliver_due(&tenant, &delivery, node_id).await {
+                    Ok(has_subscribers) => has_subscribers,
+                    Err(failure) => {
+                        tracing::warn!(tenant = tenant.id, "events cannot be delivered: {failure}");
+                        true
+                    }
+                };
+                (tenant.id.clone(), has_subscribers)
+            });
+        }
+        tokio::select! {
+            Some(ended) = running.join_next(), if !running.is_empty() => note_end(ended, &mut next, &mut served),
+            () = delivery.wake.notified() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+fn note_end(
+    ended: Result<(String, bool), tokio::task::JoinError>,
+    next: &mut HashMap<String, Instant>,
+    served: &mut HashSet<String>,
+) {
+    match ended {
+        Ok((tenant, has_subscribers)) => {
+            served.remove(&tenant);
+            next.insert(tenant, Instant::now() + if has_subscribers { LOOK } else { LOOK_FOR_SUBSCRIBERS });
+        }
+        // Nobody knows which one it was: all are looked at again.
+        Err(error) => {
+            tracing::error!("a delivery of events broke off: {error}");
+            served.clear();
+        }
+    }
+}
+
+/// Delivers what is due to all subscribers of a tenant; gives whether it has some.
+async fn deliver_due(tenant: &Arc<Tenant>, delivery: &Arc<Delivery>, node: Uuid) -> Result<bool, Failure> {
+    if !store::has_subscribers(tenant).await? {
+        return Ok(false);
+    }
+    let settled = follow::settled(tenant).await?;
+    let taken = store::take(tenant, node, settled, Timestamp::now()).await?;
+    // A task each, as a task holds one connection at a time.
+    let mut runs = JoinSet::new();
+    for subscription in taken {
+        let (tenant, delivery) = (Arc::clone(tenant), Arc::clone(delivery));
+        runs.spawn(async move {
+            let name = format!("{} for {}", subscription.event_type, subscription.module);
+            if let Err(failure) = deliver(&tenant, subscription, settled, &delivery, node).await {
+                // The lease ends by itself, then the subscription is taken again.
+                tracing::warn!(tenant = tenant.id, "events {name} wait: {failure}");
+            }
+        });
+    }
+    while let Some(run) = runs.join_next().await {
+        if let Err(error) = run {
+            tracing::error!(tenant = tenant.id, "a delivery of events broke off: {error}");
+        }
+    }
+    Ok(true)
+}
+
+/// Delivers to one subscriber until it has everything, does not answer, or its time is over.
+async fn deliver(
+    tenant: &Tenant,
+    mut subscription: Subscription,
+    settled: i64,
+    delivery: &Delivery,
+    node: Uuid,
+) -> Result<(), Failure> {
+    let now = Timestamp::now();
+    let base = delivery.addresses.get().and_then(|addresses| addresses.of(&subscription.module));
+    let Some(base) = base else {
+        let error = format!("the server knows no address of {}", subscription.module);
+        let progress = Progress {
+            last_error: Some(error),
+            next_attempt: Some(now + WITHOUT_ADDRESS),
+            ends: true,
+            ..Progress::default()
+        };
+        return store::store(tenant, node, &subscription, &progress, now).await.map(|_| ());
+    };
+    let url = format!("{base}{}", subscription.callback);
+    let topics = translate::topics(&subscription.event_type);
+    let begun = Instant::now();
+    let mut progress = Progress::default();
+    let mut stored = (Instant::now(), 0);
+    while !progress.ends {
+        let batch =
+            follow::read(&tenant.writer().await?, &topics, subscription.position, settled, BATCH).await?;
+        for event in &batch.events {
+            progress.ends =
+                !attempt(tenant, &mut subscription, event, &url, &delivery.caller, &mut progress).await;
+            stored.1 += 1;
+            let is_over = begun.elapsed() > RUN;
+            if progress.ends
+                || is_over
+                || stored.1 >= EVENTS_PER_POSITION
+                || stored.0.elapsed() > TIME_PER_POSITION
+            {
+                progress.ends |= is_over;
+                if !store::store(tenant, node, &subscription, &progress, Timestamp::now()).await? {
+                    return Ok(());
+                }
+                progress.messages.clear();
+                stored = (Instant::now(), 0);
+            }
+            if progress.ends {
+                return Ok(());
+            }
+        }
+        subscription.position = batch.position;
+        progress.ends = !batch.is_full;
+    }
+    store::store(tenant, node, &subscription, &progress, Timestamp::now()).await.map(|_| ())
+}
+
+/// One attempt to deliver an event; false where the subscriber is to be called again later.
+async fn attempt(
+    tenant: &Tenant,
+    subscription: &mut Subscription,
+    event: &StoredEvent,
+    url: &str,
+    caller: &Caller,
+    progress: &mut Progress,
+) -> bool {
+    let Some(body) = translate::body(&subscription.event_type, &event.topic, &event.payload) else {
+        subscription.position = event.id;
+        return true;
+    };
+    let message = message(tenant, &subscription.event_type, event);
+    let (error, is_refused) = match caller.call(url, &tenant.id, message.event_id, body).await {
+        Outcome::Delivered => {
+            subscription.position = event.id;
+            subscription.attempts = 0;
+            (progress.last_error, progress.next_attempt) = (None, None);
+            progress.messages.push((message, State::Delivered, None));
+            return true;
+        }
+        Outcome::Refused(error) => (error, true),
+        Outcome::Unavailable(error) => (error, false),
+    };
+    subscription.attempts = subscription.attempts.saturating_add(1);
+    let is_given_up = is_refused && subscription.attempts >= ATTEMPTS;
+    if subscription.attempts == 1 || is_given_up {
+        progress.messages.push((message, State::Rejected, Some(error.clone())));
+    }
+    progress.last_error = Some(error);
+    if is_given_up {
+        subscription.position = event.id;
+        subscription.attempts = 0;
+        return true;
+    }
+    progress.next_attempt = Some(Timestamp::now() + pause(subscription.attempts));
+    false
+}
+
+/// The time until the next attempt: one second, then twice as long each time.
+fn pause(attempts: i32) -> SignedDuration {
+    let doublings = attempts.saturating_sub(1).clamp(0, 20);
+    SignedDuration::from_secs((1_i64 << doublings).min(LONGEST_PAUSE))
+}
+
+/// What the history says of an event; one of the server itself gets an id that is the same in every attempt.
+fn message(tenant: &Tenant, event_type: &str, event: &StoredEvent) -> Message {
+    let published = event.topic.starts_with("pubsub.");
+    let read = published.then(|| serde_json::from_str(&event.payload).ok()).flatten();
+    if let Some(message) = read.and_then(|event| crate::publish::read(&event).ok()) {
+        return message;
+    }
+    let name = format!("{}/{}/{event_type}", tenant.id, event.id);
+    Message {
+        event_id: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
+        event_type: event_type.to_owned(),
+        correlation_id: None,
+        created_by: None,
+        published_by: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_five_minutes() {
+        let seconds: Vec<i64> = [1, 2, 3, 9, 10, i32::MAX].into_iter().map(|n| pause(n).as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 256, 300, 300]);
+    }
+}
