@@ -201,8 +201,9 @@ async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
     for ((loans, without), with) in LOANS.iter().zip(&measured[0]).zip(&measured[1]) {
         println!("{loans} loans before: without limits {without:?}, with six {with:?}");
         assert_eq!((with.statements, with.round_trips), (without.statements, without.round_trips));
+        // The fill of pages differs by one from run to run.
         assert!(
-            with.buffers as f64 <= without.buffers as f64 * 1.2 || *loans > 3,
+            with.buffers as f64 <= without.buffers as f64 * 1.2 + 1.0 || *loans > 3,
             "{loans} loans before: {} pages instead of {}",
             with.buffers,
             without.buffers
