@@ -95,7 +95,7 @@ it('several fees are settled at once, and one is waived, transferred or cancelle
   const { page, context, errors } = await openDesk(browser);
   await logIn(page);
   await visit(page, `#/users/${patron.id}/fees`);
-  const choose = (amount: number) => page.getByRole('checkbox', { name: `Choose Damaged item Charged ${amount}` }).focus().then(() => page.keyboard.press('Space'));
+  const choose = (amount: number) => page.getByRole('checkbox', { name: `Choose Damaged item Charged ${amount}` }).press('Space');
   await page.getByRole('row', { name: /Charged 7/ }).waitFor();
   expect(await page.getByRole('group', { name: /Actions on the chosen/ }).getByRole('button').count()).toBe(0);
 

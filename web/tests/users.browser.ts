@@ -80,8 +80,7 @@ it('an account is created by keyboard, and changed', async () => {
   await page.getByRole('link', { name: 'Cancel' }).click();
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByLabel('Last name').fill('Hopper-Murray');
-  await page.getByRole('checkbox', { name: 'The account is active' }).focus();
-  await page.keyboard.press('Space');
+  await page.getByRole('checkbox', { name: 'The account is active' }).press('Space');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Hopper-Murray, Grace' }).waitFor();
   expect(await userOf(id)).toMatchObject({ active: false, personal: { lastName: 'Hopper-Murray', email: 'other@example.org' } });
@@ -168,8 +167,7 @@ it('proxies, passwords, service points and photos are set', async () => {
   await page.getByText('is set', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Create a reset link' }).click();
   await expect.poll(() => page.getByLabel('Reset link').inputValue()).toContain('/reset-password/');
-  await page.getByRole('checkbox', { name: 'Circ Desk 2' }).focus();
-  await page.keyboard.press('Space');
+  await page.getByRole('checkbox', { name: 'Circ Desk 2' }).press('Space');
   await page.getByRole('button', { name: 'Save the service points' }).click();
   await page.getByText(/Saved. They apply/).waitFor();
   const { servicePointsUsers } = await api.get<{ servicePointsUsers: object[] }>(`/service-points-users?query=userId==${proxy.id}`);
