@@ -72,7 +72,8 @@ async function makePatron() {
 /** Within the page: the times of the scan whose Enter comes next. */
 function watch() {
   const page = window;
-  page.scanned = new Promise((resolve) => {
+  page.scanned = new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error('a scan had no answer within 30 seconds')), 30_000);
     let enter = 0;
     const pressed = (event) => event.key === 'Enter' && (enter = event.timeStamp);
     document.addEventListener('keydown', pressed, { capture: true, once: true });
@@ -93,6 +94,12 @@ function watch() {
 }
 
 const at = (values, part) => [...values].sort((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
+
+/** Waits until the barcode field has the focus, and keeps it. */
+async function focusIn(page) {
+  await page.waitForTimeout(400);
+  await page.waitForFunction(() => document.activeElement?.closest('.scan-field') !== null);
+}
 
 class MeasuredDesk {
   constructor(page) {
@@ -181,14 +188,17 @@ try {
   await desk.scan(patron);
   await page.getByRole('link', { name: /Measured/ }).waitFor();
   await page.waitForLoadState('networkidle');
+  await focusIn(page);
   const lent = items.slice(0, SCANS);
   levels.push(await desk.level('check-out', lent, 'check-out-by-barcode'));
   await page.keyboard.press('Alt+E');
   await page.waitForTimeout(500);
   await page.keyboard.press('Alt+R');
   await page.getByRole('heading', { name: 'Check in' }).waitFor();
+  await focusIn(page);
   // Slips would be offered for what goes elsewhere; in batch mode nothing is asked.
-  await page.getByText('Batch', { exact: false }).first().click();
+  await page.getByText('Batch: ask nothing').click();
+  await focusIn(page);
   levels.push(await desk.level('check-in', lent, 'check-in-by-barcode'));
   await desk.fast(lent, Math.max(0, LONG_LIST - lent.length));
   levels.push(await desk.level(`check-in, list of ${LONG_LIST}`, lent, 'check-in-by-barcode'));

@@ -36,7 +36,7 @@ describe('the settings', () => {
     await editor.getByLabel('Loan period', { exact: false }).first().fill('10');
     await editor.getByLabel(/^Unit of Loan period(?! for)/).selectOption('Days');
     await editor.getByText('Loans may be renewed').click();
-    await editor.getByLabel('Number of renewals').fill('2');
+    await editor.getByLabel(/^Number of renewals/).fill('2');
     await editor.getByLabel(/^Renew from/).selectOption('SYSTEM_DATE');
     await screenshot(page, 'settings-loan-policy');
     expect(await accessibilityProblems(page)).toEqual([]);
