@@ -40,14 +40,17 @@ async fn every_declared_index_stands_in_a_new_tenant() {
 }
 
 /// An index of all open loans looks empty to the planner where few are open at the moment; then it is walked whole
-/// for the loan of an item, and a morning's scans become slower with each loan.
+/// for the loan of an item, and a morning's scans become slower with each loan. An index with a narrower condition, such
+/// as that of lost loans without a bill, serves only the statements that name this condition.
 #[tokio::test]
-async fn no_index_holds_open_loans_only() {
+async fn no_index_holds_all_open_loans_only() {
     let server = TestServer::start().await;
     let connection = server.tenant.writer().await.expect("a connection");
     let rows = connection
         .query(
-            "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'loan'::regclass AND indpred IS NOT NULL",
+            "SELECT indexrelid::regclass::text FROM pg_index
+             WHERE indrelid = 'loan'::regclass AND indpred IS NOT NULL
+                 AND pg_get_expr(indpred, indrelid) NOT LIKE '%lostItemHasBeenBilled%'",
             vec![],
         )
         .await
