@@ -5,6 +5,7 @@ use super::{Done, Scan, route};
 use crate::desk::idempotency;
 use crate::desk::record_change::REQUEST;
 use crate::overdue_fine;
+use crate::patron_notices::{self, About, Cause, NoticeEvent};
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
@@ -50,12 +51,17 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &Check
         }
     }
     if let Some(fine) = &decision.overdue_fine {
-        overdue_fine::write(pipeline, fine, Some(command.by), now);
+        let charged = overdue_fine::write(pipeline, fine, Some(command.by), now);
+        if let (true, Some(loan)) = (decision.notifies_of_fine, fine.loan) {
+            let about = About::FeeFineAction { action: charged.action, loan, session: command.session };
+            let cause = Cause { event: NoticeEvent::OverdueFineReturned, about };
+            patron_notices::record(pipeline, &[cause], now);
+        }
     }
     if let Some(request) = &decision.request {
         move_on(pipeline, tenant, request, now);
     }
-    crate::patron_notices::record(pipeline, &decision.notices, now);
+    patron_notices::record(pipeline, &decision.notices, now);
     item_state::change(pipeline, decision.item.id, &decision.state, now);
     for entry in &decision.log {
         circulation_log::write(pipeline, entry, now);

@@ -59,7 +59,7 @@ pub async fn check_in(
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
     };
-    if done.as_ref().is_ok_and(|(decision, _)| !decision.notices.is_empty()) {
+    if done.as_ref().is_ok_and(|(decision, _)| !decision.notices.is_empty() || decision.notifies_of_fine) {
         crate::patron_notices::process_soon(tenant);
     }
     done

@@ -12,6 +12,7 @@
 mod context;
 mod deliver;
 mod event;
+mod explain;
 mod facts;
 mod immediate;
 mod log;
@@ -21,12 +22,11 @@ pub mod scheduled;
 
 pub use event::{About, Cause, NoticeEvent, record, record_group};
 pub use policy::NoticePolicies;
-pub use scheduled::connect;
 
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::write::uuid_time;
-use carrel_platform::{Pipeline, Tenant};
+use carrel_platform::{Pipeline, Router, Tenant};
 use carrel_records::Failure;
 use deliver::Count;
 use facts::{Records, Wanted};
@@ -43,6 +43,12 @@ use uuid::Uuid;
 const BATCH: i64 = 100;
 /// Causes of one moment are collected for so long.
 const COLLECT: Duration = Duration::from_millis(50);
+
+/// Connects the routes.
+pub fn connect(router: &mut Router) {
+    scheduled::connect(router);
+    explain::connect(router);
+}
 
 /// Turns causes into notices. It is done at once after each cause; the job finds what a crash left.
 pub static PROCESSING: Job = Job {

@@ -4,21 +4,23 @@ use super::Actor;
 use super::decide::Renewed;
 use super::facts::Facts;
 use crate::loans::store;
-use crate::patron_notices::{self, Cause};
+use crate::patron_notices::{self, About, NoticeEvent};
+use crate::settings::CirculationSettings;
 use crate::{overdue_fine, reminders};
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 
+/// Writes the changes; returns whether anybody may be notified of them.
 pub async fn apply(
     tx: Tx,
     tenant: &Tenant,
     facts: &Facts,
     renewed: &Renewed,
-    notices: &[Cause],
+    settings: &CirculationSettings,
     actor: &Actor,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let loan = facts.loan.as_ref().ok_or_else(|| Failure::internal("only a loan is renewed"))?;
     let mut pipeline = Pipeline::new();
     let changed = store::versioned(renewed.loan.clone(), actor.by, actor.now);
@@ -33,10 +35,14 @@ pub async fn apply(
     if let Some(first) = &renewed.first_reminder {
         reminders::reschedule(&mut pipeline, first, actor.now);
     }
+    let mut notices =
+        settings.notice_causes(&[NoticeEvent::Renewed, NoticeEvent::DueDate], About::Loan(loan.id));
     if let Some(fine) = &renewed.overdue_fine {
-        overdue_fine::write(&mut pipeline, fine, actor.by, actor.now);
+        let action = overdue_fine::write(&mut pipeline, fine, actor.by, actor.now).action;
+        let about = About::FeeFineAction { action, loan: loan.id, session: None };
+        notices.extend(settings.notice_causes(&[NoticeEvent::OverdueFineRenewed], about));
     }
-    patron_notices::record(&mut pipeline, notices, actor.now);
+    patron_notices::record(&mut pipeline, &notices, actor.now);
     tx.send_and_commit(pipeline).await?;
-    Ok(())
+    Ok(!notices.is_empty())
 }

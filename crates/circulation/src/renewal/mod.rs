@@ -16,7 +16,7 @@ use crate::desk::override_blocks::MayOverride;
 use crate::desk::{OverrideBlocks, lenient_json};
 use crate::lost_items::may_have_fees;
 use crate::lost_items::reversal::{self, Cause, FoundBy};
-use crate::patron_notices::{self, About, NoticeEvent};
+use crate::patron_notices;
 use crate::settings::CirculationSettings;
 use carrel_platform::Tenant;
 use carrel_platform::http::Caller;
@@ -79,10 +79,7 @@ pub async fn renew(
         let found = FoundBy { cause: Cause::Renewed, caller: &caller, service_point, now: actor.now };
         reversal::reverse(&mut tx, tenant, loan.id, &found, &settings).await?;
     }
-    let loan = facts.loan.as_ref().map_or_else(Uuid::nil, |loan| loan.id);
-    let notices = settings.notice_causes(&[NoticeEvent::Renewed, NoticeEvent::DueDate], About::Loan(loan));
-    apply::apply(tx, tenant, &facts, &renewed, &notices, actor).await?;
-    if !notices.is_empty() {
+    if apply::apply(tx, tenant, &facts, &renewed, &settings, actor).await? {
         patron_notices::process_soon(tenant);
     }
     Ok((renewed, facts, settings))

@@ -80,6 +80,9 @@ pub fn first_records() -> Vec<(String, Value)> {
         (EVERYTHING, vec![], "Everything"),
         ("carrel.admin.read", vec![], "See how the server performs"),
         ("carrel.admin.jobs", vec![], "Start and stop background jobs"),
+        ("carrel.patron-notices.get", vec![], "See which notices a patron got, and why not"),
+        ("carrel.printed-notices.get", vec![], "Read notices that are to be printed"),
+        ("carrel.printed-notices.mark", vec![], "Mark notices as printed"),
     ];
     let surface = PERMISSIONS.iter().map(|permission| {
         json!({

@@ -42,6 +42,8 @@ pub struct CheckIn {
     pub record_id: Uuid,
     /// What the requester may be notified of.
     pub notices: Vec<Cause>,
+    /// The patron may be notified of the overdue fine.
+    pub notifies_of_fine: bool,
     /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
     /// What the circulation log says of it.
@@ -117,8 +119,11 @@ pub fn decide(
         .transpose()?;
     let notices = waited.map(|before| notices(&before, request.as_ref(), settings)).unwrap_or_default();
     let moved = waiting.zip(request.as_ref());
+    let notifies_of_fine =
+        overdue_fine.is_some() && settings.wants_notices_of(NoticeEvent::OverdueFineReturned);
     Ok(CheckIn {
         notices,
+        notifies_of_fine,
         log: log::entries(item, &state, loan.as_ref(), moved, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
         record_id,

@@ -1,0 +1,189 @@
+//! Why a patron got a notice, or none: what is planned and what became of the notices of a loan, request or fee/fine.
+//!
+//! Routes: `GET /admin/patron-notices?loanId=…` (or `requestId`, `accountId`), `GET /admin/printed-notices`, and
+//! `POST /admin/printed-notices/{id}/mark-printed`. The last changes `printed_notice`.
+
+use super::facts::{self, Wanted};
+use super::immediate::{Known, policy_of_loan, policy_of_request};
+use super::users_of;
+use crate::settings::CirculationSettings;
+use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router};
+use carrel_records::{Failure, time};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+pub fn connect(router: &mut Router) {
+    router.on("GET", "/admin/patron-notices", |call| async move {
+        let of = Of::read(&call)?;
+        let tenant = call.tenant()?;
+        let settings = CirculationSettings::of(tenant).await?;
+        let connection = tenant.writer().await?;
+        let mut explained = explained(&connection, &of).await?;
+        explained["noticePolicyId"] = policy(&connection, &of, &settings, call.now).await?;
+        Ok(Answer::json(&explained))
+    });
+    router.on("GET", "/admin/printed-notices", |call| async move {
+        let printed = call.query.get("printed") == Some("true");
+        let limit = call.query.number("limit", 100, 0, 1_000)?;
+        let rows = call
+            .tenant()?
+            .reader()
+            .await?
+            .query(
+                "SELECT id, user_id, doc, planned, printed FROM printed_notice
+                 WHERE (printed IS NOT NULL) = $1 ORDER BY planned, id LIMIT $2",
+                vec![printed.into(), limit.into()],
+            )
+            .await?;
+        let notices: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                let mut notice = row.get::<_, Json>("doc").parse();
+                notice["id"] = json!(row.get::<_, Uuid>("id"));
+                notice["recipientUserId"] = json!(row.get::<_, Uuid>("user_id"));
+                notice["date"] = time::format(row.get("planned")).into();
+                notice["printedDate"] = row.get::<_, Option<Timestamp>>("printed").map(time::format).into();
+                notice
+            })
+            .collect();
+        Ok(Answer::json(&json!({"printedNotices": notices})))
+    });
+    router.on("POST", "/admin/printed-notices/{id}/mark-printed", |call| async move {
+        let (id, tenant) = (call.id(0)?, call.tenant()?);
+        let marked = tenant
+            .writer()
+            .await?
+            .query(
+                "UPDATE printed_notice SET printed = coalesce(printed, $2) WHERE id = $1 RETURNING id",
+                vec![id.into(), call.now.into()],
+            )
+            .await?;
+        match marked.first() {
+            Some(_) => Ok(Answer::no_content()),
+            None => Err(Failure::NotFound(format!("There is no printed notice {id}"))),
+        }
+    });
+}
+
+/// The record whose notices are explained.
+enum Of {
+    Loan(Uuid),
+    Request(Uuid),
+    Account(Uuid),
+}
+
+impl Of {
+    fn read(call: &Call) -> Result<Of, Failure> {
+        let id = |name: &str| -> Result<Option<Uuid>, Failure> {
+            let invalid = |text: &str| Failure::Invalid(format!("{name} '{text}' is not a UUID"));
+            call.query.get(name).map(|text| Uuid::parse_str(text).map_err(|_| invalid(text))).transpose()
+        };
+        match (id("loanId")?, id("requestId")?, id("accountId")?) {
+            (Some(loan), None, None) => Ok(Of::Loan(loan)),
+            (None, Some(request), None) => Ok(Of::Request(request)),
+            (None, None, Some(account)) => Ok(Of::Account(account)),
+            _ => Err(Failure::Invalid("Exactly one of loanId, requestId and accountId is required".into())),
+        }
+    }
+
+    /// The column that names the record, and its id.
+    fn column(&self) -> (&'static str, Uuid) {
+        match self {
+            Of::Loan(id) => ("loan_id", *id),
+            Of::Request(id) => ("request_id", *id),
+            Of::Account(id) => ("account_id", *id),
+        }
+    }
+}
+
+async fn explained(connection: &Connection, of: &Of) -> Result<Value, Failure> {
+    let (column, id) = of.column();
+    let of_account = "doc->>'feeFineActionId' IN (SELECT id::text FROM feefineactions WHERE account_id = $1)";
+    let scheduled = match of {
+        Of::Account(_) => of_account.to_owned(),
+        Of::Loan(_) | Of::Request(_) => format!("{column} = $1"),
+    };
+    let mut pipeline = Pipeline::new();
+    let scheduled = pipeline.add(
+        format!("SELECT doc FROM scheduled_notice WHERE {scheduled} ORDER BY doc->>'nextRunTime', id"),
+        vec![id.into()],
+    );
+    let causes = match of {
+        Of::Account(_) => {
+            "fee_fine_action_id IN (SELECT id FROM feefineactions WHERE account_id = $1)".to_owned()
+        }
+        Of::Loan(_) | Of::Request(_) => format!("{column} = $1"),
+    };
+    let causes = pipeline.add(
+        format!("SELECT event, happened FROM notice_event WHERE {causes} ORDER BY happened, id"),
+        vec![id.into()],
+    );
+    let sessions = pipeline.add(
+        "SELECT DISTINCT doc->>'actionType' AS action FROM patron_action_session WHERE doc->>'loanId' = $1",
+        vec![id.to_string().into()],
+    );
+    let became = pipeline.add(
+        format!(
+            "SELECT patron_notice.doc, email.doc AS email, delivery.next_attempt
+             FROM patron_notice
+             LEFT JOIN email_statistics email ON email.id = (patron_notice.doc->>'messageId')::uuid
+             LEFT JOIN email_delivery delivery ON delivery.id = email.id
+             WHERE {column} = $1 ORDER BY patron_notice.created, patron_notice.id LIMIT 1000"
+        ),
+        vec![id.into()],
+    );
+    let results = connection.send(pipeline).await?;
+    let mut planned: Vec<Value> = results.documents(scheduled).iter().map(Json::parse).collect();
+    planned.extend(results.rows(causes).iter().map(|row| {
+        json!({"triggeringEvent": row.get::<_, String>("event"),
+            "nextRunTime": time::format(row.get("happened"))})
+    }));
+    planned.extend(results.rows(sessions).iter().map(|row| {
+        let event = match row.get::<_, Option<&str>>("action") {
+            Some("Check-in") => "Check in",
+            _ => "Check out",
+        };
+        json!({"triggeringEvent": event, "waitsFor": "the end of the patron's session at the desk"})
+    }));
+    let became: Vec<Value> = results
+        .rows(became)
+        .iter()
+        .map(|row| {
+            let mut notice = row.get::<_, Json>("doc").parse();
+            if let Some(email) = row.get::<_, Option<Json>>("email").map(|email| email.parse()) {
+                let next = row.get::<_, Option<Timestamp>>("next_attempt").map(time::format);
+                notice["email"] = json!({"status": email["status"], "message": email["message"],
+                    "attemptCount": email["attemptCount"], "nextAttempt": next});
+            }
+            notice
+        })
+        .collect();
+    Ok(json!({"planned": planned, "notices": became}))
+}
+
+/// The notice policy that applies now; null where none does, for instance because a record is missing.
+async fn policy(
+    connection: &Connection,
+    of: &Of,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Result<Value, Failure> {
+    let mut wanted = Wanted::default();
+    match of {
+        Of::Loan(id) => wanted.loans.push(*id),
+        Of::Request(id) => wanted.requests.push(*id),
+        Of::Account(_) => return Ok(Value::Null),
+    }
+    let records = facts::records(connection, wanted).await?;
+    let people = facts::people(connection, users_of(&records), Vec::new(), now).await?;
+    let known = Known { records: &records, people: &people, settings, keeps_late: false };
+    let policy = match of {
+        Of::Loan(id) => policy_of_loan(&known, *id).ok().map(|(_, policy)| policy),
+        Of::Request(id) => {
+            records.requests.get(id).and_then(|request| policy_of_request(&known, request).ok().flatten())
+        }
+        Of::Account(_) => None,
+    };
+    Ok(json!(policy))
+}
