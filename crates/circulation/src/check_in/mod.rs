@@ -59,7 +59,10 @@ pub async fn check_in(
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
     };
-    if done.as_ref().is_ok_and(|(decision, _)| !decision.notices.is_empty() || decision.notifies_of_fine) {
+    let may_notify = |decision: &CheckIn| {
+        !decision.notices.is_empty() || decision.notifies_of_fine || decision.ends_a_loss()
+    };
+    if done.as_ref().is_ok_and(|(decision, _)| may_notify(decision)) {
         crate::patron_notices::process_soon(tenant);
     }
     done

@@ -10,6 +10,7 @@ mod request;
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
 use crate::desk::{ItemAtDesk, confirmation, queue};
+use crate::lost_items::may_have_fees;
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::CirculationSettings;
@@ -48,6 +49,14 @@ pub struct CheckIn {
     pub in_node_use: bool,
     /// What the circulation log says of it.
     pub log: Vec<LogEntry>,
+}
+
+impl CheckIn {
+    /// Whether the item was lost, so that its fees may go back.
+    pub fn ends_a_loss(&self) -> bool {
+        let before = self.record.get("itemStatusPriorToCheckIn").and_then(Value::as_str);
+        before.is_some_and(may_have_fees)
+    }
 }
 
 /// The first refusal in desk order, or all changes.

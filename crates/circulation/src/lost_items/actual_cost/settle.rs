@@ -3,9 +3,11 @@
 use crate::loans::find::{LOCK_ITEM_OF_LOAN, LOCK_LOAN};
 use crate::lost_items::charge::of_loan;
 use crate::lost_items::closing::{Settled, close_if_settled};
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::actual_cost::{BILL, CANCELLATION};
 use crate::records::loans::ACTUAL_COST_RECORD;
-use carrel_fees_fines::charge::{Charge, ChargedBy, ChargedItem, charge};
+use crate::settings::CirculationSettings;
+use carrel_fees_fines::charge::{Charge, Charged, ChargedBy, ChargedItem, charge};
 use carrel_fees_fines::events;
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
@@ -17,9 +19,10 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/actual-cost-fee-fine/bill", |call| async move {
         let request = Request::read(&call, &BILL)?;
+        let settings = CirculationSettings::of(call.tenant()?).await?;
         let found = find(&call, &request).await?;
         match found {
-            Ok(found) => bill(&call, &request, found).await,
+            Ok(found) => bill(&call, &request, found, &settings).await,
             Err(why) => Ok(Answer::text(StatusCode::UNPROCESSABLE_ENTITY, why)),
         }
     });
@@ -113,7 +116,12 @@ async fn find(call: &Call, request: &Request) -> Result<Result<Found, String>, F
 }
 
 /// Charges the patron with the amount that staff have found out.
-async fn bill(call: &Call, request: &Request, found: Found) -> Result<Answer, Failure> {
+async fn bill(
+    call: &Call,
+    request: &Request,
+    found: Found,
+    settings: &CirculationSettings,
+) -> Result<Answer, Failure> {
     let Some(loan) = &found.loan else {
         let id = found.loan_id.unwrap_or_default();
         return Ok(Answer::text(StatusCode::UNPROCESSABLE_ENTITY, format!("Loan {id} was not found")));
@@ -121,7 +129,10 @@ async fn bill(call: &Call, request: &Request, found: Found) -> Result<Answer, Fa
     let by = call.caller.user_id;
     let charged = charge_of(request, &found, loan, by.map_or(ChargedBy::System, ChargedBy::Staff))?;
     let mut pipeline = Pipeline::new();
-    let account = charge(&mut pipeline, &charged, by, call.now).account;
+    let Charged { account, action } = charge(&mut pipeline, &charged, by, call.now);
+    let about = About::FeeFineAction { action, loan: found.loan_id.unwrap_or_default(), session: None };
+    let notices = settings.notice_causes(&[NoticeEvent::AgedToLostFineCharged], about);
+    patron_notices::record(&mut pipeline, &notices, call.now);
     let mut changed = settled(&found.record, request, "Billed");
     if let Some(fee) = changed.get_mut("feeFine").and_then(Value::as_object_mut) {
         fee.insert("accountId".into(), json!(account));
@@ -129,6 +140,9 @@ async fn bill(call: &Call, request: &Request, found: Found) -> Result<Answer, Fa
     }
     let changed = store(call, &mut pipeline, request.record, &found.record, changed)?;
     found.tx.send_and_commit(pipeline).await?;
+    if !notices.is_empty() {
+        patron_notices::process_soon(call.tenant()?);
+    }
     Ok(Answer::created(&changed))
 }
 

@@ -7,10 +7,12 @@
 mod decide;
 
 use super::policy_of;
-use crate::loans::find;
-use crate::loans::store;
+use crate::loans::find::{self, text_at};
+use crate::loans::{log, store};
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
 use crate::settings::CirculationSettings;
+use carrel_audit::circulation_log::{self, Action};
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::lost_item_policy::{Loss, LostItemPolicy};
 use carrel_platform::jobs::Job;
@@ -78,6 +80,9 @@ pub async fn age_items(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Fa
             }
         }
         if rows.len() < PAGE as usize {
+            if aged > 0 {
+                patron_notices::process_soon(tenant);
+            }
             return Ok(aged);
         }
     }
@@ -112,6 +117,10 @@ async fn age(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fai
     let status = Loss::AgedToLost.name();
     let change = StateChange { status, in_transit_destination: None, last_check_in: None };
     item_state::change(&mut pipeline, item.id, &change, now);
+    let notices = settings.notice_causes(&[NoticeEvent::AgedToLost], About::Loan(id));
+    patron_notices::record(&mut pipeline, &notices, now);
+    let due = format!("Due date: {}", text_at(&loan.document, "dueDate"));
+    circulation_log::write(&mut pipeline, &log::entry(&loan, Action::AgeToLost, due, None), now);
     tx.send_and_commit(pipeline).await?;
     Ok(true)
 }

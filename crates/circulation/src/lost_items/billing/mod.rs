@@ -11,7 +11,8 @@ use super::charge::{self, Charger, LostLoan, Unchargeable};
 use super::{closing, policy_of};
 use crate::loans::find::{self, text_at};
 use crate::loans::store;
-use carrel_fees_fines::charge::ChargedBy;
+use crate::patron_notices::{self, About, NoticeEvent};
+use carrel_fees_fines::charge::{Charged, ChargedBy};
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::lost_item_policy::Loss;
 use carrel_platform::http::Caller;
@@ -78,6 +79,9 @@ pub async fn bill_loans(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, F
             }
         }
         if rows.len() < PAGE as usize {
+            if billed > 0 {
+                patron_notices::process_soon(tenant);
+            }
             return Ok(billed);
         }
     }
@@ -129,7 +133,12 @@ async fn bill(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fa
                 charged_by: ChargedBy::System,
                 now,
             };
-            charge::apply(&mut pipeline, tenant, &lost_loan, charges, &facts, &by, &settings)?;
+            let charged = charge::apply(&mut pipeline, tenant, &lost_loan, charges, &facts, &by, &settings)?;
+            for Charged { action, .. } in charged {
+                let about = About::FeeFineAction { action, loan: id, session: None };
+                let notices = settings.notice_causes(&[NoticeEvent::AgedToLostFineCharged], about);
+                patron_notices::record(&mut pipeline, &notices, now);
+            }
             "lost-item-billed"
         }
     };

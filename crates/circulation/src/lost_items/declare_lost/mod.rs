@@ -12,7 +12,8 @@ use super::reversal::{self, Cause, FoundBy};
 use super::{closing, policy_of};
 use crate::desk::user_note;
 use crate::loans::find::{self, text_at};
-use crate::loans::store;
+use crate::loans::{log, store};
+use carrel_audit::circulation_log::{self, Action, description};
 use carrel_fees_fines::charge::ChargedBy;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::lost_item_policy::Loss;
@@ -54,7 +55,9 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
     }
     let service_point = Some(request.service_point);
     let found = FoundBy { cause: Cause::DeclaredLost, caller: &call.caller, service_point, now };
-    reversal::apply(&mut pipeline, tenant, &lost, &reversal, &found, &settings)?;
+    reversal::apply(&mut pipeline, tenant, (loan.id, &lost), &reversal, &found, &settings)?;
+    let comment = description::action_comment(Some(&request.comment));
+    circulation_log::write(&mut pipeline, &log::entry(&loan, Action::DeclaredLost, comment, by), now);
     match charges {
         None => {
             // The history has the closing after the loss.

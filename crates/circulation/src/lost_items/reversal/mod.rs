@@ -6,6 +6,7 @@
 mod decide;
 
 use super::{lost_date, policy_of, staff};
+use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::ACTUAL_COST_RECORD;
 use crate::settings::CirculationSettings;
 use carrel_fees_fines::lost_item_fees::{self, LossFees, Reversal};
@@ -103,16 +104,15 @@ pub fn read_facts(results: &Results, steps: &Steps) -> ReversalFacts {
     }
 }
 
-/// Adds the statements that drop the fees of the loan, as its policy says; gives the records of the refunds and
-/// cancellations.
+/// Adds the statements that drop the fees of the loan, as its policy says.
 pub fn apply(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
-    loan: &Map<String, Value>,
+    (id, loan): (Uuid, &Map<String, Value>),
     facts: &ReversalFacts,
     found: &FoundBy,
     settings: &CirculationSettings,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<(), Failure> {
     let records: Vec<CostRecord> = facts.records.iter().map(|(record, _)| record.clone()).collect();
     let policy = policy_of(loan, settings);
     let dropped = dropped(&policy, lost_date(loan), &facts.fees.fees, &records, found.now);
@@ -147,7 +147,29 @@ pub fn apply(
         )?;
         write::update(pipeline, &tenant.id, &ACTUAL_COST_RECORD, &ready, &stored, found.now);
     }
-    Ok(actions)
+    if found.cause == Cause::Returned {
+        notify(pipeline, id, &actions, settings, found.now);
+    }
+    Ok(())
+}
+
+/// Records what patrons are notified of: refunds and cancellations, not the credits that precede refunds.
+fn notify(
+    pipeline: &mut Pipeline,
+    loan: Uuid,
+    actions: &[Value],
+    settings: &CirculationSettings,
+    now: Timestamp,
+) {
+    for action in actions {
+        let is_credit = action["typeAction"].as_str().is_some_and(|kind| kind.starts_with("Credited"));
+        let id = action["id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+        if let Some(action) = id.filter(|_| !is_credit) {
+            let about = About::FeeFineAction { action, loan, session: None };
+            let notices = settings.notice_causes(&[NoticeEvent::AgedToLostReturned], about);
+            patron_notices::record(pipeline, &notices, now);
+        }
+    }
 }
 
 /// Drops the fees of a loan within a transaction that has locked its item and changes item and loan itself.
@@ -166,7 +188,7 @@ pub async fn reverse(
         return Ok(());
     };
     let mut pipeline = Pipeline::new();
-    apply(&mut pipeline, tenant, &document, &read_facts(&results, &steps), found, settings)?;
+    apply(&mut pipeline, tenant, (loan, &document), &read_facts(&results, &steps), found, settings)?;
     if !pipeline.is_empty() {
         tx.send(pipeline).await?;
     }
