@@ -3,6 +3,7 @@
 //! Routes: `GET /admin/patron-notices?loanId=…` (or `requestId`, `accountId`), `GET /admin/printed-notices`, and
 //! `POST /admin/printed-notices/{id}/mark-printed`. The last changes `printed_notice`.
 
+use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
 use super::immediate::{Known, policy_of_loan, policy_of_request};
 use super::users_of;
@@ -19,7 +20,7 @@ pub fn connect(router: &mut Router) {
         let tenant = call.tenant()?;
         let settings = CirculationSettings::of(tenant).await?;
         let connection = tenant.writer().await?;
-        let mut explained = explained(&connection, &of).await?;
+        let mut explained = explained(&connection, &of, &settings).await?;
         explained["noticePolicyId"] = policy(&connection, &of, &settings, call.now).await?;
         Ok(Answer::json(&explained))
     });
@@ -97,7 +98,11 @@ impl Of {
     }
 }
 
-async fn explained(connection: &Connection, of: &Of) -> Result<Value, Failure> {
+async fn explained(
+    connection: &Connection,
+    of: &Of,
+    settings: &CirculationSettings,
+) -> Result<Value, Failure> {
     let (column, id) = of.column();
     let of_account = "doc->>'feeFineActionId' IN (SELECT id::text FROM feefineactions WHERE account_id = $1)";
     let scheduled = match of {
@@ -139,12 +144,12 @@ async fn explained(connection: &Connection, of: &Of) -> Result<Value, Failure> {
         json!({"triggeringEvent": row.get::<_, String>("event"),
             "nextRunTime": time::format(row.get("happened"))})
     }));
-    planned.extend(results.rows(sessions).iter().map(|row| {
-        let event = match row.get::<_, Option<&str>>("action") {
-            Some("Check-in") => "Check in",
-            _ => "Check out",
-        };
-        json!({"triggeringEvent": event, "waitsFor": "the end of the patron's session at the desk"})
+    let waiting = results.rows(sessions).iter().map(|row| match row.get::<_, Option<&str>>("action") {
+        Some("Check-in") => NoticeEvent::CheckIn,
+        _ => NoticeEvent::CheckOut,
+    });
+    planned.extend(waiting.filter(|event| settings.wants_notices_of(*event)).map(|event| {
+        json!({"triggeringEvent": event.text(), "waitsFor": "the end of the patron's session at the desk"})
     }));
     let became: Vec<Value> = results
         .rows(became)
