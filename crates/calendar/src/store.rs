@@ -104,7 +104,7 @@ pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), CalendarFa
 /// Two calendars that would overlap must not be saved side by side: saving one moves the settings version, so its row is
 /// what the other waits for.
 async fn one_at_a_time(tx: &mut Tx) -> Result<(), Failure> {
-    tx.query("SELECT value FROM stamp WHERE id = 1 FOR UPDATE", vec![]).await?;
+    tx.query("SELECT value FROM settings_version WHERE id = 1 FOR UPDATE", vec![]).await?;
     Ok(())
 }
 

@@ -32,8 +32,8 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     let page = read::list(&connection, &CIRCULATION_SETTING, &call.node.records, &asked).await?;
     let settings: Vec<Value> = page.documents.iter().map(Json::parse).collect();
-    let reported = json!({"circulationSettings": settings, "totalRecords": page.total});
-    Ok(Answer::json_bytes(pretty(&reported)))
+    let body = json!({"circulationSettings": settings, "totalRecords": page.total});
+    Ok(Answer::json_bytes(pretty(&body)))
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {
@@ -111,7 +111,7 @@ async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> 
     };
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::reported(&CIRCULATION_SETTING, error, &ready.document))?;
+        .map_err(|error| write::constraint_failure(&CIRCULATION_SETTING, error, &ready.document))?;
     Ok(ready)
 }
 

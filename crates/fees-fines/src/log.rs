@@ -106,7 +106,7 @@ pub async fn create_action(call: Call) -> Result<Answer, Failure> {
         }
     }
     let stored = tx.send_and_commit(pipeline).await;
-    stored.map_err(|error| write::reported(&FEEFINEACTION, error, &ready.document))?;
+    stored.map_err(|error| write::constraint_failure(&FEEFINEACTION, error, &ready.document))?;
     Ok(plain::created(&FEEFINEACTION, &ready))
 }
 
@@ -119,7 +119,7 @@ pub async fn create_block(call: Call) -> Result<Answer, Failure> {
     let stored = Value::Object(ready.document.clone());
     write_looking_up(&mut pipeline, &block(&stored, Action::Created, call.caller.user_id), call.now);
     let stored = tenant.begin().await?.send_and_commit(pipeline).await;
-    stored.map_err(|error| write::reported(&MANUALBLOCK, error, &ready.document))?;
+    stored.map_err(|error| write::constraint_failure(&MANUALBLOCK, error, &ready.document))?;
     Ok(plain::created(&MANUALBLOCK, &ready))
 }
 
@@ -141,7 +141,7 @@ pub async fn replace_block(call: Call) -> Result<Answer, Failure> {
     let replaced = Value::Object(ready.document.clone());
     write_looking_up(&mut pipeline, &block(&replaced, Action::Modified, call.caller.user_id), call.now);
     let written = tx.send_and_commit(pipeline).await;
-    written.map_err(|error| write::reported(&MANUALBLOCK, error, &ready.document))?;
+    written.map_err(|error| write::constraint_failure(&MANUALBLOCK, error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

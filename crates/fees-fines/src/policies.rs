@@ -109,20 +109,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(check: fn(&Document) -> Option<Refusal>, policy: Value) -> Option<String> {
+    fn refusal_of(check: fn(&Document) -> Option<Refusal>, policy: Value) -> Option<String> {
         check(policy.as_object().expect("an object")).map(|refusal| refusal.parameters[0].0.clone())
     }
 
     #[test]
     fn a_fine_is_not_negative() {
         let check = refuse_if_quantity_is_negative;
-        assert_eq!(reported(check, json!({"overdueFine": {"quantity": 0}})), None);
+        assert_eq!(refusal_of(check, json!({"overdueFine": {"quantity": 0}})), None);
         assert_eq!(
-            reported(check, json!({"overdueFine": {"quantity": -1}, "overdueRecallFine": {"quantity": -1}})),
+            refusal_of(
+                check,
+                json!({"overdueFine": {"quantity": -1}, "overdueRecallFine": {"quantity": -1}})
+            ),
             Some("overdueFine.quantity".into())
         );
         assert_eq!(
-            reported(check, json!({"overdueRecallFine": {"quantity": -0.5}})),
+            refusal_of(check, json!({"overdueRecallFine": {"quantity": -0.5}})),
             Some("overdueRecallFine.quantity".into())
         );
     }
@@ -130,9 +133,9 @@ mod tests {
     #[test]
     fn a_processing_fee_is_not_negative() {
         let check = refuse_if_processing_fee_is_negative;
-        assert_eq!(reported(check, json!({"name": "Lost"})), None);
+        assert_eq!(refusal_of(check, json!({"name": "Lost"})), None);
         assert_eq!(
-            reported(check, json!({"lostItemProcessingFee": -1})),
+            refusal_of(check, json!({"lostItemProcessingFee": -1})),
             Some("lostItemProcessingFee".into())
         );
     }

@@ -37,6 +37,6 @@ async fn rename(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &INSTANCE_DATE_TYPE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::reported(&INSTANCE_DATE_TYPE, error, &ready.document))?;
+        .map_err(|error| write::constraint_failure(&INSTANCE_DATE_TYPE, error, &ready.document))?;
     Ok(Answer::no_content())
 }

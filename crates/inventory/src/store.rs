@@ -191,7 +191,7 @@ fn with_index(failure: Failure, record: &RecordType, index: usize) -> Failure {
 }
 
 /// Turns a violated constraint into FOLIO's refusal, with the value of the record that violated it.
-pub fn reported<'d>(
+pub fn constraint_failure<'d>(
     record: &RecordType,
     error: DatabaseError,
     documents: impl Iterator<Item = &'d Document> + Clone,
@@ -203,7 +203,7 @@ pub fn reported<'d>(
     };
     let nothing = Document::new();
     let culprit = documents.clone().find(holds).or_else(|| documents.clone().next()).unwrap_or(&nothing);
-    match write::reported(record, error, culprit) {
+    match write::constraint_failure(record, error, culprit) {
         Failure::Refused(mut refusals) => {
             for refusal in &mut refusals {
                 refusal.message =

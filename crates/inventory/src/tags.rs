@@ -56,7 +56,9 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     write::insert(&mut pipeline, &tenant.id, &TAG, &ready, call.now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(plain::created(&TAG, &ready)),
-        Err(error) => Err(refuse_taken_label(write::reported(&TAG, error, &ready.document), &label)),
+        Err(error) => {
+            Err(refuse_taken_label(write::constraint_failure(&TAG, error, &ready.document), &label))
+        }
     }
 }
 
@@ -89,7 +91,9 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &TAG, &ready, &stored, call.now);
     match tx.send_and_commit(pipeline).await {
         Ok(_) => Ok(Answer::no_content()),
-        Err(error) => Err(refuse_taken_label(write::reported(&TAG, error, &ready.document), &label)),
+        Err(error) => {
+            Err(refuse_taken_label(write::constraint_failure(&TAG, error, &ready.document), &label))
+        }
     }
 }
 

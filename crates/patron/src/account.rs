@@ -286,18 +286,18 @@ mod tests {
 
     #[test]
     fn batches_are_reported_only_where_the_library_has_them() {
-        let reported = |setting: Option<Value>| {
+        let refusal_for = |setting: Option<Value>| {
             refuse_batches(setting.as_ref()).err().map(|refusal| (refusal.message, refusal.code))
         };
-        assert_eq!(reported(Some(json!({"value": {"enabled": true}}))), None);
+        assert_eq!(refusal_for(Some(json!({"value": {"enabled": true}}))), None);
         assert_eq!(
-            reported(None),
+            refusal_for(None),
             Some((format!("Setting entity not found by key: {BATCHES}"), Some("not_found_error")))
         );
-        let off = reported(Some(json!({"value": {"enabled": false}})));
+        let off = refusal_for(Some(json!({"value": {"enabled": false}})));
         assert_eq!(off, Some((format!("Patron setting {BATCHES} is not enabled"), None)));
         assert_eq!(
-            reported(Some(json!({"value": 5}))).and_then(|(_, code)| code),
+            refusal_for(Some(json!({"value": 5}))).and_then(|(_, code)| code),
             Some("invalid_setting_value")
         );
     }

@@ -31,7 +31,7 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     }
     let mut document = held.stored.clone();
     hold_request.cancel(&mut document, call.now);
-    let reported = document.clone();
+    let before = document.clone();
     // The patron can cancel also where the proxy relation has ended.
     let proxy = document.remove("proxyUserId");
     let mut decided = edit::decide(&held, document, id, call.now, &settings).map_err(shown_to_patron)?;
@@ -40,9 +40,11 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     }
     let mut pipeline = Pipeline::new();
     let written = change::write(&mut pipeline, tenant, decided, &call.caller, call.now)?;
-    tx.send_and_commit(pipeline).await.map_err(|error| shown_to_patron(change::reported(error, &written)))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| shown_to_patron(change::constraint_failure(error, &written)))?;
     // FOLIO quirk: the answer has the queue position before the cancellation.
     let related = Related { title: held.title.as_ref(), ..Related::default() };
-    let request = extended(&reported, &DisplayContext { related, ..DisplayContext::default() }, &settings);
+    let request = extended(&before, &DisplayContext { related, ..DisplayContext::default() }, &settings);
     Ok(Answer::json(&shown(&request, &ItemSummary::of_request(&request))))
 }

@@ -72,13 +72,13 @@ mod tests {
     #[test]
     fn a_patron_hears_nothing_of_overrides() {
         let blocked = Refusal::new("Too late").overridable("patronBlock", vec!["a.permission"]);
-        let Failure::Refused(reported) = shown_to_patron(blocked.into()) else {
+        let Failure::Refused(refusals) = shown_to_patron(blocked.into()) else {
             unreachable!("still refused")
         };
-        assert_eq!(reported, [Refusal::new("Too late")]);
-        let Failure::Refused(reported) = shown_to_patron(Failure::Invalid("What?".into())) else {
+        assert_eq!(refusals, [Refusal::new("Too late")]);
+        let Failure::Refused(refusals) = shown_to_patron(Failure::Invalid("What?".into())) else {
             unreachable!("now refused")
         };
-        assert_eq!(reported, [Refusal::new("What?").code("BAD_REQUEST")]);
+        assert_eq!(refusals, [Refusal::new("What?").code("BAD_REQUEST")]);
     }
 }

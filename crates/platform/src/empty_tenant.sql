@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     SELECT array_agg(relname ORDER BY oid DESC) INTO open_names
     FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname NOT IN ('stamp', 'schema_part')
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname NOT IN ('settings_version', 'schema_part')
         AND pg_relation_size(oid) > 0;
     -- Where tables refer to each other, those referred to wait for the next round.
     WHILE cardinality(open_names) > 0 LOOP
@@ -26,6 +26,6 @@ BEGIN
         END IF;
         open_names := again;
     END LOOP;
-    UPDATE stamp SET value = value + 1 WHERE id = 1;
+    UPDATE settings_version SET value = value + 1 WHERE id = 1;
 END $$;
 RESET statement_timeout;

@@ -123,7 +123,7 @@ impl Tenant {
             Err(question) => question,
         };
         let connection = self.writer().await?;
-        let rows = connection.query("SELECT value FROM stamp WHERE id = 1", vec![]).await?;
+        let rows = connection.query("SELECT value FROM settings_version WHERE id = 1", vec![]).await?;
         let version: i64 = rows.first().map_or(0, |row| row.get("value"));
         Ok(self.version.answered(question, version))
     }

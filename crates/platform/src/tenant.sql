@@ -1,10 +1,20 @@
 -- What every tenant has besides its declared records.
-CREATE TABLE IF NOT EXISTS stamp (
+-- The version of the slow records (settings, policies, rules), which nodes compare with what they have cached. Under the
+-- former name `stamp`, older programs that still run see and change the same row.
+DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('stamp') AND relkind = 'r') THEN
+        ALTER TABLE stamp RENAME TO settings_version;
+        CREATE VIEW stamp AS SELECT id, value FROM settings_version;
+        COMMENT ON VIEW stamp IS 'former name';
+    END IF;
+END $$;
+CREATE TABLE IF NOT EXISTS settings_version (
     id integer PRIMARY KEY CHECK (id = 1),
     value bigint NOT NULL
 ) WITH (fillfactor = 50);
--- A tenant that is made anew begins above all stamps of one of the same name before it, which a node may have cached.
-INSERT INTO stamp (id, value) VALUES (1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+-- A tenant that is created again begins above all versions of one of the same name before it, which a node may have
+-- cached.
+INSERT INTO settings_version (id, value) VALUES (1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 ON CONFLICT (id) DO NOTHING;
 CREATE TABLE IF NOT EXISTS outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -246,15 +246,15 @@ pub fn shown(allowed: &Allowed, settings: &CirculationSettings) -> Value {
 mod tests {
     use super::*;
 
-    fn reported(query: &str) -> String {
+    fn refusal_of(query: &str) -> String {
         read(&Query::read(query)).expect_err("this is refused").to_string()
     }
 
     #[test]
     fn all_that_is_wrong_with_a_question_is_reported_together() {
-        assert_eq!(reported("operation=create"), "Invalid combination of query parameters");
+        assert_eq!(refusal_of("operation=create"), "Invalid combination of query parameters");
         assert_eq!(
-            reported("operation=create&instanceId=x&itemId=y"),
+            refusal_of("operation=create&instanceId=x&itemId=y"),
             "Instance ID is not a valid UUID: x. Item ID is not a valid UUID: y. \
              Invalid combination of query parameters"
         );

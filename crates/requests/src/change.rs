@@ -74,7 +74,7 @@ pub fn note_end_of_pickup(before: &Map<String, Value>, after: &mut Map<String, V
 }
 
 /// The failure for a violated constraint.
-pub fn reported(error: DatabaseError, document: &Map<String, Value>) -> Failure {
+pub fn constraint_failure(error: DatabaseError, document: &Map<String, Value>) -> Failure {
     let constraint = error.constraint.as_deref().unwrap_or_default();
     if error.is_unique_violation() && constraint.starts_with("request_queue_id") {
         return same_position(document).into();
@@ -85,7 +85,7 @@ pub fn reported(error: DatabaseError, document: &Map<String, Value>) -> Failure 
             .code("INVALID_CANCELLATION_REASON")
             .into();
     }
-    records::reported(&REQUEST, error, document)
+    records::constraint_failure(&REQUEST, error, document)
 }
 
 /// The refusal of two requests with one position in a queue.

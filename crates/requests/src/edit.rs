@@ -62,7 +62,7 @@ pub fn connect(router: &mut Router) {
         let entry = log::edited(&before, &written, call.caller.user_id, &settings);
         circulation_log::write(&mut pipeline, &entry, call.now);
         patron_notices::record(&mut pipeline, &notices, call.now);
-        tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
+        tx.send_and_commit(pipeline).await.map_err(|error| change::constraint_failure(error, &written))?;
         if !notices.is_empty() {
             patron_notices::process_soon(tenant);
         }

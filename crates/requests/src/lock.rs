@@ -118,7 +118,7 @@ pub async fn lock_request(
         let named = wanted.named.clone().unwrap_or_default();
         let facts = pipeline.add(
             format!(
-                "SELECT (SELECT value FROM stamp WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
+                "SELECT (SELECT value FROM settings_version WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
                     (SELECT jsonb_agg(p.doc) FROM proxyfor p
                       WHERE p.user_id = requester.id AND p.proxy_user_id = proxy.id)
                  FROM request r

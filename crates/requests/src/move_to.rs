@@ -70,7 +70,7 @@ pub fn connect(router: &mut Router) {
             notices.extend(settings.notice_causes(&events, About::Loan(loan.id)));
         }
         patron_notices::record(&mut pipeline, &notices, call.now);
-        tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &written))?;
+        tx.send_and_commit(pipeline).await.map_err(|error| change::constraint_failure(error, &written))?;
         if !notices.is_empty() {
             patron_notices::process_soon(tenant);
         }

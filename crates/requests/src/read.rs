@@ -109,7 +109,7 @@ async fn found_with_settings(
 ) -> Result<(Vec<RequestWithRelated>, Arc<CirculationSettings>), Failure> {
     let mut pipeline = Pipeline::new();
     let requests = pipeline.add(found_sql(&format!("({page})")), binds);
-    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     let results = connection.send(pipeline).await?;
     drop(connection);
     let found = results.rows(requests).iter().map(read_row).collect::<Result<_, Failure>>()?;

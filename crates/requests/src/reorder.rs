@@ -50,7 +50,7 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     };
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
-    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     queue::hold(&mut pipeline, id);
     let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![id.into()]);
     let stored = pipeline.add(

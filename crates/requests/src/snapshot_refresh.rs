@@ -207,7 +207,7 @@ async fn refresh_page(
     let mut pipeline = Pipeline::new();
     let queues = format!("SELECT queue_id FROM request WHERE id IN ({page})");
     queue::hold_those(&mut pipeline, &queues, binds.clone());
-    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     let results = tx.send(pipeline).await?;
     // At least as new as the change that marked the record.
     let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));

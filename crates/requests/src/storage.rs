@@ -145,7 +145,7 @@ async fn write(
         );
     }
     let first = written.first().map(|ready| ready.document.clone()).unwrap_or_default();
-    tx.send_and_commit(pipeline).await.map_err(|error| change::reported(error, &first))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| change::constraint_failure(error, &first))?;
     Ok(written)
 }
 
@@ -162,15 +162,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(request: Value) -> usize {
+    fn number_of_refusals(request: Value) -> usize {
         half_an_item(request.as_object().expect("an object")).len()
     }
 
     #[test]
     fn an_item_is_named_with_its_holdings_record() {
-        assert_eq!(reported(json!({"requestLevel": "Item"})), 2);
-        assert_eq!(reported(json!({"requestLevel": "Item", "itemId": "i", "holdingsRecordId": "h"})), 0);
-        assert_eq!(reported(json!({"requestLevel": "Title"})), 0);
-        assert_eq!(reported(json!({"requestLevel": "Title", "itemId": "i"})), 1);
+        assert_eq!(number_of_refusals(json!({"requestLevel": "Item"})), 2);
+        assert_eq!(
+            number_of_refusals(json!({"requestLevel": "Item", "itemId": "i", "holdingsRecordId": "h"})),
+            0
+        );
+        assert_eq!(number_of_refusals(json!({"requestLevel": "Title"})), 0);
+        assert_eq!(number_of_refusals(json!({"requestLevel": "Title", "itemId": "i"})), 1);
     }
 }

@@ -82,6 +82,6 @@ fn storage_failure(error: DatabaseError, document: &write::Document) -> Failure 
                 .of_storage()
                 .into()
         }
-        _ => write::reported(&DEPARTMENT, error, document),
+        _ => write::constraint_failure(&DEPARTMENT, error, document),
     }
 }

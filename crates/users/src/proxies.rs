@@ -43,6 +43,6 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     write::insert(&mut pipeline, &tenant.id, &PROXIES_FOR, &ready, call.now);
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::reported(&PROXIES_FOR, error, &ready.document))?;
+        .map_err(|error| write::constraint_failure(&PROXIES_FOR, error, &ready.document))?;
     Ok(routes::created(&PROXIES_FOR, &ready))
 }

@@ -125,7 +125,9 @@ async fn merge_or_create_user(call: Call) -> Result<Answer, Failure> {
         }
     };
     pipeline.add("DELETE FROM staging_users WHERE id = $1", vec![id.into()]);
-    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&USER, error, &Document::new()))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::constraint_failure(&USER, error, &Document::new()))?;
     Ok(Answer::json(&json!({"userId": user_id})))
 }
 

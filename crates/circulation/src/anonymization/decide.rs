@@ -111,13 +111,13 @@ impl When {
 }
 
 /// Reads accounts from the query's JSON: `[{closed, settled: [date]}]`.
-pub fn accounts(reported: &Value) -> Vec<Account> {
+pub fn accounts(listed: &Value) -> Vec<Account> {
     let dates = |account: &Value| {
         let settled = account["settled"].as_array().cloned().unwrap_or_default();
         settled.iter().filter_map(|date| time::parse(date.as_str()?)).collect()
     };
-    let reported = reported.as_array().map_or(&[][..], Vec::as_slice);
-    reported
+    let listed = listed.as_array().map_or(&[][..], Vec::as_slice);
+    listed
         .iter()
         .map(|account| Account { is_closed: account["closed"] == Value::Bool(true), settled: dates(account) })
         .collect()

@@ -156,7 +156,7 @@ async fn candidates(
             returned: row.get::<_, Option<String>>(1).as_deref().and_then(time::parse),
             accounts: row
                 .get::<_, Option<Json>>(2)
-                .map(|reported| accounts(&reported.parse()))
+                .map(|listed| accounts(&listed.parse()))
                 .unwrap_or_default(),
         })
         .collect())

@@ -150,7 +150,7 @@ fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
 /// The open loan is a lateral subquery with a limit: as a plain join it may become one that reads every open loan.
 fn statement(several: bool, title_level: bool, queue: bool) -> String {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc AS loan, patron.doc AS patron,
+        "SELECT (SELECT value FROM settings_version WHERE id = 1), loan.doc AS loan, patron.doc AS patron,
              {has_queue} AS has_queue, {queue} AS queue, given.number,
              last_loan.id AS last_loan_id, last_loan.was_lost AS last_loan_was_lost, {columns}
          FROM {given}

@@ -216,7 +216,7 @@ fn statement(query: FactsQuery) -> String {
         |wanted: bool, sql: &str, else_: &'static str| if wanted { sql.to_owned() } else { else_.to_owned() };
     let nothing = "NULL::jsonb";
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), patron.doc AS patron, {proxy} AS proxy,
+        "SELECT (SELECT value FROM settings_version WHERE id = 1), patron.doc AS patron, {proxy} AS proxy,
             {relations} AS proxy_relations,
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = patron.id) AS manual_blocks,
             (SELECT true FROM loan WHERE loan.item_id = item.id AND loan.{OPEN} LIMIT 1) IS NOT NULL

@@ -63,7 +63,7 @@ impl RecordChange {
     }
 
     /// A field that another statement of the pipeline changes: only part of the event.
-    pub fn reported(&mut self, key: &str, value: impl Into<Value>) {
+    pub fn show(&mut self, key: &str, value: impl Into<Value>) {
         self.new.insert(key.to_owned(), value.into());
     }
 

@@ -159,7 +159,7 @@ pub async fn locked(
     static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
         [false, true].map(|title_level| {
             format!(
-                "SELECT (SELECT value FROM stamp WHERE id = 1), {}
+                "SELECT (SELECT value FROM settings_version WHERE id = 1), {}
                  FROM loan LEFT JOIN users patron ON patron.id = loan.user_id
                  LEFT JOIN ({}) ON item.id = loan.item_id WHERE loan.id = $1",
                 columns(queue::sql(title_level)),

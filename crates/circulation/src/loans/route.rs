@@ -138,7 +138,7 @@ pub fn refused_by_storage(
     {
         return store::already_lent(find::text_at(document, "itemId"));
     }
-    write::reported(&LOAN, error, document)
+    write::constraint_failure(&LOAN, error, document)
 }
 
 /// The loan id of the path; a malformed one is not found.

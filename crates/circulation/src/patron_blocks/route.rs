@@ -28,7 +28,7 @@ struct Counted {
 async fn count(call: &Call, user: Uuid) -> Result<Counted, Failure> {
     let tenant = call.tenant()?;
     let sql = format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1),
+        "SELECT (SELECT value FROM settings_version WHERE id = 1),
             (SELECT patron_group FROM users WHERE id = $1), {}, {}",
         facts::open_loans_sql("$1"),
         facts::open_fees_sql("$1")

@@ -62,29 +62,31 @@ mod tests {
 
     #[test]
     fn a_condition_has_a_message_if_and_only_if_it_blocks() {
-        let reported = |condition: Value| {
+        let refused_value = |condition: Value| {
             refuse_if_flags_and_message_differ(&document(condition)).map(|refusal| refusal.message)
         };
-        assert_eq!(reported(json!({"blockRenewals": true, "message": "Stop"})), None);
-        assert_eq!(reported(json!({"blockRenewals": false, "message": ""})), None);
+        assert_eq!(refused_value(json!({"blockRenewals": true, "message": "Stop"})), None);
+        assert_eq!(refused_value(json!({"blockRenewals": false, "message": ""})), None);
         assert!(
-            reported(json!({"blockRenewals": true, "message": " "}))
+            refused_value(json!({"blockRenewals": true, "message": " "}))
                 .is_some_and(|text| text.starts_with("Message"))
         );
-        assert!(reported(json!({"message": "Stop"})).is_some_and(|text| text.starts_with("One or more")));
+        assert!(
+            refused_value(json!({"message": "Stop"})).is_some_and(|text| text.starts_with("One or more"))
+        );
     }
 
     #[test]
     fn limits_are_whole_numbers_except_amounts() {
         let items = "3d7c52dc-c732-4223-8bf8-e5917801386f";
-        let reported = |condition: &str, value: f64| {
+        let refused_value = |condition: &str, value: f64| {
             let limit = json!({"conditionId": condition, "value": value});
             refuse_if_out_of_bounds(&document(limit)).map(|refusal| refusal.parameters[0].1.clone())
         };
-        assert_eq!(reported(items, 0.0), None);
-        assert_eq!(reported(items, 1.5), Some(Some("1.5".into())));
-        assert_eq!(reported(items, -1.0), Some(Some("-1.0".into())));
-        assert_eq!(reported(FEE_FINE_BALANCE, 999_999.99), None);
-        assert_eq!(reported(FEE_FINE_BALANCE, 1_000_000.0), Some(Some("1000000.0".into())));
+        assert_eq!(refused_value(items, 0.0), None);
+        assert_eq!(refused_value(items, 1.5), Some(Some("1.5".into())));
+        assert_eq!(refused_value(items, -1.0), Some(Some("-1.0".into())));
+        assert_eq!(refused_value(FEE_FINE_BALANCE, 999_999.99), None);
+        assert_eq!(refused_value(FEE_FINE_BALANCE, 1_000_000.0), Some(Some("1000000.0".into())));
     }
 }

@@ -123,7 +123,7 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     };
     let mut pipeline = Pipeline::new();
     let locked = pipeline.add(lock, vec![]);
-    let version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     let rows = pipeline.add(DUE, vec![BATCH.into()]);
     let results = tx.send(pipeline).await?;
     if !results.first(locked).is_some_and(|row| row.get("locked")) {

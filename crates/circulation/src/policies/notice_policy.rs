@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reported(frequency: Value, options: Value) -> Vec<(String, String)> {
+    fn refusals(frequency: Value, options: Value) -> Vec<(String, String)> {
         let policy = json!({"loanNotices": [{"frequency": frequency, "sendOptions": options}]});
         check(policy.as_object().expect("an object"))
             .into_iter()
@@ -105,22 +105,22 @@ mod tests {
     #[test]
     fn a_notice_sent_with_an_action_has_no_options_of_time() {
         let week = json!({"duration": 1, "intervalId": "Weeks"});
-        assert_eq!(reported(Value::Null, json!({"sendWhen": "Check out"})), []);
+        assert_eq!(refusals(Value::Null, json!({"sendWhen": "Check out"})), []);
         assert_eq!(
-            reported(Value::Null, json!({"sendWhen": "Check out", "sendHow": "After", "sendBy": week})),
+            refusals(Value::Null, json!({"sendWhen": "Check out", "sendHow": "After", "sendBy": week})),
             refused("Triggering event", "sendHow")
         );
         assert_eq!(
-            reported(Value::Null, json!({"sendWhen": "Renewed", "sendBy": week})),
+            refusals(Value::Null, json!({"sendWhen": "Renewed", "sendBy": week})),
             refused("Triggering event", "sendBy")
         );
     }
 
     #[test]
     fn only_notices_before_or_after_a_date_have_a_frequency() {
-        assert_eq!(reported(json!("Recurring"), json!({"sendWhen": "Due date", "sendHow": "Before"})), []);
+        assert_eq!(refusals(json!("Recurring"), json!({"sendWhen": "Due date", "sendHow": "Before"})), []);
         assert_eq!(
-            reported(json!("Recurring"), json!({"sendWhen": "Aged to lost", "sendHow": "Upon At"})),
+            refusals(json!("Recurring"), json!({"sendWhen": "Aged to lost", "sendHow": "Upon At"})),
             refused("Send", "frequency")
         );
     }
@@ -129,7 +129,7 @@ mod tests {
     fn a_notice_sent_once_is_not_repeated() {
         let every = json!({"duration": 1, "intervalId": "Days"});
         assert_eq!(
-            reported(
+            refusals(
                 json!("One time"),
                 json!({"sendWhen": "Due date", "sendHow": "After", "sendEvery": every})
             ),

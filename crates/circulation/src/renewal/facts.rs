@@ -86,7 +86,7 @@ fn way(item: &str, title_level: bool, counts: bool) -> Way {
              ORDER BY id FOR NO KEY UPDATE"
         ),
         facts: format!(
-            "SELECT (SELECT value FROM stamp WHERE id = 1),
+            "SELECT (SELECT value FROM settings_version WHERE id = 1),
                  (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = loan.user_id),
                  {loans}, {fees}, {columns}
              FROM (SELECT 1) one

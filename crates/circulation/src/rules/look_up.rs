@@ -97,7 +97,7 @@ async fn look_up(
         institution: &part(|location| location.institution_id),
     };
     Ok(match ask(&settings.rules, &facts) {
-        Some(reported) => Answer::json_bytes(pretty(&reported)),
+        Some(found) => Answer::json_bytes(pretty(&found)),
         // The library's own affair, so the reason is reported.
         None => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, BlankRules.to_string()),
     })
@@ -173,12 +173,12 @@ mod tests {
             "00000000-0000-1000-8000-00000000000g",
             "00000000-0000-1000-0000-000000000000",
         ] {
-            let reported = fault(&format!("item_type_id={bad}"));
+            let text = fault(&format!("item_type_id={bad}"));
             assert!(
-                reported.contains("invalid uuid format of item_type_id, expecting ^[a-fA-F0-9]{8}-"),
+                text.contains("invalid uuid format of item_type_id, expecting ^[a-fA-F0-9]{8}-"),
                 "{bad}"
             );
-            assert!(reported.ends_with(&format!("but it is {bad}")), "{reported}");
+            assert!(text.ends_with(&format!("but it is {bad}")), "{text}");
         }
     }
 

@@ -52,7 +52,7 @@ pub const TABLES: &[&str] = &[
 pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, CirculationSettings), Failure> {
     let mut pipeline = Pipeline::new();
     // Read first: all tables read after it are at least as new.
-    let settings_version = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+    let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     let mut select = |table: &str, condition: &str| {
         debug_assert!(TABLES.contains(&table), "{table} is cached and does not move the settings version");
         pipeline.add(format!("SELECT doc, id FROM {table} WHERE {condition}"), vec![])

@@ -45,7 +45,7 @@ static LOCK_ITEM: LazyLock<String> = LazyLock::new(|| item::lock("$1::text"));
 
 static SELECT: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), loan.doc, borrower.doc->>'barcode', {columns}
+        "SELECT (SELECT value FROM settings_version WHERE id = 1), loan.doc, borrower.doc->>'barcode', {columns}
          FROM (SELECT 1) one
          LEFT JOIN ({tables}) ON {item}
          LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}

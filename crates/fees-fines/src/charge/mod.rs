@@ -95,7 +95,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     write::insert(&mut pipeline, &tenant.id, &ACCOUNT, &ready, call.now);
     events::balance_changed(&mut pipeline, &Value::Object(ready.document.clone()), call.now);
     let stored = tenant.begin().await?.send_and_commit(pipeline).await;
-    stored.map_err(|error| write::reported(&ACCOUNT, error, &ready.document))?;
+    stored.map_err(|error| write::constraint_failure(&ACCOUNT, error, &ready.document))?;
     Ok(plain::created(&ACCOUNT, &ready))
 }
 
@@ -124,7 +124,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         loan_fees_closed::announce(&mut changes, closed).await?;
     }
     let replaced = tx.send_and_commit(pipeline).await;
-    replaced.map_err(|error| write::reported(&ACCOUNT, error, &ready.document))?;
+    replaced.map_err(|error| write::constraint_failure(&ACCOUNT, error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio_postgres::Row;
 
 /// A report's answer, or the text of a 422.
-pub type Reported<T> = Result<T, &'static str>;
+pub type ReportResult<T> = Result<T, &'static str>;
 
 pub const INVALID_DATES: &str = "Invalid startDate or endDate parameter";
 
@@ -23,7 +23,7 @@ pub struct Period {
 }
 
 impl Period {
-    pub fn read(body: &Map<String, Value>) -> Reported<Period> {
+    pub fn read(body: &Map<String, Value>) -> ReportResult<Period> {
         let day = |name: &str| match body.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if text.len() == 10 => {

@@ -62,7 +62,7 @@ async fn bind(call: Call) -> Result<Answer, Failure> {
     store::announce(&mut pipeline, "inventory.bound-with", &tenant.id, events, call.now);
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| store::reported(&BOUND_WITH_PART, error, std::iter::empty()))?;
+        .map_err(|error| store::constraint_failure(&BOUND_WITH_PART, error, std::iter::empty()))?;
     Ok(Answer::no_content())
 }
 

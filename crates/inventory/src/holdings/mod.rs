@@ -62,7 +62,8 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
     store::store(&mut pipeline, &HOLDINGS_RECORD, &tenant.id, &changes, topic, call.now);
     update_items(&mut tx, &mut pipeline, &tenant.id, &changes, &call.caller, call.now).await?;
     tx.send_and_commit(pipeline).await.map_err(|error| {
-        let failure = store::reported(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
+        let failure =
+            store::constraint_failure(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
         if mode == WriteMode::Replace { store::in_plain_text(failure) } else { failure }
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())

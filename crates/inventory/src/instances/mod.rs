@@ -49,7 +49,7 @@ pub async fn save(
     store::store(&mut pipeline, &INSTANCE, &tenant.id, &changes, "inventory.instance", call.now);
     also(&mut pipeline);
     tx.send_and_commit(pipeline).await.map_err(|error| {
-        tells(store::reported(&INSTANCE, error, changes.iter().map(|change| &change.new)))
+        tells(store::constraint_failure(&INSTANCE, error, changes.iter().map(|change| &change.new)))
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
 }

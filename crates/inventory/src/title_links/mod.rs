@@ -63,7 +63,7 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
         if error.is_foreign_key_violation() {
             return Failure::NotFound("Instance not found".into());
         }
-        store::reported(&TITLE, error, std::iter::empty())
+        store::constraint_failure(&TITLE, error, std::iter::empty())
     })?;
     Ok(Answer::no_content())
 }

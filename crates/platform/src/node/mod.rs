@@ -375,7 +375,10 @@ impl Node {
         let version = Arc::clone(version);
         Arc::new(WatchedTables {
             tables: self.cached_tables.clone(),
-            before_commit: vec!["UPDATE stamp SET value = value + 1 WHERE id = 1", ANNOUNCE_CHANGE],
+            before_commit: vec![
+                "UPDATE settings_version SET value = value + 1 WHERE id = 1",
+                ANNOUNCE_CHANGE,
+            ],
             committed: Box::new(move || version.has_changed()),
         })
     }

@@ -7,8 +7,8 @@ use carrel_records::{Failure, RecordType, Refusal};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Tells a violated constraint as the refusal that the declaration gives it.
-pub fn reported(record: &RecordType, error: DatabaseError, document: &Document) -> Failure {
+/// The refusal that the declaration gives a violated constraint.
+pub fn constraint_failure(record: &RecordType, error: DatabaseError, document: &Document) -> Failure {
     if error.is_unique_violation() {
         already_there(record, &error, document).into()
     } else if error.is_foreign_key_violation() {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub use crate::record_store::constraints::{reported, still_used, value_in_doubt};
+pub use crate::record_store::constraints::{constraint_failure, still_used, value_in_doubt};
 
 /// The JSON object of a record.
 pub type Document = Map<String, Value>;
@@ -188,7 +188,7 @@ pub async fn create(
     let ready = prepare_new(record, document, caller, now)?;
     let mut pipeline = Pipeline::new();
     insert(&mut pipeline, tenant, record, &ready, now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(record, error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| constraint_failure(record, error, &ready.document))?;
     Ok(ready)
 }
 
@@ -214,7 +214,7 @@ pub async fn replace(
     let ready = prepare_replacement(record, id, document, &stored, caller, now)?;
     let mut pipeline = Pipeline::new();
     update(&mut pipeline, tenant, record, &ready, &stored, now);
-    tx.send_and_commit(pipeline).await.map_err(|error| reported(record, error, &ready.document))?;
+    tx.send_and_commit(pipeline).await.map_err(|error| constraint_failure(record, error, &ready.document))?;
     Ok(Some(ready))
 }
 

@@ -63,7 +63,7 @@ pub async fn apply(
         if error.is_unique_violation() && of_the_queue {
             return same_position(&placed.document).into();
         }
-        records::reported(&REQUEST, error, &placed.document)
+        records::constraint_failure(&REQUEST, error, &placed.document)
     })?;
     if !notices.is_empty() {
         patron_notices::process_soon(tenant);

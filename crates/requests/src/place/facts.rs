@@ -216,7 +216,7 @@ fn statement(facts_query: FactsQuery) -> String {
         format!("(SELECT max(r.position) FROM request r WHERE r.is_open AND {queue})")
     };
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
+        "SELECT (SELECT value FROM settings_version WHERE id = 1), {TITLE}, requester.doc, proxy.doc,
             (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $1 AND p.proxy_user_id = $2),
             (SELECT jsonb_agg(b.doc) FROM manualblocks b WHERE b.user_id = $1),
             (SELECT jsonb_agg(jsonb_build_object('request', r.doc) ORDER BY r.position) FROM request r

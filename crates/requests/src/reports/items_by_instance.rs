@@ -61,11 +61,11 @@ const IN_SEARCH: &str = "title in the search index";
 
 /// An instance of several tenants, as a test suite has defined it in the search index.
 async fn given_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
-    let reported = stand_in::kept(tenant, IN_SEARCH).await?;
+    let titles = stand_in::kept(tenant, IN_SEARCH).await?;
     let is_asked_for = |title: &Value| {
         title["id"].as_str().is_some_and(|id| query.contains(id)) && title["items"].is_array()
     };
-    Ok(reported.into_iter().find(is_asked_for))
+    Ok(titles.into_iter().find(is_asked_for))
 }
 
 static OF_TITLE: LazyLock<String> = LazyLock::new(|| {

@@ -50,7 +50,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     write::insert(&mut pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, call.now);
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::reported(&CUSTOM_FIELD, error, &ready.document))?;
+        .map_err(|error| write::constraint_failure(&CUSTOM_FIELD, error, &ready.document))?;
     Ok(routes::created(&CUSTOM_FIELD, &ready))
 }
 

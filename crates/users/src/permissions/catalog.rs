@@ -41,7 +41,7 @@ impl PermissionCatalog {
         let connection = tenant.writer().await?;
         let mut pipeline = Pipeline::new();
         // The settings version is read first: what follows is at least as new.
-        let version_statement = pipeline.add("SELECT value FROM stamp WHERE id = 1", vec![]);
+        let version_statement = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
         let sets = pipeline.add(
             "SELECT doc->>'permissionName' AS name, doc->'subPermissions' AS contains,
                     coalesce(doc->>'mutable' = 'true', false) AS mutable

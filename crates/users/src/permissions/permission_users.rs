@@ -54,7 +54,9 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 /// FOLIO quirk: a user's second record of permissions is refused as plain text.
 fn duplicate(error: DatabaseError, user: &str, ready: &write::Ready) -> Failure {
     match (error.is_unique_violation(), error.constraint.as_deref()) {
-        (true, Some("permissions_users_pkey")) => write::reported(&PERMISSION_USER, error, &ready.document),
+        (true, Some("permissions_users_pkey")) => {
+            write::constraint_failure(&PERMISSION_USER, error, &ready.document)
+        }
         (true, _) => Failure::Conflict(format!(
             "duplicate key value violates unique constraint \"permissions_users_userid_idx_unique\": Key (userId)=({user}) already exists."
         )),

@@ -151,7 +151,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         let of_name = error.constraint.as_deref().is_some_and(|name| !name.contains("pkey"));
         match error.is_unique_violation() && of_name {
             true => taken().into(),
-            false => write::reported(&PERMISSION, error, &ready.document),
+            false => write::constraint_failure(&PERMISSION, error, &ready.document),
         }
     })?;
     shown.insert("metadata".into(), ready.document["metadata"].clone());
@@ -197,7 +197,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     write::update(&mut pipeline, &tenant.id, &PERMISSION, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
-        .map_err(|error| write::reported(&PERMISSION, error, &ready.document))?;
+        .map_err(|error| write::constraint_failure(&PERMISSION, error, &ready.document))?;
     Ok(Answer::json(&shown))
 }
 

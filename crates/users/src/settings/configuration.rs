@@ -26,7 +26,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => {}
         Err(error) if is_duplicate(&error) => return Ok(duplicate(&ready.document)),
-        Err(error) => return Err(write::reported(&CONFIG, error, &ready.document)),
+        Err(error) => return Err(write::constraint_failure(&CONFIG, error, &ready.document)),
     }
     Ok(routes::created(&CONFIG, &ready))
 }
@@ -50,7 +50,9 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, &CONFIG, &ready, &stored, call.now);
     add_audit(&mut pipeline, Operation::Updated, id, &Value::Object(ready.document.clone()), call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(&CONFIG, error, &ready.document))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::constraint_failure(&CONFIG, error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

@@ -57,7 +57,9 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     write::update(&mut pipeline, &tenant.id, record, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline).await.map_err(|error| write::reported(record, error, &ready.document))?;
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::constraint_failure(record, error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

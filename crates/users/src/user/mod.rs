@@ -133,7 +133,7 @@ async fn load_facts(tx: &mut Tx, document: &Document) -> Result<Facts, Failure> 
 fn storage_failure(error: DatabaseError, document: &Document, operation: Operation) -> Failure {
     let constraint = error.constraint.clone().unwrap_or_default();
     if !error.is_unique_violation() {
-        return write::reported(&USER, error, document);
+        return write::constraint_failure(&USER, error, document);
     }
     let known = [
         ("users_pkey", "id", "User with this id already exists"),
@@ -147,7 +147,7 @@ fn storage_failure(error: DatabaseError, document: &Document, operation: Operati
             Refusal::new(message).with(key, value).of_storage().into()
         }
         (Some((.., message)), Operation::Replace) => Failure::Conflict(message.into()),
-        (None, Operation::Create) => write::reported(&USER, error, document),
+        (None, Operation::Create) => write::constraint_failure(&USER, error, document),
         (None, Operation::Replace) => Failure::Conflict(format!(
             "Key (lower(f_unaccent(jsonb ->> 'externalSystemId'::text)))=({}) already exists.",
             decide::text(document, "externalSystemId").unwrap_or_default().to_lowercase()

@@ -64,7 +64,7 @@ pub fn moved(
     change.signed(taken_in.by, taken_in.now);
     let positions = queue::ahead_of_those_waiting(queue, request.id);
     if let Some((_, position)) = positions.positions.iter().find(|(id, _)| *id == request.id) {
-        change.reported("position", *position);
+        change.show("position", *position);
     }
     let request = QueuedRequest { document: change.document().clone(), ..request.clone() };
     Ok(MovedRequest { change, positions, request })

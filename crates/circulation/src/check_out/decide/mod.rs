@@ -184,11 +184,9 @@ impl<'a> Scan<'a> {
 
     /// The service point; a malformed id is refused in storage's words, after all other refusals.
     fn service_point(&self) -> Result<Uuid, Refusal> {
-        let reported = self.command.service_point_id.as_deref().unwrap_or_default();
-        Uuid::parse_str(reported).map_err(|_| {
-            Refusal::new(carrel_records::shape::NOT_A_UUID)
-                .with("checkoutServicePointId", reported)
-                .of_storage()
+        let given = self.command.service_point_id.as_deref().unwrap_or_default();
+        Uuid::parse_str(given).map_err(|_| {
+            Refusal::new(carrel_records::shape::NOT_A_UUID).with("checkoutServicePointId", given).of_storage()
         })
     }
 
@@ -284,14 +282,14 @@ mod tests {
         let mut command = command();
         command.proxy_user_barcode = Some("proxy".into());
         let refusals = refusals(decided(&Facts::default(), &command, &usual()));
-        let reported: Vec<_> = refusals
+        let codes: Vec<_> = refusals
             .iter()
             .map(|refusal| (refusal.message.as_str(), refusal.parameters[0].clone(), refusal.code))
             .collect();
         let unknown = "Could not find user with matching barcode";
         let sent = |key: &str, value: &str| (key.to_owned(), Some(value.to_owned()));
         assert_eq!(
-            reported,
+            codes,
             [
                 (unknown, sent("userBarcode", "card"), Some("USER_BARCODE_NOT_FOUND")),
                 (unknown, sent("proxyUserBarcode", "proxy"), Some("USER_BARCODE_NOT_FOUND")),
@@ -323,8 +321,8 @@ mod tests {
     fn a_dry_run_returns_the_policies_and_needs_no_service_point() {
         let command = CheckOutRequest { service_point_id: None, ..command() };
         let actor = Actor { dry_run: true, ..actor() };
-        let reported = policies(&facts(), &command, &actor, &usual()).expect("policies");
-        assert_eq!((reported.loan, reported.notice), (POLICY, POLICY));
+        let applied = policies(&facts(), &command, &actor, &usual()).expect("policies");
+        assert_eq!((applied.loan, applied.notice), (POLICY, POLICY));
     }
 
     #[test]

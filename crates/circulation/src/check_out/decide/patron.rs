@@ -39,7 +39,7 @@ impl Scan<'_> {
     }
 
     pub(super) fn refuse_for_account_status(&self) -> Vec<Refusal> {
-        let reported = |patron: &Option<Patron>, inactive: &str, unknown: &str| match patron
+        let refusal = |patron: &Option<Patron>, inactive: &str, unknown: &str| match patron
             .as_ref()?
             .account_status(self.actor.now)
         {
@@ -47,13 +47,13 @@ impl Scan<'_> {
             AccountStatus::Unknown => Some(Refusal::new(unknown)),
             AccountStatus::Active => None,
         };
-        let patron = reported(
+        let patron = refusal(
             &self.facts.patron,
             "Cannot check out to inactive user",
             "Cannot determine if user is active or not",
         )
         .map(|refusal| with_maybe(refusal, "userBarcode", &self.command.user_barcode));
-        let proxy = reported(
+        let proxy = refusal(
             &self.facts.proxy,
             "Cannot check out via inactive proxying user",
             "Cannot determine if proxying user is active or not",
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn manual_blocks_are_one_refusal_and_automated_blocks_one_each() {
         let refusals = refusals(decided(&blocked(), &command(), &blocking()));
-        let reported: Vec<_> =
+        let messages: Vec<_> =
             refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code.unwrap_or(""))).collect();
         assert_eq!(
-            reported,
+            messages,
             [
                 ("Patron blocked from borrowing", "USER_IS_BLOCKED_MANUALLY"),
                 ("Too many", "USER_IS_BLOCKED_AUTOMATICALLY"),
@@ -155,8 +155,8 @@ mod tests {
         let mut overriding = command();
         overriding.override_blocks.patron_block = Some(Empty {});
         let (facts, settings) = (blocked(), blocking());
-        let reported = |command: &CheckOutRequest| messages(decided(&facts, command, &settings));
-        assert_eq!(reported(&overriding), ["Override should be performed with the comment specified"]);
+        let messages_of = |command: &CheckOutRequest| messages(decided(&facts, command, &settings));
+        assert_eq!(messages_of(&overriding), ["Override should be performed with the comment specified"]);
         overriding.override_blocks.comment = Some("known to us".into());
         let loan = decided(&facts, &overriding, &settings).expect("a loan").loan;
         assert_eq!(loan["action"], "checkedOutThroughOverride");

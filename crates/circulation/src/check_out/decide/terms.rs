@@ -158,9 +158,9 @@ mod tests {
             "period": {"duration": 3, "intervalId": "Weeks"}}});
         let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
         let settings = server_with("m {settings}", one);
-        let reported = refusals(decided(&facts, &command(), &settings));
-        assert_eq!(reported[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
-        assert_eq!(reported[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
+        let refused = refusals(decided(&facts, &command(), &settings));
+        assert_eq!(refused[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
+        assert_eq!(refused[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
         let mut overriding = command();
         overriding.override_blocks.item_limit_block = Some(Empty {});
         overriding.override_blocks.comment = Some("a favor".into());
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn an_item_that_is_not_loanable_is_refused_with_its_policy() {
-        let reported = refusals(decided(&facts(), &command(), &library(json!({"loanable": false}))));
-        let keys: Vec<&str> = reported[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
+        let refused = refusals(decided(&facts(), &command(), &library(json!({"loanable": false}))));
+        let keys: Vec<&str> = refused[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(
-            (reported[0].code, keys),
+            (refused[0].code, keys),
             (Some("ITEM_NOT_LOANABLE"), vec!["itemBarcode", "loanPolicyId", "loanPolicyName"])
         );
-        assert_eq!(reported[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
+        assert_eq!(refused[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
     }
 
     #[test]
@@ -190,18 +190,18 @@ mod tests {
             command.override_blocks.comment = comment.map(str::to_owned);
             command
         };
-        let reported = |command: &CheckOutRequest| messages(decided(&facts(), command, &settings));
+        let messages_of = |command: &CheckOutRequest| messages(decided(&facts(), command, &settings));
         let date = "2024-05-20T10:00:00Z";
         assert_eq!(
-            reported(&overriding(Some(date), None)),
+            messages_of(&overriding(Some(date), None)),
             ["Override should be performed with the comment specified"]
         );
         assert_eq!(
-            reported(&overriding(None, Some("why"))),
+            messages_of(&overriding(None, Some("why"))),
             ["Override should be performed with due date specified"]
         );
         assert_eq!(
-            reported(&overriding(Some("2024-05-15T08:00:00Z"), Some("why"))),
+            messages_of(&overriding(Some("2024-05-15T08:00:00Z"), Some("why"))),
             ["Due date should be later than loan date"]
         );
         let loan = decided(&facts(), &overriding(Some(date), Some("why")), &settings).expect("a loan").loan;

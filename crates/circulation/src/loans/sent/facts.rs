@@ -84,7 +84,7 @@ async fn gather_holding(
 
 fn statement(title_level: bool) -> String {
     format!(
-        "SELECT (SELECT value FROM stamp WHERE id = 1), existing.doc, patron.doc,
+        "SELECT (SELECT value FROM settings_version WHERE id = 1), existing.doc, patron.doc,
              (SELECT jsonb_agg(p.doc) FROM proxyfor p WHERE p.user_id = $2 AND p.proxy_user_id = $4),
              {queue},
              coalesce((SELECT sum((a.doc->>'remaining')::numeric) FROM accounts a

@@ -24,7 +24,7 @@ fn refusals_in(facts: &Facts, command: &PlaceRequest, settings: &CirculationSett
     }
 }
 
-fn reported(facts: &Facts, command: &PlaceRequest, titles: bool) -> Vec<String> {
+fn messages(facts: &Facts, command: &PlaceRequest, titles: bool) -> Vec<String> {
     refusals(facts, command, titles).into_iter().map(|refusal| refusal.message).collect()
 }
 
@@ -89,7 +89,7 @@ fn all_that_is_missing_is_reported_together() {
     let command = asks(json!({"instanceId": null, "itemId": null, "requestDate": null,
         "pickupServicePointId": null, "requesterId": null}));
     assert_eq!(
-        reported(&Facts::default(), &command, false),
+        messages(&Facts::default(), &command, false),
         [
             "Cannot create a request with no instance ID",
             "Cannot create an item level request with no item ID",
@@ -103,7 +103,7 @@ fn all_that_is_missing_is_reported_together() {
 #[test]
 fn an_item_is_named_with_its_holdings_record() {
     assert_eq!(
-        reported(&out(), &asks(json!({"holdingsRecordId": null})), false),
+        messages(&out(), &asks(json!({"holdingsRecordId": null})), false),
         ["Cannot create a request with item ID but no holdings record ID"]
     );
 }
@@ -120,12 +120,12 @@ fn a_title_is_asked_for_without_naming_a_item() {
 #[test]
 fn a_title_must_be_there() {
     let nowhere = Facts { title: None, ..out() };
-    assert_eq!(reported(&nowhere, &asks(json!({})), false), ["Instance does not exist"]);
+    assert_eq!(messages(&nowhere, &asks(json!({})), false), ["Instance does not exist"]);
 }
 
 #[test]
 fn an_item_must_be_there() {
-    assert_eq!(reported(&facts(vec![]), &asks(json!({})), false), ["Item does not exist"]);
+    assert_eq!(messages(&facts(vec![]), &asks(json!({})), false), ["Item does not exist"]);
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
             &["proxyUserId"]
         )
     );
-    assert_eq!(reported(&out(), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
+    assert_eq!(messages(&out(), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
     let related = |relation| Facts { proxy_relations: vec![relation], ..out() };
     let over = json!({"status": "Active", "expirationDate": "2024-05-09T00:00:00Z"});
-    assert_eq!(reported(&related(over), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
+    assert_eq!(messages(&related(over), &by(NEIGHBOR), false), ["proxyUserId is not valid"]);
     placed(&related(json!({"status": "Active"})), &by(NEIGHBOR), false);
 }
 
@@ -167,7 +167,7 @@ fn only_active_patrons_of_a_group_may_ask() {
     let with = |change: fn(&mut carrel_circulation::desk::Patron)| {
         let mut facts = out();
         facts.requester.as_mut().into_iter().for_each(change);
-        reported(&facts, &asks(json!({})), false)
+        messages(&facts, &asks(json!({})), false)
     };
     assert_eq!(
         with(|patron| patron.patron_group = None),
@@ -344,7 +344,7 @@ fn without_an_item_on_the_shelf_nothing_else_is_said_of_a_page() {
         facts
     };
     assert_eq!(
-        reported(&inactive, &asks_for_title("Page"), true),
+        messages(&inactive, &asks_for_title("Page"), true),
         ["Cannot create page TLR for this instance ID - no pageable available items found"]
     );
 }
@@ -357,7 +357,7 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
     let command =
         asks(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
     assert_eq!(
-        reported(&facts, &command, false),
+        messages(&facts, &command, false),
         [
             "proxyUserId is not valid",
             "Service point is not a pickup location",

@@ -157,7 +157,7 @@ async fn a_statement_of_a_change_is_ended_after_its_time() {
 
 /// The tenant's settings version as it is stored.
 async fn version(database: &tokio_postgres::Client) -> i64 {
-    database.query_one("SELECT value FROM stamp", &[]).await.expect("a version").get(0)
+    database.query_one("SELECT value FROM settings_version", &[]).await.expect("a version").get(0)
 }
 
 /// Reference to a record of the collection, the first there is.
