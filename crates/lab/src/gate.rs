@@ -22,7 +22,8 @@ const WARM_UP: usize = 30;
 /// By how much buffers and records of write-ahead log may grow: pages split. Bytes of write-ahead log are not compared,
 /// since full page images come and go with checkpoints.
 const PAGES_MARGIN: f64 = 0.10;
-/// By how much a ratio of processor times may fall; twenty runs on a busy machine stay within it.
+/// By how much a ratio of processor times may fall before it counts as worse: repeats on a busy machine differ by less
+/// than a quarter, as a rule.
 const RATIO_MARGIN: f64 = 0.25;
 
 /// What is counted, and how it may change.
