@@ -44,13 +44,21 @@ async function call(method, path, body) {
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** Items on the shelf about which staff are asked nothing. */
-async function findItems(count) {
+/** Items on the shelf that the patron may borrow, and about which staff are asked nothing. */
+async function findItems(count, patron) {
+  const { servicepoints } = await call('GET', '/service-points?limit=1&query=pickupLocation==true');
   const query = encodeURIComponent('status.name=="Available" sortby barcode');
   const { items } = await call('GET', `/inventory/items?limit=${count * 3}&query=${query}`);
   const plain = items.filter((item) => item.barcode && item.circulationNotes.length === 0 && !item.numberOfPieces && !item.missingPieces);
-  if (plain.length < 20) throw new Error(`only ${plain.length} items can be lent`);
-  return plain.map((item) => item.barcode);
+  const barcodes = [];
+  for (const { barcode } of plain) {
+    if (barcodes.length === count) break;
+    const scan = { itemBarcode: barcode, userBarcode: patron, servicePointId: servicepoints[0].id };
+    const lent = await call('POST', '/circulation/check-out-by-barcode-dry-run', scan).catch(() => undefined);
+    if (lent) barcodes.push(barcode);
+  }
+  if (barcodes.length < 20) throw new Error(`only ${barcodes.length} items can be lent`);
+  return barcodes;
 }
 
 async function makePatron() {
@@ -170,8 +178,8 @@ class MeasuredDesk {
 
 const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 if (!executablePath) throw new Error("Chromium is missing: install it, on Debian with 'apt-get install chromium', or name it in CHROMIUM");
-const items = await findItems(SCANS);
 const patron = await makePatron();
+const items = await findItems(SCANS, patron);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 const levels = [];
 const memory = {};
