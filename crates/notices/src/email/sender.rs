@@ -9,11 +9,14 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use lettre::AsyncTransport;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// E-mails taken from the queue at once.
 const BATCH: i64 = 50;
 /// E-mails sent at once.
 const CONCURRENT: usize = 4;
+/// An attempt that takes longer is given up and repeated later.
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(30);
 
 /// mod-email's text for a tenant without a mail server.
 pub const NOT_CONFIGURED: &str = "The 'mod-config' module doesn't have a minimum config for SMTP server, the min config \
@@ -24,19 +27,26 @@ pub const NOT_CONFIGURED: &str = "The 'mod-config' module doesn't have a minimum
 pub struct MailServer(Mutex<Option<(Configuration, Transport)>>);
 
 /// Sends everything that is due. Gives the numbers of delivered e-mails and of failed attempts.
+///
+/// E-mails are taken for [`store::LEASE`]; those that could not be finished within it are left to be taken again, so
+/// that no e-mail is sent by two nodes at once.
 pub async fn send_due(tenant: &Arc<Tenant>) -> Result<(u64, u64), Failure> {
     let (mut delivered, mut failed) = (0, 0);
     loop {
+        let taken = Instant::now();
         let emails = store::take_due(tenant, Timestamp::now(), BATCH).await?;
         if emails.is_empty() {
             return Ok((delivered, failed));
         }
         let configuration = store::configuration(tenant).await?;
         for emails in emails.chunks(CONCURRENT) {
+            if taken.elapsed() > store::LEASE - LONGEST_ATTEMPT {
+                break;
+            }
             let attempts = emails.iter().map(|email| send(tenant, configuration.as_ref(), email));
-            let outcomes = join_all(attempts).await;
-            for (email, outcome) in emails.iter().zip(&outcomes) {
-                store::report(tenant, email, outcome, Timestamp::now()).await?;
+            let outcomes: Vec<(&Email, Outcome)> = emails.iter().zip(join_all(attempts).await).collect();
+            store::report_all(tenant, &outcomes, Timestamp::now()).await?;
+            for (_, outcome) in &outcomes {
                 match outcome {
                     Outcome::Delivered => delivered += 1,
                     Outcome::Failed(_) | Outcome::Refused(_) => failed += 1,
@@ -46,8 +56,15 @@ pub async fn send_due(tenant: &Arc<Tenant>) -> Result<(u64, u64), Failure> {
     }
 }
 
-/// One attempt.
+/// One attempt, which takes at most [`LONGEST_ATTEMPT`].
 pub async fn send(tenant: &Tenant, configuration: Option<&Configuration>, email: &Email) -> Outcome {
+    match tokio::time::timeout(LONGEST_ATTEMPT, attempt(tenant, configuration, email)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Outcome::Failed("the mail server took too long".into()),
+    }
+}
+
+async fn attempt(tenant: &Tenant, configuration: Option<&Configuration>, email: &Email) -> Outcome {
     let Some(configuration) = configuration else { return Outcome::Failed(NOT_CONFIGURED.into()) };
     let message = match message::message(email, configuration) {
         Ok(message) => message,

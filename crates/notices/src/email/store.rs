@@ -12,7 +12,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// A sender that has not reported the outcome for this long is taken to be dead, and the e-mail is sent again.
-const LEASE: Duration = Duration::from_secs(180);
+pub const LEASE: Duration = Duration::from_secs(90);
 /// Hours for which delivered e-mails are stored, unless the configuration says otherwise (mod-email's default).
 const DEFAULT_EXPIRATION_HOURS: i64 = 24;
 /// E-mails deleted in one statement.
@@ -90,13 +90,34 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Stores the outcome of an attempt; a failed one is repeated later, unless it was the last.
+/// Stores the outcome of an attempt; a failed one is repeated later, unless it was the last. Returns mod-email's text.
 pub async fn report(
     tenant: &Tenant,
     email: &Email,
     outcome: &Outcome,
     now: Timestamp,
 ) -> Result<String, Failure> {
+    let mut pipeline = Pipeline::new();
+    let text = add_report(&mut pipeline, email, outcome, now);
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    Ok(text)
+}
+
+/// Stores the outcomes of several attempts in one transaction.
+pub async fn report_all(
+    tenant: &Tenant,
+    outcomes: &[(&Email, Outcome)],
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let mut pipeline = Pipeline::new();
+    for (email, outcome) in outcomes {
+        add_report(&mut pipeline, email, outcome, now);
+    }
+    tenant.begin().await?.send_and_commit(pipeline).await?;
+    Ok(())
+}
+
+fn add_report(pipeline: &mut Pipeline, email: &Email, outcome: &Outcome, now: Timestamp) -> String {
     let attempts = email.attempt_count + 1;
     let retries = matches!(outcome, Outcome::Failed(_)) && attempts < MAX_ATTEMPTS;
     let (status, text) = match outcome {
@@ -110,7 +131,6 @@ pub async fn report(
         "status": status, "message": text, "attemptCount": attempts, "shouldRetry": retries,
         "date": time::format(now),
     });
-    let mut pipeline = Pipeline::new();
     pipeline.add(
         "UPDATE email_statistics SET doc = doc || $2::jsonb WHERE id = $1",
         vec![email.id.into(), (&changes).into()],
@@ -123,8 +143,7 @@ pub async fn report(
     } else {
         pipeline.add("DELETE FROM email_delivery WHERE id = $1", vec![email.id.into()]);
     }
-    tenant.begin().await?.send_and_commit(pipeline).await?;
-    Ok(text)
+    text
 }
 
 /// Makes failed e-mails due at once, except those that are being sent.

@@ -6,6 +6,7 @@
 //! what is not on its disk yet: then the proof must fail, which shows that it can.
 
 mod desks;
+mod emails;
 mod invariants;
 mod lists;
 mod running;
