@@ -62,7 +62,7 @@ pub static COURSE_TYPE: RecordType = RecordType {
 
 /// The department that offers a course; it has nothing to do with the departments of users.
 pub static DEPARTMENT: RecordType = RecordType {
-    name: "department",
+    name: "courseDepartment",
     module: MODULE,
     table: "coursereserves_departments",
     path: "/coursereserves/departments",
