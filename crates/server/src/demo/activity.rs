@@ -258,7 +258,7 @@ async fn record_notes(api: &mut Api, users: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Charges of three types, one of them partly paid.
+/// Charges that staff have made; check-ins of overdue loans have made others.
 async fn record_fees(
     api: &mut Api,
     returned: &[SampleItem<'_>],
@@ -266,10 +266,8 @@ async fn record_fees(
     now: Timestamp,
 ) -> Result<(), String> {
     for (number, (kind, fee_type, amount)) in [
-        ("Overdue fine", OVERDUE_FINE, 2.5),
         ("Damaged item", id_of("fee type damage"), 15.0),
         ("Replacement of a library card", id_of("fee type card"), 5.0),
-        ("Overdue fine", OVERDUE_FINE, 0.75),
     ]
     .into_iter()
     .enumerate()

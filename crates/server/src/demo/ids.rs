@@ -36,7 +36,6 @@ pub const FACULTY: Uuid = uuid!("503a81cd-6c26-400f-b620-14c08943697c");
 pub const GRADUATE: Uuid = uuid!("ad0bc554-d5bc-463c-85d1-5562127ae91b");
 pub const STAFF: Uuid = uuid!("3684a786-6671-4268-8ed0-9db82ebca60b");
 pub const UNDERGRAD: Uuid = uuid!("bdc2b6d4-5ceb-4a12-ab46-249b9a68473e");
-pub const OVERDUE_FINE: Uuid = uuid!("9523cb96-e752-40c2-89da-60f3961a488d");
 pub const HOME_ADDRESS: Uuid = uuid!("93d3d88d-499b-45d0-9bc7-ac73c3a19880");
 
 pub const ALLOW_ALL_REQUESTS: Uuid = uuid!("334e5a9e-94f9-4673-8d1d-ab552863886b");
@@ -77,7 +76,6 @@ mod tests {
             STAFF,
             UNDERGRAD,
             HOME_ADDRESS,
-            OVERDUE_FINE,
             ALLOW_ALL_REQUESTS,
             HOLD_ONLY,
             SEND_NO_NOTICES,
