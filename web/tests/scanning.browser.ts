@@ -105,6 +105,8 @@ describe('a scan', () => {
     const { page, context } = await openDesk(browser);
     await logIn(page);
     await page.keyboard.press('Alt+R');
+    await page.getByRole('heading', { name: 'Check in' }).waitFor();
+    await expect.poll(() => focused(page)).toBe('Item');
     await scan(page, 'no-such-item');
     await expect.poll(() => states(page)).toEqual(['failed']);
     await page.getByRole('alert').getByText('No item with barcode no-such-item exists').waitFor();

@@ -31,6 +31,11 @@ describe('a field of a record', () => {
     expect(prepared({ limit: 'x' }, twice)).toEqual({ limit: 'x' });
   });
 
+  it('that the record must have is answered with no where it does not apply', () => {
+    const fields: Field[] = [{ kind: 'yesNo', at: 'renewable', label: 'field.renewable', always: true, when: (record) => record['loanable'] === true }];
+    expect(prepared({ loanable: false, renewable: true }, fields)).toEqual({ loanable: false, renewable: false });
+  });
+
   it('that is required is missed only where it applies', () => {
     expect(missingField({ loanable: true }, FIELDS)).toBe('field.name');
     expect(missingField({ name: 'n', loanable: true, loansPolicy: { period: { intervalId: 'Days' } } }, FIELDS)).toBe('field.period');

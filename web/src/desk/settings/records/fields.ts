@@ -19,7 +19,7 @@ export type Field =
   | (At & { kind: 'number'; whole?: boolean })
   | (At & { kind: 'date' })
   | (At & { kind: 'time' })
-  | (At & { kind: 'yesNo' })
+  | (At & { kind: 'yesNo'; /** The record must have it: no, where it does not apply. */ always?: boolean })
   | (At & { kind: 'choice'; options: readonly string[] })
   | (At & { kind: 'choices'; options: readonly string[] })
   /** `{duration, intervalId}`. */
@@ -67,8 +67,7 @@ export function prepared(record: Json, fields: readonly Field[]): Json {
     if (field.kind === 'heading') continue;
     const value = valueAt(result, field.at);
     if (!shown.has(field.at) || isBlank(value)) {
-      // A list that the record must have stays, with nothing in it.
-      result = withValue(result, field.at, field.kind === 'list' && shown.has(field.at) ? [] : undefined);
+      result = withValue(result, field.at, absent(field, shown.has(field.at)));
     } else if (field.kind === 'list') {
       result = withValue(result, field.at, (value as Json[]).map((one) => prepared(one, field.of)));
     } else if (field.kind === 'text' && typeof value === 'string') {
@@ -76,6 +75,12 @@ export function prepared(record: Json, fields: readonly Field[]): Json {
     }
   }
   return result;
+}
+
+/** What is sent for a field without a value: a list or an answer that the record must have stays. */
+function absent(field: Field, isShown: boolean) {
+  if (field.kind === 'list' && isShown) return [];
+  return field.kind === 'yesNo' && field.always ? false : undefined;
 }
 
 function isBlank(value: unknown): boolean {

@@ -66,7 +66,7 @@ const LOAN_POLICY: readonly Field[] = [
   { kind: 'yesNo', at: 'loansPolicy.forUseAtLocation', label: 'field.useAtLocation', when: lent },
   { kind: 'period', at: 'loansPolicy.holdShelfExpiryPeriodForUseAtLocation', label: 'field.useAtLocationPeriod', units: LOAN_UNITS, when: both(lent, is('loansPolicy.forUseAtLocation', true)) },
   { kind: 'heading', label: 'field.renewals', when: lent },
-  { kind: 'yesNo', at: 'renewable', label: 'field.renewable', when: lent },
+  { kind: 'yesNo', at: 'renewable', label: 'field.renewable', always: true, when: lent },
   { kind: 'yesNo', at: 'renewalsPolicy.unlimited', label: 'field.unlimitedRenewals', when: renewed },
   { kind: 'number', at: 'renewalsPolicy.numberAllowed', label: 'field.numberOfRenewals', whole: true, required: true, when: both(renewed, not(is('renewalsPolicy.unlimited', true))) },
   { kind: 'choice', at: 'renewalsPolicy.renewFromId', label: 'field.renewFrom', options: ['SYSTEM_DATE', 'CURRENT_DUE_DATE'], required: true, when: both(renewed, rolling) },
