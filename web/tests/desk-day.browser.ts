@@ -79,6 +79,7 @@ it('goes from login to logout', async () => {
     pickupServicePointId: SERVICE_POINT,
   });
   await page.keyboard.press('Alt+R');
+  await page.getByRole('heading', { name: 'Check in' }).waitFor();
   await scan(page, first);
   const shelf = page.getByRole('dialog', { name: 'Awaiting pickup' });
   await shelf.getByText(/for Requester, Test/).waitFor();
@@ -93,6 +94,7 @@ it('goes from login to logout', async () => {
 
   // It is refused to others and lent to whom it waits for.
   await page.keyboard.press('Alt+U');
+  await page.getByRole('heading', { name: 'Check out' }).waitFor();
   await scan(page, patron.barcode);
   await page.getByRole('link', { name: /Day, Test/ }).waitFor();
   await scan(page, first);

@@ -65,6 +65,7 @@ describe('sixty scans by keyboard alone', () => {
     await expect.poll(() => focused(page)).toBe('Patron');
 
     await page.keyboard.press('Alt+R');
+    await page.getByRole('heading', { name: 'Check in' }).waitFor();
     await expect.poll(() => focused(page)).toBe('Item');
     for (const barcode of items) await scan(page, barcode);
     expect(await answerUntil(page, 60)).toBeGreaterThanOrEqual(6);
