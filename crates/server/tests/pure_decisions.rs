@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Folders in which everything is pure.
-const PURE: [&str; 4] = ["records/src", "cql/src", "circulation-rules/src", "loan-rules/src"];
+const PURE: [&str; 5] = ["records/src", "cql/src", "fql/src", "circulation-rules/src", "loan-rules/src"];
 
 /// Rules that a use case's `decide.rs` is made of.
 const RULES: [&str; 10] = [
