@@ -112,19 +112,3 @@ pub fn change_status(
         item_state::change(pipeline, item, &change, now);
     }
 }
-
-/// Adds the change of a loan with its history row and event.
-pub fn change_loan(
-    pipeline: &mut Pipeline,
-    tenant: &Tenant,
-    id: Uuid,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    now: jiff::Timestamp,
-) {
-    let (before, after) = (Value::Object(before.clone()), Value::Object(after.clone()).to_string());
-    pipeline.change("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(after.clone())]);
-    carrel_circulation::loans::history::write(pipeline, "U", &after, now);
-    let event = Event::updated(&tenant.id, &before, &after);
-    outbox::announce(pipeline, "circulation.loan", id.to_string(), event.to_string(), now);
-}

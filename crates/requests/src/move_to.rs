@@ -5,7 +5,6 @@
 
 use super::actor::Actor;
 use super::candidate::{Candidate, OpenLoan};
-use super::change::change_loan;
 use super::change::{self, Change};
 use super::effects::{recall, status_after};
 use super::lock::{LockQuery, LockedRequest, lock_request};
@@ -15,6 +14,7 @@ use super::place::requester::refuse_unknown_requester;
 use super::policy::RequestPolicy;
 use super::read;
 use carrel_audit::circulation_log;
+use carrel_circulation::loans::store;
 use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::reminders;
 use carrel_circulation::request_snapshot as snapshot;
@@ -55,7 +55,7 @@ pub fn connect(router: &mut Router) {
         let entry = log::moved(&before, &written, call.caller.user_id);
         circulation_log::write(&mut pipeline, &entry, call.now);
         if let Some((loan, after)) = &moved.recalled {
-            change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, call.now);
+            store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, after, None, call.now);
             if let Some(entry) = log::recalled(&loan.document, after, call.caller.user_id, &settings.zone) {
                 circulation_log::write_looking_up(&mut pipeline, &entry, call.now);
             }

@@ -3,7 +3,6 @@
 use super::decide::{CheckIn, MovedRequest};
 use super::{Done, Scan, route};
 use crate::desk::idempotency;
-use crate::desk::record_change::REQUEST;
 use crate::overdue_fine;
 use crate::patron_notices::{self, About, Cause, NoticeEvent};
 use carrel_audit::circulation_log;
@@ -44,7 +43,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<
 fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &CheckIn) {
     let (command, now) = (&scan.command, scan.now);
     if let Some(closed) = &decision.loan {
-        crate::loans::store::change(pipeline, &tenant.id, &closed.change, now);
+        crate::loans::store::update(pipeline, &tenant.id, &closed.change, None, now);
         if let Some(patron) = closed.patron {
             let visit = crate::loans::session::Visit { session: command.session, by: Some(command.by) };
             crate::loans::session::record(pipeline, patron, closed.change.id, "Check-in", &visit, now);
@@ -81,5 +80,14 @@ static RECORD: RowChange = RowChange {
 pub fn move_on(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
     request.change.apply(pipeline, &REQUEST);
     crate::desk::queue::write(pipeline, &request.positions);
-    request.change.announce(pipeline, "circulation.request", &tenant.id, &request.change.text(), now);
+    let (old, new) = (request.change.stored_text(), request.change.text());
+    let event = Event::updated(&tenant.id, &old, &new).to_string();
+    outbox::announce(pipeline, "circulation.request", request.change.id.to_string(), event, now);
 }
+
+static REQUEST: RowChange = RowChange {
+    one: "UPDATE request SET doc = (doc - string_to_array($2, chr(31))) || $3 WHERE id = $1",
+    several: "UPDATE request SET doc = (request.doc - string_to_array(one.removed, chr(31))) || one.doc
+         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
+         WHERE request.id = one.id AND request.id = ANY ($1::uuid[])",
+};

@@ -3,11 +3,12 @@
 use super::decide::CheckOut;
 use super::{Done, Scan, route};
 use crate::desk::idempotency;
+use crate::loans::{session, store};
 use crate::records::loans::ONE_OPEN_LOAN;
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::database::DatabaseError;
-use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
+use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 
@@ -28,9 +29,7 @@ pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<
 }
 
 fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Timestamp) {
-    let loan = crate::loans::store::stored_text(&decision.loan);
-    pipeline.change_row(&LOAN, vec![decision.loan_id.into(), Bind::Json(loan.clone())]);
-    crate::loans::history::write(pipeline, "I", &loan, now);
+    store::insert(pipeline, &tenant.id, decision.loan_id, &decision.loan, Some("check-out"), now);
     let checked_out =
         StateChange { status: "Checked out", in_transit_destination: None, last_check_in: None };
     item_state::change(pipeline, decision.item_id, &checked_out, now);
@@ -38,14 +37,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
         crate::desk::queue::close(pipeline, &tenant.id, filled, "Closed - Filled", now);
         crate::desk::queue::write(pipeline, &decision.moves_up);
     }
-    crate::loans::session::record(
-        pipeline,
-        decision.patron_id,
-        decision.loan_id,
-        "Check-out",
-        &Default::default(),
-        now,
-    );
+    session::record(pipeline, decision.patron_id, decision.loan_id, "Check-out", &Default::default(), now);
     for entry in &decision.log {
         circulation_log::write(pipeline, entry, now);
     }
@@ -53,14 +45,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
     if let Some(reminder) = &decision.first_reminder {
         crate::reminders::schedule(pipeline, reminder, now);
     }
-    let event = Event::created(&tenant.id, &loan).because("check-out").to_string();
-    outbox::announce(pipeline, "circulation.loan", decision.loan_id.to_string(), event, now);
 }
-
-static LOAN: RowChange = RowChange {
-    one: "INSERT INTO loan (id, doc) VALUES ($1, $2)",
-    several: "INSERT INTO loan (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
-};
 
 /// The refusal or failure of a check-out that the database did not take.
 pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {

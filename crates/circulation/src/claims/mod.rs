@@ -46,7 +46,7 @@ async fn apply(
     let (tx, loan, _) = find::locked(tenant, call.id(0)?).await?;
     let changed = store::versioned(decide(&loan)?, call.caller.user_id, call.now);
     let mut pipeline = Pipeline::new();
-    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, "claim", call.now);
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, Some("claim"), call.now);
     if let Some(item) = &loan.item {
         let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, call.now);

@@ -1,30 +1,11 @@
 //! A change of a stored record, field by field: fields that it does not name stay as they are stored, also when
 //! another transaction has changed them meanwhile.
 
-use carrel_platform::{Bind, Event, Pipeline, RowChange, outbox};
+use carrel_platform::{Bind, Pipeline, RowChange};
 use carrel_records::{json_text, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
-
-/// The change of a stored loan.
-///
-/// The condition on the array of ids makes PostgreSQL read just these rows, whatever size it estimates for the table;
-/// without it a join may read the whole table.
-pub static LOAN: RowChange = RowChange {
-    one: "UPDATE loan SET doc = (doc - string_to_array($2, ',')) || $3 WHERE id = $1",
-    several: "UPDATE loan SET doc = (loan.doc - string_to_array(one.removed, ',')) || one.doc
-         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
-         WHERE loan.id = one.id AND loan.id = ANY ($1::uuid[])",
-};
-
-/// The change of a stored request.
-pub static REQUEST: RowChange = RowChange {
-    one: "UPDATE request SET doc = (doc - string_to_array($2, ',')) || $3 WHERE id = $1",
-    several: "UPDATE request SET doc = (request.doc - string_to_array(one.removed, ',')) || one.doc
-         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
-         WHERE request.id = one.id AND request.id = ANY ($1::uuid[])",
-};
 
 /// The fields of one record that change.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,12 +15,23 @@ pub struct RecordChange {
     old: String,
     new: Map<String, Value>,
     set: Map<String, Value>,
-    removed: Vec<&'static str>,
+    removed: Vec<String>,
 }
+
+/// Between the names of removed fields in the statement's parameter: `chr(31)`, which is in no field name.
+const SEPARATOR: &str = "\u{1f}";
 
 impl RecordChange {
     pub fn of(id: Uuid, stored: &Map<String, Value>) -> RecordChange {
         RecordChange { id, old: json_text(stored), new: stored.clone(), set: Map::new(), removed: Vec::new() }
+    }
+
+    /// The change from the stored version to `new`.
+    pub fn between(id: Uuid, stored: &Map<String, Value>, new: Map<String, Value>) -> RecordChange {
+        let changed = new.iter().filter(|(key, value)| stored.get(*key) != Some(*value));
+        let set = changed.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let removed = stored.keys().filter(|key| !new.contains_key(*key)).cloned().collect();
+        RecordChange { id, old: json_text(stored), new, set, removed }
     }
 
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
@@ -48,10 +40,10 @@ impl RecordChange {
         self.set.insert(key.to_owned(), value);
     }
 
-    pub fn remove(&mut self, key: &'static str) {
+    pub fn remove(&mut self, key: &str) {
         if self.new.remove(key).is_some() {
             self.set.remove(key);
-            self.removed.push(key);
+            self.removed.push(key.to_owned());
         }
     }
 
@@ -72,10 +64,9 @@ impl RecordChange {
         &self.new
     }
 
-    /// Adds the statement, [`LOAN`] or [`REQUEST`].
+    /// Adds the table's statement; it takes the id, the names of removed fields, and the fields that are set.
     pub fn apply(&self, pipeline: &mut Pipeline, table: &'static RowChange) {
-        // Field names have no commas.
-        let removed = self.removed.join(",");
+        let removed = self.removed.join(SEPARATOR);
         let set = json_text(&self.set);
         pipeline.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
@@ -85,17 +76,9 @@ impl RecordChange {
         json_text(&self.new)
     }
 
-    /// Adds the event; `new` is the [`RecordChange::text`], which others may need as well.
-    pub fn announce(
-        &self,
-        pipeline: &mut Pipeline,
-        topic: &'static str,
-        tenant: &str,
-        new: &str,
-        now: Timestamp,
-    ) {
-        let event = Event::updated(tenant, &self.old, &new).to_string();
-        outbox::announce(pipeline, topic, self.id.to_string(), event, now);
+    /// The record as it is stored, in JSON.
+    pub fn stored_text(&self) -> &str {
+        &self.old
     }
 }
 
@@ -114,5 +97,16 @@ mod tests {
         assert_eq!(Value::Object(change.document().clone()), json!({"status": "Closed", "note": "mine"}));
         assert_eq!(Value::Object(change.set.clone()), json!({"status": "Closed"}));
         assert_eq!(change.removed, ["until"]);
+    }
+
+    #[test]
+    fn the_change_between_two_versions_names_what_differs() {
+        let object = |value: Value| value.as_object().expect("an object").clone();
+        let stored = object(json!({"status": "Open", "note": "mine", "until": "May", "a,b": 1}));
+        let next = object(json!({"status": "Closed", "note": "mine", "new": null}));
+        let change = RecordChange::between(Uuid::nil(), &stored, next.clone());
+        assert_eq!(Value::Object(change.set.clone()), json!({"status": "Closed", "new": null}));
+        assert_eq!(change.removed, ["a,b", "until"]);
+        assert_eq!(change.document(), &next);
     }
 }

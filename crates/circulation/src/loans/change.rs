@@ -60,7 +60,7 @@ async fn apply(
     let (changed, entry) = decide(&loan, &settings)?;
     let changed = store::versioned(changed, call.caller.user_id, call.now);
     let mut pipeline = Pipeline::new();
-    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, cause, call.now);
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, Some(cause), call.now);
     if let Some(entry) = entry {
         circulation_log::write(&mut pipeline, &entry, call.now);
     }

@@ -10,7 +10,7 @@
 pub mod change;
 mod fee_fine_report;
 pub mod find;
-pub mod history;
+mod history;
 pub mod log;
 mod route;
 mod sent;

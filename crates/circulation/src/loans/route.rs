@@ -61,15 +61,15 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let decision = sent::decide_new(&facts, &sent, &settings, call.now)?;
     let ready = write::prepare_new(&LOAN, decision.loan.clone(), &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    let insert = store::insert(&mut pipeline, &tenant.id, id, &ready.document, call.now);
+    store::insert(&mut pipeline, &tenant.id, id, &ready.document, None, call.now);
     change_item(&mut pipeline, &decision, &call);
     if let Some(filled) = decision.fills {
         queue::close(&mut pipeline, &tenant.id, filled, "Closed - Filled", call.now);
         queue::write(&mut pipeline, &decision.moves_up);
     }
     tx.send_and_commit(pipeline).await.map_err(|error| {
-        if error.is_unique_violation() && error.step == insert {
-            return refused_by_storage(error, &ready.document);
+        if store::is_duplicate(&error) {
+            return store::refused_by_storage(error, &ready.document);
         }
         Failure::from(error)
     })?;
@@ -91,8 +91,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let old = Value::Object(existing.clone());
     let ready = write::prepare_replacement(&LOAN, id, decision.loan.clone(), &old, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    let update =
-        store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, "replacement", call.now);
+    store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, Some("replacement"), call.now);
     change_item(&mut pipeline, &decision, &call);
     if !is_closed(&ready.document)
         && ready.document.get("dueDate") != existing.get("dueDate")
@@ -106,8 +105,8 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let notices = settings.notice_causes(&[NoticeEvent::DueDate], About::Loan(id));
     patron_notices::record(&mut pipeline, &notices, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| {
-        if error.is_unique_violation() && error.step == update {
-            return refused_by_storage(error, &ready.document);
+        if store::is_duplicate(&error) {
+            return store::refused_by_storage(error, &ready.document);
         }
         Failure::from(error)
     })?;
@@ -126,19 +125,6 @@ fn change_item(pipeline: &mut Pipeline, decision: &sent::Decision, call: &Call) 
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(pipeline, decision.item_id, &change, call.now);
     }
-}
-
-/// Why storage refused the loan: a duplicate id, or another open loan of the item.
-pub fn refused_by_storage(
-    error: carrel_platform::database::DatabaseError,
-    document: &Map<String, Value>,
-) -> Failure {
-    if error.is_unique_violation()
-        && error.constraint.as_deref().is_none_or(|constraint| !constraint.starts_with("loan_pkey"))
-    {
-        return store::already_lent(find::text_at(document, "itemId"));
-    }
-    write::constraint_failure(&LOAN, error, document)
 }
 
 /// The loan id of the path; a malformed one is not found.

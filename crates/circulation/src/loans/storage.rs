@@ -1,8 +1,7 @@
 //! `/loan-storage`: loans as they are stored, and their history.
 
 use super::find::text_at;
-use super::route::refused_by_storage;
-use super::store;
+use super::store::{self, refused_by_storage};
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::{routes, stream, write};
@@ -32,7 +31,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let document = checked(call.object()?, call.caller.lenient)?;
     let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    store::insert(&mut pipeline, &tenant.id, ready.id, &ready.document, call.now);
+    store::insert(&mut pipeline, &tenant.id, ready.id, &ready.document, None, call.now);
     let tx = tenant.begin().await?;
     tx.send_and_commit(pipeline).await.map_err(|error| refused_by_storage(error, &ready.document))?;
     Ok(routes::created(&LOAN, &ready))
@@ -52,14 +51,22 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             let Value::Object(old) = stored else {
                 return Err(Failure::internal("a stored loan is an object"));
             };
-            store::replace(&mut pipeline, &tenant.id, id, &old, &ready.document, "replacement", call.now);
+            store::replace(
+                &mut pipeline,
+                &tenant.id,
+                id,
+                &old,
+                &ready.document,
+                Some("replacement"),
+                call.now,
+            );
             ready
         }
         None => {
             let mut document = document;
             document.insert("id".into(), id.to_string().into());
             let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
-            store::insert(&mut pipeline, &tenant.id, id, &ready.document, call.now);
+            store::insert(&mut pipeline, &tenant.id, id, &ready.document, None, call.now);
             ready
         }
     };

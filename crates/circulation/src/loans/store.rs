@@ -1,9 +1,11 @@
-//! The statements that change a loan, each with its history row and its event.
+//! The two statements that write a loan, for a new and for a stored one. Each comes with a history row and an event.
 
 use super::history;
 use crate::desk::RecordChange;
-use crate::desk::record_change::LOAN;
-use carrel_platform::{Bind, Event, Pipeline, outbox};
+use crate::records::loans::{LOAN, ONE_OPEN_LOAN};
+use carrel_platform::database::DatabaseError;
+use carrel_platform::record_store::write;
+use carrel_platform::{Bind, Event, Pipeline, RowChange, outbox};
 use carrel_records::{Failure, Refusal, json_text, metadata};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -15,48 +17,87 @@ pub fn versioned(mut document: Map<String, Value>, by: Option<Uuid>, now: Timest
     document
 }
 
-/// Adds a new loan; returns the index of the statement that fails for a second open loan of the item.
+/// Adds a new loan; `cause` is what the event names, where clients tell one cause from others.
 pub fn insert(
     pipeline: &mut Pipeline,
     tenant: &str,
     id: Uuid,
     document: &Map<String, Value>,
+    cause: Option<&'static str>,
     now: Timestamp,
-) -> usize {
+) {
     let text = stored_text(document);
-    let step =
-        pipeline.add("INSERT INTO loan (id, doc) VALUES ($1, $2)", vec![id.into(), Bind::Json(text.clone())]);
+    pipeline.change_row(&INSERT, vec![id.into(), Bind::Json(text.clone())]);
     history::write(pipeline, "I", &text, now);
-    let event = Event::created(tenant, &text).to_string();
-    outbox::announce(pipeline, "circulation.loan", id.to_string(), event, now);
-    step
+    announce(pipeline, id, Event::created(tenant, &text), cause, now);
 }
 
-/// Adds the replacement of a locked loan; returns the index of its statement.
+/// Adds a change of some fields of a loan.
+pub fn update(
+    pipeline: &mut Pipeline,
+    tenant: &str,
+    change: &RecordChange,
+    cause: Option<&'static str>,
+    now: Timestamp,
+) {
+    let text = change.text();
+    change.apply(pipeline, &UPDATE);
+    history::write(pipeline, "U", &text, now);
+    announce(pipeline, change.id, Event::updated(tenant, &change.stored_text(), &text), cause, now);
+}
+
+/// Adds the update of a locked loan from the stored version to the next one.
 pub fn replace(
     pipeline: &mut Pipeline,
     tenant: &str,
     id: Uuid,
     old: &Map<String, Value>,
     new: &Map<String, Value>,
-    cause: &'static str,
+    cause: Option<&'static str>,
     now: Timestamp,
-) -> usize {
-    let text = stored_text(new);
-    let step =
-        pipeline.add("UPDATE loan SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
-    history::write(pipeline, "U", &text, now);
-    let event = Event::updated(tenant, &json_text(old), &text).because(cause).to_string();
-    outbox::announce(pipeline, "circulation.loan", id.to_string(), event, now);
-    step
+) {
+    update(pipeline, tenant, &RecordChange::between(id, old, stored(new)), cause, now);
 }
 
-/// Adds a change of some fields of a loan.
-pub fn change(pipeline: &mut Pipeline, tenant: &str, change: &RecordChange, now: Timestamp) {
-    change.apply(pipeline, &LOAN);
-    let text = change.text();
-    history::write(pipeline, "U", &text, now);
-    change.announce(pipeline, "circulation.loan", tenant, &text, now);
+fn announce(
+    pipeline: &mut Pipeline,
+    id: Uuid,
+    event: Event<'_>,
+    cause: Option<&'static str>,
+    now: Timestamp,
+) {
+    let event = cause.map_or(event, |cause| event.because(cause));
+    outbox::announce(pipeline, "circulation.loan", id.to_string(), event.to_string(), now);
+}
+
+static INSERT: RowChange = RowChange {
+    one: "INSERT INTO loan (id, doc) VALUES ($1, $2)",
+    several: "INSERT INTO loan (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
+};
+
+/// The condition on the array of ids makes PostgreSQL read just these rows, whatever size it estimates for the table;
+/// without it a join may read the whole table.
+static UPDATE: RowChange = RowChange {
+    one: "UPDATE loan SET doc = (doc - string_to_array($2, chr(31))) || $3 WHERE id = $1",
+    several: "UPDATE loan SET doc = (loan.doc - string_to_array(one.removed, chr(31))) || one.doc
+         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
+         WHERE loan.id = one.id AND loan.id = ANY ($1::uuid[])",
+};
+
+/// Whether the database refused a loan for another one: with its id, or open and of its item.
+pub fn is_duplicate(error: &DatabaseError) -> bool {
+    error.is_unique_violation() && matches!(error.constraint.as_deref(), Some("loan_pkey" | ONE_OPEN_LOAN))
+}
+
+/// What storage answers where the database refused a loan.
+pub fn refused_by_storage(error: DatabaseError, document: &Map<String, Value>) -> Failure {
+    if error.constraint.as_deref() == Some(ONE_OPEN_LOAN) {
+        return Refusal::new("Cannot have more than one open loan for the same item")
+            .with("itemId", document.get("itemId").and_then(Value::as_str).unwrap_or_default())
+            .of_storage()
+            .into();
+    }
+    write::constraint_failure(&LOAN, error, document)
 }
 
 /// What circulation shows with a loan but storage does not keep.
@@ -76,7 +117,7 @@ const DISPLAY_ONLY: [&str; 11] = [
 ];
 
 /// The document without display-only fields, in JSON.
-pub fn stored_text(document: &Map<String, Value>) -> String {
+fn stored_text(document: &Map<String, Value>) -> String {
     let is_plain =
         !document.contains_key("reminders") && !DISPLAY_ONLY.iter().any(|key| document.contains_key(*key));
     if is_plain { json_text(document) } else { json_text(&stored(document)) }
@@ -92,14 +133,6 @@ pub fn stored(document: &Map<String, Value>) -> Map<String, Value> {
         reminders.remove("renewalBlocked");
     }
     stored
-}
-
-/// The refusal of a second open loan.
-pub fn already_lent(item_id: &str) -> Failure {
-    Refusal::new("Cannot have more than one open loan for the same item")
-        .with("itemId", item_id)
-        .of_storage()
-        .into()
 }
 
 #[cfg(test)]

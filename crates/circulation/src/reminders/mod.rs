@@ -125,7 +125,15 @@ async fn work_on(
         Outcome::Remind(reminded) => {
             let loan_id = loan.id;
             let changed = store::versioned(reminded.loan.clone(), None, now);
-            store::replace(&mut pipeline, &tenant.id, loan_id, &loan.document, &changed, "reminder-fee", now);
+            store::replace(
+                &mut pipeline,
+                &tenant.id,
+                loan_id,
+                &loan.document,
+                &changed,
+                Some("reminder-fee"),
+                now,
+            );
             let charged = reminded.charge.as_ref().map(|fee| charge(&mut pipeline, fee, None, now));
             let sent = SentReminder { loan: &loan, reminded, charged, address: row.get("address") };
             notice::send(&mut pipeline, tx.connection(), sent, &settings, now).await;

@@ -24,7 +24,7 @@ pub async fn apply(
     let loan = facts.loan.as_ref().ok_or_else(|| Failure::internal("only a loan is renewed"))?;
     let mut pipeline = Pipeline::new();
     let changed = store::versioned(renewed.loan.clone(), actor.by, actor.now);
-    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, "renewal", actor.now);
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, Some("renewal"), actor.now);
     for entry in &renewed.log {
         circulation_log::write(&mut pipeline, entry, actor.now);
     }

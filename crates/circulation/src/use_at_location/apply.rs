@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 pub async fn apply(tx: Tx, tenant: &Tenant, changed: &Changed, now: Timestamp) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
-    crate::loans::store::change(&mut pipeline, &tenant.id, &changed.loan, now);
+    crate::loans::store::update(&mut pipeline, &tenant.id, &changed.loan, None, now);
     circulation_log::write(&mut pipeline, &changed.log, now);
     tx.send_and_commit(pipeline).await?;
     Ok(())

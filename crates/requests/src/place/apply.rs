@@ -2,9 +2,10 @@
 
 use super::Placement;
 use crate::actor::Actor;
-use crate::change::{change_loan, change_status, same_position};
+use crate::change::{change_status, same_position};
 use crate::log;
 use carrel_audit::circulation_log;
+use carrel_circulation::loans::store;
 use carrel_circulation::patron_notices::{self, About, Cause, NoticeEvent};
 use carrel_circulation::records::requests::REQUEST;
 use carrel_circulation::reminders;
@@ -44,7 +45,7 @@ pub async fn apply(
     let entry = log::placed(&ready.document, placed.overrides, actor.caller.user_id);
     circulation_log::write(&mut pipeline, &entry, actor.now);
     if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
-        change_loan(&mut pipeline, tenant, loan.id, &loan.document, after, actor.now);
+        store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, after, None, actor.now);
         let by = actor.caller.user_id;
         if let Some(entry) = log::recalled(&loan.document, after, by, &placed.zone) {
             circulation_log::write_looking_up(&mut pipeline, &entry, actor.now);

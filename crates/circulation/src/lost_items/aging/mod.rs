@@ -113,7 +113,7 @@ async fn age(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fai
     let Some(item) = loan.item.as_ref().filter(|_| ages(&loan, &policy, now)) else { return Ok(false) };
     let changed = store::versioned(aged(&loan.document, &policy, now), None, now);
     let mut pipeline = Pipeline::new();
-    store::replace(&mut pipeline, &tenant.id, id, &loan.document, &changed, "aged-to-lost", now);
+    store::replace(&mut pipeline, &tenant.id, id, &loan.document, &changed, Some("aged-to-lost"), now);
     let status = Loss::AgedToLost.name();
     let change = StateChange { status, in_transit_destination: None, last_check_in: None };
     item_state::change(&mut pipeline, item.id, &change, now);

@@ -143,7 +143,7 @@ async fn bill(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fa
         }
     };
     let changed = store::versioned(changed, None, now);
-    store::replace(&mut pipeline, &tenant.id, id, &loan.document, &changed, cause, now);
+    store::replace(&mut pipeline, &tenant.id, id, &loan.document, &changed, Some(cause), now);
     tx.send_and_commit(pipeline).await?;
     Ok(true)
 }

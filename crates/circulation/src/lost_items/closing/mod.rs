@@ -133,7 +133,7 @@ pub fn close(
     now: Timestamp,
 ) {
     let changed = store::versioned(closed(loan, now), by, now);
-    store::replace(pipeline, &tenant.id, id, loan, &changed, "closed-as-lost-and-paid", now);
+    store::replace(pipeline, &tenant.id, id, loan, &changed, Some("closed-as-lost-and-paid"), now);
     let change = StateChange { status: LOST_AND_PAID, in_transit_destination: None, last_check_in: None };
     item_state::change(pipeline, item, &change, now);
 }

@@ -48,7 +48,7 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
     let mut pipeline = Pipeline::new();
     let by = call.caller.user_id;
     let lost = store::versioned(declared_lost(&loan.document, request), by, now);
-    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &lost, "declared-lost", now);
+    store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &lost, Some("declared-lost"), now);
     if loan.item_status() == "Claimed returned" {
         let patron = text_at(&loan.document, "userId");
         user_note::add(&mut pipeline, patron, "Claimed returned item marked declared lost", by, now);
