@@ -1,7 +1,7 @@
 /* The loop of scans at both desks, by keyboard events alone. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, logIn, openBrowser, openDesk, scan, screenshot, SERVICE_POINT } from './desk.ts';
+import { ADMIN, Api, logIn, openBrowser, openDesk, PASSWORD, scan, screenshot, SERVICE_POINT } from './desk.ts';
 
 let browser: Browser;
 let api: Api;
@@ -137,6 +137,31 @@ describe('a scan', () => {
     await expect.poll(() => states(page)).toEqual(['done']);
     const item = await api.itemByBarcode(barcode);
     expect(item).toMatchObject({ title: 'Nod' });
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  it('for a blocked patron goes on when a supervisor signs in for the override', async () => {
+    const [patron, colleague] = [await api.newPatron('Blocked'), await api.newPatron('Beginner')];
+    const [barcode = ''] = await api.availableItems(1);
+    await api.post('/manualblocks', { type: 'Manual', desc: 'Bring the maps', userId: patron.id, borrowing: true, renewals: false, requests: false });
+    await api.post('/authn/credentials', { userId: colleague.id, password: 'A-good-password-1' });
+    const permissions = ['circulation.check-out-by-barcode.post', 'users.collection.get', 'users.item.get', 'circulation.loans.collection.get', 'manualblocks.collection.get', 'inventory.items.collection.get', 'inventory-storage.service-points.collection.get', 'perms.users.get'];
+    await api.post('/perms/users', { id: crypto.randomUUID(), userId: colleague.id, permissions });
+    const { page, context, errors } = await openDesk(browser);
+    await logIn(page, `test-${colleague.barcode}`, 'A-good-password-1');
+    await scan(page, patron.barcode);
+    await page.getByText('Bring the maps').first().waitFor();
+    await page.getByRole('button', { name: 'Override' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Comment/).fill('agreed');
+    await dialog.getByLabel('Username').fill(ADMIN);
+    await dialog.getByLabel('Password').fill(PASSWORD);
+    await screenshot(page, 'override-supervisor');
+    await dialog.getByRole('button', { name: /^Override/ }).click();
+    await expect.poll(() => focused(page)).toBe('Item');
+    await scan(page, barcode);
+    await expect.poll(() => states(page), { timeout: 10_000 }).toEqual(['done']);
     expect(errors).toEqual([]);
     await context.close();
   });

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
+import { tokenOf } from '../../api/client.ts';
 import { linesOf } from '../../api/failure.ts';
 import { ActionButton, Choice, Field, Message } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
@@ -11,6 +12,7 @@ import { useSession } from '../../session/session.tsx';
 import { toWallTime, formatDateTime, fromWallTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useSessions } from '../DeskSessions.tsx';
+import { Supervisor } from '../dialogs/Supervisor.tsx';
 import { DueDateField, useLoanActions } from '../loan-dialogs.tsx';
 import { LatestResult } from '../scanning/ResultLine.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
@@ -164,8 +166,9 @@ export function CheckOutPage() {
       {overriding && (
         <OverridePatron
           close={() => setOverriding(false)}
-          submit={(comment) => {
-            checkOut.overrideBlocks({ blocks: ['patronBlock'], comment });
+          needsSupervisor={!session.may(OVERRIDE)}
+          submit={(comment, token) => {
+            checkOut.overrideBlocks({ blocks: ['patronBlock'], comment, token });
             setOverriding(false);
           }}
         />
@@ -206,8 +209,23 @@ function Countdown({ minutes, session, end }: { minutes: number; session: CheckO
   );
 }
 
-function OverridePatron({ close, submit }: { close: () => void; submit: (comment: string) => void }) {
+/** Who lacks it needs a supervisor. */
+const OVERRIDE = 'circulation.override-patron-block.post';
+
+function OverridePatron({ close, needsSupervisor, submit }: { close: () => void; needsSupervisor: boolean; submit: (comment: string, token: string | undefined) => void }) {
   const [comment, setComment] = useState('');
+  const [supervisor, setSupervisor] = useState({ username: '', password: '' });
+  const [error, setError] = useState<string>();
+  const missing = comment.trim() === '' ? t('override.needsComment') : needsSupervisor && supervisor.username === '' ? t('override.needsSupervisor') : undefined;
+
+  async function go() {
+    try {
+      submit(comment.trim(), needsSupervisor ? await tokenOf(supervisor.username, supervisor.password) : undefined);
+    } catch (failure) {
+      setError(linesOf(failure).join(' '));
+    }
+  }
+
   return (
     <Prompt
       kind="warning"
@@ -216,14 +234,16 @@ function OverridePatron({ close, submit }: { close: () => void; submit: (comment
       actions={
         <>
           <ActionButton onPress={close}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={comment.trim() === '' ? t('override.needsComment') : undefined} onPress={() => submit(comment.trim())}>
+          <ActionButton variant="primary" why={missing} onPress={() => void go()}>
             {t('override.submit')}
           </ActionButton>
         </>
       }
     >
+      {error && <Message kind="error">{error}</Message>}
       <p>{t('patron.overrideText')}</p>
       <Field label={t('override.comment')} value={comment} onChange={setComment} rows={2} autoFocus isRequired />
+      {needsSupervisor && <Supervisor login={supervisor} onChange={setSupervisor} permissions={[OVERRIDE]} />}
     </Prompt>
   );
 }

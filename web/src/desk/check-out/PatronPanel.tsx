@@ -1,6 +1,5 @@
 import { to } from '../../layout/route.ts';
 import { ActionButton, Message } from '../../parts/controls.tsx';
-import { useSession } from '../../session/session.tsx';
 import { formatDate, formatMoney } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useReferences } from '../references.ts';
@@ -90,7 +89,6 @@ export function PatronPanel({ patron, onOverride, overridden }: { patron: Patron
 }
 
 function Blocks({ patron, onOverride, overridden }: { patron: Patron; onOverride: () => void; overridden: boolean }) {
-  const { may } = useSession();
   return (
     <div className={`blocks ${overridden ? 'overridden' : ''}`}>
       <h3>{overridden ? t('patron.blocksOverridden') : t('patron.blocked')}</h3>
@@ -100,11 +98,7 @@ function Blocks({ patron, onOverride, overridden }: { patron: Patron; onOverride
         ))}
       </ul>
       {!overridden && (
-        <ActionButton
-          variant="danger"
-          why={may('circulation.override-patron-block.post') ? undefined : t('why.noOverridePermission')}
-          onPress={onOverride}
-        >
+        <ActionButton variant="danger" onPress={onOverride}>
           {t('refused.override')}
         </ActionButton>
       )}

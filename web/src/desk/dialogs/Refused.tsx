@@ -8,6 +8,7 @@ import { t } from '../../text/messages.ts';
 import { nameOfBorrower } from '../people.ts';
 import type { DialogProps } from '../PromptHost.tsx';
 import { RequestId } from '../scanning/RowSign.tsx';
+import { Supervisor } from './Supervisor.tsx';
 
 /** A refused check-out: what, why, and what can be done about it. */
 export function Refused({ shown, answer }: DialogProps<'refused'>) {
@@ -111,14 +112,7 @@ function Override({ shown, answer }: DialogProps<'refused'>) {
       <Tick isSelected={forFollowing} onChange={setForFollowing}>
         {t('override.forFollowing')}
       </Tick>
-      {lacking && (
-        <fieldset>
-          <legend>{t('override.supervisor')}</legend>
-          <p className="hint">{t('override.supervisorText', { permissions: override?.missingPermissions.join(', ') ?? '' })}</p>
-          <Field label={t('login.username')} value={supervisor.username} onChange={(username) => setSupervisor((all) => ({ ...all, username }))} />
-          <Field label={t('login.password')} type="password" value={supervisor.password} onChange={(password) => setSupervisor((all) => ({ ...all, password }))} />
-        </fieldset>
-      )}
+      {lacking && <Supervisor login={supervisor} onChange={setSupervisor} permissions={override?.missingPermissions ?? []} />}
     </Prompt>
   );
 }
