@@ -154,12 +154,15 @@ describe('a scan', () => {
     await page.getByText('Bring the maps').first().waitFor();
     await page.getByRole('button', { name: 'Override' }).click();
     const dialog = page.getByRole('dialog');
+    // The comment keeps the focus at first.
+    await page.waitForTimeout(400);
     await dialog.getByLabel(/^Comment/).fill('agreed');
     await dialog.getByLabel('Username').fill(ADMIN);
     await dialog.getByLabel('Password').fill(PASSWORD);
     await screenshot(page, 'override-supervisor');
     await dialog.getByRole('button', { name: /^Override/ }).click();
-    await expect.poll(() => focused(page)).toBe('Item');
+    // The supervisor's password is checked first, which takes its time.
+    await expect.poll(() => focused(page), { timeout: 20_000 }).toBe('Item');
     await scan(page, barcode);
     await expect.poll(() => states(page), { timeout: 10_000 }).toEqual(['done']);
     expect(errors).toEqual([]);
