@@ -6,8 +6,6 @@ export default defineConfig({
     globalSetup: ['tests/start-server.ts'],
     // One browser and one server for all: files run one after the other, on two cores.
     fileParallelism: false,
-    // Keys that come while a page is drawn anew may be lost on a busy machine; what fails three times is a fault.
-    retry: 2,
     testTimeout: 90_000,
     hookTimeout: 90_000,
   },

@@ -81,6 +81,14 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
+interface Shelved {
+  barcode: string;
+  permanentLoanType: { name: string };
+  effectiveLocation: { id: string };
+  circulationNotes: unknown[];
+  numberOfPieces?: string;
+}
+
 /** Calls of the API in the name of the administrator. */
 export class Api {
   readonly #token: string;
@@ -113,13 +121,15 @@ export class Api {
   post = <T>(path: string, body: unknown) => this.call<T>('POST', path, body);
   put = (path: string, body: unknown) => this.call<void>('PUT', path, body);
 
-  /** Barcodes of items that lie on the shelf, have no notes and may be lent. */
+  /** Barcodes of items that lie on the shelf of the service point, have no notes and may be lent. */
   async availableItems(count: number): Promise<string[]> {
     const query = encodeURIComponent('status.name=="Available" and materialTypeId=="*" sortby barcode');
-    const found = await this.get<{ items: { barcode: string; permanentLoanType: { name: string }; circulationNotes: unknown[]; numberOfPieces?: string }[] }>(
-      `/inventory/items?limit=2000&query=${query}`,
+    const { locations } = await this.get<{ locations: { id: string; servicePointIds: string[] }[] }>('/locations?limit=1000');
+    const here = new Set(locations.filter((location) => location.servicePointIds.includes(SERVICE_POINT)).map((location) => location.id));
+    const found = await this.get<{ items: Shelved[] }>(`/inventory/items?limit=2000&query=${query}`);
+    const lendable = found.items.filter(
+      (item) => item.permanentLoanType.name === 'Can circulate' && item.circulationNotes.length === 0 && !item.numberOfPieces && here.has(item.effectiveLocation.id),
     );
-    const lendable = found.items.filter((item) => item.permanentLoanType.name === 'Can circulate' && item.circulationNotes.length === 0 && !item.numberOfPieces);
     if (lendable.length < count) throw new Error(`only ${lendable.length} items can be lent`);
     return lendable.slice(-count).map((item) => item.barcode);
   }

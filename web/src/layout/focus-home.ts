@@ -2,15 +2,20 @@
 
 import { isOverlayOpen } from './overlays.ts';
 
-let home: (() => HTMLInputElement | null) | undefined;
+let home: HTMLInputElement | undefined;
 
 /** Makes a field the one to which the focus returns; the function that comes back ends that. */
-export function setFocusHome(field: () => HTMLInputElement | null): () => void {
+export function setFocusHome(field: HTMLInputElement): () => void {
   home = field;
   focusHome();
   return () => {
     if (home === field) home = undefined;
   };
+}
+
+/** The field to which the focus returns; undefined while the page has none. */
+export function homeField(): HTMLInputElement | undefined {
+  return home?.isConnected ? home : undefined;
 }
 
 /**
@@ -33,9 +38,18 @@ function stop(): void {
 document.addEventListener('pointerdown', stop, true);
 document.addEventListener('keydown', (event) => (event.key === 'Tab' || event.altKey) && stop(), true);
 
+let whenFocused: (field: HTMLInputElement) => void = () => {};
+
+/** Calls the function with the field whenever the focus has returned to it. */
+export function onFocusHome(listener: (field: HTMLInputElement) => void): void {
+  whenFocused = listener;
+}
+
 function toField(): void {
   // An open dialog or menu keeps the focus.
   if (isOverlayOpen()) return;
-  const field = home?.();
-  if (field && !field.disabled && document.activeElement !== field) field.focus({ preventScroll: true });
+  const field = homeField();
+  if (!field || field.disabled) return;
+  if (document.activeElement !== field) field.focus({ preventScroll: true });
+  whenFocused(field);
 }

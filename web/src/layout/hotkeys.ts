@@ -1,5 +1,5 @@
 /* Hotkeys: one table of their names and defaults; this browser may map them to other keys. */
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { isPromptOpen } from './overlays.ts';
 import { deviceSettings, rememberOnDevice } from '../session/device.ts';
 
@@ -56,7 +56,8 @@ export function canBeHotkey(keys: string): boolean {
 export function useHotkeys(functions: Partial<Record<Hotkey, () => void>>): void {
   const latest = useRef(functions);
   latest.current = functions;
-  useEffect(() => {
+  // A page that is hidden while another is loaded hears no keys.
+  useLayoutEffect(() => {
     function pressed(event: KeyboardEvent) {
       if (event.defaultPrevented || isPromptOpen()) return;
       const keys = pressedKeys(event);

@@ -35,8 +35,22 @@ export function to(page: string, ...rest: string[]): string {
 }
 
 export function go(page: string, ...rest: string[]): void {
-  window.location.hash = to(page, ...rest);
+  goTo(to(page, ...rest));
 }
+
+/** Opens the address at once: the browser's own event comes later than keys that are typed meanwhile. */
+function goTo(address: string): void {
+  window.location.hash = address;
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+document.addEventListener('click', (event) => {
+  const isPlain = event.button === 0 && !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  const address = event.target instanceof Element ? event.target.closest('a[href^="#/"]')?.getAttribute('href') : null;
+  if (!address || !isPlain || event.defaultPrevented) return;
+  event.preventDefault();
+  goTo(address);
+});
 
 /** Changes the search part of the address without a new entry in the browser's history. */
 export function replaceSearch(search: Record<string, string>): void {

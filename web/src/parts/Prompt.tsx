@@ -59,18 +59,30 @@ function useSafeFocus(content: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     let touched = false;
     const touch = () => (touched = true);
+    /** Where the focus is put by what opens the dialog; elsewhere somebody has put it. */
+    const focused = ({ target }: FocusEvent) => {
+      const dialog = content.current;
+      const first = dialog?.querySelector('a, button, input, select, textarea, [tabindex="0"]');
+      if (target instanceof HTMLElement && dialog?.contains(target) && target !== dialog && target !== first && target !== safeIn(dialog)) touch();
+    };
     function keep() {
       const dialog = content.current;
       if (!dialog || touched) return;
-      const safe = dialog.querySelector<HTMLElement>('[data-safe]') ?? dialog.querySelector<HTMLElement>('.dialog-actions button');
+      const safe = safeIn(dialog);
       if (safe && document.activeElement !== safe) safe.focus();
     }
     keep();
     const timers = [20, 60, 120, 200, DEAF_MS].map((delay) => setTimeout(keep, delay));
-    for (const event of ['keydown', 'pointerdown']) document.addEventListener(event, touch);
+    for (const event of TOUCHES) document.addEventListener(event, touch);
+    document.addEventListener('focusin', focused);
     return () => {
       timers.forEach(clearTimeout);
-      for (const event of ['keydown', 'pointerdown']) document.removeEventListener(event, touch);
+      for (const event of TOUCHES) document.removeEventListener(event, touch);
+      document.removeEventListener('focusin', focused);
     };
   }, [content]);
 }
+
+const TOUCHES = ['keydown', 'pointerdown', 'input'] as const;
+
+const safeIn = (dialog: HTMLElement) => dialog.querySelector<HTMLElement>('[data-safe]') ?? dialog.querySelector<HTMLElement>('.dialog-actions button');

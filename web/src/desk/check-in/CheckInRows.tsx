@@ -1,5 +1,5 @@
 import type { CheckInAnswer } from '../../api/bodies.ts';
-import { to } from '../../layout/route.ts';
+import { go } from '../../layout/route.ts';
 import type { RowAction } from '../../parts/RowMenu.tsx';
 import { useStore } from '../../parts/store.ts';
 import { formatMoney, formatTime } from '../../text/dates.ts';
@@ -49,7 +49,7 @@ export function CheckInRows({ session, print, may }: Props) {
 }
 
 function actionsOf(answer: CheckInAnswer, session: CheckInSession, print: Props['print'], may: Props['may']): RowAction[] {
-  const open = (...address: Parameters<typeof to>) => () => (location.hash = to(...address));
+  const open = (...address: Parameters<typeof go>) => () => go(...address);
   const kind = sendOnOf(answer);
   const { loan, item } = answer;
   return [

@@ -1,4 +1,4 @@
-import { to } from '../../layout/route.ts';
+import { go } from '../../layout/route.ts';
 import type { RowAction } from '../../parts/RowMenu.tsx';
 import { useStore } from '../../parts/store.ts';
 import { formatDateTime, formatRelative } from '../../text/dates.ts';
@@ -48,8 +48,8 @@ export function CheckOutRows({ session, loanActions }: Props) {
     if (!loan) return [];
     return [
       ...loanActions.actionsOf(loan, ACTIONS),
-      { id: 'details', label: t('loan.details'), run: () => (location.hash = to('users', loan.userId ?? '', 'loans')) },
-      { id: 'item', label: t('loan.item'), run: () => (location.hash = to('items', loan.itemId)) },
+      { id: 'details', label: t('loan.details'), run: () => go('users', loan.userId ?? '', 'loans') },
+      { id: 'item', label: t('loan.item'), run: () => go('items', loan.itemId) },
       { id: 'undo', label: t('checkOut.undo'), run: () => void session.undo(row) },
     ];
   }

@@ -72,10 +72,14 @@ export class CheckOutSession {
     return this.#queue.isIdle && this.store.state.lookingUp === undefined;
   }
 
-  /** The first scan is the patron's card, those that follow are items. */
+  /** The first scan is the patron's card, those that follow are items; they wait until the patron is found. */
   async scanPatron(text: string): Promise<void> {
     const card = text.trim();
-    if (card === '' || this.store.state.lookingUp !== undefined) return;
+    if (card === '' || card === this.store.state.lookingUp) return;
+    if (this.store.state.lookingUp !== undefined) {
+      this.scanItem(card);
+      return;
+    }
     this.store.update({ lookingUp: card, lastActivity: Date.now() });
     try {
       const user = await api.findUser(card, this.#tools.settings().patronIdentifiers);
@@ -85,6 +89,7 @@ export class CheckOutSession {
       this.#say('error', linesOf(error).join(' '));
     } finally {
       this.store.update({ lookingUp: undefined });
+      void this.#queue.work();
     }
   }
 
@@ -122,7 +127,7 @@ export class CheckOutSession {
     this.store.update({ lastActivity: Date.now() });
     if (offered.admitted) {
       this.store.update((state) => ({ rows: [newRow(offered.scan), ...state.rows] }));
-      void this.#queue.work();
+      if (this.store.state.lookingUp === undefined) void this.#queue.work();
     } else if (offered.reason === 'repeated') {
       this.#say('information', t('scan.repeated', { barcode: text.trim() }));
     }

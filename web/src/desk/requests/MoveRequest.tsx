@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { HoldRequest } from '../../api/bodies.ts';
-import { to } from '../../layout/route.ts';
+import { go } from '../../layout/route.ts';
 import { ActionButton, Choice, Loading } from '../../parts/controls.tsx';
 import { FailureMessage } from '../../parts/listing.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
@@ -21,7 +21,7 @@ export function MoveRequest({ request, close }: { request: HoldRequest; close: (
     try {
       const moved = await moveRequest(request.id, itemId, type);
       close();
-      location.hash = to('requests', moved.id);
+      go('requests', moved.id);
     } catch (failure) {
       setError(failure);
     }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Instance } from '../../api/bodies.ts';
 import type { AllowedServicePoints, User } from '../../api/schema.ts';
-import { to } from '../../layout/route.ts';
+import { go } from '../../layout/route.ts';
 import { ActionButton, Choice, Field, Loading, Message } from '../../parts/controls.tsx';
 import { FailureMessage } from '../../parts/listing.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
@@ -73,7 +73,7 @@ export function NewRequest({ close, itemBarcode = '' }: { close: () => void; ite
         comments: comments.trim(),
       });
       close();
-      location.hash = to('requests', made.id);
+      go('requests', made.id);
     } catch (failure) {
       setError(failure);
     }

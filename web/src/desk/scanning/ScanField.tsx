@@ -1,6 +1,7 @@
-import { type FormEvent, useEffect, useId, useRef } from 'react';
+import { type FormEvent, useId, useLayoutEffect, useRef } from 'react';
 import { setFocusHome, focusHome } from '../../layout/focus-home.ts';
 import { keysOf } from '../../layout/hotkeys.ts';
+import { keepTyped } from '../../layout/kept-keys.ts';
 import { t } from '../../text/messages.ts';
 import { setScanTarget, wholeScan } from './scan-target.ts';
 
@@ -21,10 +22,15 @@ export function ScanField({ label, button, onScan, isDisabled = false, isHome, p
   const scan = useRef(onScan);
   scan.current = onScan;
 
-  useEffect(() => {
-    if (!isHome) return;
-    const release = [setFocusHome(() => field.current), setScanTarget(field.current, (text) => scan.current(text))];
-    return () => release.forEach((end) => end());
+  // Before the next key: a page that is hidden while another is loaded has no field any more.
+  useLayoutEffect(() => {
+    const input = field.current;
+    if (!isHome || !input) return;
+    const release = [setFocusHome(input), setScanTarget(input, (text) => scan.current(text))];
+    return () => {
+      keepTyped(input);
+      release.forEach((end) => end());
+    };
   }, [isHome]);
 
   function submit(event: FormEvent) {

@@ -4,11 +4,12 @@
  * nor stays in one of its fields.
  */
 import { focusHome } from '../../layout/focus-home.ts';
+import { isTextField, setText, withdraw } from '../../layout/kept-keys.ts';
 import { isPromptOpen } from '../../layout/overlays.ts';
 import { BurstDetector } from './burst.ts';
 
 interface Target {
-  field: HTMLInputElement | null;
+  field: HTMLInputElement;
   scan: (text: string) => void;
 }
 
@@ -16,7 +17,7 @@ let target: Target | undefined;
 let completed = '';
 const burst = new BurstDetector();
 
-export function setScanTarget(field: HTMLInputElement | null, scan: (text: string) => void): () => void {
+export function setScanTarget(field: HTMLInputElement, scan: (text: string) => void): () => void {
   const own = { field, scan };
   target = own;
   return () => {
@@ -36,22 +37,22 @@ let lastKey = Number.NEGATIVE_INFINITY;
 /** Resolves when no barcode is being typed, so that a dialog does not open in the middle of one; at most a second. */
 export async function betweenScans(): Promise<void> {
   const end = performance.now() + 1_000;
-  const isTyping = () => target?.field != null && target.field.value !== '' && performance.now() - lastKey < 250;
+  const isTyping = () => target !== undefined && target.field.value !== '' && performance.now() - lastKey < 250;
   while (isTyping() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 15));
 }
 
 function pressed(event: KeyboardEvent): void {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   completed = '';
-  lastKey = event.timeStamp;
+  lastKey = performance.now();
   const scan = burst.press(event.key, event.timeStamp);
   const inDialog = isPromptOpen();
   if (scan === undefined) {
     // A blank within a barcode must not press the button that has the focus.
-    if (event.key === ' ' && burst.pending.length > 1 && !isField(event.target)) stop(event);
+    if (event.key === ' ' && burst.pending.length > 1 && !isTextField(event.target)) stop(event);
     return;
   }
-  if (!inDialog && isField(event.target)) {
+  if (!inDialog && isTextField(event.target)) {
     completed = event.target === target?.field ? scan : '';
     return;
   }
@@ -63,30 +64,25 @@ function pressed(event: KeyboardEvent): void {
   if (!target) return;
   stop(event);
   removeTyped(event.target, scan);
+  withdraw(scan);
   // What of it was typed before the dialog opened stands in the barcode field.
-  if (target.field && target.field.value !== '' && scan.startsWith(target.field.value)) target.field.value = '';
+  if (target.field.value !== '' && scan.startsWith(target.field.value)) target.field.value = '';
   target.scan(scan);
   focusHome();
 }
-document.addEventListener('keydown', pressed, true);
+// Before those of the document, so that each key is counted, whoever takes it then.
+window.addEventListener('keydown', pressed, true);
 
 function stop(event: KeyboardEvent): void {
   event.preventDefault();
   event.stopImmediatePropagation();
 }
 
-function isField(target: EventTarget | null): target is HTMLInputElement | HTMLTextAreaElement {
-  return target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(target.type));
-}
-
 /** Takes the characters of a scan out of the field into which the reader typed them, as far as they stand there. */
 function removeTyped(target: EventTarget | null, text: string): void {
-  if (!isField(target)) return;
+  if (!isTextField(target)) return;
   let length = text.length;
   while (length > 0 && !target.value.endsWith(text.slice(-length))) length -= 1;
   if (length === 0) return;
-  const prototype = target instanceof HTMLTextAreaElement ? HTMLTextAreaElement.prototype : HTMLInputElement.prototype;
-  const setter = Object.getOwnPropertyDescriptor(prototype, 'value')?.set;
-  setter?.call(target, target.value.slice(0, -length));
-  target.dispatchEvent(new Event('input', { bubbles: true }));
+  setText(target, target.value.slice(0, -length));
 }

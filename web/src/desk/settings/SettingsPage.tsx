@@ -1,5 +1,5 @@
 import { type ComponentType, lazy } from 'react';
-import { to, useRoute } from '../../layout/route.ts';
+import { go, to, useRoute } from '../../layout/route.ts';
 import { Choice } from '../../parts/controls.tsx';
 import { type MessageKey, t } from '../../text/messages.ts';
 import { KINDS_OF_RECORDS } from './records/kinds.ts';
@@ -48,7 +48,7 @@ export function SettingsPage() {
           <Choice
             label={t('settings.page')}
             value={current}
-            onChange={(page) => (location.hash = to('settings', page))}
+            onChange={(page) => go('settings', page)}
             options={pages.map((page) => ({ value: page, label: titleOf(page) })).sort((one, other) => one.label.localeCompare(other.label))}
           />
         </div>

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';
-import { to } from '../../layout/route.ts';
+import { go, to } from '../../layout/route.ts';
 import { ActionButton, Loading, Message } from '../../parts/controls.tsx';
 import { Facts, FailureMessage, Tabs } from '../../parts/listing.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -57,7 +57,7 @@ export function UserView({ id, tab, record }: { id: string; tab: string; record?
           variant="primary"
           why={problem}
           onPress={() => {
-            location.hash = to('check-out');
+            go('check-out');
             void checkOut.usePatron(user);
           }}
         >
