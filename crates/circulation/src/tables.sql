@@ -31,10 +31,12 @@ DO $$ BEGIN
 EXCEPTION WHEN duplicate_table OR duplicate_object THEN NULL; END $$;
 -- One row per queue that ever was; who changes the queue holds it.
 CREATE TABLE IF NOT EXISTS request_queue (id uuid PRIMARY KEY);
-CREATE INDEX IF NOT EXISTS request_queue_of_instance ON request (instance_id, position) WHERE is_open;
+-- One index for all requests of an instance or item and for their queues, as for loans.
+CREATE INDEX IF NOT EXISTS request_of_instance ON request (instance_id, is_open, position);
+CREATE INDEX IF NOT EXISTS request_of_item ON request (item_id, is_open, position);
+DROP INDEX IF EXISTS request_queue_of_instance, request_queue_of_item;
 CREATE INDEX IF NOT EXISTS request_of_proxy ON request ((doc->>'proxyUserId'))
     WHERE is_open AND doc->>'proxyUserId' IS NOT NULL;
-CREATE INDEX IF NOT EXISTS request_queue_of_item ON request (item_id, position) WHERE is_open;
 -- When a lock on a patron's check-outs that somebody holds from outside ends by itself.
 ALTER TABLE check_out_lock ADD COLUMN IF NOT EXISTS expires timestamptz;
 -- Anonymization finds the events of a loan or a request by them.

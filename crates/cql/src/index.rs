@@ -32,7 +32,9 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
     for reference in record.belongs_to.iter().filter(|reference| !reference.indexed_by_module) {
         let name = index_name(record.table, reference.field, "ref");
         let column = column_name(reference.field);
-        ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {} ({column})", record.table));
+        let holds =
+            if reference.index_skips_absent { format!(" WHERE {column} IS NOT NULL") } else { String::new() };
+        ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {} ({column}){holds}", record.table));
     }
     for field in record.fields {
         let refers = record.belongs_to.iter().any(|reference| reference.field == field.name);
@@ -51,17 +53,26 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
             if let Some(next) = record.fields.iter().find(|other| next == Some(other.name)) {
                 columns.push_str(&format!(", ({})", Expression::of(next, record.table).value()));
             }
-            ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {method}({columns})"));
+            let holds = held_records(field, &expression.value());
+            ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {method}({columns}){holds}"));
         }
         if has_words(field.index) {
             let name = index_name(record.table, field.name, "words");
-            ddl.push(format!(
-                "CREATE INDEX IF NOT EXISTS {name} ON {table} USING gin (({}))",
-                expression.words()
-            ));
+            let words = expression.words();
+            let holds = held_records(field, &words);
+            ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {table} USING gin (({words})){holds}"));
         }
     }
     ddl
+}
+
+/// The condition of an index that does not hold all records; empty where it does.
+fn held_records(field: &Field, indexed: &str) -> String {
+    match field.copy_of {
+        Some(copy) => format!(" WHERE {} IS NOT TRUE", copy.flag),
+        None if field.index_skips_absent => format!(" WHERE ({indexed}) IS NOT NULL"),
+        None => String::new(),
+    }
 }
 
 /// The name of an index: readable, the same every time, at most 63 bytes.

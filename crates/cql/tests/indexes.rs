@@ -3,7 +3,7 @@
 mod library;
 
 use carrel_cql::{Query, Statement, sql};
-use carrel_records::{PLAIN, RecordType, date, text};
+use carrel_records::{PLAIN, RecordType, date, mentions, text};
 use library::{ALL, INSTANCE, ITEM};
 
 #[test]
@@ -86,6 +86,56 @@ fn an_index_may_continue_with_another_field() {
     let ddl = sql::index_ddl(&STATE);
     let kind = ddl.iter().find(|ddl| ddl.contains("state_kind_value")).expect("the field is indexed");
     assert!(kind.ends_with(r#"COLLATE "C"), (carrel.instant((state.doc->>'due'))))"#), "{kind}");
+}
+
+static ASKED_FOR: RecordType = RecordType {
+    name: "asked",
+    table: "asked",
+    shape: "itemId:string(uuid); barcode:string; proxy:string; reasonId:string(uuid)",
+    flags: &["keeps_copies"],
+    fields: &[
+        text("barcode").indexed().copy_of("itemId", "barcode", "keeps_copies"),
+        text("proxy").indexed().skip_absent(),
+    ],
+    belongs_to: &[mentions("itemId", "item"), mentions("reasonId", "reason").skip_absent()],
+    metadata: false,
+    ..PLAIN
+};
+
+#[test]
+fn an_index_can_leave_out_records_that_lack_the_field_or_are_found_by_another_record() {
+    let ddl = sql::index_ddl(&ASKED_FOR);
+    let condition = |name: &str| {
+        let index = ddl.iter().find(|ddl| ddl.contains(name)).expect("the index is declared");
+        index.split_once(" WHERE ").map(|(_, condition)| condition)
+    };
+    assert_eq!(condition("asked_item_id_ref"), None);
+    assert_eq!(condition("asked_reason_id_ref"), Some("reason_id IS NOT NULL"));
+    assert_eq!(condition("asked_barcode_value"), Some("keeps_copies IS NOT TRUE"));
+    assert_eq!(
+        condition("asked_proxy_value"),
+        Some(r#"(left(carrel.folded((asked.doc->>'proxy')), 600) COLLATE "C") IS NOT NULL"#)
+    );
+}
+
+#[test]
+fn a_copied_field_is_found_through_the_original_or_by_the_own_copy() {
+    let built = |cql: &str| {
+        let query = Query::parse(cql).expect("the query can be read");
+        Statement::build(Some(&query), &ASKED_FOR, &[&ASKED_FOR, &ITEM]).expect("the query can be built")
+    };
+    let found = built("barcode==A");
+    assert_eq!(
+        found.conditions,
+        "(asked.keeps_copies AND asked.item_id = ANY(ARRAY(SELECT item.id FROM item JOIN item_state ON \
+         item_state.id = item.id WHERE left(carrel.folded((item.doc->>'barcode')), 600) COLLATE \"C\" = $2::text \
+         AND EXISTS (SELECT 1 FROM asked AS copy WHERE copy.item_id = item.id))) OR asked.keeps_copies IS NOT TRUE \
+         AND left(carrel.folded((asked.doc->>'barcode')), 600) COLLATE \"C\" = $1::text)"
+    );
+    assert!(!found.scans && found.unindexed.is_empty());
+    assert!(!built("barcode<>A").conditions.contains("keeps_copies"), "no index finds what differs");
+    let sorted = built("cql.allRecords=1 sortBy barcode");
+    assert_eq!(sorted.unindexed.len(), 1, "an index that lacks records does not sort");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct RecordType {
     pub closed: bool,
     /// Fields that can be searched and sorted by in CQL beyond those that the shape implies.
     pub fields: &'static [Field],
+    /// Boolean columns of the table beside the document, which the module's statements set.
+    pub flags: &'static [&'static str],
     /// Sets of fields whose values must be unique together.
     pub unique: &'static [Unique],
     /// References to other records of the tenant, kept by real foreign keys.
@@ -56,6 +58,7 @@ pub const PLAIN: RecordType = RecordType {
     shape: "",
     closed: true,
     fields: &[],
+    flags: &[],
     unique: &[],
     belongs_to: &[],
     reaches: &[],
@@ -120,6 +123,22 @@ pub struct Field {
     pub index_continues_with: Option<&'static str>,
     /// Values that are frequent and change often stay out of the index.
     pub rare_values: Option<RareValues>,
+    /// The value is a copy of another record's field, which has an index.
+    pub copy_of: Option<CopyOf>,
+    /// The index leaves out records without the field, and so costs nothing to write them.
+    pub index_skips_absent: bool,
+}
+
+/// A field that repeats one of a record referred to. Records whose `flag` is set are found by the index of the original,
+/// so the copy's own index holds only the others.
+#[derive(Debug, Clone, Copy)]
+pub struct CopyOf {
+    /// The reference to the other record, such as `itemId`.
+    pub reference: &'static str,
+    /// The other record's field, such as `barcode`.
+    pub field: &'static str,
+    /// The flag, of [`RecordType::flags`], that says that the copy is kept like the original.
+    pub flag: &'static str,
 }
 
 /// An index of a field's rare values only, over a column of their own: rows that change from one frequent value to
@@ -188,6 +207,8 @@ const fn field(name: &'static str, kind: Kind) -> Field {
         index: Index::None,
         index_continues_with: None,
         rare_values: None,
+        copy_of: None,
+        index_skips_absent: false,
     }
 }
 
@@ -251,6 +272,16 @@ impl Field {
     /// Only rare values are indexed, by the expression `sql`; `frequent` values are folded as the field is.
     pub const fn rare_values(mut self, sql: &'static str, frequent: &'static [&'static str]) -> Self {
         self.rare_values = Some(RareValues { sql, frequent });
+        self
+    }
+    /// The value repeats a field of the record that `reference` refers to, where the record's `flag` is set.
+    pub const fn copy_of(mut self, reference: &'static str, field: &'static str, flag: &'static str) -> Self {
+        self.copy_of = Some(CopyOf { reference, field, flag });
+        self
+    }
+    /// The index holds only records that have the field; it does not sort.
+    pub const fn skip_absent(mut self) -> Self {
+        self.index_skips_absent = true;
         self
     }
     pub const fn keep_case(mut self) -> Self {
@@ -340,15 +371,25 @@ pub struct ForeignKey {
     pub loose: bool,
     /// The module's own SQL makes an index that begins with the column, with more in it than the column.
     pub indexed_by_module: bool,
+    /// The index leaves out records without the reference.
+    pub index_skips_absent: bool,
 }
 
 /// A reference that the database enforces.
 pub const fn to(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: false, indexed_by_module: false }
+    ForeignKey {
+        field,
+        to: table,
+        alias: None,
+        reverse: None,
+        loose: false,
+        indexed_by_module: false,
+        index_skips_absent: false,
+    }
 }
 /// A reference kept as an indexed column only: FOLIO keeps the two records in different modules.
 pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey { field, to: table, alias: None, reverse: None, loose: true, indexed_by_module: false }
+    ForeignKey { loose: true, ..to(field, table) }
 }
 impl ForeignKey {
     pub const fn alias(mut self, name: &'static str) -> Self {
@@ -361,6 +402,10 @@ impl ForeignKey {
     }
     pub const fn indexed_by_module(mut self) -> Self {
         self.indexed_by_module = true;
+        self
+    }
+    pub const fn skip_absent(mut self) -> Self {
+        self.index_skips_absent = true;
         self
     }
 }

@@ -7,6 +7,7 @@
 
 use super::read::found_in;
 use carrel_circulation::desk::queue;
+use carrel_circulation::records::requests::KEEPS_COPIES;
 use carrel_circulation::request_snapshot::{self as snapshot, Related};
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request;
@@ -71,6 +72,10 @@ pub static CHANGE_LISTENERS: &[ChangeListener] = &[
         deletions: false,
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, "service point", ids),
     },
+    // Without the record, requests are found by their own copies.
+    forget_originals("item", |pipeline, _, ids| own_copies(pipeline, "item_id", ids)),
+    forget_originals("instance", |pipeline, _, ids| own_copies(pipeline, "instance_id", ids)),
+    forget_originals("users", |pipeline, _, ids| own_copies(pipeline, "requester_id", ids)),
     // Request policies, which the same job updates.
     ChangeListener {
         table: "service_point",
@@ -79,6 +84,22 @@ pub static CHANGE_LISTENERS: &[ChangeListener] = &[
         changed: |pipeline, tenant, ids| mark(pipeline, tenant, PICKUP_LOCATION, ids),
     },
 ];
+
+/// Hears of deleted records only.
+const fn forget_originals(
+    table: &'static str,
+    changed: fn(&mut Pipeline, &str, Vec<Uuid>),
+) -> ChangeListener {
+    ChangeListener { table, keeps: &[], deletions: true, changed }
+}
+
+/// Unsets the flag of the requests of deleted records.
+fn own_copies(pipeline: &mut Pipeline, column: &str, ids: Vec<Uuid>) {
+    pipeline.add(
+        format!("UPDATE request SET {KEEPS_COPIES} = NULL WHERE {column} = ANY($1) AND {KEEPS_COPIES}"),
+        vec![ids.into()],
+    );
+}
 
 /// Marks a service point that was deleted, or that became or ceased to be a pickup location.
 const PICKUP_LOCATION: &str = "pickup location";

@@ -155,7 +155,7 @@ const INSERT: &str = "INSERT INTO request (id, doc, queue_id)
 const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id)
      SELECT id, doc::jsonb, nullif(queue, '')::uuid
      FROM unnest($1::uuid[], $2::text[], $3::text[]) AS sent (id, doc, queue)
-     ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, queue_id = excluded.queue_id";
+     ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, queue_id = excluded.queue_id, keeps_copies = NULL";
 
 #[cfg(test)]
 mod tests {

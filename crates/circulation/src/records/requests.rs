@@ -1,6 +1,11 @@
 //! Requests and what surrounds them.
 
-use carrel_records::{PLAIN, Put, RecordType, date, joined, mentions, text, to, unique};
+use carrel_records::{PLAIN, Put, RecordType, boolean, date, joined, mentions, text, to, unique};
+
+/// The flag of requests that were placed at a desk or by a patron: their copies of barcodes, names, call number and title
+/// come from item, instance and requester, which still exist. It is null for requests that a client of the storage API
+/// wrote.
+pub const KEEPS_COPIES: &str = "keeps_copies";
 
 /// A patron's wish for an item or title.
 pub static REQUEST: RecordType = RecordType {
@@ -76,7 +81,8 @@ pub static REQUEST: RecordType = RecordType {
         isDcbReRequestCancellation:boolean
     ",
     // Every change of a request rewrites all its index entries, and a queue that moves up changes all its requests:
-    // indexed is what staff search requests by, and their status; the rest narrows those further.
+    // indexed is what staff search requests by, and their status; the rest narrows those further. What a request
+    // repeats of item, title and requester is found by the indexes of those records.
     fields: &[
         text("requestType").keep_accents(),
         text("status").keep_accents().indexed(),
@@ -87,7 +93,11 @@ pub static REQUEST: RecordType = RecordType {
         text("item.itemEffectiveLocationName").keep_accents(),
         text("item.retrievalServicePointId").keep_accents(),
         text("item.retrievalServicePointName").keep_accents(),
-        text("searchIndex.callNumberComponents.callNumber").keep_accents().indexed(),
+        text("searchIndex.callNumberComponents.callNumber").keep_accents().indexed().copy_of(
+            "itemId",
+            "effectiveCallNumberComponents.callNumber",
+            KEEPS_COPIES,
+        ),
         joined(
             "fullCallNumberIndex",
             &[
@@ -97,24 +107,34 @@ pub static REQUEST: RecordType = RecordType {
             ],
         )
         .keep_accents()
-        .indexed(),
+        .indexed()
+        .copy_of("itemId", "fullCallNumber", KEEPS_COPIES),
         text("itemIdEq").at("itemId").keep_case().keep_accents(),
-        text("itemIsbn").sql(ISBNS_OF_THE_TITLE).words().ignore_hyphens(),
+        text("itemIsbn").sql(ISBNS_OF_THE_TITLE).words().ignore_hyphens().copy_of(
+            "instanceId",
+            "isbn",
+            KEEPS_COPIES,
+        ),
         date("requestDate").indexed(),
         date("requestExpirationDate"),
         date("holdShelfExpirationDate"),
-        text("item.barcode").indexed(),
-        text("requester.barcode").indexed(),
-        text("instance.title").words(),
+        text("item.barcode").indexed().copy_of("itemId", "barcode", KEEPS_COPIES),
+        text("requester.barcode").indexed().copy_of("requesterId", "barcode", KEEPS_COPIES),
+        text("requester.lastName").indexed().copy_of("requesterId", "personal.lastName", KEEPS_COPIES),
+        text("instance.title").words().copy_of("instanceId", "title", KEEPS_COPIES),
+        // Few requests have them.
+        text("proxy.lastName").indexed().skip_absent(),
+        boolean("printDetails.isPrinted").indexed().skip_absent(),
         date("metadata.updatedDate"),
     ],
+    flags: &[KEEPS_COPIES],
     // That no two requests of a queue have the same position is kept by a constraint in `tables.sql`.
     belongs_to: &[
-        to("cancellationReasonId", "cancellation_reason"),
-        mentions("itemId", "item"),
+        to("cancellationReasonId", "cancellation_reason").skip_absent(),
+        mentions("itemId", "item").indexed_by_module(),
         mentions("pickupServicePointId", "service_point"),
         mentions("requesterId", "users"),
-        mentions("instanceId", "instance"),
+        mentions("instanceId", "instance").indexed_by_module(),
     ],
     events: Some("circulation.request"),
     put: Put::CreatesToo,

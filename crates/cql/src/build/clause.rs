@@ -39,11 +39,34 @@ impl Builder<'_> {
         let mark = self.arguments.mark();
         let target = self.target(if choice { SERVER_CHOICE } else { &clause.index });
         let inner = self.comparison(&target, clause, terms, &manner)?;
+        let inner = self.through_the_original(&target, inner, clause, terms, &manner)?;
         if inner.is_settled() {
             self.arguments.forget_behind(mark);
         }
         let sql = target.carried(inner.sql, position);
         Ok(Condition { sql, ..inner })
+    }
+
+    /// A condition on a copied field that an index serves, with the original's index for the records that keep it.
+    fn through_the_original(
+        &mut self,
+        target: &Target,
+        own: Condition,
+        clause: &Clause,
+        terms: &[&Term],
+        manner: &Manner,
+    ) -> Result<Condition, BadQuery> {
+        let Some(copy) =
+            target.copy_of.filter(|_| own.indexed && !own.is_settled() && target.hops.is_empty())
+        else {
+            return Ok(own);
+        };
+        let Some((hops, record)) = self.upward(self.record, &[copy.reference]) else { return Ok(own) };
+        let mut original = self.own(record, copy.field);
+        let found = self.comparison(&original, clause, terms, manner)?;
+        original.hops = hops;
+        let sql = original.or_own_copy(&copy, self.record, &found.sql, &own.sql);
+        Ok(Condition::new(sql, found.indexed))
     }
 
     fn comparison(

@@ -40,7 +40,11 @@ impl Builder<'_> {
                 expression.clone().into_text().value()
             }
             Kind::Text | Kind::Boolean | Kind::Uuid | Kind::Number | Kind::Date => {
-                self.served(&target, "sortBy", Index::Value);
+                if target.sorts {
+                    self.served(&target, "sortBy", Index::Value);
+                } else {
+                    self.report(&target, "sortBy", Index::Value);
+                }
                 expression.value()
             }
         }

@@ -4,7 +4,7 @@ use super::{Builder, Position, from_text};
 use crate::expression::Expression;
 use crate::index::{covering_unique, has_value, has_words, unique_folding};
 use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
-use carrel_records::{Field, Kind, RecordType, column_name};
+use carrel_records::{CopyOf, Field, Kind, RecordType, column_name};
 
 /// A field found.
 #[derive(Debug, Clone)]
@@ -22,6 +22,10 @@ pub(super) struct Target {
     pub ignores_hyphens: bool,
     /// The frequent values, which the index leaves out, and the expression of the others.
     pub rare_values: Option<(&'static [&'static str], Expression)>,
+    /// The field of another record that this one repeats.
+    pub copy_of: Option<CopyOf>,
+    /// The value index holds all records, so that it can sort them.
+    pub sorts: bool,
     /// The primary key, which is never absent.
     pub is_id: bool,
     /// The way from the record asked for.
@@ -87,7 +91,7 @@ impl Builder<'_> {
     }
 
     /// Along references, each in the document that the one before leads to.
-    fn upward(&self, from: &RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
+    pub(super) fn upward(&self, from: &RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
         let steps = self.steps(from, path)?;
         let arrived = steps.last()?.2;
         let hops = steps.into_iter().map(|(table, column, to)| Hop {
@@ -141,6 +145,8 @@ impl Target {
             holds_uuid: false,
             ignores_hyphens: false,
             rare_values: None,
+            copy_of: None,
+            sorts: true,
             is_id: false,
             hops: Vec::new(),
         }
@@ -159,6 +165,20 @@ impl Target {
         };
         let mut values = values;
         if values.all(is_rare) { rare } else { &self.expression }
+    }
+
+    /// The condition for a copied field: records whose flag is set are found through the original, of which `found` is
+    /// the condition and `self.hops` the way there; the others by their own copy.
+    pub fn or_own_copy(&self, copy: &CopyOf, of: &RecordType, found: &str, own: &str) -> String {
+        let Some(hop) = self.hops.first() else { return own.to_owned() };
+        let (table, flag, column) = (of.table, copy.flag, column_name(copy.reference));
+        // The sub-select is evaluated beforehand, so that the index on the reference serves among alternatives, and is
+        // no longer than the list of records referred to, however many originals a word finds.
+        format!(
+            "({table}.{flag} AND {} = ANY(ARRAY(SELECT {} FROM {} WHERE {found} AND EXISTS (SELECT 1 FROM {table} \
+             AS copy WHERE copy.{column} = {}))) OR {table}.{flag} IS NOT TRUE AND {own})",
+            hop.outer, hop.inner, hop.from, hop.inner
+        )
     }
 
     /// The condition on the field's record, carried over to the record asked for.
@@ -225,13 +245,20 @@ fn declared(record: &RecordType, index: &str) -> Option<Target> {
     }
     if let Some(reference) = record.belongs_to.iter().find(|reference| reference.field == index) {
         let expression = Expression::column(record.table, &column_name(reference.field));
-        return Some(Target { value_index: true, ..Target::plain(record, reference.field, expression) });
+        let sorts = !reference.index_skips_absent;
+        return Some(Target {
+            value_index: true,
+            sorts,
+            ..Target::plain(record, reference.field, expression)
+        });
     }
     let field: &Field = record.fields.iter().find(|field| field.name == index)?;
     let mut found = Target {
         value_index: has_value(field.index),
         words_index: has_words(field.index),
         ignores_hyphens: field.ignores_hyphens,
+        copy_of: field.copy_of,
+        sorts: field.copy_of.is_none() && !field.index_skips_absent,
         rare_values: field.rare_values.map(|rare| {
             let source = carrel_records::Source::Sql(rare.sql);
             (rare.frequent, Expression::of(&Field { source, ..*field }, record.table))

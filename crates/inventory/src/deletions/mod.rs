@@ -12,7 +12,7 @@ use crate::records::instances::INSTANCE;
 use crate::store::{self, RecordEvent};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write::Document;
-use carrel_platform::record_store::{read, write};
+use carrel_platform::record_store::{change_listeners, read, write};
 use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::{Failure, RecordType};
 use jiff::Timestamp;
@@ -99,6 +99,8 @@ async fn remove(
     }
     let mut pipeline = Pipeline::new();
     record_all(&mut pipeline, table, gone, call.now);
+    let ids = rows.iter().map(|row| row.get("id")).collect();
+    change_listeners::tell_deleted(&mut pipeline, table, &tenant.id, ids);
     if let Some(topic) = record.events {
         store::announce(&mut pipeline, topic, &tenant.id, events, call.now);
     }

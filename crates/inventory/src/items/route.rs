@@ -6,7 +6,7 @@ use crate::item_state::{DOCUMENT, FROM};
 use crate::records::items::ITEM;
 use crate::store::{self, RecordEvent, WriteMode};
 use crate::{batch, fields};
-use carrel_platform::record_store::{read, write};
+use carrel_platform::record_store::{change_listeners, read, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
@@ -140,6 +140,8 @@ async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>)
         .keys()
         .filter_map(|id| Some(Deletion { id: *id, instance: instance_of(id)?, source: None }));
     deletions::record_all(&mut pipeline, ITEM.table, gone.collect(), call.now);
+    let ids = found.stored.keys().copied().collect();
+    change_listeners::tell_deleted(&mut pipeline, ITEM.table, &tenant.id, ids);
     let events = found.stored.iter().map(|(id, old): (&Uuid, &Value)| RecordEvent {
         id: *id,
         old: Some(apply::event_document(old, instance_of(id))),

@@ -18,7 +18,7 @@ pub struct Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
     Table,
-    /// A generated column: what it holds stands in the documents, too.
+    /// A generated column, of which the documents have the value, too; or a flag, which may always be unset.
     Column,
     Reference,
     Index,
@@ -95,6 +95,7 @@ fn table(record: &RecordType) -> Vec<Part> {
             columns.push((name, generated_column(reference)));
         }
     }
+    columns.extend(record.flags.iter().map(|flag| ((*flag).to_owned(), format!("{flag} boolean"))));
     let mut make = format!("CREATE TABLE IF NOT EXISTS {table} (id uuid PRIMARY KEY, doc jsonb NOT NULL");
     for (_, column) in &columns {
         let _ = write!(make, ", {column}");

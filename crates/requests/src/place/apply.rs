@@ -18,10 +18,11 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-const INSERT: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)";
+const INSERT: &str = "INSERT INTO request (id, doc, queue_id, keeps_copies) VALUES ($1, $2, $3, $4)";
 /// In a lenient tenant a request with a known id is replaced.
-const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id) VALUES ($1, $2, $3)
-     ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3";
+const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id, keeps_copies)
+     VALUES ($1, $2, $3, $4)
+     ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3, keeps_copies = excluded.keeps_copies";
 
 /// Writes the request, the item's new status and the recalled loan.
 pub async fn apply(
@@ -37,7 +38,7 @@ pub async fn apply(
     let mut pipeline = Pipeline::new();
     pipeline.change(
         if actor.caller.lenient { INSERT_OR_REPLACE } else { INSERT },
-        vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into()],
+        vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into(), placed.keeps_copies.into()],
     );
     let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());
     outbox::announce(&mut pipeline, "circulation.request", id, event, actor.now);

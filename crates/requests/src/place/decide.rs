@@ -29,6 +29,8 @@ pub struct Placement {
     /// The request to be stored.
     pub document: Map<String, Value>,
     pub queue: Option<Uuid>,
+    /// Item, title and requester, of which the request has copies, are records of the tenant.
+    pub keeps_copies: bool,
     pub item: Option<ItemAtDesk>,
     /// The item's new status, where it changes.
     pub item_becomes: Option<&'static str>,
@@ -264,8 +266,13 @@ fn placed(
         }
         _ => None,
     };
+    let names_unknown_item = target.is_none() && document.contains_key("itemId");
     Ok(Placement {
         id,
+        keeps_copies: facts.title.is_some()
+            && facts.requester.is_some()
+            && !names_unknown_item
+            && !target.is_some_and(|target| target.item.is_of_another_library()),
         queue: queue::id_of(
             settings.title_level_requests.enabled(),
             request::id(&document, "instanceId"),

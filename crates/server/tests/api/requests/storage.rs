@@ -105,6 +105,13 @@ async fn requests_are_found_by_what_they_keep() {
         format!("pickupServicePointId=={}", server.main_desk.0),
         format!("item.barcode=={}", test_item.barcode),
         format!("requester.barcode=={}", patron.barcode),
+        format!(
+            "requester.barcode==x or item.barcode==\"{}*\" or instance.title=\"nothing*\"",
+            test_item.barcode
+        ),
+        format!("requester.lastName==* and requester.barcode=={}", patron.barcode),
+        "searchIndex.callNumberComponents.callNumber==\"PR*\"".to_owned(),
+        "cql.allRecords=1 sortby item.barcode".to_owned(),
         "requestType==Page and status==\"Open - Not yet filled\"".to_owned(),
         "status=\"Open*\" and searchIndex.pickupServicePointName==\"Main desk\"".to_owned(),
         format!("item.itemEffectiveLocationId=={}", server.location),
@@ -117,6 +124,73 @@ async fn requests_are_found_by_what_they_keep() {
     }
     let none = server.admin().get(&format!("{PATH}?query=requestType==Recall")).await.expect(200);
     assert_eq!(none["totalRecords"], 0);
+}
+
+async fn found(server: &LendingServer, query: &str) -> Vec<String> {
+    let found = server.admin().get(&format!("{PATH}?query={query}")).await.expect(200);
+    let requests = found["requests"].as_array().expect("a list");
+    requests.iter().filter_map(|request| request["id"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn a_request_is_found_by_the_barcode_that_its_item_has_now() {
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let path = format!("/item-storage/items/{}", test_item.id);
+    let mut item = server.admin().get(&path).await.expect(200);
+    item["barcode"] = "renewed-label".into();
+    server.admin().put(&path, &item).await.expect(204);
+    assert_eq!(found(&server, "item.barcode==renewed-label").await, [page.to_string()]);
+}
+
+#[tokio::test]
+async fn a_request_of_a_storage_client_is_found_by_its_own_copies() {
+    let server = LendingServer::open().await;
+    let mut request = stored(&server, &server.item().await, 1).await;
+    request["item"] = json!({"barcode": "label of theirs"});
+    request["instance"] = json!({"title": "Unheard-of",
+        "identifiers": [{"identifierTypeId": "8261054f-be78-422d-bd51-4ed9f33c3422", "value": "978-0306406157"}]});
+    request["requester"] = json!({"lastName": "Stranger", "barcode": "card of theirs"});
+    request["proxy"] = json!({"lastName": "Envoy"});
+    request["printDetails"] = json!({"isPrinted": true});
+    server.create(PATH, &request).await;
+    for query in [
+        "item.barcode==\"label of theirs\"",
+        "instance.title=unheard",
+        "itemIsbn=9780306406157",
+        "requester.lastName==stranger",
+        "requester.barcode==\"card of*\"",
+        "proxy.lastName==envoy",
+        "printDetails.isPrinted==true",
+    ] {
+        assert_eq!(found(&server, query).await, [request["id"].as_str().expect("an id")], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_closed_request_is_found_when_its_item_and_its_requester_are_deleted() {
+    let server = LendingServer::open().await;
+    let (test_item, patron) = (server.item().await, server.patron().await);
+    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let mut request = server.stored_request(page).await;
+    request["status"] = "Closed - Cancelled".into();
+    server.admin().put(&format!("/circulation/requests/{page}"), &request).await.expect(204);
+    for path in [
+        format!("/item-storage/items/{}", test_item.id),
+        format!("/holdings-storage/holdings/{}", test_item.holdings),
+        format!("/instance-storage/instances/{}", test_item.instance),
+        format!("/users/{}", patron.id),
+    ] {
+        server.admin().delete(&path).await.expect_status(204);
+    }
+    for query in [
+        format!("item.barcode=={}", test_item.barcode),
+        format!("requester.barcode=={}", patron.barcode),
+        "instance.title=Book".to_owned(),
+    ] {
+        assert_eq!(found(&server, &query).await, [page.to_string()], "{query}");
+    }
 }
 
 #[tokio::test]
