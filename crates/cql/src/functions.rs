@@ -109,9 +109,9 @@ END $f$;
 CREATE OR REPLACE FUNCTION carrel.instant(text) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT COST 300 AS $f$
 BEGIN
-  -- As the server itself writes it, on a day that every month has. Each further expression of a function costs its
+  -- As the server itself and most clients write it, on a day that every month has. Each further expression of a function costs its
   -- first call in a transaction a few microseconds, so this way has two.
-  IF $1 ~ '^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}\+00:00$' THEN
+  IF $1 ~ '^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}(?:\+00:00|Z)$' THEN
     RETURN $1::timestamptz;
   END IF;
   DECLARE
