@@ -14,6 +14,7 @@ pub struct RowChange {
 }
 
 /// A statement of a pipeline.
+#[derive(Clone)]
 pub(crate) struct Step {
     pub sql: Cow<'static, str>,
     pub binds: Vec<Bind>,

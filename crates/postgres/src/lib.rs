@@ -2,6 +2,7 @@
 
 mod bind;
 mod joining;
+mod members;
 pub mod meter;
 mod pipeline;
 mod pool;
@@ -11,6 +12,7 @@ mod tls;
 
 pub use bind::{Bind, Json};
 pub use joining::RowChange;
+pub use members::{Chosen, History, Members};
 pub use pipeline::{Cause, DatabaseError, Pipeline, Results, Tx};
 pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Work};
 pub use server::Server;

@@ -3,7 +3,7 @@
 use crate::joining::{RowChange, Step, Touch, changed_tables, joined};
 use crate::meter;
 use crate::pool::{NoAnswer, WatchedTables};
-use crate::{Bind, Connection, Json, database_unreachable, failure, log_outage};
+use crate::{Bind, Connection, Json, database_unreachable, failure, is_outage, log_outage};
 use carrel_records::Failure;
 use futures_util::future::{join_all, try_join_all};
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 /// Statements to send in one go, in order.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Pipeline {
     steps: Vec<Step>,
 }
@@ -92,6 +92,13 @@ impl DatabaseError {
         self.state
             .as_deref()
             .is_some_and(|state| ["22", "23", "40", "55"].iter().any(|class| state.starts_with(class)))
+    }
+    /// The server, a replica, went away, or has cancelled the statement to replay what the primary has removed.
+    fn is_loss_of_server(&self) -> bool {
+        match &self.error {
+            Cause::Driver(error) => is_outage(error) || self.is_worth_another_try(),
+            Cause::NoAnswer(_) => true,
+        }
     }
     /// Deadlock or serialization failure: the same work may be tried again.
     pub fn is_worth_another_try(&self) -> bool {
@@ -197,7 +204,24 @@ impl Connection {
             self.watched.as_deref().is_none_or(|watched| !pipeline.changes_any(watched)),
             "a table that nodes cache is changed outside of a transaction"
         );
-        send(self, None, pipeline, None).await
+        if !self.has_substitute() {
+            return send(self, None, pipeline, None).await;
+        }
+        // A replica: it is only read from, so the primary can be asked the same.
+        if let Some(primary) = self.substitute() {
+            return send(primary, None, pipeline, None).await;
+        }
+        let error = match send(self, None, pipeline.clone(), None).await {
+            Err(error) if error.is_loss_of_server() => error,
+            answered => return answered,
+        };
+        match self.open_substitute().await {
+            Some(primary) => {
+                tracing::info!(error = %error.error, "a replica went away; the primary answers");
+                send(primary, None, pipeline, None).await
+            }
+            None => Err(error),
+        }
     }
 
     /// One statement, one round trip.

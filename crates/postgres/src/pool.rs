@@ -8,20 +8,22 @@
 //! A task that holds a connection must not ask for another: a few such tasks would wait for each other until their
 //! time-outs. Builds with debug assertions panic where one does.
 
-use crate::{QUERY_TIMEOUT, Server, database_unreachable, failure, is_shortage};
+use crate::{Members, QUERY_TIMEOUT, Server, database_unreachable, failure, is_shortage};
 use carrel_records::Failure;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Statement};
 
-/// Where a PostgreSQL server is and how many connections it gets from this node.
+/// Where the PostgreSQL servers are and how many connections they get from this node.
 #[derive(Debug, Clone)]
 pub struct Address {
+    /// The primary; where it names several hosts, the one of them that is the primary.
     pub primary: Server,
+    /// Standbys to read from; one that is promoted is the primary from then on.
     pub replicas: Vec<Server>,
     /// Connections per tenant for writing; as many again for reading from each replica.
     pub per_tenant: usize,
@@ -88,14 +90,14 @@ pub struct WatchedTables {
     pub committed: Box<dyn Fn() + Send + Sync>,
 }
 
-/// The pools of one server, under one budget of open connections.
+/// The pools of one server, or of whichever of several is the primary, under one budget of open connections.
 #[derive(Clone)]
 pub struct Pools {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    server: Server,
+    members: Arc<Members>,
     budget: usize,
     state: Mutex<State>,
     /// A pipeline was not answered in time, and nothing was answered since.
@@ -156,10 +158,19 @@ impl Pools {
         Pools::with_idle_timeout(server, budget, IDLE_TIMEOUT)
     }
 
-    /// The same with another time after which a connection that nobody uses is closed.
+    /// The same of the server that is the primary.
+    pub fn of_primary(members: Arc<Members>, budget: usize) -> Pools {
+        Pools::with(members, budget, IDLE_TIMEOUT)
+    }
+
+    /// The same of one server, with another time after which a connection that nobody uses is closed.
     pub fn with_idle_timeout(server: Server, budget: usize, idle_timeout: Duration) -> Pools {
+        Pools::with(Members::one(server), budget, idle_timeout)
+    }
+
+    fn with(members: Arc<Members>, budget: usize, idle_timeout: Duration) -> Pools {
         let shared = Arc::new(Shared {
-            server,
+            members,
             budget: budget.max(1),
             state: Mutex::default(),
             silent: AtomicBool::new(false),
@@ -176,8 +187,9 @@ impl Pools {
         Pools { shared }
     }
 
-    pub fn server(&self) -> &Server {
-        &self.shared.server
+    /// The servers, one of which is the primary.
+    pub fn members(&self) -> &Arc<Members> {
+        &self.shared.members
     }
 
     /// A pool for one role and schema; `None` keeps the role that connects.
@@ -188,7 +200,6 @@ impl Pools {
         work: Work,
         watched: Option<Arc<WatchedTables>>,
     ) -> OpenPool {
-        let mut config = self.shared.server.config.clone();
         // Waiting longer than this for a row lock means that something is stuck; the caller gets an error.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
         options.push_str(match work {
@@ -210,16 +221,17 @@ impl Pools {
         if let Some(schema) = schema {
             options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
         }
-        config.options(&options);
-        config.connect_timeout(CONNECT_TIMEOUT);
-        // Without keepalives a server whose machine is gone would be waited for during two hours.
-        config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
-        config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
         // The schema's name in `pg_stat_activity` tells whose statements wait.
-        config.application_name(
-            schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}")),
-        );
-        let server = self.shared.server.with_config(config);
+        let name = schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}"));
+        let with_options = |server: &Server| {
+            let mut config = server.config.clone();
+            config.options(&options).connect_timeout(CONNECT_TIMEOUT).application_name(&name);
+            // Without keepalives a server whose machine is gone would be waited for during two hours.
+            config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
+            config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
+            server.with_config(config)
+        };
+        let servers = self.shared.members.servers().iter().map(with_options).collect();
         let id = {
             let mut state = self.shared.lock();
             let id = state.next_pool;
@@ -231,7 +243,7 @@ impl Pools {
         };
         let timeout = work.statement_timeout().unwrap_or(QUERY_TIMEOUT) + TIMEOUT_MARGIN;
         let entry =
-            Entry { id, size: size.max(1), server, timeout, watched, shared: Arc::clone(&self.shared) };
+            Entry { id, size: size.max(1), servers, timeout, watched, shared: Arc::clone(&self.shared) };
         OpenPool { entry: Arc::new(entry) }
     }
 }
@@ -245,7 +257,8 @@ pub struct OpenPool {
 struct Entry {
     id: u64,
     size: usize,
-    server: Server,
+    /// Each member, with what this pool asks of its connections.
+    servers: Vec<Server>,
     timeout: Duration,
     watched: Option<Arc<WatchedTables>>,
     shared: Arc<Shared>,
@@ -272,6 +285,7 @@ impl OpenPool {
             is_broken: AtomicBool::new(false),
             timeout: self.entry.timeout,
             watched: self.entry.watched.clone(),
+            primary: None,
         })
     }
 
@@ -295,20 +309,29 @@ impl OpenPool {
         }
         while slot.client.is_none() {
             let timeout = if shared.silent.load(Relaxed) { PING_TIMEOUT } else { CONNECT_TIMEOUT };
-            match tokio::time::timeout(timeout, self.entry.server.connect()).await {
+            let chosen = shared.members.chosen();
+            match tokio::time::timeout(timeout, self.entry.servers[chosen.index].connect()).await {
                 Ok(Ok((client, connection))) => {
                     shared.silent.store(false, Relaxed);
+                    let moved = shared.members.moved_since(chosen);
                     let driver = tokio::spawn(async move {
                         // Its end is seen by those who use it.
-                        let _ = connection.await;
+                        tokio::select! {
+                            _ = connection => {}
+                            () = moved => {}
+                        }
                     });
                     slot.client = Some(PooledClient { client, driver, statements: Mutex::default() });
                 }
                 // Other programs have taken what the server gives; one of them ends soon, or the wait does.
                 Ok(Err(error)) if is_shortage(&error) => tokio::time::sleep(RETRY_SHORTAGE).await,
-                Ok(Err(error)) => return Err(failure(error, "opening a connection to the database")),
+                Ok(Err(error)) => {
+                    shared.members.ask_now();
+                    return Err(failure(error, "opening a connection to the database"));
+                }
                 Err(_) => {
                     shared.silent.store(true, Relaxed);
+                    shared.members.ask_now();
                     return Err(database_unreachable());
                 }
             }
@@ -489,7 +512,7 @@ impl Shared {
             return answered;
         }
         // A refusal is an answer as well.
-        let answered = tokio::time::timeout(CONNECT_TIMEOUT, self.server.connect()).await.is_ok();
+        let answered = tokio::time::timeout(CONNECT_TIMEOUT, self.members.primary().connect()).await.is_ok();
         *probed = Some((Instant::now(), answered));
         answered
     }
@@ -535,9 +558,48 @@ pub struct Connection {
     is_broken: AtomicBool,
     timeout: Duration,
     pub(crate) watched: Option<Arc<WatchedTables>>,
+    /// Of a connection to a replica: who answers in its place when it goes away.
+    primary: Option<Primary>,
+}
+
+/// What a connection to a replica falls back on.
+struct Primary {
+    pool: OpenPool,
+    /// Opened when the replica has gone away.
+    connection: OnceCell<Box<Connection>>,
 }
 
 impl Connection {
+    /// Lets the primary answer what this connection's server, a replica, goes away from.
+    pub(crate) fn or_by(mut self, primary: &OpenPool) -> Connection {
+        self.primary = Some(Primary { pool: primary.clone(), connection: OnceCell::new() });
+        self
+    }
+
+    /// Whether another connection can answer in place of this one.
+    pub(crate) fn has_substitute(&self) -> bool {
+        self.primary.is_some()
+    }
+
+    /// The connection to the primary that answers in place of this one since its server went away.
+    pub(crate) fn substitute(&self) -> Option<&Connection> {
+        self.primary.as_ref()?.connection.get().map(Box::as_ref)
+    }
+
+    /// Opens it; `None` where it cannot be opened.
+    pub(crate) async fn open_substitute(&self) -> Option<&Connection> {
+        let primary = self.primary.as_ref()?;
+        let open = async { primary.pool.get().await.map(Box::new) };
+        primary.connection.get_or_try_init(|| open).await.ok().map(Box::as_ref)
+    }
+
+    /// A connection to the primary in place of this one; `None` where this one is to the primary, or none can be had.
+    pub async fn in_place_of_replica(self) -> Option<Connection> {
+        let primary = self.primary.as_ref()?.pool.clone();
+        self.discard();
+        primary.get().await.ok()
+    }
+
     /// Closes the connection instead of giving it back: it is in the middle of something.
     pub fn discard(self) {
         self.is_broken.store(true, Relaxed);

@@ -1,9 +1,12 @@
 //! Streaming replicas of a tenant's data, for reading.
 //!
 //! A replica is used only when it has replayed all that was committed when the read began, by whichever node; so
-//! users read their own writes. One that fails or lags is skipped for a while, and the primary answers.
+//! users read their own writes. One that fails or lags is skipped for a while, and the primary answers. After a
+//! promotion WAL positions say nothing about a standby that still follows the former primary: a replica must have
+//! replayed the row that marks the beginning of the primary's timeline as well.
 
-use crate::{Connection, OpenPool};
+use crate::{Connection, History, Members, OpenPool};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,14 +17,17 @@ const RETRY_FAILED_AFTER: Duration = Duration::from_secs(10);
 /// The same for one that lags.
 const RETRY_LATE_AFTER: Duration = Duration::from_secs(1);
 
-/// The replicas of one tenant.
+/// The replicas of one tenant: all members but the one that is the primary.
 pub struct Replicas {
+    members: Arc<Members>,
     all: Vec<Replica>,
     /// The replica that the next read begins with.
     next: AtomicUsize,
 }
 
 struct Replica {
+    /// Its index among the members.
+    member: usize,
     pool: OpenPool,
     opened: Instant,
     /// Milliseconds since `opened`, until which it is skipped; 0 while it is in use.
@@ -43,15 +49,17 @@ pub struct ReplicaState {
 }
 
 impl Replicas {
-    pub fn new(pools: Vec<OpenPool>) -> Replicas {
-        let replica = |pool| Replica {
+    /// Pools of replicas, each with the index of its server among the members.
+    pub fn new(members: Arc<Members>, pools: Vec<(usize, OpenPool)>) -> Replicas {
+        let replica = |(member, pool)| Replica {
+            member,
             pool,
             opened: Instant::now(),
             skipped_until: AtomicU64::new(0),
             behind: AtomicI64::new(0),
             reads: AtomicU64::new(0),
         };
-        Replicas { all: pools.into_iter().map(replica).collect(), next: AtomicUsize::new(0) }
+        Replicas { members, all: pools.into_iter().map(replica).collect(), next: AtomicUsize::new(0) }
     }
 
     pub fn close(&self) {
@@ -60,25 +68,29 @@ impl Replicas {
 
     /// In the order of the configuration.
     pub fn state(&self) -> Vec<ReplicaState> {
+        let primary = self.members.chosen().index;
         let state = |replica: &Replica| ReplicaState {
-            in_use: replica.skipped_until.load(Relaxed) == 0,
+            in_use: replica.member != primary && replica.skipped_until.load(Relaxed) == 0,
             behind: replica.behind.load(Relaxed),
             reads: replica.reads.load(Relaxed),
         };
         self.all.iter().map(state).collect()
     }
 
-    /// A connection to a replica that has replayed every commit acknowledged so far.
+    /// A connection to a replica that has replayed every commit acknowledged so far. Should the replica go away, the
+    /// primary answers what is asked on it.
     pub async fn caught_up(&self, primary: &OpenPool) -> Option<Connection> {
-        if !self.all.iter().any(Replica::may_be_tried) {
+        let chosen = self.members.chosen();
+        let history = chosen.history?;
+        if !self.all.iter().any(|replica| replica.member != chosen.index && replica.may_be_tried()) {
             return None;
         }
         // Asked before a replica's connection is borrowed: a task that waits for a connection holds no other.
-        let written = position(primary).await?;
+        let written = Written::of(primary, history).await?;
         let first = self.next.fetch_add(1, Relaxed);
         for turn in 0..self.all.len() {
             let replica = &self.all[(first + turn) % self.all.len()];
-            if !replica.claim_try() {
+            if replica.member == chosen.index || !replica.claim_try() {
                 continue;
             }
             let connection = match replica.pool.get().await {
@@ -91,7 +103,7 @@ impl Replicas {
             };
             if replica.has_replayed(&connection, &written).await {
                 replica.reads.fetch_add(1, Relaxed);
-                return Some(connection);
+                return Some(connection.or_by(primary));
             }
         }
         None
@@ -99,37 +111,55 @@ impl Replicas {
 }
 
 /// The end of all that the primary has committed so far; a replica never has what is not on the primary's disk.
-async fn position(primary: &OpenPool) -> Option<String> {
-    let primary = primary.get().await.ok()?;
-    let rows = primary
-        .query(
-            // Commits that do not wait for the disk are read by others before they reach it.
-            "SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
-                     ELSE pg_current_wal_flush_lsn() END)::text",
-            vec![],
-        )
-        .await
-        .ok()?;
-    Some(rows.first()?.get(0))
+struct Written {
+    position: String,
+    history: History,
+}
+
+impl Written {
+    /// `None` where the primary cannot be asked, or where another server than the known one has answered.
+    async fn of(primary: &OpenPool, history: History) -> Option<Written> {
+        let primary = primary.get().await.ok()?;
+        let rows = primary
+            .query(
+                // Commits that do not wait for the disk are read by others before they reach it.
+                "WITH written AS (SELECT CASE current_setting('synchronous_commit')
+                         WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END AS position)
+                 SELECT position::text AS position, left(pg_walfile_name(position), 8) AS timeline FROM written",
+                vec![],
+            )
+            .await
+            .ok()?;
+        let row = rows.first()?;
+        let timeline = u32::from_str_radix(row.get("timeline"), 16).ok()?;
+        (timeline == history.timeline).then(|| Written { position: row.get("position"), history })
+    }
 }
 
 impl Replica {
-    async fn has_replayed(&self, connection: &Connection, written: &str) -> bool {
+    async fn has_replayed(&self, connection: &Connection, written: &Written) -> bool {
         for _ in 0..CATCH_UP_ATTEMPTS {
             let asked = connection
                 .query(
                     // A server that replays nothing is no replica.
-                    "SELECT coalesce(pg_wal_lsn_diff($1::text::pg_lsn, pg_last_wal_replay_lsn()), 1e15)::bigint",
-                    vec![written.into()],
+                    "SELECT coalesce(pg_wal_lsn_diff($1::text::pg_lsn, pg_last_wal_replay_lsn()), 1e15)::bigint AS behind,
+                         pg_is_in_recovery() AND EXISTS
+                             (SELECT FROM carrel.timeline WHERE system = $2 AND timeline = $3) AS follows",
+                    vec![
+                        written.position.as_str().into(),
+                        written.history.system.into(),
+                        i64::from(written.history.timeline).into(),
+                    ],
                 )
                 .await;
             let Ok(rows) = asked else {
                 self.skip_for(RETRY_FAILED_AFTER);
                 return false;
             };
-            let behind: i64 = rows.first().map_or(i64::MAX, |row| row.get(0));
+            let (behind, follows): (i64, bool) =
+                rows.first().map_or((i64::MAX, false), |row| (row.get("behind"), row.get("follows")));
             self.behind.store(behind.max(0), Relaxed);
-            if behind <= 0 {
+            if behind <= 0 && follows {
                 self.skipped_until.store(0, Relaxed);
                 return true;
             }

@@ -85,6 +85,64 @@ impl Server {
         .collect()
     }
 
+    /// One address for each host that is named; they have all else in common.
+    pub fn members(&self) -> Vec<Server> {
+        let (hosts, addresses) = (self.config.get_hosts(), self.config.get_hostaddrs());
+        let number = hosts.len().max(addresses.len());
+        if number < 2 {
+            return vec![self.clone()];
+        }
+        let one = |index: usize| {
+            let mut config = self.with_everything_but_hosts();
+            match hosts.get(index) {
+                Some(Host::Tcp(name)) => _ = config.host(name),
+                Some(Host::Unix(folder)) => _ = config.host_path(folder),
+                None => {}
+            }
+            if let Some(address) = addresses.get(index) {
+                config.hostaddr(*address);
+            }
+            // One port is for all hosts.
+            let ports = self.config.get_ports();
+            if let Some(port) = ports.get(index).or(ports.first()) {
+                config.port(*port);
+            }
+            Server::with(config, self.tls.clone(), self.ssl.clone())
+        };
+        (0..number).map(one).collect()
+    }
+
+    fn with_everything_but_hosts(&self) -> Config {
+        let (from, mut config) = (&self.config, Config::new());
+        from.get_user().map(|user| config.user(user));
+        from.get_password().map(|password| config.password(password));
+        from.get_dbname().map(|name| config.dbname(name));
+        from.get_options().map(|options| config.options(options));
+        from.get_application_name().map(|name| config.application_name(name));
+        from.get_connect_timeout().map(|timeout| config.connect_timeout(*timeout));
+        from.get_tcp_user_timeout().map(|timeout| config.tcp_user_timeout(*timeout));
+        from.get_keepalives_interval().map(|interval| config.keepalives_interval(interval));
+        from.get_keepalives_retries().map(|retries| config.keepalives_retries(retries));
+        config
+            .ssl_mode(from.get_ssl_mode())
+            .ssl_negotiation(from.get_ssl_negotiation())
+            .channel_binding(from.get_channel_binding())
+            .keepalives(from.get_keepalives())
+            .keepalives_idle(from.get_keepalives_idle());
+        config
+    }
+
+    /// Host and port, for messages.
+    pub fn place(&self) -> String {
+        let host = match (self.config.get_hosts().first(), self.config.get_hostaddrs().first()) {
+            (Some(Host::Tcp(name)), _) => name.clone(),
+            (Some(Host::Unix(folder)), _) => folder.display().to_string(),
+            (None, Some(address)) => address.to_string(),
+            (None, None) => String::new(),
+        };
+        format!("{host}:{}", self.config.get_ports().first().unwrap_or(&5432))
+    }
+
     /// The same server with other settings for its connections.
     pub(crate) fn with_config(&self, config: Config) -> Server {
         Server { config, ..self.clone() }

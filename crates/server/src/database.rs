@@ -1,7 +1,7 @@
 //! The check of a configured database at the start: waits while it starts, refuses it with a reason where it is unusable.
 
 use crate::config::without_password;
-use carrel_platform::database::Server;
+use carrel_platform::database::{Members, Server};
 use std::error::Error;
 use std::time::{Duration, Instant};
 use tokio_postgres::Client;
@@ -13,6 +13,18 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub const LARGEST_BUDGET: usize = 64;
 /// Fewer do not suffice for one desk with its background work.
 const SMALLEST_BUDGET: usize = 4;
+
+/// The primary among the hosts of the address and the replicas, looked for as long as a database that starts may take;
+/// where none is found, the first host of the address.
+pub async fn find_primary(database: &Server, replicas: &[Server]) -> Server {
+    let mut servers = database.members();
+    servers.extend(replicas.iter().flat_map(Server::members));
+    let found = match servers.len() {
+        1 => None,
+        _ => Members::find_primary(&servers, LONGEST_WAIT).await,
+    };
+    found.unwrap_or_else(|| servers.swap_remove(0))
+}
 
 /// Waits until the database answers, and says what is in the way where it never does or lacks something. Gives the
 /// number of connections that a node may open, so that two nodes and some other programs fit.
@@ -85,7 +97,7 @@ async fn examine(client: &Client) -> Result<usize, String> {
         return Err(format!("the database is PostgreSQL {}: 15 or newer is needed", version / 10_000));
     }
     if replica {
-        return Err("the database is a replica, which cannot be written to: name the primary with --database and this one with --replica".into());
+        return Err("the database is a replica, which cannot be written to, and no primary is named beside it: name the primary with --database and this one with --replica".into());
     }
     if encoding != "UTF8" {
         return Err(format!("the database '{database}' is encoded in {encoding}: UTF8 is needed"));

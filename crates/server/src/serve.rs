@@ -23,11 +23,14 @@ pub struct OpenNode {
 
 /// Opens the database, private or configured, and the node on it.
 pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
-    let (primary, postgres, budget) = match &settings.database {
+    let replicas: Vec<Server> =
+        settings.replicas.iter().map(|text| database::read(text)).collect::<Result<_, _>>()?;
+    let (configured, primary, postgres, budget) = match &settings.database {
         Some(text) => {
-            let primary = database::read(text)?;
+            let configured = database::read(text)?;
+            let primary = database::find_primary(&configured, &replicas).await;
             let budget = database::wait_for(&primary).await?;
-            (primary, None, budget)
+            (configured, primary, None, budget)
         }
         None => {
             if let Some(sentence) = &settings.about_data {
@@ -40,14 +43,10 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
                     .map_err(|error| error.to_string())??;
             let primary: Server = postgres.config("postgres").into();
             database::count_statements(&primary).await;
-            (primary, Some(postgres), database::LARGEST_BUDGET)
+            (primary.clone(), primary, Some(postgres), database::LARGEST_BUDGET)
         }
     };
-    let address = Address {
-        primary: primary.clone(),
-        replicas: settings.replicas.iter().map(|text| database::read(text)).collect::<Result<_, _>>()?,
-        per_tenant: settings.tenant_connections,
-    };
+    let address = Address { primary: configured, replicas, per_tenant: settings.tenant_connections };
     let node = Node::open(
         address,
         settings.connections.unwrap_or(budget),

@@ -100,6 +100,41 @@ impl OwnPostgres {
         }
     }
 
+    /// Stops the server as an operator does: its standbys have everything that was committed.
+    pub fn stop(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        self.ctl(&["stop", "-m", "fast", "-w"]);
+        let _ = process.wait();
+    }
+
+    /// Makes a standby the primary.
+    pub fn promote(&self) {
+        self.ctl(&["promote", "-w"]);
+    }
+
+    /// Lets the server, when it is started next, be a standby of whichever of the servers takes writes.
+    pub fn follow(&self, servers: &[&OwnPostgres]) {
+        let ports: Vec<String> = servers.iter().map(|server| server.port.to_string()).collect();
+        let hosts = vec!["127.0.0.1"; ports.len()].join(",");
+        self.write(
+            "postgresql.auto.conf",
+            &format!(
+                "primary_conninfo = 'host={hosts} port={} user=carrel target_session_attrs=read-write connect_timeout=2'",
+                ports.join(",")
+            ),
+        );
+        self.keep("standby.signal", "");
+    }
+
+    fn ctl(&self, arguments: &[&str]) {
+        run(program("pg_ctl")
+            .expect("PostgreSQL's programs are there")
+            .args(arguments)
+            .arg("-D")
+            .arg(&self.data)
+            .stdin(Stdio::null()));
+    }
+
     fn answers(&self) -> bool {
         let mut command = program("pg_isready").expect("PostgreSQL's programs are there");
         command.args(["-q", "-U", "carrel", "-d", "postgres", "-p", &self.port.to_string(), "-h"]);
@@ -114,6 +149,14 @@ impl OwnPostgres {
         let signaled = Command::new("kill").args(["-QUIT", &process.id().to_string()]).status();
         assert!(signaled.is_ok_and(|status| status.success()), "kill can be run");
         let _ = process.wait();
+    }
+
+    /// Kills all processes of the server with SIGKILL.
+    pub fn kill_at_once(&mut self) {
+        self.signal_all("KILL");
+        if let Some(mut process) = self.process.take() {
+            let _ = process.wait();
+        }
     }
 
     /// Freezes all processes of the server with SIGSTOP.

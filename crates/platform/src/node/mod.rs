@@ -10,7 +10,9 @@ pub use upkeep::{INDEX_BUILDS, OUTBOX_RETENTION};
 
 use crate::cache::Cache;
 use crate::database::replicas::Replicas;
-use crate::database::{Address, Bind, Connection, OpenPool, Pools, WatchedTables, Work, failure};
+use crate::database::{
+    Address, Bind, Connection, Members, OpenPool, Pools, Server, WatchedTables, Work, failure,
+};
 use crate::http::App;
 use crate::jobs::Job;
 use crate::module::Module;
@@ -144,8 +146,9 @@ pub struct Node {
     pools: Pools,
     /// Of the primary, for [`Tenant::background`].
     background: Pools,
-    /// Of each replica, in the order of the configuration.
-    replicas: Vec<Pools>,
+    /// Of each server that may be read from while it is not the primary, with its index among the members: the
+    /// replicas in the order of the configuration, then the hosts of the primary's address.
+    replicas: Vec<(usize, Pools)>,
     platform: OpenPool,
     /// Tables from which values are cached.
     cached_tables: HashSet<&'static str>,
@@ -175,6 +178,9 @@ const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schem
 /// This program's release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
+/// The longest wait for one of several servers to say that it is the primary, when the node opens.
+const FINDING_PRIMARY: Duration = Duration::from_secs(10);
+
 /// Connections of [`Tenant::background`], of all tenants and of one.
 const BACKGROUND_CONNECTIONS: usize = 8;
 const BACKGROUND_PER_TENANT: usize = 4;
@@ -188,9 +194,23 @@ impl Node {
         options: ServerOptions,
         first_records: Vec<FirstRecord>,
     ) -> Result<Arc<Node>, Failure> {
-        let background = Pools::new(address.primary.clone(), BACKGROUND_CONNECTIONS);
-        let pools = Pools::new(address.primary, connections);
-        let replicas = address.replicas.into_iter().map(|server| Pools::new(server, connections)).collect();
+        let mut servers = address.primary.members();
+        let named_as_primary = servers.len();
+        servers.extend(address.replicas.iter().flat_map(Server::members));
+        let number = servers.len();
+        let members = Members::of(servers);
+        if number > 1 {
+            members.wait_for_primary(FINDING_PRIMARY).await;
+        }
+        let background = Pools::of_primary(Arc::clone(&members), BACKGROUND_CONNECTIONS);
+        let pools = Pools::of_primary(Arc::clone(&members), connections);
+        let read_from = match number > named_as_primary {
+            true => (named_as_primary..number).chain(0..named_as_primary),
+            false => (0..0).chain(0..0),
+        };
+        let replicas = read_from
+            .map(|member| (member, Pools::new(members.servers()[member].clone(), connections)))
+            .collect();
         let platform = pools.open(None, 4, Work::Upkeep, None);
         let secret = set_up_platform(&platform.get().await?).await?;
         change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
@@ -221,7 +241,7 @@ impl Node {
             app: RwLock::default(),
         });
         node.read_tenants().await?;
-        tokio::spawn(notifications::listen(Arc::downgrade(&node), node.pools.server().clone()));
+        tokio::spawn(notifications::listen(Arc::downgrade(&node), members));
         Ok(node)
     }
 
@@ -350,7 +370,10 @@ impl Node {
                 writer: self.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
                 reader: queries(&self.pools),
                 background: self.background.open(Some(&schema), BACKGROUND_PER_TENANT, Work::Writes, None),
-                replicas: Replicas::new(self.replicas.iter().map(queries).collect()),
+                replicas: Replicas::new(
+                    Arc::clone(self.pools.members()),
+                    self.replicas.iter().map(|(member, pools)| (*member, queries(pools))).collect(),
+                ),
                 reads: AtomicU64::new(0),
             },
             id: id.clone(),

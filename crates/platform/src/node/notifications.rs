@@ -5,10 +5,10 @@
 //! question for the version, at most two seconds later (`settings_version.rs`).
 
 use super::Node;
-use crate::database::Server;
+use crate::database::{Members, Server};
 use crate::tenant::schema_of;
 use std::future::poll_fn;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_postgres::AsyncMessage;
@@ -21,9 +21,11 @@ const RETRY: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Listens for as long as the node is there.
-pub(super) async fn listen(node_id: Weak<Node>, mut server: Server) {
-    server.config.application_name("carrel notifications").connect_timeout(HEARTBEAT);
+pub(super) async fn listen(node_id: Weak<Node>, members: Arc<Members>) {
     loop {
+        let chosen = members.chosen();
+        let mut server = members.servers()[chosen.index].clone();
+        server.config.application_name("carrel notifications").connect_timeout(HEARTBEAT);
         let heard = |schema: Option<&str>| {
             let Some(node_id) = node_id.upgrade() else { return false };
             for tenant in node_id.tenants() {
@@ -33,7 +35,10 @@ pub(super) async fn listen(node_id: Weak<Node>, mut server: Server) {
             }
             true
         };
-        let lost = follow(&server, &heard).await;
+        let lost = tokio::select! {
+            lost = follow(&server, &heard) => lost,
+            () = members.moved_since(chosen) => "the primary has moved".to_owned(),
+        };
         if !heard(None) {
             return;
         }

@@ -1,6 +1,8 @@
 //! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
 
-use crate::database::{Connection, Json, QUERY_TIMEOUT, database_unreachable, failure, query_timed_out};
+use crate::database::{
+    Bind, Connection, Json, QUERY_TIMEOUT, database_unreachable, failure, query_timed_out,
+};
 use crate::http::{Answer, Call, Rest, pretty};
 use crate::meter::spawn_metered;
 use crate::record_store::read::{self, Asked, Bound, Count, Page};
@@ -9,11 +11,12 @@ use carrel_cql::Where;
 use carrel_records::{Failure, RecordType};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, RowStream};
 
 /// Longer pages are streamed; shorter ones are one round trip with their count.
 pub const LONGEST_PAGE: i64 = 1_000;
@@ -181,6 +184,28 @@ struct Frame {
     closing: Box<dyn FnOnce(i64) -> String + Send>,
 }
 
+/// The rows of a statement that may take as long as its client reads on, and the first of them, which may take as long
+/// as a query.
+async fn first_row(
+    connection: &Connection,
+    sql: &str,
+    binds: &[Bind],
+) -> Result<(Pin<Box<RowStream>>, Option<Result<Row, tokio_postgres::Error>>), Failure> {
+    let failed = |error| failure(error, "reading a long list");
+    let begun = connection.bounded(async {
+        connection.client().batch_execute("SET statement_timeout = 0").await?;
+        let statement = connection.prepare(sql).await?;
+        let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+        connection.client().query_raw(&statement, binds).await
+    });
+    let mut rows = Box::pin(begun.await.map_err(|_| database_unreachable())?.map_err(failed)?);
+    match tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await {
+        Ok(Some(Err(error))) => Err(failed(error)),
+        Ok(first) => Ok((rows, first)),
+        Err(_) => Err(query_timed_out()),
+    }
+}
+
 /// Sends each row as it is read.
 async fn pour(
     connection: ListConnection,
@@ -189,24 +214,26 @@ async fn pour(
     frame: Frame,
 ) -> Result<Answer, Failure> {
     let ListConnection { mut connection, permit } = connection;
-    let failed = |error| failure(error, "reading a long list");
-    // A list may take as long as its client reads on: the time for a query is what its first row may take.
-    let begun = connection.bounded(async {
-        connection.client().batch_execute("SET statement_timeout = 0").await?;
-        let statement = connection.prepare(&sql).await?;
-        let binds: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-        connection.client().query_raw(&statement, binds).await
-    });
-    let mut rows = Box::pin(begun.await.map_err(|_| database_unreachable())?.map_err(failed)?);
-    let Ok(first) = tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await else {
-        // The database notices within two seconds that nobody waits for it any more.
-        connection.discard();
-        return Err(query_timed_out());
+    let (mut rows, first) = match first_row(&connection, &sql, &binds).await {
+        Ok(begun) => begun,
+        Err(begun @ Failure::Unavailable(_)) => {
+            // A replica that went away; nothing is sent yet.
+            let Some(primary) = connection.in_place_of_replica().await else { return Err(begun) };
+            connection = primary;
+            match first_row(&connection, &sql, &binds).await {
+                Ok(begun) => begun,
+                Err(failure) => {
+                    connection.discard();
+                    return Err(failure);
+                }
+            }
+        }
+        Err(failure) => {
+            // The database notices within two seconds that nobody waits for it any more.
+            connection.discard();
+            return Err(failure);
+        }
     };
-    if let Some(Err(error)) = first {
-        connection.discard();
-        return Err(failed(error));
-    }
     let (sender, receiver) = mpsc::channel(2);
     connection.hand_over();
     spawn_metered(async move {

@@ -10,6 +10,7 @@ mod lab;
 mod many_tenants;
 mod packages;
 mod program;
+mod promotion;
 mod replicas;
 mod sample_library;
 mod statistics;

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 const TENANT: &str = "harbor";
 
-/// A primary, its replica, and two nodes that use both.
-struct ReplicaSetup {
+/// A primary, its replicas, and two nodes that use all of them.
+pub struct ReplicaSetup {
     _scratch: Scratch,
-    primary: OwnPostgres,
-    replica: OwnPostgres,
+    pub primary: OwnPostgres,
+    pub replicas: Vec<OwnPostgres>,
     nodes: Vec<Standby>,
 }
 
@@ -35,6 +35,10 @@ impl Drop for Standby {
 
 impl ReplicaSetup {
     async fn with_a_replica(name: &str) -> ReplicaSetup {
+        ReplicaSetup::with_replicas(name, 1).await
+    }
+
+    pub async fn with_replicas(name: &str, number: usize) -> ReplicaSetup {
         let scratch = Scratch::named(name);
         let primary = OwnPostgres::start(&scratch.folder, "primary", "max_wal_senders = 10");
         let address = |replicas: Vec<Server>| Address {
@@ -53,21 +57,23 @@ impl ReplicaSetup {
         .expect("an empty database becomes a library");
         let tenant = first.create_tenant(TENANT, "Harbor", "").await.expect("a tenant can be made");
         administrator::appoint(&tenant, "chief", "a-password").await.expect("it gets an administrator");
-        let replica = primary.replica(&scratch.folder, "replica");
+        let replicas: Vec<OwnPostgres> = (1..=number)
+            .map(|number| primary.replica(&scratch.folder, &format!("replica-{number}")))
+            .collect();
+        let read = |replica: &OwnPostgres| Server::read(&replica.by_network("postgres")).expect("an address");
         let mut nodes = Vec::new();
         for _ in 0..2 {
-            let replica = Server::read(&replica.by_network("postgres")).expect("an address");
-            nodes.push(Standby::open(address(vec![replica])).await);
+            nodes.push(Standby::open(address(replicas.iter().map(read).collect())).await);
         }
-        ReplicaSetup { _scratch: scratch, primary, replica, nodes }
+        ReplicaSetup { _scratch: scratch, primary, replicas, nodes }
     }
 
-    fn node(&self, number: usize) -> &Client {
+    pub fn node(&self, number: usize) -> &Client {
         &self.nodes[number].admin
     }
 
     async fn pause_replay(&self) {
-        let replica = self.replica.connect("postgres").await;
+        let replica = self.replicas[0].connect("postgres").await;
         replica.batch_execute("SELECT pg_wal_replay_pause()").await.expect("replay can be paused");
         // Asked for, it takes a moment.
         while replica
@@ -82,7 +88,7 @@ impl ReplicaSetup {
     }
 
     async fn resume_replay(&self) {
-        let replica = self.replica.connect("postgres").await;
+        let replica = self.replicas[0].connect("postgres").await;
         replica.batch_execute("SELECT pg_wal_replay_resume()").await.expect("replay can go on");
     }
 }
@@ -104,28 +110,34 @@ impl Standby {
     }
 }
 
-/// How many reads of the node each server has answered: the primary, the replica.
-async fn reads(node: &Client) -> (u64, u64) {
+/// How many reads of the node the server has answered: `primary`, `replica 1`, …
+pub async fn reads_of(node: &Client, server: &str) -> u64 {
     let metrics = node.get("/metrics").await.text();
-    let of = |server: &str| {
-        let label = format!("carrel_reads_total{{tenant=\"{TENANT}\",server=\"{server}\"}} ");
-        metrics.lines().find_map(|line| line.strip_prefix(&label)?.parse().ok()).unwrap_or(0)
-    };
-    (of("primary"), of("replica 1"))
+    let label = format!("carrel_reads_total{{tenant=\"{TENANT}\",server=\"{server}\"}} ");
+    metrics.lines().find_map(|line| line.strip_prefix(&label)?.parse().ok()).unwrap_or(0)
 }
 
-/// Reads until the replica answers.
+/// How many the primary and the first replica have answered.
+async fn reads(node: &Client) -> (u64, u64) {
+    (reads_of(node, "primary").await, reads_of(node, "replica 1").await)
+}
+
 async fn wait_for_the_replica(node: &Client, longest: Duration) {
+    wait_for_server(node, "replica 1", longest).await;
+}
+
+/// Reads until the server answers.
+pub async fn wait_for_server(node: &Client, server: &str, longest: Duration) {
     let started = Instant::now();
-    let before = reads(node).await.1;
-    while reads(node).await.1 == before {
-        assert!(started.elapsed() < longest, "the replica is not read from: {:?}", reads(node).await);
+    let before = reads_of(node, server).await;
+    while reads_of(node, server).await == before {
+        assert!(started.elapsed() < longest, "{server} is not read from: {:?}", reads(node).await);
         node.get("/groups?limit=1").await.expect(200);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-fn group(name: &str) -> Value {
+pub fn group(name: &str) -> Value {
     json!({"id": uuid::Uuid::new_v4(), "group": name})
 }
 
@@ -161,7 +173,7 @@ async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
     let mut setup = ReplicaSetup::with_a_replica("dead-replica").await;
     wait_for_the_replica(setup.node(0), Duration::from_secs(60)).await;
 
-    setup.replica.kill();
+    setup.replicas[0].kill();
     let (before, _) = reads(setup.node(0)).await;
     for _ in 0..20 {
         setup.node(0).get("/groups?limit=1").await.expect(200);
@@ -171,7 +183,7 @@ async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
     let in_use = format!("carrel_replica_in_use{{tenant=\"{TENANT}\",replica=\"1\"}} 0");
     assert!(metrics.contains(&in_use), "an operator sees that it is left alone");
 
-    setup.replica.start_again();
+    setup.replicas[0].start_again();
     wait_for_the_replica(setup.node(0), Duration::from_secs(120)).await;
 }
 
@@ -196,7 +208,7 @@ async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
 }
 
 /// Refreshes a list of users and says how many it shows.
-async fn refreshed(node: &Client, list: &str) -> u64 {
+pub async fn refreshed(node: &Client, list: &str) -> u64 {
     node.post(&format!("/lists/{list}/refresh"), &Value::Null).await.expect(200);
     for _ in 0..1_200 {
         let shown = node.get(&format!("/lists/{list}")).await.expect(200);
@@ -229,8 +241,8 @@ async fn lists_are_selected_on_a_replica_and_outlive_it() {
     assert_eq!(refreshed(setup.node(1), list).await, before + 1);
     setup.resume_replay().await;
 
-    setup.replica.kill();
+    setup.replicas[0].kill();
     assert_eq!(refreshed(setup.node(0), list).await, before + 1);
-    setup.replica.start_again();
+    setup.replicas[0].start_again();
     assert_eq!(refreshed(setup.node(1), list).await, before + 1);
 }
