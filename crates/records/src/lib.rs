@@ -5,6 +5,7 @@ pub mod declaration;
 pub mod failure;
 pub mod metadata;
 pub mod money;
+pub mod names;
 pub mod refusal;
 pub mod shape;
 pub mod soundness;

@@ -3,11 +3,11 @@
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
 use crate::settings::CirculationSettings;
+use carrel_records::names::country;
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::LazyLock;
 use uuid::Uuid;
 
 /// The context of a slip; without a request only item and time.
@@ -178,14 +178,6 @@ pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, settings: &Cir
     context
 }
 
-/// The English name of a country by its code of two letters.
-pub fn country(code: &str) -> Option<&'static str> {
-    static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-        include_str!("countries.tsv").lines().filter_map(|line| line.split_once('\t')).collect()
-    });
-    NAMES.get(code).copied()
-}
-
 fn named(id: Option<Uuid>, records: &HashMap<Uuid, crate::settings::Named>) -> Value {
     id.and_then(|id| records.get(&id)).map(|named| named.name.as_str()).into()
 }
@@ -206,11 +198,5 @@ mod tests {
             (&slip["title"], &slip["effectiveLocationInstitution"]),
             (&json!("Theirs"), &json!("LIB"))
         );
-    }
-
-    #[test]
-    fn countries_are_named_in_english() {
-        assert_eq!(country("US"), Some("United States"));
-        assert_eq!(country("us"), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::query::rows::run;
 use carrel_fql::Source;
 use carrel_fql::path::{FieldPath, Step};
 use carrel_platform::{Bind, Tenant};
-use carrel_records::{Failure, RecordType};
+use carrel_records::{Failure, RecordType, names};
 
 /// Values of one answer, at most.
 const MOST: i64 = 1_000;
@@ -62,11 +62,9 @@ async fn declared(
                 of_entity_type(tenant, &*catalog::of_declaration(tenant, declaration).await?, column, search)
                     .await
             }
-            None if from == "built-in:languages"
-                || from == "built-in:countries"
-                || from == "built-in:currency" =>
-            {
-                present(tenant, column, search).await
+            None if from == "built-in:languages" => Ok(languages(present(tenant, column, "").await?)),
+            None if from == "built-in:countries" => {
+                Ok(names::countries().map(|(code, name)| (code.to_owned(), name.to_owned())).collect())
             }
             None if from.starts_with("simple_tags") => present(tenant, column, search).await,
             None => Ok(Vec::new()),
@@ -85,6 +83,18 @@ async fn declared(
         return Ok(vec![("true".into(), "True".into()), ("false".into(), "False".into())]);
     }
     present(tenant, column, search).await
+}
+
+/// The languages that records have, by name; where several codes have one name, with the code.
+fn languages(codes: Vec<(String, String)>) -> Vec<(String, String)> {
+    let name = |code: &str| names::language(code).unwrap_or(code).to_owned();
+    let named: Vec<(String, String)> = codes.into_iter().map(|(code, _)| (name(&code), code)).collect();
+    let is_ambiguous = |name: &str| named.iter().filter(|(other, _)| other == name).count() > 1;
+    let label = |name: &str, code: &str| match is_ambiguous(name) {
+        true => format!("{name} [{code}]"),
+        false => name.to_owned(),
+    };
+    named.iter().map(|(name, code)| (code.clone(), label(name, code))).collect()
 }
 
 /// Ids and names of the records of another type.

@@ -2,10 +2,10 @@
 
 use super::select;
 use crate::entity_types::declaration::DataType;
-use crate::entity_types::entity_type::Shown;
+use crate::entity_types::entity_type::{Property, Shown};
 use crate::entity_types::{Column, EntityType};
 use carrel_platform::{Bind, Connection, Tenant};
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, names, time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Records {
             let value = value.or_else(|| column.field.default.clone());
             match (&self.zone, &column.data_type) {
                 (Some(zone), DataType::DateTime) => value.map(|text| day_of(&text, zone)),
-                _ => value,
+                _ => value.map(|text| with_names(text, column)),
             }
         });
         Record::Values(values.collect())
@@ -154,6 +154,31 @@ fn is_number(text: &str) -> bool {
 
 fn write_text(text: &str, out: &mut String) {
     out.push_str(&serde_json::to_string(text).expect("a text is JSON"));
+}
+
+/// The value with names in place of codes of languages and countries.
+fn with_names(text: String, column: &Column) -> String {
+    if column.options.get("valuesFrom") == Some("built-in:languages") {
+        let Ok(Value::Array(codes)) = serde_json::from_str::<Value>(&text) else { return text };
+        let name = |code: &Value| match code.as_str().and_then(names::language) {
+            Some(name) => Value::from(name),
+            None => code.clone(),
+        };
+        return codes.iter().map(name).collect::<Value>().to_string();
+    }
+    let of_countries =
+        |property: &&Property| property.declaration.options.get("valuesFrom") == Some("built-in:countries");
+    let Some(property) = column.properties.iter().find(of_countries) else { return text };
+    let Ok(Value::Array(mut elements)) = serde_json::from_str::<Value>(&text) else { return text };
+    let key = property.declaration.keys[0];
+    for element in elements.iter_mut().filter_map(Value::as_object_mut) {
+        if let Some(code) = element.get_mut(key)
+            && let Some(name) = code.as_str().and_then(names::country)
+        {
+            *code = name.into();
+        }
+    }
+    Value::Array(elements).to_string()
 }
 
 /// The day of an instant in a zone; what is none stays as it is.

@@ -61,9 +61,7 @@ impl Call {
     /// A parameter of the path as a UUID, by its index.
     pub fn id(&self, index: usize) -> Result<Uuid, Failure> {
         let text = self.parameter(index);
-        Uuid::parse_str(text)
-            .ok()
-            .filter(|_| text.len() == 36)
+        carrel_records::shape::lenient_uuid(text)
             .ok_or_else(|| Failure::Invalid(format!("'{text}' is not a UUID")))
     }
 

@@ -5,6 +5,7 @@ use super::{Element, Format, JsonKind, Property, Shape, Strictness};
 use crate::refusal::{MAX_REFUSALS, Refusal};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+use uuid::Uuid;
 
 /// FOLIO's words for a text that is no id; it names the versions of its time, ours accept all.
 pub const NOT_A_UUID: &str = "must match \"^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[1-5][a-fA-F0-9]{3}-[89abAB][a-fA-F0-9]{3}-[a-fA-F0-9]{12}$\"";
@@ -255,10 +256,42 @@ pub fn is_uuid(text: &str) -> bool {
         })
 }
 
+/// A UUID, also one whose groups lack leading zeros.
+///
+/// FOLIO quirk: Java reads ids in paths and ids of users, and takes them so.
+pub fn lenient_uuid(text: &str) -> Option<Uuid> {
+    let groups: Vec<&str> = text.split('-').collect();
+    let is_group = |(group, longest): (&&str, usize)| {
+        (1..=longest).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    if groups.len() != 5 || !groups.iter().zip([8, 4, 4, 4, 12]).all(is_group) {
+        return None;
+    }
+    let [a, b, c, d, e] = groups[..] else { return None };
+    Uuid::parse_str(&format!("{a:0>8}-{b:0>4}-{c:0>4}-{d:0>4}-{e:0>12}")).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn groups_of_a_uuid_may_lack_leading_zeros() {
+        let padded = "00000000-1111-2222-9999-044444444441".parse().ok();
+        assert_eq!(lenient_uuid("00000000-1111-2222-9999-44444444441"), padded);
+        assert_eq!(lenient_uuid("1-1-1-1-1"), "00000001-0001-0001-0001-000000000001".parse().ok());
+        for text in [
+            "",
+            "1-1-1-1",
+            "1-1-1-1-",
+            "g-1-1-1-1",
+            "123456789-1-1-1-1",
+            "{00000000-1111-2222-9999-044444444441}",
+        ] {
+            assert_eq!(lenient_uuid(text), None, "{text}");
+        }
+    }
 
     fn refusals(shape: &str, document: Value) -> Vec<String> {
         let Value::Object(mut document) = document else { panic!("an object") };

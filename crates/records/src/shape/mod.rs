@@ -16,7 +16,7 @@ mod check;
 mod notation;
 
 pub use bounds::{Bounds, Pattern, Span};
-pub use check::{NOT_A_UUID, is_uuid};
+pub use check::{NOT_A_UUID, is_uuid, lenient_uuid};
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Validation of a user record beyond its shape.
 
 use crate::custom_fields::value;
+use carrel_records::shape::lenient_uuid;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -26,8 +27,11 @@ pub enum Operation {
     Replace,
 }
 
-/// Removes spaces around the user name and empty values of custom fields.
+/// Removes spaces around the user name and empty values of custom fields, and fills up the id with zeros.
 pub fn normalize(document: &mut Document, operation: Operation) {
+    if let Some(id) = text(document, "id").and_then(lenient_uuid) {
+        document.insert("id".into(), id.to_string().into());
+    }
     if operation == Operation::Create
         && let Some(Value::String(name)) = document.get_mut("username")
         && !name.trim().is_empty()

@@ -17,6 +17,7 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, Ready};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
+use carrel_records::shape::lenient_uuid;
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -59,7 +60,7 @@ async fn create_user(call: &Call, mut tx: Tx, mut document: Document) -> Result<
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let mut document = call.object()?;
-    let named = decide::text(&document, "id").and_then(|text| Uuid::parse_str(text).ok());
+    let named = decide::text(&document, "id").and_then(lenient_uuid);
     if named != Some(id) && !call.caller.lenient {
         return Err(Failure::Invalid("You cannot change the value of the id field".into()));
     }

@@ -184,3 +184,15 @@ async fn a_profile_picture_is_stored_where_the_setting_allows_it() {
     let unknown = format!("/user/settings/{}", Uuid::new_v4());
     assert_eq!(server.put(&unknown, &setting).await.expect(404)["code"], "not_found_error");
 }
+
+#[tokio::test]
+async fn the_id_of_a_user_may_lack_leading_zeros() {
+    let library = TestServer::start().await;
+    let short = "00000000-1111-2222-9999-44444444444";
+    let user = json!({"id": short, "username": "short_id", "personal": {"lastName": "Short"}});
+    let created = library.post("/users", &user).await.expect(201);
+    assert_eq!(created["id"], "00000000-1111-2222-9999-044444444444");
+    assert_eq!(library.get(&format!("/users/{short}")).await.expect(200)["username"], "short_id");
+    library.delete(&format!("/users/{short}")).await.expect(204);
+    library.get(&format!("/users/{short}")).await.expect(404);
+}
