@@ -68,6 +68,24 @@ pub mod fqm {
         stop(StatusCode::NOT_FOUND, "entity.type.not.found", message, &[("entityTypeId", id.to_string())])
     }
 
+    pub fn entity_type_invalid(id: Option<&str>, message: &str) -> Stop {
+        let parameters: Vec<_> = id.into_iter().map(|id| ("id", id.to_owned())).collect();
+        stop(StatusCode::BAD_REQUEST, "entity.type.invalid", message.to_owned(), &parameters)
+    }
+
+    pub fn not_custom(id: Uuid, message: String) -> Stop {
+        stop(StatusCode::NOT_FOUND, "entity.type.not.found", message, &[("entityTypeId", id.to_string())])
+    }
+
+    pub fn access_denied(id: Uuid) -> Stop {
+        let message = format!("Entity type {id} is not shared. It can only be accessed by its owner");
+        stop(StatusCode::FORBIDDEN, "entity.type.access.denied", message, &[])
+    }
+
+    pub fn entity_type_in_use(id: Uuid, message: String) -> Stop {
+        stop(StatusCode::CONFLICT, "entity.type.in.use", message, &[("entityTypeId", id.to_string())])
+    }
+
     /// A query that is not there: its entity type is looked for first.
     pub fn entity_type_not_found_for_query(id: Uuid) -> Stop {
         let message = format!("Query with id {id} not found. ");

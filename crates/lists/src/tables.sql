@@ -118,3 +118,8 @@ VALUES
      '{users.last_name_first_name,users.active,users.barcode,users.expiration_date,groups.group,loans.id,loans.status_name,loans.due_date,lpolicy.name,cospi.name,instance.title,instance.instance_primary_contributor,items.barcode,items.status_name,mtypes.name}',
      '7eb41f7c-ec2f-4637-8ceb-2e9573666ad0', clock_timestamp(), true, false, true, 1)
 ON CONFLICT (id) DO NOTHING;
+-- An entity type that a user has put together of others, as the API shows it.
+CREATE TABLE IF NOT EXISTS custom_entity_type (
+    id uuid PRIMARY KEY,
+    definition jsonb NOT NULL
+);

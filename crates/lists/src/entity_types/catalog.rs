@@ -1,56 +1,87 @@
 //! The entity types of a tenant, put together once for each definition of its custom fields.
 
+use super::custom::{self, declared};
 use super::declaration::{DECLARATIONS, Declaration};
 use super::entity_type::{CustomField, EntityType};
 use carrel_platform::http::Caller;
-use carrel_platform::{Json, Tenant};
+use carrel_platform::{Call, Json, Tenant};
 use carrel_records::Failure;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 use uuid::Uuid;
 
-/// Types that were put together, with the custom fields that they were made of.
+/// Types that a node keeps of a tenant, at most.
+const MOST_KNOWN: usize = 500;
+
+/// Types that were put together, with the custom fields and definitions that they were made of.
 #[derive(Default)]
 struct Known(RwLock<HashMap<Uuid, OfDefinitions>>);
 
 type OfDefinitions = (Vec<Value>, Arc<EntityType>);
 
-/// The entity type of an id; none where Carrel does not have it.
+/// The entity type of an id; none where the tenant does not have it.
 pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityType>>, Failure> {
-    let Some(declaration) = DECLARATIONS.values().find(|declaration| declaration.id == id) else {
-        return Ok(None);
-    };
-    of_declaration(tenant, declaration).await.map(Some)
+    match declared(id) {
+        Some(declaration) => of_declaration(tenant, declaration).await.map(Some),
+        None => custom::entity_type(tenant, id).await,
+    }
 }
 
 /// The entity type that is declared so.
 pub async fn of_declaration(
     tenant: &Tenant,
-    declaration: &'static Declaration,
+    declaration: &Arc<Declaration>,
 ) -> Result<Arc<EntityType>, Failure> {
     let definitions = if has_custom_fields(declaration) { custom_fields(tenant).await? } else { Vec::new() };
+    let fields: Vec<CustomField> = definitions.iter().filter_map(custom_field).collect();
+    put_together(tenant, declaration.id, definitions, || Ok(EntityType::of(declaration, &fields)))
+}
+
+/// A type made of other types, of which these are the definitions.
+pub async fn of_definitions(
+    tenant: &Tenant,
+    id: Uuid,
+    definitions: Vec<Value>,
+    declaration: impl FnOnce() -> Result<Declaration, Failure>,
+) -> Result<Arc<EntityType>, Failure> {
+    let fields = custom_fields(tenant).await?;
+    let parsed: Vec<CustomField> = fields.iter().filter_map(custom_field).collect();
+    let all: Vec<Value> = fields.into_iter().chain(definitions).collect();
+    put_together(tenant, id, all, || Ok(EntityType::of(&Arc::new(declaration()?), &parsed)))
+}
+
+/// The type that was put together of the same definitions before, else a new one.
+fn put_together(
+    tenant: &Tenant,
+    id: Uuid,
+    definitions: Vec<Value>,
+    of: impl FnOnce() -> Result<EntityType, Failure>,
+) -> Result<Arc<EntityType>, Failure> {
     let known = tenant.state.of::<Known>();
-    if let Some((of, entity_type)) =
-        known.0.read().expect("no holder of this lock panics").get(&declaration.id)
-        && *of == definitions
+    if let Some((before, entity_type)) = known.0.read().expect("no holder of this lock panics").get(&id)
+        && *before == definitions
     {
         return Ok(Arc::clone(entity_type));
     }
-    let fields: Vec<CustomField> = definitions.iter().filter_map(custom_field).collect();
-    let entity_type = Arc::new(EntityType::of(declaration, &fields));
+    let entity_type = Arc::new(of()?);
     let mut known = known.0.write().expect("no holder of this lock panics");
-    known.insert(declaration.id, (definitions, Arc::clone(&entity_type)));
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(id, (definitions, Arc::clone(&entity_type)));
     Ok(entity_type)
 }
 
 /// Ids of the types that the caller may query, also private ones.
-pub fn permitted_types(caller: &Caller) -> Vec<Uuid> {
-    DECLARATIONS
-        .values()
-        .filter(|declaration| missing_permissions(caller, &required_permissions(declaration)).is_empty())
-        .map(|declaration| declaration.id)
-        .collect()
+pub async fn permitted_types(call: &Call) -> Result<Vec<Uuid>, Failure> {
+    let is_permitted = |required: &[&'static str]| missing_permissions(&call.caller, required).is_empty();
+    let declared = DECLARATIONS.values().filter(|one| is_permitted(&required_permissions(one)));
+    let mut all: Vec<Uuid> = declared.map(|declaration| declaration.id).collect();
+    let custom = custom::accessible(call.tenant()?, call.caller.user_id).await?;
+    let custom = custom.iter().filter(|entity_type| is_permitted(&entity_type.permissions));
+    all.extend(custom.map(|entity_type| entity_type.declaration.id));
+    Ok(all)
 }
 
 /// All permissions that a type needs: its own and those of its parts.

@@ -13,22 +13,26 @@
 //! `uuid {t}.column`, `sql expression`, or `custom` (a field for each custom field of users). Names in braces are
 //! tables of the type.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use super::custom::Document;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 /// An entity type as it is declared.
 #[derive(Debug)]
 pub struct Declaration {
     pub id: Uuid,
-    pub name: &'static str,
-    pub label: &'static str,
+    pub name: Cow<'static, str>,
+    pub label: Cow<'static, str>,
     pub is_private: bool,
     pub permissions: Vec<&'static str>,
     pub tables: Vec<Table>,
     pub parts: Vec<Part>,
     pub sort: Vec<&'static str>,
     pub fields: Vec<FieldDeclaration>,
+    /// The definition of a type that a user has made.
+    pub custom: Option<Document>,
 }
 
 /// A table of a simple type.
@@ -51,20 +55,52 @@ pub enum Join {
     Inner,
 }
 
-/// A type within a composite type.
-#[derive(Debug)]
+/// A simple type within a composite type.
+#[derive(Debug, Clone)]
 pub struct Part {
-    pub alias: &'static str,
+    /// The names of its fields begin with it and a dot.
+    pub alias: Cow<'static, str>,
+    /// The names of its tables begin with it.
+    pub sql_alias: Cow<'static, str>,
     pub type_name: &'static str,
-    pub label: &'static str,
+    pub label: Cow<'static, str>,
     /// Parts without a place of their own come last.
     pub order: u32,
     pub essential_only: bool,
     /// Its id is part of the record's identifier.
     pub uses_ids: bool,
     pub is_inner: bool,
+    pub with_custom_fields: bool,
     /// `other.field = own.field`; the first part has none.
-    pub on: Option<&'static str>,
+    pub on: Option<Cow<'static, str>>,
+}
+
+impl Part {
+    /// A simple type as the only part.
+    pub fn whole(type_name: &'static str) -> Part {
+        Part {
+            alias: "".into(),
+            sql_alias: "t".into(),
+            type_name,
+            label: "".into(),
+            order: 0,
+            essential_only: false,
+            uses_ids: true,
+            is_inner: false,
+            with_custom_fields: true,
+            on: None,
+        }
+    }
+
+    /// The parts that its condition names.
+    pub fn named_parts(&self) -> impl Iterator<Item = &str> {
+        self.on.iter().flat_map(|on| on.split(" = ")).filter_map(|side| Some(side.trim().rsplit_once('.')?.0))
+    }
+
+    /// Whether its condition names itself and known parts only.
+    pub fn is_joinable(&self, known: &HashSet<&str>) -> bool {
+        self.named_parts().all(|name| name == self.alias || known.contains(name))
+    }
 }
 
 /// A field of a simple type.
@@ -144,7 +180,7 @@ impl Options {
 }
 
 /// All declared entity types, by name.
-pub static DECLARATIONS: LazyLock<HashMap<&'static str, Declaration>> = LazyLock::new(|| {
+pub static DECLARATIONS: LazyLock<HashMap<&'static str, Arc<Declaration>>> = LazyLock::new(|| {
     [
         include_str!("../../entity-types/inventory.tsv"),
         include_str!("../../entity-types/users.tsv"),
@@ -154,7 +190,7 @@ pub static DECLARATIONS: LazyLock<HashMap<&'static str, Declaration>> = LazyLock
     ]
     .into_iter()
     .flat_map(read)
-    .map(|declaration| (declaration.name, declaration))
+    .map(|(name, declaration)| (name, Arc::new(declaration)))
     .collect()
 });
 
@@ -162,26 +198,28 @@ pub static DECLARATIONS: LazyLock<HashMap<&'static str, Declaration>> = LazyLock
 ///
 /// # Panics
 /// Where a line is not of the form above: the files are part of the program, and a test reads them.
-fn read(text: &'static str) -> Vec<Declaration> {
-    let mut all: Vec<Declaration> = Vec::new();
+fn read(text: &'static str) -> Vec<(&'static str, Declaration)> {
+    let mut all: Vec<(&'static str, Declaration)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let cells: Vec<&'static str> = line.split('\t').collect();
         let cell = |index: usize| cells.get(index).copied().filter(|cell| *cell != "-").unwrap_or("");
         if cell(0) == "type" {
-            all.push(Declaration {
-                name: cell(1),
+            let declaration = Declaration {
+                name: cell(1).into(),
                 id: cell(2).parse().unwrap_or_else(|_| panic!("no id: {line}")),
                 is_private: cell(3) == "private",
-                label: cell(4),
+                label: cell(4).into(),
                 permissions: cell(5).split(',').filter(|name| !name.is_empty()).collect(),
                 tables: Vec::new(),
                 parts: Vec::new(),
                 sort: Vec::new(),
                 fields: Vec::new(),
-            });
+                custom: None,
+            };
+            all.push((cell(1), declaration));
             continue;
         }
-        let declaration = all.last_mut().unwrap_or_else(|| panic!("no type before: {line}"));
+        let (_, declaration) = all.last_mut().unwrap_or_else(|| panic!("no type before: {line}"));
         match cell(0) {
             "table" => declaration.tables.push(Table {
                 alias: cell(1),
@@ -196,14 +234,16 @@ fn read(text: &'static str) -> Vec<Declaration> {
             "source" => {
                 let flags: Vec<&str> = cell(5).split(' ').collect();
                 declaration.parts.push(Part {
-                    alias: cell(1),
+                    alias: cell(1).into(),
+                    sql_alias: cell(1).into(),
                     type_name: cell(2),
-                    label: cell(3),
+                    label: cell(3).into(),
                     order: cell(4).parse().unwrap_or(u32::MAX),
                     essential_only: flags.contains(&"essential"),
                     uses_ids: flags.contains(&"ids"),
                     is_inner: flags.contains(&"inner"),
-                    on: Some(cell(6)).filter(|on| !on.is_empty()),
+                    with_custom_fields: true,
+                    on: Some(cell(6)).filter(|on| !on.is_empty()).map(Cow::from),
                 });
             }
             "sort" => declaration.sort = cell(1).split(',').collect(),

@@ -1,18 +1,20 @@
 //! An entity type with all fields of its parts, as a tenant has it, and the SQL of each.
 
 use super::declaration::{
-    DECLARATIONS, DataType, Declaration, FieldDeclaration, Flags, Join, Options, Origin, PropertyDeclaration,
+    DECLARATIONS, DataType, Declaration, FieldDeclaration, Flags, Join, Options, Origin, Part,
+    PropertyDeclaration,
 };
 use carrel_fql::field::literal;
 use carrel_fql::path::{FieldPath, Step};
 use carrel_fql::{Field, Fields, Fold, Kind, Source};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// An entity type that can be queried.
 #[derive(Debug)]
 pub struct EntityType {
-    pub declaration: &'static Declaration,
+    pub declaration: Arc<Declaration>,
     /// All of them are needed: its own and those of its parts.
     pub permissions: Vec<&'static str>,
     /// In an order in which each refers to those before it only.
@@ -45,7 +47,9 @@ pub struct Column {
     /// Another column by which this one is compared.
     pub filters_on: Option<String>,
     /// The part that it comes from; empty in a simple type.
-    pub part: &'static str,
+    pub part: String,
+    /// The simple type of its part, and its field there.
+    pub origin: (&'static str, &'static str),
     /// Values of a custom field: pairs of value and label.
     pub custom_values: Option<Vec<(String, String)>>,
     /// The label without its part's.
@@ -104,16 +108,19 @@ pub struct CustomField {
 
 impl EntityType {
     /// Puts the fields of all parts together.
-    pub fn of(declaration: &'static Declaration, custom_fields: &[CustomField]) -> EntityType {
+    pub fn of(declaration: &Arc<Declaration>, custom_fields: &[CustomField]) -> EntityType {
         let mut entity_type = EntityType {
-            declaration,
+            declaration: Arc::clone(declaration),
             permissions: declaration.permissions.clone(),
             tables: Vec::new(),
             columns: Vec::new(),
             by_name: HashMap::new(),
         };
         if declaration.parts.is_empty() {
-            let part = Simple { declaration, alias: "", label: "", essential_only: false, uses_ids: true };
+            let (name, _) =
+                DECLARATIONS.get_key_value(&*declaration.name).expect("a simple type is declared");
+            let part = Part::whole(name);
+            let part = Simple::of(&part);
             let tables = entity_type.add_tables(&part, None, Vec::new());
             entity_type.add_columns(&part, &tables, custom_fields);
         } else {
@@ -131,40 +138,38 @@ impl EntityType {
     }
 
     fn add_parts(&mut self, custom_fields: &[CustomField]) {
-        let declaration = self.declaration;
+        let declaration = Arc::clone(&self.declaration);
         let mut tables: HashMap<&str, Vec<usize>> = HashMap::new();
-        let mut waiting: Vec<_> = declaration.parts.iter().collect();
+        let mut waiting: Vec<&Part> = declaration.parts.iter().collect();
         // A part is joined once the part that it refers to is.
         while !waiting.is_empty() {
-            let ready = waiting.iter().position(|part| {
-                part.on.is_none_or(|on| {
-                    part_names(on).iter().all(|name| *name == part.alias || tables.contains_key(name))
-                })
-            });
+            let known: HashSet<&str> = tables.keys().copied().collect();
+            let ready = waiting.iter().position(|part| part.is_joinable(&known));
             let part = waiting.remove(ready.expect("parts refer to each other without a circle"));
             let simple = Simple::of(part);
             self.permissions.extend(&simple.declaration.permissions);
-            let (join, needs) = match part.on {
+            let (join, needs) = match part.on.as_deref() {
                 None => (None, Vec::new()),
                 Some(on) => {
                     let kind = if part.is_inner { Join::Inner } else { Join::Left };
-                    let needs = self.tables_of_condition(on, part.alias, &tables);
+                    let needs = self.tables_of_condition(on, &part.alias, &tables);
                     (Some((kind, self.condition(on))), needs)
                 }
             };
             let indexes = self.add_tables(&simple, join, needs);
-            tables.insert(part.alias, indexes);
+            tables.insert(&part.alias, indexes);
         }
         let mut parts: Vec<_> = declaration.parts.iter().collect();
         parts.sort_by_key(|part| part.order);
         for part in parts {
-            self.add_columns(&Simple::of(part), &tables[part.alias], custom_fields);
+            let custom_fields = if part.with_custom_fields { custom_fields } else { &[] };
+            self.add_columns(&Simple::of(part), &tables[&*part.alias], custom_fields);
         }
     }
 
     /// The tables that a condition reads beside those of the part that it joins.
     fn tables_of_condition(&self, on: &str, own: &str, tables: &HashMap<&str, Vec<usize>>) -> Vec<usize> {
-        let sides = on.split(" = ").filter_map(|side| side.trim().split_once('.'));
+        let sides = on.split(" = ").filter_map(|side| side.trim().rsplit_once('.'));
         let others = sides.filter(|(alias, _)| *alias != own);
         others
             .flat_map(|(alias, field)| {
@@ -180,7 +185,7 @@ impl EntityType {
     /// `a.x = b.y` in SQL: ids compare as ids where both are.
     fn condition(&self, on: &str) -> String {
         let side = |text: &str| {
-            let (alias, field) = text.trim().split_once('.').unwrap_or_else(|| panic!("no field in '{on}'"));
+            let (alias, field) = text.trim().rsplit_once('.').unwrap_or_else(|| panic!("no field in '{on}'"));
             let parts = &self.declaration.parts;
             let part = parts.iter().find(|part| part.alias == alias);
             let simple = Simple::of(part.unwrap_or_else(|| panic!("no part {alias}")));
@@ -253,7 +258,8 @@ impl EntityType {
                 flags,
                 options: field.options.clone(),
                 filters_on: field.options.get("filtersOn").map(|name| part.column_name(name)),
-                part: part.alias,
+                part: part.alias.to_string(),
+                origin: (part.type_name, field.name),
                 custom_values: None,
                 field: compared(part, field, is_nullable),
                 shown: shown(part, field),
@@ -266,6 +272,11 @@ impl EntityType {
 
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.by_name.get(name).map(|index| &self.columns[*index])
+    }
+
+    /// Whether the user may use it: a type that a user has made may be for them alone.
+    pub fn is_accessible_to(&self, user: Option<Uuid>) -> bool {
+        self.declaration.custom.as_ref().is_none_or(|custom| super::custom::is_accessible_to(custom, user))
     }
 
     /// The columns that identify a record, in the order of the API.
@@ -302,27 +313,26 @@ impl Fields for EntityType {
 }
 
 /// A simple type, alone or as a part of a composite one.
-struct Simple {
+struct Simple<'a> {
     declaration: &'static Declaration,
-    alias: &'static str,
-    label: &'static str,
-    essential_only: bool,
-    uses_ids: bool,
+    part: &'a Part,
 }
 
-impl Simple {
-    fn of(part: &super::declaration::Part) -> Simple {
-        Simple {
-            declaration: &DECLARATIONS[part.type_name],
-            alias: part.alias,
-            label: part.label,
-            essential_only: part.essential_only,
-            uses_ids: part.uses_ids,
-        }
+impl std::ops::Deref for Simple<'_> {
+    type Target = Part;
+
+    fn deref(&self) -> &Part {
+        self.part
+    }
+}
+
+impl Simple<'_> {
+    fn of(part: &Part) -> Simple<'_> {
+        Simple { declaration: &DECLARATIONS[part.type_name], part }
     }
 
     fn table_alias(&self, table: &str) -> String {
-        let part = if self.alias.is_empty() { "t" } else { self.alias };
+        let part = &self.sql_alias;
         if table == "t" { format!("\"{part}\"") } else { format!("\"{part}__{table}\"") }
     }
 
@@ -370,11 +380,6 @@ fn used_tables(part: &Simple, tables: &[usize], origin: Option<&Origin>) -> Vec<
             .collect(),
         _ => vec![tables[0]],
     }
-}
-
-/// The parts that a condition names.
-fn part_names(on: &str) -> Vec<&str> {
-    on.split(" = ").filter_map(|side| side.trim().split_once('.')).map(|(alias, _)| alias).collect()
 }
 
 fn fold(name: &str) -> Fold {
@@ -543,7 +548,8 @@ fn custom_column(part: &Simple, tables: &[usize], custom: &CustomField, flags: F
         flags,
         options: Options::default(),
         filters_on: None,
-        part: part.alias,
+        part: part.alias.to_string(),
+        origin: (part.type_name, ""),
         custom_values: values,
         shown,
         properties: Vec::new(),

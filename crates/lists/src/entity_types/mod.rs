@@ -1,8 +1,10 @@
 //! Entity types: what can be listed, with which fields.
 //!
-//! Routes: `/entity-types…`. Declarations are data of the program; a tenant adds its custom fields of users.
+//! Routes: `/entity-types…`. Declarations are data of the program; a tenant adds its custom fields of users, and types
+//! that its users put together of others (`custom`).
 
 pub mod catalog;
+mod custom;
 pub mod declaration;
 pub mod entity_type;
 mod route;

@@ -1,7 +1,7 @@
 //! Routes of entity types.
 
 use super::declaration::DECLARATIONS;
-use super::{catalog, values, view};
+use super::{catalog, custom, values, view};
 use crate::answers::{Outcome, answered, fqm};
 use crate::query;
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -14,6 +14,7 @@ const UNKNOWN: &str = "unknown.error";
 const INVALID: &str = "entity.type.invalid";
 
 pub fn connect(router: &mut Router) {
+    custom::connect(router);
     router.on("GET", "/entity-types", |call| answered(UNKNOWN, list(call)));
     router.on("GET", "/entity-types/{entity-type-id}", |call| answered(UNKNOWN, find(call)));
     router.on("GET", "/entity-types/{entity-type-id}/field-values", |call| {
@@ -46,28 +47,32 @@ async fn list(call: Call) -> Outcome<Answer> {
         .map(|id| id.parse().map_err(|_| Failure::Invalid(format!("ids: '{id}' is not a UUID"))))
         .collect::<Result<_, _>>()?;
     let (with_private, with_inaccessible) = (flag(&call, "includeAll"), flag(&call, "includeInaccessible"));
-    let mut found: Vec<_> = DECLARATIONS
-        .values()
-        .filter(|declaration| ids.is_empty() || ids.contains(&declaration.id))
-        .filter(|declaration| with_private || !declaration.is_private)
-        .map(|declaration| {
-            let required = catalog::required_permissions(declaration);
-            (declaration, catalog::missing_permissions(&call.caller, &required))
-        })
+    let made = custom::accessible(call.tenant()?, call.caller.user_id).await?;
+    let declared = DECLARATIONS.values().map(|one| (one, catalog::required_permissions(one)));
+    let made = made.iter().map(|one| (&one.declaration, one.permissions.clone()));
+    let mut found: Vec<_> = declared
+        .chain(made)
+        .filter(|(declaration, _)| ids.is_empty() || ids.contains(&declaration.id))
+        .filter(|(declaration, _)| with_private || !declaration.is_private)
+        .map(|(declaration, required)| (declaration, catalog::missing_permissions(&call.caller, &required)))
         .filter(|(_, missing)| with_inaccessible || missing.is_empty())
         .collect();
-    found.sort_by_key(|(declaration, _)| (declaration.label.to_lowercase(), declaration.name));
+    found.sort_by_cached_key(|(declaration, _)| (declaration.label.to_lowercase(), declaration.name.clone()));
     let shown: Vec<Value> = found
         .into_iter()
         .map(|(declaration, missing)| {
             let mut summary = json!({
                 "id": declaration.id,
                 "label": declaration.label,
-                "isCustom": false,
+                "isCustom": declaration.custom.is_some(),
                 "crossTenantQueriesEnabled": false,
             });
             if with_inaccessible {
                 summary["missingPermissions"] = missing.into();
+            } else if let Some(custom) = &declaration.custom {
+                for name in ["createdAt", "updatedAt"] {
+                    summary[name] = custom.get(name).cloned().unwrap_or_default();
+                }
             }
             summary
         })
@@ -82,7 +87,7 @@ async fn find(call: Call) -> Outcome<Answer> {
     Ok(Answer::json(&shown))
 }
 
-async fn users_of(call: &Call, id: Uuid) -> Result<Vec<String>, Failure> {
+pub(super) async fn users_of(call: &Call, id: Uuid) -> Result<Vec<String>, Failure> {
     let connection = call.tenant()?.reader().await?;
     let sql = "SELECT name FROM entity_type_used_by WHERE entity_type_id = $1 ORDER BY name";
     let rows = connection.query(sql, vec![id.into()]).await?;
@@ -93,7 +98,7 @@ async fn field_values(call: &Call, field: &str) -> Outcome<Answer> {
     let entity_type = query::permitted(call, call.id(0)?).await?;
     let search = call.query.get("search").unwrap_or_default();
     let values = values::of_field(call.tenant()?, &call.node.records, &entity_type, field, search).await?;
-    let name = entity_type.declaration.name;
+    let name = &entity_type.declaration.name;
     let values = values.ok_or_else(|| fqm::field_not_found(name, field))?;
     let content: Vec<Value> =
         values.into_iter().map(|(value, label)| json!({"value": value, "label": label})).collect();

@@ -6,7 +6,14 @@ use serde_json::{Map, Value, json};
 
 /// The whole definition; hidden fields only where they are asked for.
 pub fn definition(entity_type: &EntityType, with_hidden: bool) -> Value {
-    let declaration = entity_type.declaration;
+    let declaration = &entity_type.declaration;
+    if let Some(custom) = &declaration.custom {
+        let mut shown = Value::Object(custom.clone());
+        shown["labelAlias"] = declaration.label.clone().into();
+        shown["requiredPermissions"] = entity_type.permissions.clone().into();
+        shown["columns"] = columns(entity_type, with_hidden);
+        return shown;
+    }
     let mut parts: Vec<_> = declaration.parts.iter().collect();
     parts.sort_by_key(|part| part.order);
     let sources: Vec<Value> = match parts.is_empty() {
@@ -47,13 +54,13 @@ pub fn definition(entity_type: &EntityType, with_hidden: bool) -> Value {
         "requiredPermissions": entity_type.permissions,
         "defaultSort": sort,
         "sources": sources,
-        "columns": entity_type
-            .columns
-            .iter()
-            .filter(|column| with_hidden || !column.flags.is_hidden)
-            .map(|column| of_column(column, with_hidden))
-            .collect::<Vec<Value>>(),
+        "columns": columns(entity_type, with_hidden),
     })
+}
+
+fn columns(entity_type: &EntityType, with_hidden: bool) -> Value {
+    let columns = entity_type.columns.iter().filter(|column| with_hidden || !column.flags.is_hidden);
+    columns.map(|column| of_column(column, with_hidden)).collect()
 }
 
 /// FOLIO names the table within the part; the columns here have the part alone.
@@ -77,7 +84,7 @@ fn of_column(column: &Column, with_hidden: bool) -> Value {
     let is_custom = column.name.contains("_custom_field_");
     shown.insert("isCustomField".into(), is_custom.into());
     if !column.part.is_empty() {
-        shown.insert("sourceAlias".into(), column.part.into());
+        shown.insert("sourceAlias".into(), column.part.as_str().into());
     }
     if let Some(other) = &column.filters_on {
         shown.insert("idColumnName".into(), other.as_str().into());

@@ -40,6 +40,9 @@ pub fn connect(router: &mut Router) {
 /// The entity type of an id, where the caller may query it.
 pub async fn permitted(call: &Call, id: Uuid) -> Outcome<Arc<EntityType>> {
     let found = entity_type(call.tenant()?, id).await?.ok_or_else(|| fqm::entity_type_not_found(id))?;
+    if !found.is_accessible_to(call.caller.user_id) {
+        return Err(fqm::access_denied(id));
+    }
     match missing_permissions(&call.caller, &found.permissions) {
         missing if missing.is_empty() => Ok(found),
         missing => Err(fqm::permissions_missing(&missing)),
@@ -335,7 +338,8 @@ async fn status(call: Call) -> Outcome<Answer> {
             vec![],
         )
         .await?;
-    let permitted = permitted_types(&call.caller);
+    drop(connection);
+    let permitted = permitted_types(&call).await?;
     let shown: Vec<Value> = rows
         .iter()
         .map(Job::of)

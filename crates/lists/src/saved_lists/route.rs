@@ -10,7 +10,7 @@ use crate::answers::lists::{Action, INVALID, invalid};
 use crate::answers::{Outcome, Stop, answered};
 use crate::engine::jobs::{self, Kind, NewJob};
 use crate::engine::{self, results};
-use crate::entity_types::catalog::{entity_type, missing_permissions, required_permissions};
+use crate::entity_types::catalog::{entity_type, missing_permissions};
 use crate::entity_types::{EntityType, permitted_types};
 use crate::query::rows::Records;
 use crate::query::{checked, listed};
@@ -51,12 +51,8 @@ pub async fn permitted(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
     let connection = if action == Action::Read { tenant.reader().await? } else { tenant.writer().await? };
     let list = store::find(&connection, id).await?.ok_or_else(|| action.not_found(id))?;
     drop(connection);
-    let declared = crate::entity_types::declaration::DECLARATIONS.values();
-    if let Some(declaration) = declared.into_iter().find(|one| one.id == list.entity_type_id) {
-        let missing = missing_permissions(&call.caller, &required_permissions(declaration));
-        if !missing.is_empty() {
-            return Err(action.restricted(list.entity_type_id, &missing));
-        }
+    if let Some(entity_type) = entity_type(tenant, list.entity_type_id).await? {
+        refuse_if_restricted(call, &entity_type, action)?;
     }
     refuse_if_private_of_another(&list, call.caller.user_id, action)?;
     if let Some(job) = &list.open_refresh {
@@ -67,9 +63,15 @@ pub async fn permitted(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
 
 async fn type_of(call: &Call, id: Uuid, action: Action) -> Outcome<Arc<EntityType>> {
     let found = entity_type(call.tenant()?, id).await?.ok_or_else(|| action.entity_type_not_found(id))?;
-    match missing_permissions(&call.caller, &found.permissions) {
-        missing if missing.is_empty() => Ok(found),
-        missing => Err(action.restricted(id, &missing)),
+    refuse_if_restricted(call, &found, action)?;
+    Ok(found)
+}
+
+fn refuse_if_restricted(call: &Call, entity_type: &EntityType, action: Action) -> Outcome<()> {
+    let missing = missing_permissions(&call.caller, &entity_type.permissions);
+    match missing.is_empty() && entity_type.is_accessible_to(call.caller.user_id) {
+        true => Ok(()),
+        false => Err(action.restricted(entity_type.declaration.id, &missing)),
     }
 }
 
@@ -91,7 +93,7 @@ async fn refuse_bad_query(
             entity_type.column(name).is_some_and(|column| column.flags.is_hidden)
         })
         .map(|condition| {
-            let name = entity_type.declaration.name;
+            let name = &entity_type.declaration.name;
             let message =
                 format!("Field {} is not present in definition of entity type {name}", condition.field);
             QueryError::new(&condition.field, message)
@@ -116,7 +118,7 @@ fn ids(call: &Call, name: &str) -> Result<Vec<Uuid>, Stop> {
 
 async fn search(call: Call) -> Outcome<Answer> {
     let asked = ids(&call, "entityTypeIds")?;
-    let mut entity_types = permitted_types(&call.caller);
+    let mut entity_types = permitted_types(&call).await?;
     if !asked.is_empty() {
         entity_types.retain(|id| asked.contains(id));
     }
