@@ -204,7 +204,7 @@ impl Connection {
             self.watched.as_deref().is_none_or(|watched| !pipeline.changes_any(watched)),
             "a table that nodes cache is changed outside of a transaction"
         );
-        if !self.has_substitute() {
+        if !self.is_of_replica() {
             return send(self, None, pipeline, None).await;
         }
         // A replica: it is only read from, so the primary can be asked the same.
