@@ -1,5 +1,6 @@
 //! Results of queries: identifiers, a thousand records to a row.
 
+use crate::query::select::Statement;
 use carrel_platform::database::failure;
 use carrel_platform::{Bind, Connection, Pipeline};
 use carrel_records::Failure;
@@ -74,6 +75,33 @@ impl Writer {
         }
         self.flush(connection).await
     }
+}
+
+/// A statement that stores the records that another one finds, and gives the number of UUIDs stored. Its values are those
+/// of the other one and, behind them, the result's id.
+pub fn storing(found: &Statement, width: usize) -> String {
+    let names: Vec<String> = (1..=width).map(|part| format!("id{part}")).collect();
+    let ids = names.join(", ");
+    let parts: Vec<String> = names.iter().enumerate().map(|(part, id)| format!("({part}, {id})")).collect();
+    // A part that a record lacks is stored as zeros.
+    let (id, order, parts) = match width {
+        1 => ("id1", "n", String::new()),
+        _ => (
+            "part.id",
+            "n, part.place",
+            format!(" CROSS JOIN LATERAL (VALUES {}) AS part (place, id)", parts.join(", ")),
+        ),
+    };
+    format!(
+        "WITH stored AS (INSERT INTO list_result_chunk (result_id, n, ids)
+             SELECT ${result}::uuid, (n / {CHUNK})::integer, array_agg(coalesce({id}, '{nil}'::uuid) ORDER BY {order})
+             FROM (SELECT {ids}, row_number() OVER (ORDER BY {ids}) - 1 AS n FROM ({sql}) AS found ({ids})) AS numbered{parts}
+             GROUP BY n / {CHUNK} RETURNING cardinality(ids) AS uuids)
+         SELECT coalesce(sum(uuids), 0)::bigint AS uuids FROM stored",
+        result = found.binds.len() + 1,
+        nil = Uuid::nil(),
+        sql = found.sql,
+    )
 }
 
 /// The identifiers of some records of a result, in its order.

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 /// Time between two heartbeats.
@@ -131,7 +132,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// A connection in the middle of a stream: it is closed where the run is given up.
+/// A connection in the middle of a transaction: it is closed where the run is given up.
 struct Streaming(Option<Connection>);
 
 impl Streaming {
@@ -140,10 +141,15 @@ impl Streaming {
     }
 
     /// Ends the transaction and gives the connection back.
-    async fn end(mut self) {
+    async fn end(self) {
         if self.connection().client().batch_execute("COMMIT").await.is_ok() {
-            self.0.take();
+            self.give_back();
         }
+    }
+
+    /// The transaction has ended.
+    fn give_back(mut self) {
+        self.0.take();
     }
 }
 
@@ -183,8 +189,12 @@ async fn select(
         jobs::begin_result(&connection, ids, result).await?;
         writer
     };
-    // A replica where there is one; results go to the primary.
     let reader = if from_primary { tenant.primary_reader().await? } else { tenant.reader().await? };
+    if !reader.is_of_replica() {
+        return store_at_once(Streaming(Some(reader)), statement, (result, width), records, job.max_size)
+            .await;
+    }
+    // Results go to the primary.
     let reader = Streaming(Some(reader));
     let count = stream(tenant, reader.connection(), &statement, &mut writer, records, job.max_size).await?;
     if count == TOO_LARGE {
@@ -199,6 +209,40 @@ async fn select(
     Ok(count)
 }
 
+/// The time is bounded by the job's deadline; the session's own limit is for calls that somebody waits for.
+fn begin(mode: &str) -> String {
+    format!(
+        "BEGIN {mode}; SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '{WORK_MEM}'; \
+         SET LOCAL idle_in_transaction_session_timeout = 0"
+    )
+}
+
+/// Finds the records and stores them in one statement: the connection is to the primary.
+async fn store_at_once(
+    writing: Streaming,
+    statement: select::Statement,
+    (result, width): (Uuid, usize),
+    records: &AtomicI64,
+    max_size: i64,
+) -> Result<i64, Failure> {
+    let client = writing.connection().client();
+    client.batch_execute(&begin("")).await.map_err(query_failure)?;
+    let sql = results::storing(&statement, width);
+    let mut binds = statement.binds;
+    binds.push(result.into());
+    let values: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+    let row = client.query_one(&sql, &values).await.map_err(query_failure)?;
+    let count = row.get::<_, i64>("uuids") / width as i64;
+    if count > max_size {
+        // Nothing is committed.
+        return Ok(TOO_LARGE);
+    }
+    client.batch_execute("COMMIT").await.map_err(query_failure)?;
+    records.store(count, Relaxed);
+    writing.give_back();
+    Ok(count)
+}
+
 async fn stream(
     tenant: &Tenant,
     reader: &Connection,
@@ -207,12 +251,7 @@ async fn stream(
     records: &AtomicI64,
     max_size: i64,
 ) -> Result<i64, Failure> {
-    // The time is bounded by the job's deadline; the session's own limit is for calls that somebody waits for.
-    let settings = format!(
-        "BEGIN READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '{WORK_MEM}'; \
-         SET LOCAL idle_in_transaction_session_timeout = 0"
-    );
-    reader.client().batch_execute(&settings).await.map_err(query_failure)?;
+    reader.client().batch_execute(&begin("READ ONLY")).await.map_err(query_failure)?;
     let prepared = reader.client().prepare(&statement.sql).await.map_err(query_failure)?;
     let rows = reader.client().query_raw(&prepared, &statement.binds).await.map_err(query_failure)?;
     let mut rows = std::pin::pin!(rows);
