@@ -9,11 +9,12 @@ use crate::engine::{self, maintenance, results};
 use crate::entity_types::catalog::{entity_type, missing_permissions};
 use crate::entity_types::{EntityType, permitted_types};
 use carrel_fql::{Fields, Operand, Operator, Query, QueryError, Scalar};
-use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
+use carrel_platform::{Answer, Bind, Call, Pipeline, Router, Tenant};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -135,15 +136,15 @@ struct SubmitQuery {
 async fn submit(call: Call) -> Outcome<Answer> {
     let asked: SubmitQuery = call.read_json()?;
     let entity_type = permitted(&call, asked.entity_type_id).await?;
-    let query = checked(call.tenant()?, &entity_type, &asked.fql_query)
+    let tenant = call.tenant()?;
+    let named = asked.fields.clone().unwrap_or_default();
+    let migrated = migrated(tenant, asked.entity_type_id, &asked.fql_query, named).await?;
+    if migrated.is_breaking {
+        return Err(fqm::migration_changed_query(&migrated.to_json()));
+    }
+    checked(tenant, &entity_type, &asked.fql_query)
         .await?
         .map_err(|errors| fqm::query_invalid(&asked.fql_query, &errors))?;
-    let tenant = call.tenant()?;
-    let zone = rows::zone_of(tenant).await?;
-    let migrated = migrate::migrate(&query, asked.fields.clone().unwrap_or_default(), &*entity_type, &zone);
-    if migrated.is_changed {
-        return Err(fqm::migration_changed_query(&migrated.to_json(asked.entity_type_id)));
-    }
     let mut fields = asked.fields.unwrap_or_default();
     if fields.is_empty() {
         fields = entity_type.columns.iter().map(|column| column.name.clone()).collect();
@@ -304,27 +305,83 @@ async fn purge(call: Call) -> Outcome<Answer> {
 /// The body of `POST /fqm/migrate`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Migratable {
+struct ToMigrate {
     entity_type_id: Uuid,
     #[serde(default)]
     fql_query: Option<String>,
     #[serde(default)]
-    fields: Option<Vec<String>>,
+    fields: Value,
 }
 
 async fn migrate_query(call: Call) -> Outcome<Answer> {
-    let asked: Migratable = call.read_json()?;
+    let asked: ToMigrate = call.read_json()?;
     let text = asked.fql_query.unwrap_or_else(|| "{}".into());
-    let query = Query::parse(&text).map_err(|error| fqm::query_invalid(&text, &[error]))?;
-    let tenant = call.tenant()?;
-    let entity_type = entity_type(tenant, asked.entity_type_id).await?;
-    let Some(entity_type) = entity_type else {
-        return Ok(Answer::json(&migrate::removed(asked.entity_type_id)));
+    let fields = match asked.fields {
+        Value::Null => Vec::new(),
+        // FOLIO quirk: a text is an array of one.
+        Value::String(one) => vec![one],
+        Value::Array(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => return Err(Failure::Invalid("fields: must be an array of names".into()).into()),
+    };
+    let migrated = migrated(call.tenant()?, asked.entity_type_id, &text, fields).await?;
+    Ok(Answer::json(&migrated.to_json()))
+}
+
+/// The query in the present version, with what the tenant's records and settings say to it.
+async fn migrated(tenant: &Tenant, id: Uuid, text: &str, fields: Vec<String>) -> Outcome<migrate::Migrated> {
+    let query = match serde_json::from_str(text) {
+        Ok(Value::Object(query)) => query,
+        Ok(_) => return Err(fqm::query_invalid(text, &[QueryError::new(text, "a query is a JSON object")])),
+        Err(error) => return Err(fqm::query_invalid(text, &[QueryError::new(text, error.to_string())])),
     };
     let zone = rows::zone_of(tenant).await?;
-    let migrated =
-        migrate::migrate(&query, asked.fields.unwrap_or_default(), &*entity_type as &dyn Fields, &zone);
-    Ok(Answer::json(&migrated.to_json(asked.entity_type_id)))
+    let names = names_of_ids(tenant, &query).await?;
+    let entity_type = entity_type(tenant, id).await?;
+    let is_uuid = |of: Uuid, field: &str| {
+        let of_type = entity_type.as_ref().filter(|one| one.declaration.id == of);
+        of_type.and_then(|one| one.find(field).ok()).is_some_and(|field| field.kind == carrel_fql::Kind::Uuid)
+    };
+    let name = |table: &str, property: &str, id: Uuid| {
+        names.get(&(table.to_owned(), property.to_owned(), id)).cloned()
+    };
+    let asked = migrate::Migratable { entity_type_id: id, text: text.to_owned(), query, fields };
+    Ok(migrate::migrate(asked, &migrate::Surroundings { zone: &zone, name: &name, is_uuid: &is_uuid }))
+}
+
+type Names = HashMap<(String, String, Uuid), String>;
+
+/// What the records are called whose ids stand in a query of an older version.
+async fn names_of_ids(tenant: &Tenant, query: &serde_json::Map<String, Value>) -> Result<Names, Failure> {
+    let mut names = Names::new();
+    let mut ids = Vec::new();
+    let mut waiting: Vec<&Value> = query.values().collect();
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => ids.extend(text.parse::<Uuid>().ok()),
+            Value::Array(values) => waiting.extend(values),
+            Value::Object(object) => waiting.extend(object.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    if ids.is_empty() || migrate::version_of(query) > migrate::LAST_WITH_IDS {
+        return Ok(names);
+    }
+    let tables = migrate::tables_of_names();
+    let mut pipeline = Pipeline::new();
+    for (table, property) in &tables {
+        let property = carrel_fql::field::literal(property);
+        let sql = format!("SELECT id, doc->>{property} AS name FROM {table} WHERE id = ANY($1)");
+        pipeline.add(sql, vec![Bind::Uuids(ids.clone())]);
+    }
+    let results = tenant.reader().await?.send(pipeline).await?;
+    for (step, (table, property)) in tables.iter().enumerate() {
+        for row in results.rows(step) {
+            if let Some(name) = row.get::<_, Option<String>>("name") {
+                names.insert(((*table).to_owned(), (*property).to_owned(), row.get("id")), name);
+            }
+        }
+    }
+    Ok(names)
 }
 
 async fn status(call: Call) -> Outcome<Answer> {

@@ -181,9 +181,29 @@ async fn an_older_query_is_brought_to_the_present_version() {
     let older =
         json!({"entityTypeId": USERS, "fqlQuery": "{\"users.username\":{\"$regex\":\"^a\"}}", "fields": []});
     let migrated = library.post("/fqm/migrate", &older).await.expect(200);
-    assert_eq!(migrated["fqlQuery"], "{\"_version\":\"24\",\"users.username\":{\"$starts_with\":\"a\"}}");
-    let refused = library.post("/query", &older).await.expect(400);
+    assert_eq!(migrated["fqlQuery"], "{\"users.username\":{\"$starts_with\":\"a\"},\"_version\":\"24\"}");
+    assert_eq!(migrated["warnings"], json!([]));
+    // Nothing is lost, so that it runs as it is.
+    library.post("/query", &older).await.expect(201);
+    let lost = json!({"entityTypeId": USERS,
+        "fqlQuery": "{\"_version\":\"3\",\"users.addresses[*]->address_id\":{\"$eq\":\"a\"}}"});
+    let refused = library.post("/query", &lost).await.expect(400);
     assert_eq!(refused["code"], "migration.query.changed");
+    assert!(refused["parameters"][0]["value"].as_str().unwrap_or_default().contains("REMOVED_FIELD"));
+    let older = json!({"entityTypeId": "0069cf6f-2833-46db-8a51-8934769b8289",
+        "fqlQuery": "{\"user_active\":{\"$eq\":\"true\"}}", "fields": "[\"user_active\"]"});
+    let migrated = library.post("/fqm/migrate", &older).await.expect(200);
+    assert_eq!(migrated["entityTypeId"], USERS);
+    assert_eq!(migrated["fqlQuery"], "{\"users.active\":{\"$eq\":\"true\"},\"_version\":\"24\"}");
+    assert_eq!(migrated["fields"], json!(["[\"user_active\"]"]));
+    // Groups were compared by their ids.
+    let group = library.get("/groups?limit=1").await.expect(200)["usergroups"][0].clone();
+    let query = json!({"_version": "7", "groups.group": {"$in": [group["id"], Uuid::new_v4()]}}).to_string();
+    let older = json!({"entityTypeId": USERS, "fqlQuery": query});
+    let migrated = library.post("/fqm/migrate", &older).await.expect(200);
+    let query: Value = serde_json::from_str(migrated["fqlQuery"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(query["groups.group"]["$in"], json!([group["group"]]));
+    assert_eq!(migrated["warnings"][0]["type"], "VALUE_BREAKING");
     let harmless = json!({"entityTypeId": USERS, "fqlQuery": "{\"users.username\":{\"$eq\":\"a\"}}"});
     library.post("/query", &harmless).await.expect(201);
 }
