@@ -59,14 +59,26 @@ async fn declared(
     if let Some(from) = options.get("valuesFrom") {
         return match from.split_once('.').and_then(|(of, column)| Some((DECLARATIONS.get(of)?, column))) {
             Some((declaration, column)) => {
-                of_entity_type(tenant, &*catalog::of_declaration(tenant, declaration).await?, column, search)
-                    .await
+                let other = catalog::of_declaration(tenant, declaration).await?;
+                match other.column(column).filter(|column| column.options.get("valuesApi").is_some()) {
+                    Some(column) => {
+                        Box::pin(declared(
+                            tenant,
+                            records,
+                            column,
+                            &column.options,
+                            &column.data_type,
+                            search,
+                        ))
+                        .await
+                    }
+                    None => of_entity_type(tenant, &other, column, search).await,
+                }
             }
             None if from == "built-in:languages" => Ok(languages(present(tenant, column, "").await?)),
             None if from == "built-in:countries" => {
                 Ok(names::countries().map(|(code, name)| (code.to_owned(), name.to_owned())).collect())
             }
-            None if from.starts_with("simple_tags") => present(tenant, column, search).await,
             None => Ok(Vec::new()),
         };
     }
