@@ -178,12 +178,12 @@ pub mod lists {
         }
 
         pub fn canned(self, id: Uuid, name: &str) -> Stop {
-            let message = format!("List ( with id {id} ) is a canned list");
+            let message = format!("List ( with id {id} ) is canned");
             self.stop(StatusCode::BAD_REQUEST, "list.is.canned", message, &list(id, name))
         }
 
         pub fn without_query(self, id: Uuid, name: &str) -> Stop {
-            let message = format!("List ( with id {id} ) does not have a query");
+            let message = format!("List ( with id {id} ) does not have a query defined.");
             self.stop(StatusCode::BAD_REQUEST, "list.missing.query", message, &list(id, name))
         }
 
@@ -195,12 +195,12 @@ pub mod lists {
         }
 
         pub fn not_refreshing(self, id: Uuid, name: &str) -> Stop {
-            let message = format!("List ( with id {id} ) is not currently refreshing");
+            let message = format!("Illegal State - list {id} is not refreshing");
             self.stop(StatusCode::BAD_REQUEST, "list.not.refreshing", message, &list(id, name))
         }
 
         pub fn exporting(self, id: Uuid, name: &str) -> Stop {
-            let message = format!("List ( with id {id} ) is being exported");
+            let message = format!("List ( with id {id} ) is currently being exported");
             self.stop(StatusCode::BAD_REQUEST, "export.in.progress", message, &list(id, name))
         }
 
@@ -242,14 +242,14 @@ pub mod lists {
 
         pub fn version_not_found(self, id: Uuid, version: i64) -> Stop {
             let message = format!("List (id={id}) does not have a version number {version}");
-            let parameters = [("listId", id.to_string()), ("versionNumber", version.to_string())];
+            let parameters = [("id", id.to_string()), ("versionNumber", version.to_string())];
             self.stop(StatusCode::NOT_FOUND, "version.not.found", message, &parameters)
         }
 
         pub fn contents_failed(self, id: Uuid, name: &str) -> Stop {
             let message = format!(
-                "Failed to retrieve list contents for list {id}. This may be due to an upstream data schema change, in \
-                 which case, refreshing the list may be sufficient to fix the issue."
+                "Failed to retrieve list contents for list {id}. The upstream data schema changed. This can usually be \
+                 fixed by refreshing the list."
             );
             self.stop(StatusCode::CONFLICT, "list.contents.request.failed", message, &list(id, name))
         }
