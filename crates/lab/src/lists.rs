@@ -1,6 +1,7 @@
 //! `lab run lists`: refreshing lists of the items that are not available, one and several at once, beside one statement
-//! that stores the same result in the same packed form on the same database.
+//! that stores the same result in the same packed form on the same database; and once more while desks check out and in.
 
+use crate::cico::Desks;
 use crate::client::{Address, Connection, Credentials, Session};
 use crate::error::{Context, LabError, Result};
 use crate::player::on_own_thread;
@@ -31,6 +32,9 @@ const LEVELS: [usize; 4] = [1, 3, 10, 30];
 /// Runs of each level, of which the median counts.
 const ROUNDS: usize = 5;
 const ITEMS: &str = "d0213d22-32cf-490f-9196-d81c3c66e53f";
+/// Desks that scan meanwhile, and how long they scan alone before, for comparison.
+const DESKS: usize = 8;
+const DESKS_ALONE: Duration = Duration::from_secs(5);
 /// A refresh that takes longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -39,6 +43,18 @@ struct Level {
     lists: usize,
     wall: Duration,
     used: ProcessorTime,
+    /// While desks scan: the time until all are done, and the 95th percentile of a scan in ms.
+    with_desks: Option<(Duration, f64)>,
+}
+
+/// All figures.
+struct Measured {
+    records: i64,
+    bare: Level,
+    bytes: f64,
+    /// The 95th percentile of a scan without refreshes, in ms.
+    desks_alone: f64,
+    levels: Vec<Level>,
 }
 
 /// Measures, and prints the figures.
@@ -60,13 +76,14 @@ async fn measure(options: ListsOptions) -> Result<(String, Value)> {
     let restore = database.make_some_unavailable().await?;
     let measured = levels(&options, &mut database).await;
     database.client.batch_execute(&restore).await.context("restoring the items' states")?;
-    let (records, bare, bytes, levels) = measured?;
+    let Measured { records, bare, bytes, desks_alone, levels } = measured?;
     let each =
         |level: &Level| (level.used.server + level.used.database).as_secs_f64() * 1e3 / level.lists as f64;
     let bare_cpu = bare.used.database.as_secs_f64() * 1e3;
     let mut text = format!(
         "{records} records of {}\none statement: {:.0} ms, {bare_cpu:.0} ms of processor time; {bytes:.1} bytes a record\n\
-         {:>8}{:>12}{:>14}{:>16}{:>10}\n",
+         a scan at {DESKS} desks without refreshes: p95 {desks_alone:.1} ms\n\
+         {:>8}{:>12}{:>14}{:>16}{:>10}{:>22}{:>14}\n",
         database.items,
         bare.wall.as_secs_f64() * 1e3,
         "lists",
@@ -74,16 +91,20 @@ async fn measure(options: ListsOptions) -> Result<(String, Value)> {
         "cpu ms each",
         "records/s",
         "ratio",
+        "beside desks: done ms",
+        "scan p95 ms",
     );
     let mut rows = Vec::new();
     for level in &levels {
         let per_second = (records * level.lists as i64) as f64 / level.wall.as_secs_f64();
         let ratio = each(level) / bare_cpu.max(1.0);
+        let (beside, scan) = level.with_desks.unwrap_or_default();
         text.push_str(&format!(
-            "{:>8}{:>12.0}{:>14.0}{per_second:>16.0}{ratio:>10.2}\n",
+            "{:>8}{:>12.0}{:>14.0}{per_second:>16.0}{ratio:>10.2}{:>22.0}{scan:>14.1}\n",
             level.lists,
             level.wall.as_secs_f64() * 1e3,
             each(level),
+            beside.as_secs_f64() * 1e3,
         ));
         rows.push(json!({
             "lists": level.lists,
@@ -91,18 +112,26 @@ async fn measure(options: ListsOptions) -> Result<(String, Value)> {
             "cpu_ms": {"server": level.used.server.as_secs_f64() * 1e3, "database": level.used.database.as_secs_f64() * 1e3},
             "records_per_second": per_second,
             "cpu_ratio": ratio,
+            "beside_desks": {"wall_ms": beside.as_secs_f64() * 1e3, "scan_p95_ms": scan},
         }));
     }
     let statement = json!({"wall_ms": bare.wall.as_secs_f64() * 1e3, "cpu_ms": bare_cpu});
     let figures = json!({"records": records, "items": database.items, "bytes_per_record": bytes,
-        "statement": statement, "levels": rows});
+        "statement": statement, "scan_p95_ms_alone": desks_alone, "levels": rows});
     Ok((text, figures))
 }
 
-async fn levels(options: &ListsOptions, database: &mut Database) -> Result<(i64, Level, f64, Vec<Level>)> {
+async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measured> {
     let address = Address::parse(&options.address)?;
-    let mut connection = Connection::new(address);
+    let mut connection = Connection::new(address.clone());
     let session = Session::login(&mut connection, options.credentials.clone()).await?;
+    let desks = Session::login(&mut connection, options.credentials.clone()).await?;
+    let desks = Desks::find(address, desks, DESKS).await?;
+    let alone = async {
+        tokio::time::sleep(DESKS_ALONE).await;
+        Ok(())
+    };
+    let ((), alone) = desks.beside(alone).await?;
     let processes =
         Processes { server: options.server, ..Processes::default() }.with_backend(database.backend);
     // Queries that differ in what they do not find, so that no two lists share a run.
@@ -124,7 +153,8 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<(i64,
             let before = processes.read();
             let started = Instant::now();
             records = database.one_statement().await?;
-            bare.push(Level { lists: 1, wall: started.elapsed(), used: processes.read().since(&before) });
+            let used = processes.read().since(&before);
+            bare.push(Level { lists: 1, wall: started.elapsed(), used, with_desks: None });
             let before = processes.read();
             let started = Instant::now();
             refresh(&session, &mut connection, &lists[..count]).await?;
@@ -132,15 +162,19 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<(i64,
                 lists: count,
                 wall: started.elapsed(),
                 used: processes.read().since(&before),
+                with_desks: None,
             });
         }
-        levels.push(median(rounds));
+        let started = Instant::now();
+        let ((), scans) = desks.beside(refresh(&session, &mut connection, &lists[..count])).await?;
+        let with_desks = Some((started.elapsed(), scans.percentile_ms(95.0)));
+        levels.push(Level { with_desks, ..median(rounds) });
     }
     let bytes = database.bytes_of_results().await? / (records.max(1) as f64);
     for list in &lists {
         session.send(&mut connection, Method::DELETE, &format!("/lists/{list}"), &Value::Null).await?;
     }
-    Ok((records, median(bare), bytes, levels))
+    Ok(Measured { records, bare: median(bare), bytes, desks_alone: alone.percentile_ms(95.0), levels })
 }
 
 /// The round with the middle processor time.

@@ -4,6 +4,7 @@
 //! A check-in phase takes exactly the items that the check-out phase before it lent, so that every level begins
 //! with the same available items.
 
+mod desks;
 mod restock;
 mod scan;
 mod test_data;
@@ -14,6 +15,7 @@ use crate::player::{Tempo, on_own_thread, play};
 use crate::report::{DataSize, Description, RunReport};
 use crate::run::{RunOptions, Workload, run};
 use crate::samples::Samples;
+pub use desks::Desks;
 pub use restock::return_items;
 use scan::{Scan, ScanWorker, WorkQueue};
 use std::sync::Arc;

@@ -34,7 +34,8 @@ pub struct WorkQueue {
 }
 
 impl WorkQueue {
-    fn request(&self, turn: usize) -> (&'static str, Bytes) {
+    /// Path and body of a turn's call.
+    pub fn request(&self, turn: usize) -> (&'static str, Bytes) {
         let now = jiff::Timestamp::now().to_string();
         let item = &self.items[turn];
         let (target, body) = match self.scan {
