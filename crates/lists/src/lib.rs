@@ -13,6 +13,7 @@ mod query;
 mod saved_lists;
 
 pub use engine::{Options, configure, start, stop};
+pub use query::indexed::{FieldPlan, field_plans};
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};

@@ -98,13 +98,13 @@ pub fn contents(entity_type: &EntityType, columns: &[&Column]) -> String {
 pub fn without_index(
     entity_type: &EntityType,
     query: &Query,
-    indexed: &dyn Fn(&Column) -> bool,
+    is_indexed: &dyn Fn(&str) -> bool,
 ) -> Vec<(String, String)> {
-    let columns =
-        query.conditions.iter().filter_map(|condition| entity_type.compared_column(&condition.field));
-    columns
-        .filter(|column| !indexed(column))
-        .map(|column| (column.record_table.to_owned(), column.name.clone()))
+    let fields = query.conditions.iter().map(|condition| condition.field.as_str());
+    fields
+        .filter(|field| !is_indexed(field))
+        .filter_map(|field| Some((entity_type.compared_column(field)?, field)))
+        .map(|(column, field)| (column.record_table.to_owned(), field.to_owned()))
         .collect()
 }
 
