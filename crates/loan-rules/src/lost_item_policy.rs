@@ -20,6 +20,8 @@ pub struct LostItemPolicy {
     charges_processing_fee_when_aged_to_lost: bool,
     /// The processing fee goes back with the lost item fee.
     pub refunds_processing_fee: bool,
+    /// An item that is found costs its overdue fine.
+    charges_overdue_fine_when_found: bool,
     refund_period: Option<Period>,
     aged_to_lost_after: Option<Period>,
     recalled_aged_to_lost_after: Option<Period>,
@@ -51,6 +53,7 @@ impl LostItemPolicy {
         let flag = |name: &str| policy[name].as_bool().unwrap_or(false);
         let amount = |value: &Value| Money::read(value).filter(|amount| amount.is_positive());
         let charge = &policy["chargeAmountItem"];
+        let when_found = policy["lostItemReturned"].as_str().unwrap_or_default();
         LostItemPolicy {
             set_cost: amount(&charge["amount"]).filter(|_| charge["chargeType"] == "anotherCost"),
             has_actual_cost: charge["chargeType"] == "actualCost",
@@ -58,6 +61,7 @@ impl LostItemPolicy {
             charges_processing_fee_when_declared_lost: flag("chargeAmountItemPatron"),
             charges_processing_fee_when_aged_to_lost: flag("chargeAmountItemSystem"),
             refunds_processing_fee: flag("returnedLostItemProcessingFee"),
+            charges_overdue_fine_when_found: when_found.eq_ignore_ascii_case("charge"),
             refund_period: period(&policy["feesFinesShallRefunded"]),
             aged_to_lost_after: period(&policy["itemAgedLostOverdue"]),
             recalled_aged_to_lost_after: period(&policy["recalledItemAgedLostOverdue"]),
@@ -116,19 +120,27 @@ impl LostItemPolicy {
     /// Whether the fees of a loss go back if the item is found now. Without an interval they always do.
     pub fn refunds_fees(&self, lost: Option<Timestamp>, now: Timestamp) -> bool {
         match (&self.refund_period, lost) {
-            (Some(interval), Some(lost)) => after(interval, lost).is_none_or(|end| now <= end),
+            (Some(interval), Some(lost)) => {
+                after(interval, lost).is_none_or(|end| now.as_millisecond() <= end.as_millisecond())
+            }
             _ => true,
         }
     }
+
+    /// Whether the overdue fine of a lost item is charged when the item is found: the policy says so, and the fees of
+    /// the loss still go back, so that nobody pays for both. Without a date of the loss no refund period lasts.
+    pub fn charges_overdue_fine(&self, lost: Option<Timestamp>, now: Timestamp) -> bool {
+        let refunds = self.refund_period.is_none() || (lost.is_some() && self.refunds_fees(lost, now));
+        self.charges_overdue_fine_when_found && refunds
+    }
 }
 
-/// A period above zero; years, which other policies do not know, as months.
+/// A period above zero.
 fn period(value: &Value) -> Option<Period> {
     let duration = value["duration"].as_i64().filter(|duration| *duration > 0)?;
-    match value["intervalId"].as_str()? {
-        "Years" => Some(Period::of(duration.checked_mul(12)?, Interval::Months)),
-        name => Interval::named(name).map(|interval| Period::of(duration, interval)),
-    }
+    // FOLIO quirk: years, which a policy may name, count in minutes.
+    let interval = Interval::named(value["intervalId"].as_str()?).unwrap_or(Interval::Minutes);
+    Some(Period::of(duration, interval))
 }
 
 /// FOLIO counts these periods in UTC, whatever the tenant's time zone is.
@@ -196,15 +208,59 @@ mod tests {
     }
 
     #[test]
-    fn a_year_is_twelve_months_of_the_calendar() {
+    fn years_count_in_minutes_wherever_the_policy_names_them() {
+        let years = json!({"duration": 2, "intervalId": "Years"});
         let policy =
-            LostItemPolicy::read(&json!({"itemAgedLostOverdue": {"duration": 1, "intervalId": "Years"}}));
-        let due = at("2026-05-01T10:00:00Z");
-        assert!(!policy.is_aged_to_lost(false, due, at("2027-05-01T09:00:00Z")));
-        assert!(policy.is_aged_to_lost(false, due, at("2027-05-01T10:00:00Z")));
-        // No item is looked for too late.
-        let shortest = policy.shortest_aging().expect("items age");
-        assert!(due + shortest <= at("2027-05-01T10:00:00Z"));
+            LostItemPolicy::read(&json!({"itemAgedLostOverdue": years, "feesFinesShallRefunded": years,
+            "lostItemReturned": "Charge"}));
+        let (due, end, later) =
+            (at("2026-05-01T10:00:00Z"), at("2026-05-01T10:02:00Z"), at("2026-05-01T10:02:01Z"));
+        assert!(!policy.is_aged_to_lost(false, due, at("2026-05-01T10:01:59Z")));
+        assert!(policy.is_aged_to_lost(false, due, end));
+        assert!(policy.refunds_fees(Some(due), end) && policy.charges_overdue_fine(Some(due), end));
+        assert!(!policy.refunds_fees(Some(due), later) && !policy.charges_overdue_fine(Some(due), later));
+    }
+
+    #[test]
+    fn the_overdue_fine_of_a_found_item_is_charged_within_the_refund_period() {
+        let lost = Some(at("2024-05-01T00:00:00Z"));
+        let table = [
+            (json!({}), lost, "2024-05-01T00:00:00Z", false),
+            (json!({"lostItemReturned": "Remove"}), lost, "2024-05-01T00:00:00Z", false),
+            (json!({"lostItemReturned": "Charge"}), lost, "2034-05-01T00:00:00Z", true),
+            (json!({"lostItemReturned": "Charge"}), None, "2034-05-01T00:00:00Z", true),
+            (
+                json!({"lostItemReturned": "charge", "feesFinesShallRefunded": weeks(0)}),
+                lost,
+                "2034-05-01T00:00:00Z",
+                true,
+            ),
+            (
+                json!({"lostItemReturned": "Charge", "feesFinesShallRefunded": weeks(1)}),
+                lost,
+                "2024-05-08T00:00:00Z",
+                true,
+            ),
+            (
+                json!({"lostItemReturned": "Charge", "feesFinesShallRefunded": weeks(1)}),
+                lost,
+                "2024-05-08T00:00:01Z",
+                false,
+            ),
+            (
+                json!({"lostItemReturned": "Charge", "feesFinesShallRefunded": weeks(1)}),
+                None,
+                "2024-05-01T00:00:00Z",
+                false,
+            ),
+        ];
+        for (policy, lost, now, expected) in table {
+            assert_eq!(
+                LostItemPolicy::read(&policy).charges_overdue_fine(lost, at(now)),
+                expected,
+                "{policy}"
+            );
+        }
     }
 
     #[test]

@@ -52,14 +52,14 @@ const BEGINNING: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 const LOST_AND_PAID: &str = "Lost and paid";
 
 /// The lost item fee policy of a loan; one that charges nothing where it is unknown.
-fn policy_of(loan: &Map<String, Value>, settings: &CirculationSettings) -> LostItemPolicy {
+pub fn policy_of(loan: &Map<String, Value>, settings: &CirculationSettings) -> LostItemPolicy {
     let id = Uuid::parse_str(text_at(loan, "lostItemPolicyId")).ok();
     let stored = id.and_then(|id| settings.lost_item_policies.get(&id));
     stored.map(|policy| LostItemPolicy::read(policy)).unwrap_or_default()
 }
 
 /// When the item of a loan got lost, the last time.
-fn lost_date(loan: &Map<String, Value>) -> Option<Timestamp> {
+pub fn lost_date(loan: &Map<String, Value>) -> Option<Timestamp> {
     let dates = ["declaredLostDate", "agedToLostDelayedBilling/agedToLostDate"];
     dates.into_iter().filter_map(|path| time::parse(text_at(loan, path))).max()
 }

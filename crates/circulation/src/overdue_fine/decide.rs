@@ -2,11 +2,12 @@
 
 use crate::desk::ItemAtDesk;
 use crate::loans::find::text_at;
+use crate::lost_items;
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_fees_fines::charge::{Charge, ChargedBy, ChargedItem};
 use carrel_loan_rules::loan_policy::Period;
-use carrel_loan_rules::overdue_fine::{FoundItemTerms, OverdueFinePolicy, OverdueLoan, PrimaryServicePoint};
+use carrel_loan_rules::overdue_fine::{OverdueFinePolicy, OverdueLoan, PrimaryServicePoint};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -92,12 +93,7 @@ pub fn may_be_charged_after_loss(
     settings: &CirculationSettings,
     now: Timestamp,
 ) -> bool {
-    let policy = id_at(loan, "lostItemPolicyId").and_then(|id| settings.lost_item_policies.get(&id));
-    let lost = ["declaredLostDate", "agedToLostDelayedBilling/agedToLostDate"]
-        .into_iter()
-        .filter_map(|date| time::parse(text_at(loan, date)))
-        .max();
-    policy.is_some_and(|policy| FoundItemTerms::read(policy).charge_overdue_fine(lost, now))
+    lost_items::policy_of(loan, settings).charges_overdue_fine(lost_items::lost_date(loan), now)
 }
 
 /// What an account keeps of an item.

@@ -3,13 +3,11 @@
 //! The overdue minutes are counted, those of closed hours only if the policy says so; a grace period forgives them as a
 //! whole; the rest is charged by started intervals, up to the policy's maximum. Amounts are decimal.
 
-mod loss;
 mod minutes;
 mod policy;
 #[cfg(test)]
 mod properties;
 
-pub use loss::FoundItemTerms;
 pub use policy::{FineRate, OverdueFinePolicy};
 
 use crate::loan_policy::Period;
