@@ -1,7 +1,8 @@
-//! Mails to users who have forgotten their password or username, or get a password reset link from staff.
+//! Mails to users who have forgotten their password or username, get a password reset link from staff, or have set a
+//! password by a link.
 //!
 //! Routes: `POST /bl-users/forgotten/password`, `POST /bl-users/forgotten/username` (both without a token),
-//! `POST /bl-users/password-reset/link`. Reads users and settings; stores a password reset action and a notification,
+//! `POST /bl-users/password-reset/link` and `…/reset`. Reads users and settings; stores a password reset action and a notification,
 //! whose event configuration says what is mailed.
 //!
 //! Whoever calls the first two learns no more than in FOLIO: that no user or only an inactive one has the name,
@@ -10,9 +11,9 @@
 use crate::notifications;
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::{Answer, Call, Json, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal};
 use carrel_users::records::people::USER;
-use carrel_users::users_bl::password_reset_link::{self, PasswordResetLink};
+use carrel_users::users_bl::password_reset_link::{self, PasswordResetLink, PasswordSet};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -32,7 +33,7 @@ const MAX_LENGTH: usize = 500;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/bl-users/forgotten/password", |call| async move {
         if let Some(user) = locate(&call, &FOR_PASSWORD).await?
-            && !was_mailed(&call, &user, &["RESET_PASSWORD_EVENT", "CREATE_PASSWORD_EVENT"]).await?
+            && may_be_mailed(&call, &user, "password").await?
         {
             let id = id_of(&user)?;
             let link = password_reset_link::for_user(&call, id).await?;
@@ -42,7 +43,7 @@ pub fn connect(router: &mut Router) {
     });
     router.on("POST", "/bl-users/forgotten/username", |call| async move {
         if let Some(user) = locate(&call, &FOR_USERNAME).await?
-            && !was_mailed(&call, &user, &["USERNAME_LOCATED_EVENT"]).await?
+            && may_be_mailed(&call, &user, "username").await?
         {
             let id = id_of(&user)?;
             mail(&call, id, "USERNAME_LOCATED_EVENT", json!({"user": user})).await;
@@ -55,6 +56,17 @@ pub fn connect(router: &mut Router) {
         let id = id_of(&link.user)?;
         mail_link(&call, id, link).await;
         Ok(answer)
+    });
+    router.on("POST", "/bl-users/password-reset/reset", |call| async move {
+        let PasswordSet { user, is_first } = password_reset_link::reset(&call).await?;
+        let id = id_of(&user)?;
+        if is_first {
+            mail(&call, id, "PASSWORD_CREATED_EVENT", json!({"user": user})).await;
+        } else {
+            let context = json!({"user": user, "detailedDateTime": call.now.to_string()});
+            mail(&call, id, "PASSWORD_CHANGED_EVENT", context).await;
+        }
+        Ok(Answer::no_content())
     });
 }
 
@@ -126,17 +138,16 @@ fn query_of(configured: &[Option<String>], sent: &str) -> String {
     conditions.join(" or ")
 }
 
-/// Whether the user got a mail of one of these events a moment ago.
-async fn was_mailed(call: &Call, user: &Value, events: &[&str]) -> Result<bool, Failure> {
+/// Whether the user may get a mail of a kind now; if so, the next one waits. Of calls at once, one may.
+async fn may_be_mailed(call: &Call, user: &Value, kind: &str) -> Result<bool, Failure> {
     let since = call.now.checked_sub(PAUSE).unwrap_or(call.now);
-    let events: Vec<String> = events.iter().map(|event| (*event).to_owned()).collect();
     let connection = call.tenant()?.writer().await?;
     let rows = connection
         .query(
-            // Times are stored in one spelling, so their texts compare as they do.
-            "SELECT 1 FROM notify_data WHERE doc->>'recipientId' = $1 AND doc->>'eventConfigName' = ANY($2)
-                 AND doc #>> '{metadata,createdDate}' > $3 LIMIT 1",
-            vec![id_of(user)?.to_string().into(), events.into(), time::format(since).into()],
+            "INSERT INTO forgotten_credentials_mail AS last (user_id, kind, mailed) VALUES ($1, $2, $3)
+             ON CONFLICT (user_id, kind) DO UPDATE SET mailed = excluded.mailed WHERE last.mailed <= $4
+             RETURNING 1",
+            vec![id_of(user)?.into(), kind.into(), call.now.into(), since.into()],
         )
         .await?;
     Ok(!rows.is_empty())

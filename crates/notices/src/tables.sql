@@ -6,3 +6,10 @@ CREATE TABLE IF NOT EXISTS email_delivery (
     leased boolean NOT NULL
 );
 CREATE INDEX IF NOT EXISTS email_delivery_next_attempt_idx ON email_delivery (next_attempt);
+-- When a user last got a mail about a forgotten password or username.
+CREATE TABLE IF NOT EXISTS forgotten_credentials_mail (
+    user_id uuid NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    kind text NOT NULL,
+    mailed timestamptz NOT NULL,
+    PRIMARY KEY (user_id, kind)
+);

@@ -1,8 +1,8 @@
 //! Password reset links, for staff and for users who have forgotten their password.
 //!
-//! Routes: `/bl-users/settings/myprofile/password`, `/bl-users/password-reset/validate`, `…/reset`. A link carries a
-//! token that allows the last two routes and names the password reset action. The routes that make links are those of
-//! the module that mails them. Users change their own password at the first route.
+//! Routes: `/bl-users/settings/myprofile/password`, where users change their own password, and
+//! `/bl-users/password-reset/validate`. A link carries a token that allows `…/validate` and `…/reset`, and names the
+//! password reset action. The routes that make links or redeem them are those of the module that mails users.
 
 use crate::login::credentials::{self, ResetAction};
 use crate::login::tokens;
@@ -26,7 +26,6 @@ pub fn connect(router: &mut Router) {
         action_of_token(&call).await?;
         Ok(Answer::no_content())
     });
-    router.on("POST", "/bl-users/password-reset/reset", reset);
 }
 
 /// A link for a user, and what a mail says with it.
@@ -133,20 +132,29 @@ async fn create(call: &Call, user_id: Uuid, parts: LinkParts) -> Result<Password
     })
 }
 
-async fn reset(call: Call) -> Result<Answer, Failure> {
+/// A password that was set by a link.
+pub struct PasswordSet {
+    /// The user as stored.
+    pub user: Value,
+    /// It is the user's first one.
+    pub is_first: bool,
+}
+
+/// Sets the password in the call's body for the user whom the caller's token names.
+pub async fn reset(call: &Call) -> Result<PasswordSet, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct NewPassword {
         new_password: String,
     }
     let sent: NewPassword = call.read_json()?;
-    let action = action_of_token(&call).await?;
-    credentials::set_by_action(&call, action, &sent.new_password).await?;
-    Ok(Answer::no_content())
+    let (action, user) = action_of_token(call).await?;
+    let is_first = credentials::set_by_action(call, action, &sent.new_password).await?;
+    Ok(PasswordSet { user, is_first })
 }
 
-/// The password reset action that the caller's token names, unless it is used or expired.
-async fn action_of_token(call: &Call) -> Result<Uuid, Failure> {
+/// The password reset action that the caller's token names, unless it is used or expired, and its user.
+async fn action_of_token(call: &Call) -> Result<(Uuid, Value), Failure> {
     let refused = |message: String, code| Failure::from(Refusal::new(message).code(code));
     let name = call.caller.username.as_deref().unwrap_or_default();
     let id = name.strip_prefix(SUBJECT).and_then(|id| Uuid::parse_str(id).ok());
@@ -159,9 +167,9 @@ async fn action_of_token(call: &Call) -> Result<Uuid, Failure> {
         return Err(refused(format!("PasswordResetAction with id = {id} is expired"), "link.expired"));
     }
     let connection = tenant.writer().await?;
-    let rows = connection.query("SELECT 1 FROM users WHERE id = $1", vec![user.into()]).await?;
-    match rows.is_empty() {
-        true => Err(refused(format!("User with id = {user} in not found"), "link.invalid")),
-        false => Ok(id),
+    let rows = connection.query("SELECT doc FROM users WHERE id = $1", vec![user.into()]).await?;
+    match rows.first() {
+        None => Err(refused(format!("User with id = {user} in not found"), "link.invalid")),
+        Some(row) => Ok((id, row.get::<_, Json>("doc").parse())),
     }
 }
