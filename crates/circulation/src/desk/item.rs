@@ -2,12 +2,11 @@
 
 use crate::settings::{CirculationSettings, RuleInputs};
 use carrel_inventory::item_state::StateChange;
-use carrel_inventory::records::items::ITEM;
+pub use carrel_inventory::items::barcode_is;
 use carrel_platform::Json;
 use carrel_records::Failure;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -41,15 +40,6 @@ pub const WIDTH: usize = 11;
 pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
     LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id \
     LEFT JOIN instance ON instance.id = holdings_record.instance_id";
-
-/// SQL condition that an item has the barcode of an expression, such as `$1::text`, as its index has it.
-pub fn barcode_is(barcode: &str) -> String {
-    static FIELD: LazyLock<String> = LazyLock::new(|| {
-        let field = ITEM.fields.iter().find(|field| field.name == "barcode").expect("items have barcodes");
-        carrel_cql::sql::expression(field, "item")
-    });
-    format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
-}
 
 /// SQL that locks the item with the barcode of an expression, by its state; its row has the column `number`.
 pub fn lock(barcode: &str) -> String {

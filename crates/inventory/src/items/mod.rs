@@ -23,6 +23,16 @@ use carrel_records::{Failure, Refusal, time};
 use facts::Facts;
 use jiff::Timestamp;
 use serde_json::Value;
+use std::sync::LazyLock;
+
+/// SQL condition that an item has the barcode of an expression, such as `$1::text`, as its index has it.
+pub fn barcode_is(barcode: &str) -> String {
+    static FIELD: LazyLock<String> = LazyLock::new(|| {
+        let field = ITEM.fields.iter().find(|field| field.name == "barcode").expect("items have barcodes");
+        carrel_cql::sql::expression(field, "item")
+    });
+    format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
+}
 
 /// Writes items in one transaction; gives them as clients see them.
 pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {

@@ -3,6 +3,7 @@
 mod audit;
 mod calendar;
 mod circulation;
+mod course_reserves;
 mod fees_fines;
 mod inventory;
 mod lists;

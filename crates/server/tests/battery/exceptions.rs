@@ -71,4 +71,9 @@ pub const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("calendar", "what_is_deleted_is_gone", "mod-calendar has no CQL to ask with"),
     ("calendar", "an_unknown_property_is_refused", "mod-calendar leaves out what it does not know"),
     ("calendar", "a_value_of_the_wrong_type_is_refused", "mod-calendar writes metadata itself"),
+    (
+        "reserve",
+        "everything_that_the_shape_names_is_kept",
+        "its item must exist, and what is shown of the item is copied by the server",
+    ),
 ];
