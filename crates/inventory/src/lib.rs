@@ -1,5 +1,6 @@
 //! Inventory: instances, holdings, items, locations and service points.
 
+mod authority_source_files;
 mod batch;
 mod bound_with;
 mod bulk_jobs;
@@ -61,7 +62,8 @@ const TABLES: &str = concat!(
     include_str!("hrid/hrid.sql"),
     include_str!("source_record.sql"),
     include_str!("deletions/deletion.sql"),
-    include_str!("bulk_jobs/tables.sql")
+    include_str!("bulk_jobs/tables.sql"),
+    include_str!("authority_source_files.sql")
 );
 
 fn routes(router: &mut Router) {
@@ -80,6 +82,7 @@ fn routes(router: &mut Router) {
     source_record::routes(router);
     settings::routes(router);
     tags::routes(router);
+    authority_source_files::routes(router);
     date_types::routes(router);
     deletions::routes(router);
     harvest::routes(router);

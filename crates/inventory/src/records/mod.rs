@@ -1,5 +1,6 @@
 //! Record types of inventory.
 
+pub mod authorities;
 pub mod holdings;
 pub mod holdings_reference;
 pub mod instance_reference;
@@ -14,6 +15,7 @@ use carrel_records::RecordType;
 
 /// Every record type of this module, those referred to before those that refer.
 pub static RECORD_TYPES: &[&RecordType] = &[
+    &authorities::AUTHORITY_SOURCE_FILE,
     &locations::LOCATION_INSTITUTION,
     &locations::LOCATION_CAMPUS,
     &locations::LOCATION_LIBRARY,

@@ -1,5 +1,6 @@
 //! Inventory.
 
+mod authority_source_files;
 mod batches;
 mod bulk_jobs;
 mod harvests;
