@@ -47,6 +47,11 @@ impl MailServer {
         self.mails.lock().expect("no holder of this lock panics").clone()
     }
 
+    /// How many mails the server has taken so far.
+    pub fn count(&self) -> usize {
+        self.mails.lock().expect("no holder of this lock panics").len()
+    }
+
     /// Refuses the next mails for now, as a busy server does.
     pub fn refuse_next(&self, mails: usize) {
         *self.refusals.lock().expect("no holder of this lock panics") = mails;

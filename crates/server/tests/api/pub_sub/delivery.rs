@@ -180,37 +180,3 @@ async fn of_two_nodes_one_delivers_and_the_other_goes_on_when_it_dies() {
     assert!(numbers.len() <= EVENTS + 60, "only what was not yet stored is repeated: {}", numbers.len());
     carrel_pub_sub::stop(&other);
 }
-
-/// `CARREL_EVENTS=1000000 cargo test --release -p carrel-server --test api -- --ignored --nocapture soak`
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a soak test: minutes"]
-async fn soak_events_need_no_more_memory_the_more_they_are() {
-    let events: usize = std::env::var("CARREL_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
-    let server = TestServer::start().await;
-    let subscriber = Subscriber::counting().await;
-    declare_publisher(&server.admin).await;
-    subscribe(&server.admin, "mod-reader-1.0.0", TYPE).await;
-    let database = server.database().await;
-    database
-        .batch_execute(&format!(
-            "INSERT INTO outbox (topic, key, payload, created)
-             SELECT 'pubsub.{TYPE}', n::text, json_build_object('eventPayload', repeat('x', 1000)), now()
-             FROM generate_series(1, {events}) n"
-        ))
-        .await
-        .expect("events");
-    deliver(&server.node, &subscriber);
-    let mut resident = Vec::new();
-    for tenth in 1..=10 {
-        let share = events * tenth / 10;
-        while subscriber.count() < share {
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        let pages = std::fs::read_to_string("/proc/self/statm").expect("memory figures");
-        let pages: usize = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number");
-        resident.push(pages * 4096 / 1024 / 1024);
-        println!("{share} events delivered, {} MiB resident", resident[tenth - 1]);
-    }
-    assert!(resident[9] <= resident[0] + 32, "memory grows: {resident:?} MiB");
-    carrel_pub_sub::stop(&server.node);
-}
