@@ -30,7 +30,7 @@ use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 
 /// What is done in the background.
-static JOBS: [&Job; 15] = [
+static JOBS: [&Job; 16] = [
     &anonymization::JOB,
     &reminders::JOB,
     &patron_blocks::SYNCHRONIZATION,
@@ -39,6 +39,7 @@ static JOBS: [&Job; 15] = [
     &lost_items::BILLING,
     &lost_items::ACTUAL_COST_EXPIRY,
     &patron_notices::PROCESSING,
+    &patron_notices::RETENTION,
     &patron_notices::scheduled::LOAN_NOTICES,
     &patron_notices::scheduled::DAILY_LOAN_NOTICES,
     &patron_notices::scheduled::REQUEST_NOTICES,
@@ -76,7 +77,10 @@ pub fn module() -> Module {
             check_out_lock::connect(router);
         },
         jobs: &JOBS,
-        transaction_listeners: |listeners: &mut TransactionListeners| lost_items::listen(listeners),
+        transaction_listeners: |listeners: &mut TransactionListeners| {
+            lost_items::listen(listeners);
+            patron_notices::listen(listeners);
+        },
         ..Module::EMPTY
     }
 }

@@ -7,6 +7,7 @@ pub mod events;
 pub mod loan_fees_closed;
 mod log;
 pub mod lost_item_fees;
+pub mod patron_notified;
 mod pay_waive_transfer;
 pub mod policies;
 pub mod records;

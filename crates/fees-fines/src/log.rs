@@ -4,6 +4,7 @@
 //! [`crate::storage_answers`].
 
 use crate::charge::{Charge, ChargedBy};
+use crate::patron_notified::PatronNotified;
 use crate::records::accounts::FEEFINEACTION;
 use crate::records::blocks::MANUALBLOCK;
 use carrel_audit::circulation_log::{
@@ -105,8 +106,12 @@ pub async fn create_action(call: Call) -> Result<Answer, Failure> {
             write_looking_up(&mut pipeline, &entry, call.now);
         }
     }
+    let record = Value::Object(ready.document.clone());
+    let mut notified = PatronNotified::of(Some(&record).filter(|record| record["notify"] == true));
+    notified.announce(tenant, (&mut tx, &mut pipeline), &call.caller, call.now).await?;
     let stored = tx.send_and_commit(pipeline).await;
     stored.map_err(|error| write::constraint_failure(&FEEFINEACTION, error, &ready.document))?;
+    notified.committed(tenant);
     Ok(plain::created(&FEEFINEACTION, &ready))
 }
 

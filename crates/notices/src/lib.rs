@@ -6,7 +6,7 @@ mod forgotten_credentials;
 mod notifications;
 pub mod records;
 pub mod rendering;
-mod templates;
+pub mod templates;
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};

@@ -1,13 +1,22 @@
 //! Templates of notices: the answers in which they differ from plain records.
 //!
-//! Routes: POST of `/templates`; GET, PUT and DELETE of `/templates/{templateId}`.
+//! Routes: POST of `/templates`; GET, PUT and DELETE of `/templates/{templateId}`. Modules above say by
+//! [`TemplateDeletion`] whether a template is in use.
 
 use crate::records::TEMPLATE;
 use carrel_platform::record_store::routes::{self as plain, delete_many};
 use carrel_platform::record_store::{read, write};
-use carrel_platform::{Answer, Call, Router};
+use carrel_platform::{Answer, Call, Changes, Pipeline, Router};
 use carrel_records::Failure;
 use serde_json::Value;
+use uuid::Uuid;
+
+/// A template is about to be deleted. A module whose records name it sets `is_used`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateDeletion {
+    pub template: Uuid,
+    pub is_used: bool,
+}
 
 /// The only template engine that there is.
 const RESOLVER: &str = "mustache";
@@ -50,7 +59,18 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let Ok(id) = call.id(0) else { return Err(not_found(&call)) };
     let tenant = call.tenant()?;
-    let tx = tenant.begin().await?;
+    let mut tx = tenant.begin().await?;
+    // A gateway asks the module that has the policies.
+    if !call.caller.lenient {
+        let mut deletion = TemplateDeletion { template: id, is_used: false };
+        let mut pipeline = Pipeline::new();
+        let mut changes =
+            Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
+        tenant.listeners.announce(&mut changes, &mut deletion).await?;
+        if deletion.is_used {
+            return Err(Failure::Invalid("Cannot delete template which is currently in use".into()));
+        }
+    }
     let found = write::delete(tx, &tenant.id, &TEMPLATE, id, &call.node.records, call.now).await?;
     if found { Ok(Answer::no_content()) } else { Err(not_found(&call)) }
 }

@@ -76,6 +76,9 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
 const ERASURE: &[&str] = &[
     "DELETE FROM outbox WHERE topic = 'circulation.request' AND key = $1::uuid::text",
     "DELETE FROM scheduled_notice WHERE request_id = $1",
+    "DELETE FROM notice_event WHERE request_id = $1",
+    "DELETE FROM email_statistics WHERE id IN (SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE request_id = $1)
+         AND NOT EXISTS (SELECT FROM email_delivery WHERE email_delivery.id = email_statistics.id)",
     "DELETE FROM printed_notice WHERE id IN (SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE request_id = $1)",
     "DELETE FROM patron_notice WHERE request_id = $1",
 ];

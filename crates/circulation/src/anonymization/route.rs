@@ -211,6 +211,13 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
         ),
         format!("DELETE FROM idempotency_key WHERE loan_id IN (SELECT id {THESE})"),
         format!("DELETE FROM scheduled_notice WHERE loan_id IN (SELECT id {THESE})"),
+        format!("DELETE FROM notice_event WHERE loan_id IN (SELECT id {THESE})"),
+        // An e-mail that is still to be sent is sent, and deleted with its time.
+        format!(
+            "DELETE FROM email_statistics WHERE id IN (
+                 SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE loan_id IN (SELECT id {THESE}))
+                 AND NOT EXISTS (SELECT FROM email_delivery WHERE email_delivery.id = email_statistics.id)"
+        ),
         format!(
             "DELETE FROM printed_notice WHERE id IN (
                  SELECT (doc->>'messageId')::uuid FROM patron_notice WHERE loan_id IN (SELECT id {THESE}))"

@@ -58,15 +58,33 @@ pub fn fee(fee: &FeeFacts, facts: &LoanFacts, settings: &CirculationSettings) ->
 /// The context of a change of a charge: with `feeAction`.
 pub fn of_fee_action(of: &FeeFacts, facts: &LoanFacts, settings: &CirculationSettings) -> Value {
     let mut context = with_user(fee(of, facts, settings), facts.patron.as_ref(), settings);
-    let date = instant(text_at(&of.action, "dateAction"));
-    context["feeAction"] = json!({
-        "type": of.action.get("typeAction"),
-        "actionDate": date,
-        "actionDateTime": date,
-        "amount": amount(&of.action, "amountAction"),
-        "remainingAmount": amount(&of.action, "balance"),
-    });
+    context["feeAction"] = action_values(of);
     context
+}
+
+/// `user`, `item`, `feeCharge`, and `feeAction` if the record is of an action.
+pub fn of_fee(of: &FeeFacts, settings: &CirculationSettings) -> Value {
+    let account = |key: &str| of.account.get(key).cloned().unwrap_or_default();
+    let mut item = of.item.as_ref().map(|item| slip::item(item, settings)).unwrap_or_else(|| json!({}));
+    item["materialType"] = account("materialType");
+    for (shown, key) in [
+        ("barcode", "barcode"),
+        ("title", "title"),
+        ("callNumber", "callNumber"),
+        ("effectiveLocationSpecific", "location"),
+    ] {
+        if item[shown].is_null() {
+            item[shown] = account(key);
+        }
+    }
+    let mut context = json!({"item": item, "feeCharge": charge_values(of)});
+    if of.is_action() {
+        context["feeAction"] = action_values(of);
+        context["feeAction"]["additionalInfo"] = patron_comment(text_at(&of.action, "comments")).into();
+    } else {
+        context["feeCharge"]["additionalInfo"] = patron_comment(text_at(&of.action, "comments")).into();
+    }
+    with_user(context, of.patron.as_ref(), settings)
 }
 
 /// With `user`.
@@ -102,6 +120,17 @@ fn loan_values(facts: &LoanFacts, settings: &CirculationSettings) -> Value {
     }
     put("additionalInfo", facts.patron_info.clone());
     Value::Object(values)
+}
+
+fn action_values(fee: &FeeFacts) -> Value {
+    let date = instant(text_at(&fee.action, "dateAction"));
+    json!({
+        "type": fee.action.get("typeAction"),
+        "actionDate": date,
+        "actionDateTime": date,
+        "amount": amount(&fee.action, "amountAction"),
+        "remainingAmount": amount(&fee.action, "balance"),
+    })
 }
 
 fn charge_values(fee: &FeeFacts) -> Value {
@@ -211,6 +240,7 @@ mod tests {
             action: object(json!({"typeAction": "Refunded fully", "amountAction": 5, "balance": 0,
                 "dateAction": "2024-05-02T10:00:00.000+00:00"})),
             charge: Some(object(json!({"comments": "STAFF : torn \n PATRON : Sorry"}))),
+            ..FeeFacts::default()
         };
         let context = of_fee_action(&of, &lent(1), &settings());
         assert_eq!(

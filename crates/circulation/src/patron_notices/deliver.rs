@@ -36,6 +36,15 @@ pub struct Notice {
     pub subjects: Vec<Subject>,
 }
 
+impl Notice {
+    /// What it is about, in FOLIO's words; for a fee/fine the type of the action or charge.
+    pub fn triggering_event(&self) -> &str {
+        let kind = |of: &str| self.context[of]["type"].as_str();
+        let of_fee = kind("feeAction").or_else(|| kind("feeCharge"));
+        of_fee.filter(|_| self.event == NoticeEvent::FeeFine).unwrap_or(self.event.text())
+    }
+}
+
 /// Why a notice is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
@@ -99,7 +108,7 @@ pub fn write(
         }
         for subject in &notice.subjects {
             let record = Record {
-                event: notice.event,
+                event: notice.triggering_event(),
                 subject,
                 recipient: Some(notice.recipient),
                 template: Some(notice.template),
@@ -118,7 +127,7 @@ pub fn write(
             Reason::Skipped(_) => count.skipped += 1,
         }
         let record = Record {
-            event: unsent.event,
+            event: unsent.event.text(),
             subject: &unsent.subject,
             recipient: unsent.recipient,
             template: unsent.template,
@@ -183,7 +192,7 @@ fn send(pipeline: &mut Pipeline, notice: &Notice, people: &People, now: Timestam
 
 /// What became of a notice about one record.
 struct Record<'a> {
-    event: NoticeEvent,
+    event: &'a str,
     subject: &'a Subject,
     recipient: Option<Uuid>,
     template: Option<Uuid>,
@@ -202,7 +211,7 @@ impl Record<'_> {
         };
         let subject = self.subject;
         put("id", Some(id.to_string()));
-        put("triggeringEvent", Some(self.event.text().into()));
+        put("triggeringEvent", Some(self.event.into()));
         for (key, id) in [
             ("loanId", subject.loan),
             ("requestId", subject.request),

@@ -15,6 +15,8 @@ pub enum NoticeEvent {
     Renewed,
     ManualDueDateChange,
     DueDate,
+    /// Its scheduled notices are those of [`crate::reminders`].
+    DueDateWithReminderFee,
     ItemRecalled,
     AgedToLost,
     PagingRequest,
@@ -29,15 +31,18 @@ pub enum NoticeEvent {
     OverdueFineRenewed,
     AgedToLostFineCharged,
     AgedToLostReturned,
+    /// A charge or an action of which staff have the patron notified, whatever the notice policy says.
+    FeeFine,
 }
 
 impl NoticeEvent {
-    pub const ALL: [NoticeEvent; 19] = [
+    pub const ALL: [NoticeEvent; 21] = [
         NoticeEvent::CheckIn,
         NoticeEvent::CheckOut,
         NoticeEvent::Renewed,
         NoticeEvent::ManualDueDateChange,
         NoticeEvent::DueDate,
+        NoticeEvent::DueDateWithReminderFee,
         NoticeEvent::ItemRecalled,
         NoticeEvent::AgedToLost,
         NoticeEvent::PagingRequest,
@@ -52,6 +57,7 @@ impl NoticeEvent {
         NoticeEvent::OverdueFineRenewed,
         NoticeEvent::AgedToLostFineCharged,
         NoticeEvent::AgedToLostReturned,
+        NoticeEvent::FeeFine,
     ];
 
     /// FOLIO's text.
@@ -62,6 +68,7 @@ impl NoticeEvent {
             NoticeEvent::Renewed => "Renewed",
             NoticeEvent::ManualDueDateChange => "Manual due date change",
             NoticeEvent::DueDate => "Due date",
+            NoticeEvent::DueDateWithReminderFee => "Due date - with reminder fee",
             NoticeEvent::ItemRecalled => "Item recalled",
             NoticeEvent::AgedToLost => "Aged to lost",
             NoticeEvent::PagingRequest => "Paging request",
@@ -76,6 +83,7 @@ impl NoticeEvent {
             NoticeEvent::OverdueFineRenewed => "Overdue fine renewed",
             NoticeEvent::AgedToLostFineCharged => "Aged to lost - fine charged",
             NoticeEvent::AgedToLostReturned => "Aged to lost & item returned - fine adjusted",
+            NoticeEvent::FeeFine => "Fee/fine",
         }
     }
 
@@ -105,6 +113,8 @@ pub enum About {
         loan: Uuid,
         session: Option<Uuid>,
     },
+    /// A fee/fine action that is about the fee/fine alone.
+    FeeFine(Uuid),
 }
 
 /// Something that patrons may be notified of.
@@ -164,6 +174,7 @@ pub fn record(pipeline: &mut Pipeline, causes: &[Cause], now: Timestamp) {
             About::Loan(loan) => (Some(loan), None, None, None),
             About::Request(request) => (None, Some(request), None, None),
             About::FeeFineAction { action, loan, session } => (Some(loan), None, Some(action), session),
+            About::FeeFine(action) => (None, None, Some(action), None),
         };
         pipeline.change_row(
             &NOTICE_EVENT,

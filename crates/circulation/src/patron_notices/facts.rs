@@ -4,6 +4,8 @@ use super::policy::ContactPreference;
 use crate::check_out::is_valid_relation;
 use crate::desk::item::{self, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron};
+use crate::loans::find::text_at;
+use carrel_fees_fines::patron_notified::is_action;
 use carrel_notices::rendering::Templates;
 use carrel_platform::{Connection, Json, Pipeline};
 use carrel_records::Failure;
@@ -44,6 +46,40 @@ pub struct FeeFacts {
     pub action: Map<String, Value>,
     pub account: Map<String, Value>,
     pub charge: Option<Map<String, Value>>,
+    /// The type of the fee/fine.
+    pub kind: Option<Map<String, Value>>,
+    /// Whom fees/fines of the type are owed.
+    pub owner: Option<Map<String, Value>>,
+    pub item: Option<ItemAtDesk>,
+    pub patron: Option<Patron>,
+}
+
+impl FeeFacts {
+    /// The record is of an action, such as a payment; else it is of the charge itself.
+    pub fn is_action(&self) -> bool {
+        is_action(text_at(&self.action, "typeAction"))
+    }
+
+    /// The template that type or owner name for charges, or for actions; else why it cannot be known.
+    pub fn template(&self) -> Result<Option<Uuid>, String> {
+        let (of_kind, of_owner) = match self.is_action() {
+            true => ("actionNoticeId", "defaultActionNoticeId"),
+            false => ("chargeNoticeId", "defaultChargeNoticeId"),
+        };
+        let id = |document: &Map<String, Value>, key: &str| {
+            document.get(key).and_then(Value::as_str).unwrap_or("null").to_owned()
+        };
+        let failed = || format!("Failed to find Feefine {}", id(&self.account, "feeFineId"));
+        let kind = self.kind.as_ref().ok_or_else(failed)?;
+        let own = Uuid::parse_str(text_at(kind, of_kind)).ok();
+        if own.is_some() {
+            return Ok(own);
+        }
+        // FOLIO quirk: the owner of the type counts, not that of the fee/fine.
+        let owner =
+            self.owner.as_ref().ok_or_else(|| format!("Invalid Owner ID: {}", id(kind, "ownerId")))?;
+        Ok(Uuid::parse_str(text_at(owner, of_owner)).ok())
+    }
 }
 
 /// The records of a batch by their ids.
@@ -123,12 +159,23 @@ static REQUESTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const FEES: &str = "SELECT feefineactions.id, feefineactions.doc AS action, accounts.doc AS account,
+static FEES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT feefineactions.id, feefineactions.doc AS action, accounts.doc AS account,
+        feefines.doc AS kind, owners.doc AS owner, patron.doc AS patron, {},
         (SELECT charge.doc FROM feefineactions charge WHERE charge.account_id = accounts.id
              AND charge.doc->>'typeAction' = accounts.doc->>'feeFineType'
              ORDER BY charge.doc->>'dateAction' LIMIT 1) AS charge
     FROM feefineactions JOIN accounts ON accounts.id = feefineactions.account_id
-    WHERE feefineactions.id = ANY ($1::uuid[])";
+    LEFT JOIN feefines ON feefines.id::text = accounts.doc->>'feeFineId'
+    LEFT JOIN owners ON owners.id = feefines.owner_id
+    LEFT JOIN users patron ON patron.id = feefineactions.user_id
+    LEFT JOIN ({}) ON item.id = accounts.item_id
+    WHERE feefineactions.id = ANY ($1::uuid[])",
+        item::COLUMNS,
+        item::TABLES
+    )
+});
 
 const OPEN_SESSIONS: &str = "SELECT DISTINCT doc->>'sessionId' AS id FROM patron_action_session WHERE doc->>'sessionId' = ANY ($1::text[])";
 
@@ -137,7 +184,7 @@ pub async fn records(connection: &Connection, wanted: Wanted) -> Result<Records,
     let mut pipeline = Pipeline::new();
     let loans = pipeline.add(LOANS.as_str(), vec![wanted.loans.into(), wanted.requests.clone().into()]);
     let requests = pipeline.add(REQUESTS.as_str(), vec![wanted.requests.into()]);
-    let fees = pipeline.add(FEES, vec![wanted.fee_fine_actions.into()]);
+    let fees = pipeline.add(FEES.as_str(), vec![wanted.fee_fine_actions.into()]);
     let sessions: Vec<String> = wanted.sessions.iter().map(Uuid::to_string).collect();
     let sessions = pipeline.add(OPEN_SESSIONS, vec![sessions.into()]);
     let results = connection.send(pipeline).await?;
@@ -161,11 +208,15 @@ pub async fn records(connection: &Connection, wanted: Wanted) -> Result<Records,
         records.requests.insert(id, request);
     }
     for row in results.rows(fees) {
-        let charge: Option<Json> = row.get("charge");
+        let document = |column: &str| row.get::<_, Option<Json>>(column).map(object);
         let fee = FeeFacts {
             action: object(row.get("action")),
             account: object(row.get("account")),
-            charge: charge.map(object),
+            charge: document("charge"),
+            kind: document("kind"),
+            owner: document("owner"),
+            item: ItemAtDesk::of(row)?,
+            patron: Patron::at(row, "patron")?,
         };
         records.fees.insert(row.get("id"), fee);
     }

@@ -89,6 +89,7 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
             (event, About::FeeFineAction { action, loan, session }) => {
                 self.schedule_fee(event, action, loan, session, cause.happened);
             }
+            (event, About::FeeFine(action)) => self.notify_of_fee(event, action),
             (event, About::Loan(loan)) => self.notify_of_loan(event, loan, cause.group),
             (event, About::Request(request)) => self.notify_of_request(event, request),
         }
@@ -204,6 +205,35 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
                 }
             }
             Err(reason) => self.fail(event, subject, reason),
+        }
+    }
+
+    /// Staff have the patron notified: by e-mail, with the template of the fee/fine's type or owner.
+    fn notify_of_fee(&mut self, event: NoticeEvent, action: Uuid) {
+        let known = self.known;
+        let subject = Subject { fee_fine_action: Some(action), ..Subject::default() };
+        let Some(fee) = known.records.fees.get(&action) else {
+            return self.fail(event, subject, "the fee/fine action does not exist");
+        };
+        let subject =
+            Subject { account: id_at(&fee.account, "id"), loan: id_at(&fee.account, "loanId"), ..subject };
+        if !fee.is_action() && fee.action.contains_key("paymentMethod") {
+            return self.fail(event, subject, "the record is neither of a charge nor of an action");
+        }
+        let recipient = id_at(&fee.action, "userId");
+        match (fee.template(), recipient) {
+            (Err(reason), _) => self.fail(event, subject, reason),
+            (Ok(Some(template)), Some(recipient)) => {
+                let context = context::of_fee(fee, known.settings);
+                let (format, subjects) = (Format::Email, vec![subject]);
+                self.plan.notices.push(Notice { event, recipient, template, format, context, subjects });
+            }
+            (Ok(_), recipient) => {
+                let reason =
+                    Reason::Skipped("neither the type of the fee/fine nor its owner has a template".into());
+                let (template, format) = (None, None);
+                self.plan.unsent.push(Unsent { event, subject, recipient, template, format, reason });
+            }
         }
     }
 

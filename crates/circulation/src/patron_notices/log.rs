@@ -21,7 +21,7 @@ pub fn of_notice(notice: &Notice, template: Option<&str>, sent: &Result<Uuid, Re
         Err(reason) => Some(failure(reason)?),
     };
     let first = notice.subjects.first().copied().unwrap_or_default();
-    let text = description::notice(template, Some(notice.event.text()), error);
+    let text = description::notice(template, Some(notice.triggering_event()), error);
     let entry = entry(&first, items.collect(), text, error.is_some());
     Some(LogEntry {
         patron: LoggedPatron { id: Some(notice.recipient), barcode: None },

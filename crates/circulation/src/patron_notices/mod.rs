@@ -9,24 +9,30 @@
 //!
 //! Tables: `notice_event`, `patron_notice` (what became of each notice), `printed_notice`, `scheduled_notice`.
 
-mod context;
-mod deliver;
+pub mod context;
+pub mod deliver;
 mod event;
 mod explain;
-mod facts;
+pub mod facts;
 mod immediate;
 mod log;
 mod policy;
+mod preview;
+mod retention;
 mod schedule;
 pub mod scheduled;
+mod used_templates;
 
 pub use event::{About, Cause, NoticeEvent, record, record_group};
-pub use policy::NoticePolicies;
+pub use policy::{Format, NoticePolicies};
+pub use retention::RETENTION;
 
 use crate::settings::CirculationSettings;
+use carrel_fees_fines::patron_notified::PatronNotified;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::write::uuid_time;
-use carrel_platform::{Pipeline, Router, Tenant};
+use carrel_platform::transaction_listeners::Outcome;
+use carrel_platform::{Changes, Pipeline, Router, Tenant, TransactionListeners};
 use carrel_records::Failure;
 use deliver::Count;
 use facts::{Records, Wanted};
@@ -48,6 +54,24 @@ const COLLECT: Duration = Duration::from_millis(50);
 pub fn connect(router: &mut Router) {
     scheduled::connect(router);
     explain::connect(router);
+    preview::connect(router);
+}
+
+/// Connects what is done in the transactions of modules below.
+pub fn listen(listeners: &mut TransactionListeners) {
+    listeners.connect(used_templates::refuse);
+    listeners.connect(record_notified_fees);
+}
+
+/// Records charges and actions of which staff have the patron notified.
+fn record_notified_fees<'a>(changes: &'a mut Changes<'_>, notified: &'a mut PatronNotified) -> Outcome<'a> {
+    Box::pin(async move {
+        let cause = |record: &Uuid| Cause { event: NoticeEvent::FeeFine, about: About::FeeFine(*record) };
+        let causes: Vec<Cause> = notified.records.iter().map(cause).collect();
+        record(changes.pipeline, &causes, changes.now);
+        notified.after_commit.push(process_soon);
+        Ok(())
+    })
 }
 
 /// Turns causes into notices. It is done at once after each cause; the job finds what a crash left.
@@ -138,7 +162,9 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     let settings = CirculationSettings::at_least_within(tenant, &mut tx, version).await?;
     let now = Timestamp::now();
     let records = facts::records(tx.connection(), wanted(&causes)).await?;
-    let templates = causes.iter().flat_map(|cause| settings.notice_templates(cause.event)).collect();
+    let of_fees = records.fees.values().filter_map(|fee| fee.template().ok().flatten());
+    let templates = causes.iter().flat_map(|cause| settings.notice_templates(cause.event));
+    let templates = templates.chain(of_fees).collect();
     let people = facts::people(tx.connection(), users_of(&records), templates, now).await?;
     let known = Known { records: &records, people: &people, settings: &settings, keeps_late: tenant.lenient };
     let plan = immediate::plan(&causes, &known, &mut || Uuid::new_v7(uuid_time(now)));
@@ -170,6 +196,7 @@ fn cause(row: &Row) -> Option<RecordedCause> {
         (Some(action), Some(loan), _) => {
             About::FeeFineAction { action, loan, session: row.get("session_id") }
         }
+        (Some(action), None, None) => About::FeeFine(action),
         (None, Some(loan), _) => About::Loan(loan),
         (None, None, Some(request)) => About::Request(request),
         _ => return None,
@@ -192,12 +219,13 @@ fn wanted(causes: &[RecordedCause]) -> Wanted {
                 wanted.loans.push(loan);
                 wanted.fee_fine_actions.push(action);
             }
+            About::FeeFine(action) => wanted.fee_fine_actions.push(action),
         }
     }
     wanted
 }
 
-/// Borrowers, requesters and their proxies.
+/// Borrowers, requesters and their proxies, and patrons who owe fees/fines.
 fn users_of(records: &Records) -> Vec<Uuid> {
     let of_loan = |loan: &facts::LoanFacts| {
         [loan.patron.as_ref().map(|patron| patron.id), immediate::id_at(&loan.document, "proxyUserId")]
@@ -207,7 +235,8 @@ fn users_of(records: &Records) -> Vec<Uuid> {
         [requester, immediate::id_at(&request.document, "proxyUserId")]
     };
     let loans = records.loans.values().flat_map(of_loan);
-    loans.chain(records.requests.values().flat_map(of_request)).flatten().collect()
+    let of_fees = records.fees.values().map(|fee| immediate::id_at(&fee.action, "userId"));
+    loans.chain(records.requests.values().flat_map(of_request)).chain(of_fees).flatten().collect()
 }
 
 fn write_schedule(pipeline: &mut Pipeline, plan: &Plan) {

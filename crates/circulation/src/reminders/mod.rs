@@ -13,6 +13,7 @@ mod schedule;
 pub use schedule::{ScheduledReminder, first_reminder, reschedule, schedule};
 
 use crate::loans::{find, store};
+use crate::patron_notices::{NoticeEvent, deliver, facts};
 use crate::records::notices::SCHEDULED_NOTICE;
 use carrel_fees_fines::charge::charge;
 use carrel_platform::jobs::{self, Job};
@@ -20,14 +21,13 @@ use carrel_platform::{Answer, Json, Pipeline, Router, Tenant};
 use carrel_records::{Failure, time};
 use decide::{Outcome, Reminded, decide};
 use jiff::Timestamp;
-use notice::SentReminder;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use uuid::Uuid;
 
 /// The triggering event of the scheduled notices.
-pub const EVENT: &str = "Due date - with reminder fee";
+pub const EVENT: NoticeEvent = NoticeEvent::DueDateWithReminderFee;
 
 /// Sends reminders that are due. Reminders are scheduled by the hour, and each waits for an open day.
 pub static JOB: Job = Job {
@@ -74,7 +74,7 @@ pub async fn remind(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
     let mut sent = 0;
     let mut after: (Option<Timestamp>, Option<Uuid>) = (None, None);
     loop {
-        let binds = vec![now.into(), EVENT.into(), after.0.into(), after.1.into(), PAGE.into()];
+        let binds = vec![now.into(), EVENT.text().into(), after.0.into(), after.1.into(), PAGE.into()];
         let rows = tenant.writer().await?.query(DUE.as_str(), binds).await?;
         for row in &rows {
             let (id, loan): (Uuid, Option<Uuid>) = (row.get("id"), row.get("loan_id"));
@@ -107,8 +107,7 @@ async fn work_on(
         Err(failure) => return Err(failure),
     };
     // Another node may have sent it, or a renewal may have scheduled another one.
-    let patron = loan.patron.as_ref().map(|patron| patron.id);
-    let rows = tx.query(STILL_DUE.as_str(), vec![id.into(), now.into(), patron.into()]).await?;
+    let rows = tx.query(STILL_DUE.as_str(), vec![id.into(), now.into()]).await?;
     let Some(row) = rows.first() else { return Ok(false) };
     let document: Json = row.get("doc");
     let mut pipeline = Pipeline::new();
@@ -135,8 +134,11 @@ async fn work_on(
                 now,
             );
             let charged = reminded.charge.as_ref().map(|fee| charge(&mut pipeline, fee, None, now));
-            let sent = SentReminder { loan: &loan, reminded, charged, address: row.get("address") };
-            notice::send(&mut pipeline, tx.connection(), sent, &settings, now).await;
+            if let Some(notice) = notice::of(&loan, reminded, charged, &settings, now) {
+                let (recipient, template) = (vec![notice.recipient], vec![notice.template]);
+                let people = facts::people(tx.connection(), recipient, template, now).await?;
+                deliver::write(&mut pipeline, &[notice], &[], &people, now);
+            }
             write_next(&mut pipeline, id, document.parse(), reminded);
         }
     }
@@ -150,7 +152,7 @@ async fn work_on(
 
 static STILL_DUE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT doc, (SELECT users.doc->'personal'->>'email' FROM users WHERE users.id = $3) AS address, EXISTS (SELECT FROM template
+        "SELECT doc, EXISTS (SELECT FROM template
              WHERE template.id::text = scheduled_notice.doc->'noticeConfig'->>'templateId') AS template_exists
          FROM scheduled_notice WHERE id = $1 AND {} <= $2 FOR UPDATE OF scheduled_notice",
         *NEXT_RUN

@@ -64,7 +64,7 @@ impl ScheduledReminder {
             "id": id,
             "loanId": self.loan,
             "recipientUserId": self.recipient,
-            "triggeringEvent": EVENT,
+            "triggeringEvent": EVENT.text(),
             "nextRunTime": time::format(self.next_run),
             "noticeConfig": {"timing": "After", "templateId": self.template, "format": self.format,
                 "sendInRealTime": true},

@@ -2,6 +2,7 @@
 
 use super::{Account, AccountChange, ActionKind, ActionRequest, NewAction, PastAction};
 use crate::loan_fees_closed::{self, LoanFeesClosed};
+use crate::patron_notified::PatronNotified;
 use crate::records::accounts::{ACCOUNT, FEEFINEACTION};
 use crate::{events, log};
 use carrel_audit::circulation_log::write_looking_up;
@@ -86,7 +87,7 @@ pub fn read_past_actions(rows: &[Row]) -> Vec<PastAction> {
 
 /// Stores the changes, the records of the action and the events, and commits; gives the records as they are stored.
 ///
-/// Modules above hear of settled fees of loans within the transaction.
+/// Modules above hear of settled fees of loans, and of patrons to be notified, within the transaction.
 pub async fn store(
     call: &Call,
     mut tx: Tx,
@@ -109,7 +110,10 @@ pub async fn store(
     let mut changes =
         Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
     loan_fees_closed::announce(&mut changes, closed).await?;
+    let mut notified = PatronNotified::of(written.records.iter().filter(|_| request.notifies_patron));
+    notified.announce(tenant, (&mut tx, &mut pipeline), &call.caller, call.now).await?;
     tx.send_and_commit(pipeline).await?;
+    notified.committed(tenant);
     Ok(written.records)
 }
 

@@ -50,7 +50,7 @@ pub struct ChargedItem {
 
 impl Charge {
     /// The account: all is still owed.
-    pub(super) fn account(&self, id: Uuid, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
+    pub fn account(&self, id: Uuid, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
         let mut account = self.more.clone();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {

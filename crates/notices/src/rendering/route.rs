@@ -20,10 +20,8 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/template-request/preview", |call| async move {
         let request: PreviewRequest = call.read_json()?;
         let connection = call.tenant()?.reader().await?;
-        let style = Templates::read(&connection, Vec::new()).await?.style;
-        let template = Localized { header: request.header, body: request.body };
-        let rendered = render(&template, object(request.context), &style)
-            .map_err(|reason| Failure::Invalid(format!("Template could not be rendered: {reason}")))?;
+        let templates = Templates::read(&connection, Vec::new()).await?;
+        let rendered = templates.rendered_text(request.header, request.body, request.context)?;
         Ok(Answer::json(&json!({"header": rendered.header, "body": rendered.body})))
     });
 }
@@ -100,6 +98,12 @@ impl Templates {
     /// The name of a template.
     pub fn name(&self, id: Uuid) -> Option<&str> {
         self.by_id.get(&id)?.name.as_deref()
+    }
+
+    /// A template that is not stored, with its values.
+    pub fn rendered_text(&self, header: String, body: String, context: Value) -> Result<Rendered, Failure> {
+        render(&Localized { header, body }, object(context), &self.style)
+            .map_err(|reason| Failure::Invalid(format!("Template could not be rendered: {reason}")))
     }
 
     /// The template with its values. Refusals have mod-template-engine's texts.

@@ -4,6 +4,7 @@
 //! /circulation/actual-cost-expiration-by-timeout`. Each locks item, loan and record; changes the record; charges the
 //! patron, or closes the loan as lost and paid where nothing else is owed.
 
+mod balance_changed;
 pub mod expiry;
 pub mod record;
 mod settle;
@@ -13,4 +14,5 @@ use carrel_platform::Router;
 pub fn connect(router: &mut Router) {
     settle::connect(router);
     expiry::connect(router);
+    balance_changed::connect(router);
 }

@@ -1,8 +1,8 @@
 //! Closing the loan of a lost item as lost and paid when all fees for the loss are settled.
 //!
 //! Happens in the transaction that settles the last fee, through [`LoanFeesClosed`]. Routes: `POST
-//! /circulation/handlers/loan-related-fee-fine-closed` does the same for modules behind a gateway, and
-//! `…/fee-fine-balance-changed` has nothing left to do; both may be called again and answer 204. Reads the loan's fees and
+//! /circulation/handlers/loan-related-fee-fine-closed` does the same for modules behind a gateway; it may be called again
+//! and answers 204. Reads the loan's fees and
 //! actual cost record; changes loan and item; announces `circulation.loan`.
 
 mod decide;
@@ -40,10 +40,6 @@ pub fn connect(router: &mut Router) {
                 tx.send_and_commit(pipeline).await?;
             }
         }
-        Ok(Answer::no_content())
-    });
-    router.on("POST", "/circulation/handlers/fee-fine-balance-changed", |call| async move {
-        call.object()?;
         Ok(Answer::no_content())
     });
 }

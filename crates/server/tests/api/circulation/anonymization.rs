@@ -56,6 +56,46 @@ async fn after_anonymization_nothing_links_the_patron_with_loan_and_item() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_anonymization_no_notice_links_the_patron_with_the_loan() {
+    use super::patron_notices::{notice, notify_by, reader, template};
+    let mut server = LendingServer::open().await;
+    let text = "{{user.barcode}} {{item.barcode}}";
+    let (mail, letter) = (template(&server, "Mail", text).await, template(&server, "Letter", text).await);
+    let mut print = notice(letter, "Manual due date change");
+    print["format"] = "Print".into();
+    notify_by(&mut server, json!([notice(mail, "Renewed"), print]), json!([]), json!([])).await;
+    let (patron, item) = (reader(&server, "ada").await, server.item().await);
+    let loan =
+        server.check_out(&item, &patron).await.expect(201)["id"].as_str().unwrap_or_default().to_owned();
+    let renewal = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode});
+    server.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
+    let path = format!("/circulation/loans/{loan}/change-due-date");
+    server.admin().post(&path, &json!({"dueDate": "2099-05-03T10:00:00Z"})).await.expect_status(204);
+    let explained = format!("/admin/patron-notices?loanId={loan}");
+    for _ in 0..600 {
+        let found = server.admin().get(&explained).await.expect(200);
+        if found["notices"].as_array().is_some_and(|notices| notices.len() == 2) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    // As if the mail had been sent.
+    let database = server.server.database().await;
+    database.batch_execute("DELETE FROM email_delivery").await.expect("the mail is sent");
+    server.check_in(&item, server.main_desk).await.expect(200);
+    let (patron_id, item_id) = (patron.id.to_string(), item.id.to_string());
+    let people = [patron_id.as_str(), patron.barcode.as_str(), "ada@example.org"];
+    let things = [loan.as_str(), item_id.as_str(), item.barcode.as_str()];
+    let before = links(&dump(&server), &people, &things);
+    assert!(before.iter().any(|line| line.contains("ada@example.org")), "the mail is there: {before:#?}");
+
+    let path = format!("/loan-anonymization/by-user/{}", patron.id);
+    let answer = server.admin().post(&path, &json!({})).await.expect(200);
+    assert_eq!(answer["anonymizedLoans"], json!([loan]));
+    assert_eq!(links(&dump(&server), &people, &things), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn after_anonymization_of_a_request_its_events_and_notices_name_nobody() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.lent_book().await);

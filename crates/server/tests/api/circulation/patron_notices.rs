@@ -192,6 +192,112 @@ async fn a_requester_hears_that_the_item_waits_and_that_the_request_is_canceled(
 }
 
 #[tokio::test]
+async fn a_template_of_a_notice_policy_is_not_deleted() {
+    let mut lending = LendingServer::open().await;
+    for kinds in [
+        ["loanNotices", "Renewed"],
+        ["requestNotices", "Available"],
+        ["feeFineNotices", "Overdue fine returned"],
+    ] {
+        let used = template(&lending, "Used", "-").await;
+        let policy = json!({"name": kinds[0], "active": true, (kinds[0]): [notice(used, kinds[1])]});
+        lending.create("/patron-notice-policy-storage/patron-notice-policies", &policy).await;
+        let refused = lending.admin().delete(&format!("/templates/{used}")).await;
+        assert_eq!(
+            (refused.status, refused.text().as_str()),
+            (400, "Cannot delete template which is currently in use"),
+            "{kinds:?}"
+        );
+    }
+    let unused = template(&lending, "Unused", "-").await;
+    notify_by(&mut lending, json!([]), json!([]), json!([])).await;
+    lending.admin().delete(&format!("/templates/{unused}")).await.expect_status(204);
+}
+
+#[tokio::test]
+async fn a_template_is_shown_with_a_real_loan_request_or_fee() {
+    let lending = LendingServer::open().await;
+    let (ada, bob) = (reader(&lending, "ada").await, reader(&lending, "bob").await);
+    let item = lending.item().await;
+    let loan = lent(&lending, &item, &ada).await;
+    let stored = template(
+        &lending,
+        "Hello {{user.lastName}}",
+        "{{item.barcode}}{{#loans}} {{item.barcode}}{{/loans}}",
+    )
+    .await;
+    let preview = async |body: Value| lending.admin().post("/admin/patron-notices/preview", &body).await;
+    let shown = preview(json!({"templateId": stored, "loanId": loan})).await.expect(200);
+    assert_eq!(
+        (&shown["header"], &shown["body"]),
+        (&json!("Hello ada"), &json!(format!("{} {}", item.barcode, item.barcode)))
+    );
+    let placed = request(&lending, &item, &bob, "Hold").await;
+    let body = json!({"header": "{{request.servicePointPickup}}", "body": "{{user.lastName}}", "requestId": placed["id"]});
+    let shown = preview(body).await.expect(200);
+    assert_eq!((&shown["header"], &shown["body"]), (&json!("Main desk"), &json!("bob")));
+    preview(json!({"templateId": stored})).await.expect_status(400);
+    preview(json!({"templateId": stored, "loanId": Uuid::new_v4()})).await.expect_status(400);
+    emails(&lending, 0).await;
+}
+
+#[tokio::test]
+async fn old_records_of_notices_are_deleted_as_the_setting_says() {
+    use carrel_platform::jobs::{self, Pace};
+    let mut lending = LendingServer::open().await;
+    let letter = template(&lending, "Letter", "-").await;
+    let mut print = notice(letter, "Renewed");
+    print["format"] = "Print".into();
+    notify_by(&mut lending, json!([print]), json!([]), json!([])).await;
+    let setting = json!({"id": Uuid::new_v4(), "name": "noticeRetention",
+        "value": {"duration": 30, "intervalId": "Days"}});
+    lending.create("/circulation/settings", &setting).await;
+    let ada = reader(&lending, "ada").await;
+    let mut loans = Vec::new();
+    for _ in 0..2 {
+        let item = lending.item().await;
+        loans.push(lent(&lending, &item, &ada).await);
+        let renewal = json!({"itemBarcode": item.barcode, "userBarcode": ada.barcode});
+        lending.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
+    }
+    let count = async |loan: &str| explained(&lending, loan).await["notices"].as_array().map_or(0, Vec::len);
+    for _ in 0..600 {
+        if count(&loans[0]).await + count(&loans[1]).await == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let database = lending.server.database().await;
+    let age = format!(
+        "WITH old AS (UPDATE patron_notice SET created = now() - interval '31 days' WHERE loan_id = '{}' RETURNING doc)
+         UPDATE printed_notice SET planned = now() - interval '31 days'
+         WHERE id IN (SELECT (doc->>'messageId')::uuid FROM old)",
+        loans[0]
+    );
+    database.batch_execute(&age).await.expect("the notices are older");
+    let job = &carrel_circulation::patron_notices::RETENTION;
+    let platform = lending.server.node.platform().await.expect("a connection");
+    jobs::soon(&platform, &lending.server.tenant.id, job.name).await.expect("a job can be wanted soon");
+    drop(platform);
+    let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
+    let runner = jobs::start_with(&lending.server.node, vec![job], pace);
+    let printed = async || {
+        let printed = lending.admin().get("/admin/printed-notices").await.expect(200);
+        printed["printedNotices"].as_array().map_or(0, Vec::len)
+    };
+    for _ in 0..600 {
+        if printed().await == 1 && count(&loans[0]).await == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    runner.stop().await;
+    let jobs = lending.admin().get("/admin/jobs").await.expect(200);
+    let left = (count(&loans[0]).await, count(&loans[1]).await, printed().await);
+    assert_eq!(left, (0, 1, 1), "{jobs}");
+}
+
+#[tokio::test]
 async fn a_proxy_gets_the_notices_of_the_sponsor_if_their_relation_says_so() {
     let mut lending = LendingServer::open().await;
     let renewed = template(&lending, "Renewed", "{{user.lastName}}").await;

@@ -171,6 +171,48 @@ async fn each_reminder_is_charged_sent_and_followed_by_the_next() {
 }
 
 #[tokio::test]
+async fn the_notice_of_a_reminder_is_logged_and_explained() {
+    let server = reminding(json!({})).await;
+    let (item, patron, loan) = lend(&server, 30).await;
+    remind(&server).await;
+    let explained = server.admin().get(&format!("/admin/patron-notices?loanId={loan}")).await.expect(200);
+    let notices = explained["notices"].as_array().cloned().unwrap_or_default();
+    let [notice] = &notices[..] else { panic!("one notice: {explained}") };
+    assert_eq!(
+        (&notice["outcome"], &notice["triggeringEvent"], &notice["recipientUserId"]),
+        (&json!("sent"), &json!("Due date - with reminder fee"), &json!(patron.id))
+    );
+    assert_eq!(notice["accountId"], accounts(&server).await[0]["id"]);
+    let logged = server.admin().get("/audit-data/circulation/logs?query=object==Notice").await.expect(200);
+    let entries = logged["logRecords"].as_array().cloned().unwrap_or_default();
+    let [entry] = &entries[..] else { panic!("one entry: {logged}") };
+    assert_eq!((&entry["action"], &entry["items"][0]["itemBarcode"]), (&json!("Send"), &json!(item.barcode)));
+    assert!(
+        entry["description"].as_str().is_some_and(|text| text.contains("Due date - with reminder fee")),
+        "{entry}"
+    );
+}
+
+#[tokio::test]
+async fn a_template_that_reminders_need_is_not_deleted() {
+    let server = reminding(json!({})).await;
+    let templates = server.admin().get("/templates?limit=100").await.expect(200);
+    let first = templates["templates"].as_array().into_iter().flatten();
+    let first = first.clone().find(|one| one["localizedTemplates"]["en"]["header"] == "First");
+    let path = format!("/templates/{}", first.and_then(|one| one["id"].as_str()).unwrap_or_default());
+    let refused = server.admin().delete(&path).await;
+    assert_eq!(
+        (refused.status, refused.text().as_str()),
+        (400, "Cannot delete template which is currently in use")
+    );
+    let policy = format!("/overdue-fines-policies/{}", server.overdue_fine_policy);
+    let mut record = server.admin().get(&policy).await.expect(200);
+    record.as_object_mut().expect("an object").remove("reminderFeesPolicy");
+    server.admin().put(&policy, &record).await.expect(204);
+    server.admin().delete(&path).await.expect_status(204);
+}
+
+#[tokio::test]
 async fn a_renewal_is_blocked_by_a_reminder_unless_the_policy_allows_it_and_starts_the_reminders_again() {
     let server = reminding(json!({})).await;
     let (item, patron, loan) = lend(&server, 30).await;

@@ -2,6 +2,7 @@
 
 mod actions;
 pub mod histories;
+mod patron_notices;
 mod reports;
 mod storage;
 
