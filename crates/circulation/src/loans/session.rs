@@ -85,8 +85,8 @@ pub fn connect(router: &mut Router) {
 pub enum Sessions {
     /// Those of these patrons and kinds of action.
     Of(Vec<(Uuid, &'static str)>),
-    /// The longest inactive ones, at most so many, of those whose last action was before the moment.
-    InactiveSince(Timestamp, i64),
+    /// The same, but those only whose last action was before the moment.
+    InactiveSince(Timestamp, Vec<(Uuid, String)>),
 }
 
 /// The actions of one patron and one kind, as stored.
@@ -141,14 +141,16 @@ async fn delete(tx: &mut Tx, sessions: Sessions) -> Result<Vec<Ended>, Failure> 
                 vec![patrons.into(), actions.into()],
             )
         }
-        // Times are stored in one spelling, so their texts compare as they do.
-        Sessions::InactiveSince(moment, limit) => (
-            "SELECT patron_id AS patron, doc->>'actionType' AS action FROM patron_action_session
-             WHERE patron_id IS NOT NULL GROUP BY patron_id, doc->>'actionType'
-             HAVING max(doc #>> '{metadata,createdDate}') < $1
-             ORDER BY max(doc #>> '{metadata,createdDate}') LIMIT $2",
-            vec![time::format(moment).into(), limit.into()],
-        ),
+        Sessions::InactiveSince(moment, sessions) => {
+            let (patrons, actions): (Vec<Uuid>, Vec<String>) = sessions.into_iter().unzip();
+            (
+                "SELECT * FROM unnest($1::uuid[], $2::text[]) given (patron, action)
+                 WHERE (SELECT true FROM patron_action_session later
+                     WHERE later.patron_id = given.patron AND later.doc->>'actionType' = given.action
+                         AND later.doc #>> '{metadata,createdDate}' >= $3 LIMIT 1) IS NULL",
+                vec![patrons.into(), actions.into(), time::format(moment).into()],
+            )
+        }
     };
     let rows = tx
         .query(
@@ -172,21 +174,35 @@ async fn delete(tx: &mut Tx, sessions: Sessions) -> Result<Vec<Ended>, Failure> 
 }
 
 /// Sessions that one transaction ends.
-const PAGE: i64 = 100;
+const PAGE: usize = 100;
+/// Sessions that one run ends, at most.
+const MAX_SESSIONS: i64 = 100_000;
+
+/// The sessions whose last action is too long ago, the longest inactive ones first. Times are stored in one spelling, so
+/// their texts compare as they do.
+const INACTIVE: &str = "SELECT patron_id, doc->>'actionType' AS action FROM patron_action_session
+    WHERE patron_id IS NOT NULL GROUP BY patron_id, doc->>'actionType'
+    HAVING max(doc #>> '{metadata,createdDate}') < $1
+    ORDER BY max(doc #>> '{metadata,createdDate}') LIMIT $2";
 
 /// Ends the sessions whose last action is too long ago; returns how many there were.
+///
+/// They are looked for once, as that reads all actions, and ended in pages.
 pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let settings = CirculationSettings::of(tenant).await?;
     let time_out = time_out(settings.settings.get("other_settings").map(|setting| &**setting));
     let inactive_since = now.checked_sub(time_out).unwrap_or(Timestamp::MIN);
+    let binds = vec![time::format(inactive_since).into(), MAX_SESSIONS.into()];
+    let rows = tenant.writer().await?.query(INACTIVE, binds).await?;
+    let sessions: Vec<(Uuid, String)> = rows
+        .iter()
+        .filter_map(|row| Some((row.get("patron_id"), row.get::<_, Option<String>>("action")?)))
+        .collect();
     let mut ended = 0;
-    loop {
-        let page = end(tenant, Sessions::InactiveSince(inactive_since, PAGE), now).await?;
-        ended += page;
-        if (page as i64) < PAGE {
-            return Ok(ended);
-        }
+    for page in sessions.chunks(PAGE) {
+        ended += end(tenant, Sessions::InactiveSince(inactive_since, page.to_vec()), now).await?;
     }
+    Ok(ended)
 }
 
 /// The time without an action after which a session ends, from the setting `other_settings`; three minutes unless the

@@ -202,6 +202,26 @@ async fn a_session_that_nobody_ends_ends_by_itself() {
 }
 
 #[tokio::test]
+async fn any_number_of_forgotten_sessions_ends_in_one_run() {
+    let server = LendingServer::open().await;
+    let database = server.server.database().await;
+    database
+        .execute(
+            "INSERT INTO patron_action_session (id, doc)
+             SELECT id, jsonb_build_object('id', id, 'patronId', gen_random_uuid(), 'loanId', gen_random_uuid(),
+                 'actionType', 'Check-in', 'metadata', '{\"createdDate\": \"2024-05-01T00:00:00.000+00:00\"}'::jsonb)
+             FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 250)) new",
+            &[],
+        )
+        .await
+        .expect("actions of long ago");
+    let path = "/circulation/notice-session-expiration-by-timeout";
+    server.admin().post(path, &json!({})).await.expect_status(204);
+    let left = database.query("SELECT id FROM patron_action_session", &[]).await.expect("sessions");
+    assert_eq!(left.len(), 0);
+}
+
+#[tokio::test]
 async fn the_patron_leaves_and_his_session_ends() {
     let server = LendingServer::open().await;
     let (_, patron, _) = lent(&server).await;
