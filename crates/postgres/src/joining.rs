@@ -28,6 +28,9 @@ pub(crate) struct Step {
 const MAX_PARTS: usize = 8;
 /// Rows of one part, at most.
 const MAX_ROWS_PER_PART: usize = 500;
+/// New rows that are listed in VALUES, at most; more are given as arrays. A list of two rows costs half as much as arrays
+/// of two elements, but each length is a statement of its own.
+const MAX_LISTED_ROWS: usize = 4;
 
 /// The statements to send, changes that follow each other as one, each with the number of its first step.
 pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
@@ -78,6 +81,15 @@ impl Part {
 
     /// Its statement and its values.
     fn into_statement(mut self) -> (Cow<'static, str>, Vec<Bind>) {
+        let listed = self.change.filter(|_| (2..=MAX_LISTED_ROWS).contains(&self.rows.len()));
+        if let Some((change, values)) = listed.and_then(|change| Some((change, values_of(change)?))) {
+            let mut text = change.one.to_owned();
+            for index in 1..self.rows.len() {
+                text.push_str(", ");
+                shift_parameters(values, index * self.rows[0].len(), &mut text);
+            }
+            return (text.into(), self.rows.into_iter().flatten().collect());
+        }
         match self.change {
             Some(change) if self.rows.len() > 1 => {
                 let mut columns: Vec<Vec<Bind>> =
@@ -92,6 +104,12 @@ impl Part {
             _ => (self.sql, self.rows.swap_remove(0)),
         }
     }
+}
+
+/// The list of values of an insert that ends with it.
+fn values_of(change: &RowChange) -> Option<&'static str> {
+    let (_, values) = change.one.strip_prefix("INSERT ")?.rsplit_once("VALUES ")?;
+    (values.starts_with('(') && values.ends_with(')')).then_some(values)
 }
 
 fn fits(parts: &[Part], next: &Step) -> bool {
@@ -272,8 +290,20 @@ mod tests {
         let (steps, numbers) = super::joined(pipeline.into_steps());
         assert_eq!((steps.len(), numbers), (1, vec![0]));
         let column = |first: i32, second: i32| Bind::Several(vec![first.into(), second.into()]);
-        assert_eq!(steps[0].binds, [column(1, 2), column(7, 7), column(1, 2)]);
-        assert!(steps[0].sql.contains("unnest($3::int[])"), "{}", steps[0].sql);
+        assert_eq!(steps[0].binds, [column(1, 2), column(7, 7), 1.into(), 2.into()]);
+        assert!(steps[0].sql.contains("INSERT INTO event (a) VALUES ($3), ($4))"), "{}", steps[0].sql);
+    }
+
+    #[test]
+    fn many_new_rows_are_given_as_arrays() {
+        let mut pipeline = Pipeline::new();
+        let rows = 0..=i32::try_from(super::MAX_LISTED_ROWS).expect("a few");
+        for row in rows.clone() {
+            pipeline.change_row(&EVENT, vec![row.into()]);
+        }
+        let (steps, _) = super::joined(pipeline.into_steps());
+        assert_eq!(steps[0].sql, EVENT.several);
+        assert_eq!(steps[0].binds, [Bind::Several(rows.map(Bind::from).collect())]);
     }
 
     #[test]
