@@ -1,7 +1,7 @@
 //! Index DDL from declarations.
 
 use crate::expression::{Expression, Folding};
-use carrel_records::{Field, Index, Kind, RecordType, Source, Unique, column_name};
+use carrel_records::{Field, Index, Kind, RecordType, ReferenceIndex, Source, Unique, column_name};
 
 /// The indexes of a record type in a tenant of the usual kind; see [`index_ddl_of`].
 pub fn index_ddl(record: &RecordType) -> Vec<String> {
@@ -29,11 +29,14 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
             unique.when.map(|condition| format!(" WHERE {condition}")).unwrap_or_default(),
         ));
     }
-    for reference in record.belongs_to.iter().filter(|reference| !reference.indexed_by_module) {
+    for reference in record.belongs_to {
         let name = index_name(record.table, reference.field, "ref");
         let column = column_name(reference.field);
-        let holds =
-            if reference.index_skips_absent { format!(" WHERE {column} IS NOT NULL") } else { String::new() };
+        let holds = match reference.index {
+            ReferenceIndex::Declared => String::new(),
+            ReferenceIndex::SkipsAbsent => format!(" WHERE {column} IS NOT NULL"),
+            ReferenceIndex::Module | ReferenceIndex::Missing => continue,
+        };
         ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {} ({column}){holds}", record.table));
     }
     for field in record.fields {

@@ -97,7 +97,11 @@ static ASKED_FOR: RecordType = RecordType {
         text("barcode").indexed().copy_of("itemId", "barcode", "keeps_copies"),
         text("proxy").indexed().skip_absent(),
     ],
-    belongs_to: &[mentions("itemId", "item"), mentions("reasonId", "reason").skip_absent()],
+    belongs_to: &[
+        mentions("itemId", "item"),
+        mentions("reasonId", "reason").skip_absent(),
+        mentions("deskId", "desk").unindexed(),
+    ],
     metadata: false,
     ..PLAIN
 };
@@ -116,6 +120,18 @@ fn an_index_can_leave_out_records_that_lack_the_field_or_are_found_by_another_re
         condition("asked_proxy_value"),
         Some(r#"(left(carrel.folded((asked.doc->>'proxy')), 600) COLLATE "C") IS NOT NULL"#)
     );
+}
+
+#[test]
+fn a_query_by_a_reference_without_an_index_is_reported() {
+    assert!(!sql::index_ddl(&ASKED_FOR).iter().any(|ddl| ddl.contains("desk_id")));
+    let unindexed = |cql: &str| {
+        let query = Query::parse(cql).expect("the query can be read");
+        let built = Statement::build(Some(&query), &ASKED_FOR, &[&ASKED_FOR, &ITEM]);
+        built.expect("the query can be built").unindexed.len()
+    };
+    let id = "00000000-0000-4000-8000-000000000001";
+    assert_eq!((unindexed(&format!("deskId=={id}")), unindexed(&format!("itemId=={id}"))), (1, 0));
 }
 
 #[test]

@@ -367,27 +367,29 @@ pub struct ForeignKey {
     pub alias: Option<&'static str>,
     /// Name under which CQL of the other type reaches this type's fields (`item.barcode`).
     pub reverse: Option<&'static str>,
-    /// The column and its index stand, but the other record need not exist.
+    /// The column stands, but the other record need not exist.
     pub loose: bool,
+    pub index: ReferenceIndex,
+}
+
+/// The index of a reference's column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceIndex {
+    /// Made from the declaration.
+    Declared,
+    /// The same, without the records that lack the reference.
+    SkipsAbsent,
     /// The module's own SQL makes an index that begins with the column, with more in it than the column.
-    pub indexed_by_module: bool,
-    /// The index leaves out records without the reference.
-    pub index_skips_absent: bool,
+    Module,
+    /// None: the records are written at every scan and hardly ever looked for by the reference.
+    Missing,
 }
 
 /// A reference that the database enforces.
 pub const fn to(field: &'static str, table: &'static str) -> ForeignKey {
-    ForeignKey {
-        field,
-        to: table,
-        alias: None,
-        reverse: None,
-        loose: false,
-        indexed_by_module: false,
-        index_skips_absent: false,
-    }
+    ForeignKey { field, to: table, alias: None, reverse: None, loose: false, index: ReferenceIndex::Declared }
 }
-/// A reference kept as an indexed column only: FOLIO keeps the two records in different modules.
+/// A reference kept as a column only: FOLIO keeps the two records in different modules.
 pub const fn mentions(field: &'static str, table: &'static str) -> ForeignKey {
     ForeignKey { loose: true, ..to(field, table) }
 }
@@ -401,11 +403,15 @@ impl ForeignKey {
         self
     }
     pub const fn indexed_by_module(mut self) -> Self {
-        self.indexed_by_module = true;
+        self.index = ReferenceIndex::Module;
+        self
+    }
+    pub const fn unindexed(mut self) -> Self {
+        self.index = ReferenceIndex::Missing;
         self
     }
     pub const fn skip_absent(mut self) -> Self {
-        self.index_skips_absent = true;
+        self.index = ReferenceIndex::SkipsAbsent;
         self
     }
 }

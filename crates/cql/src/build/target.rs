@@ -4,7 +4,7 @@ use super::{Builder, Position, from_text};
 use crate::expression::Expression;
 use crate::index::{covering_unique, has_value, has_words, unique_folding};
 use carrel_records::shape::{Element, Format, JsonKind, Property, Shape};
-use carrel_records::{CopyOf, Field, Kind, RecordType, column_name};
+use carrel_records::{CopyOf, Field, Kind, RecordType, ReferenceIndex, column_name};
 
 /// A field found.
 #[derive(Debug, Clone)]
@@ -245,10 +245,9 @@ fn declared(record: &RecordType, index: &str) -> Option<Target> {
     }
     if let Some(reference) = record.belongs_to.iter().find(|reference| reference.field == index) {
         let expression = Expression::column(record.table, &column_name(reference.field));
-        let sorts = !reference.index_skips_absent;
         return Some(Target {
-            value_index: true,
-            sorts,
+            value_index: reference.index != ReferenceIndex::Missing,
+            sorts: reference.index != ReferenceIndex::SkipsAbsent,
             ..Target::plain(record, reference.field, expression)
         });
     }

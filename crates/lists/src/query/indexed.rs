@@ -8,7 +8,7 @@ use carrel_fql::path::FieldPath;
 use carrel_fql::{Condition, Field, Fields, Kind, Operand, Operator, Query, Scalar, Source};
 use carrel_platform::Node;
 use carrel_platform::record_store::missing_index;
-use carrel_records::{Index, RecordType};
+use carrel_records::{ForeignKey, Index, RecordType, ReferenceIndex};
 use std::collections::HashSet;
 
 /// Reports a query of which no condition has an index.
@@ -42,7 +42,8 @@ fn key(field: &Field, alias: &str, record: &RecordType) -> Option<String> {
     Some(match &field.source {
         Source::Uuid(sql) => {
             let own = sql.strip_prefix(&format!("{alias}.")).unwrap_or_default();
-            let mut references = record.belongs_to.iter();
+            let indexed = |reference: &&ForeignKey| reference.index != ReferenceIndex::Missing;
+            let mut references = record.belongs_to.iter().filter(indexed);
             let is_column = own == "id"
                 || references.any(|reference| carrel_records::column_name(reference.field) == own);
             return if is_column { None } else { Some(String::new()) };
