@@ -10,6 +10,11 @@ let tenant: TenantLocale = { timezone: 'UTC', locale: 'en-US', currency: 'USD' }
 let dateTime = formatter({ dateStyle: 'medium', timeStyle: 'short' });
 let dateOnly = formatter({ dateStyle: 'medium' });
 let timeOnly = formatter({ timeStyle: 'short' });
+let money = moneyFormat();
+
+function moneyFormat(): Intl.NumberFormat {
+  return new Intl.NumberFormat(tenant.locale, { style: 'currency', currency: tenant.currency });
+}
 
 function formatter(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat(tenant.locale, { ...options, timeZone: tenant.timezone });
@@ -22,6 +27,7 @@ export function setTenantLocale(wanted: Partial<TenantLocale>): void {
     dateTime = formatter({ dateStyle: 'medium', timeStyle: 'short' });
     dateOnly = formatter({ dateStyle: 'medium' });
     timeOnly = formatter({ timeStyle: 'short' });
+    money = moneyFormat();
   } catch {
     // An unknown zone or locale in the settings must not stop the desk.
     tenant = previous;
@@ -41,7 +47,16 @@ export function formatTime(instant: string | Date | undefined): string {
   return date ? timeOnly.format(date) : '';
 }
 export function formatMoney(amount: number): string {
-  return new Intl.NumberFormat(tenant.locale, { style: 'currency', currency: tenant.currency }).format(amount);
+  return money.format(amount);
+}
+
+// Made once: that takes longer than a row of a list is drawn.
+const relative = new Map<string, Intl.RelativeTimeFormat>();
+
+function relativeFormat(language: string): Intl.RelativeTimeFormat {
+  const format = relative.get(language) ?? new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  relative.set(language, format);
+  return format;
 }
 
 /** How far away an instant is, in the largest unit that fits: `in 3 weeks`, `2 days ago`. */
@@ -57,7 +72,7 @@ export function formatRelative(instant: string, language: string, now = Date.now
     'minute' as const,
     60,
   ];
-  return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(Math.round(seconds / length), unit);
+  return relativeFormat(language).format(Math.round(seconds / length), unit);
 }
 
 function valid(instant: string | Date | undefined): Date | undefined {
@@ -89,6 +104,11 @@ export function fromWallTime(wall: string, zone = tenant.timezone): Date {
   let time = minutes - offsetAt(minutes);
   time = minutes - offsetAt(time);
   return new Date(time + (asUtc - minutes));
+}
+
+/** A calendar day such as `2026-11-22`, which has no zone. */
+export function formatDay(day: string): string {
+  return new Intl.DateTimeFormat(tenant.locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00Z`));
 }
 
 /** Today's date on the tenant's wall, as `2026-11-22`. */

@@ -13,7 +13,7 @@ const OWN: Record<string, ComponentType> = {
   rules: part(() => import('./RulesPage.tsx'), 'RulesPage'),
   slips: part(() => import('./SlipTemplates.tsx'), 'SlipTemplates'),
   'block-limits': part(() => import('./BlockLimits.tsx'), 'BlockLimits'),
-  calendar: part(() => import('./CalendarPage.tsx'), 'CalendarPage'),
+  calendar: part(() => import('./calendar/CalendarPage.tsx'), 'CalendarPage'),
   permissions: part(() => import('./permissions/PermissionsPage.tsx'), 'PermissionsPage'),
 };
 

@@ -5,14 +5,14 @@ import { get, post, put, remove } from '../../api/client.ts';
 import type { AutomatedBlock } from '../../api/bodies.ts';
 import type { Manualblock } from '../../api/schema.ts';
 import { ActionButton, Choice, Field, Tick } from '../../parts/controls.tsx';
-import { FailureMessage, Listing } from '../../parts/listing.tsx';
-import { Prompt } from '../../parts/Prompt.tsx';
+import { Listing } from '../../parts/listing.tsx';
+import { Confirm } from '../../parts/Confirm.tsx';
+import { EditPrompt } from '../../parts/EditPrompt.tsx';
 import { RowMenu } from '../../parts/RowMenu.tsx';
 import { useSession } from '../../session/session.tsx';
 import { formatDate, fromWallTime, toWallTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import * as api from '../circulation-api.ts';
-import { Confirm } from '../../parts/Confirm.tsx';
 
 const ACTIONS = ['borrowing', 'renewals', 'requests'] as const;
 type Actions = Partial<Record<(typeof ACTIONS)[number], boolean>>;
@@ -114,7 +114,6 @@ interface Template {
 function BlockDialog({ block, close, saved }: { block: Manualblock; close: () => void; saved: () => void }) {
   const [edited, setEdited] = useState(block);
   const [template, setTemplate] = useState('');
-  const [error, setError] = useState<unknown>();
   const templates = useQuery({
     queryKey: ['manual-block-templates'],
     staleTime: 600_000,
@@ -125,27 +124,14 @@ function BlockDialog({ block, close, saved }: { block: Manualblock; close: () =>
   const day = edited.expirationDate ? toWallTime(new Date(edited.expirationDate)).slice(0, 10) : '';
   const missing = edited.desc.trim() === '' ? t('blocks.needsReason') : !ACTIONS.some((name) => edited[name]) ? t('blocks.needsAction') : undefined;
 
-  function save() {
+  function save(): Promise<unknown> {
     const { expirationDate, ...rest } = edited;
     const body = { ...rest, type: 'Manual', desc: edited.desc.trim(), ...(expirationDate ? { expirationDate } : {}) };
-    const sent = block.id === undefined ? post('/manualblocks', body) : put(`/manualblocks/${block.id}`, body);
-    sent.then(saved, setError);
+    return block.id === undefined ? post('/manualblocks', body) : put(`/manualblocks/${block.id}`, body);
   }
 
   return (
-    <Prompt
-      title={t(block.id === undefined ? 'blocks.add' : 'blocks.edit')}
-      onCancel={close}
-      actions={
-        <>
-          <ActionButton onPress={close}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={missing} onPress={save}>
-            {t('save')}
-          </ActionButton>
-        </>
-      }
-    >
-      {error !== undefined && <FailureMessage error={error} />}
+    <EditPrompt title={t(block.id === undefined ? 'blocks.add' : 'blocks.edit')} why={missing} save={save} saved={saved} close={close}>
       {known.length > 0 && block.id === undefined && (
         <Choice
           label={t('blocks.template')}
@@ -175,6 +161,6 @@ function BlockDialog({ block, close, saved }: { block: Manualblock; close: () =>
           {t(`blocks.${name}`)}
         </Tick>
       ))}
-    </Prompt>
+    </EditPrompt>
   );
 }

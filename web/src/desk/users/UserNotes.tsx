@@ -5,8 +5,8 @@ import { post, put, remove } from '../../api/client.ts';
 import type { Note } from '../../api/schema.ts';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { ActionButton, Choice, Field, Tick } from '../../parts/controls.tsx';
-import { FailureMessage, Listing } from '../../parts/listing.tsx';
-import { Prompt } from '../../parts/Prompt.tsx';
+import { Listing } from '../../parts/listing.tsx';
+import { EditPrompt } from '../../parts/EditPrompt.tsx';
 import { RowMenu } from '../../parts/RowMenu.tsx';
 import { useSession } from '../../session/session.tsx';
 import { formatDateTime } from '../../text/dates.ts';
@@ -79,32 +79,18 @@ function NoteDialog({ note, close, saved }: { note: Note; close: () => void; sav
   const [typeId, setTypeId] = useState(note.typeId);
   const [text, setText] = useState(() => textOfNote(note.content));
   const [popUps, setPopUps] = useState({ popUpOnCheckOut: note.popUpOnCheckOut === true, popUpOnUser: note.popUpOnUser === true });
-  const [error, setError] = useState<unknown>();
   const chosen = typeId || ([...types.keys()][0] ?? '');
   const missing = title.trim() === '' ? t('notes.needsTitle') : chosen === '' ? t('notes.needsType') : undefined;
 
-  function save() {
+  function save(): Promise<unknown> {
     // A text that was not touched keeps the formatting that it was stored with.
     const content = text === textOfNote(note.content) ? note.content : noteOfText(text);
     const body = { ...note, ...popUps, title: title.trim(), typeId: chosen, content };
-    const sent = note.id === undefined ? post('/notes', body) : put(`/notes/${note.id}`, body);
-    sent.then(saved, setError);
+    return note.id === undefined ? post('/notes', body) : put(`/notes/${note.id}`, body);
   }
 
   return (
-    <Prompt
-      title={t(note.id === undefined ? 'notes.add' : 'notes.edit')}
-      onCancel={close}
-      actions={
-        <>
-          <ActionButton onPress={close}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={missing} onPress={save}>
-            {t('save')}
-          </ActionButton>
-        </>
-      }
-    >
-      {error !== undefined && <FailureMessage error={error} />}
+    <EditPrompt title={t(note.id === undefined ? 'notes.add' : 'notes.edit')} why={missing} save={save} saved={saved} close={close}>
       <Field label={t('column.title')} value={title} onChange={setTitle} isRequired autoFocus />
       <Choice label={t('notes.type')} value={chosen} onChange={setTypeId} options={[...types].map(([value, label]) => ({ value, label }))} />
       <Field label={t('column.note')} value={text} onChange={setText} rows={4} />
@@ -114,6 +100,6 @@ function NoteDialog({ note, close, saved }: { note: Note; close: () => void; sav
       <Tick isSelected={popUps.popUpOnUser} onChange={(popUpOnUser) => setPopUps((all) => ({ ...all, popUpOnUser }))}>
         {t('notes.popUpAtUser')}
       </Tick>
-    </Prompt>
+    </EditPrompt>
   );
 }

@@ -25,3 +25,13 @@ export function weeksOf(month: string): string[][] {
   }
   return weeks;
 }
+
+/** The day so many days later, or earlier where the number is negative. */
+export const dayAfter = (day: string, days: number): string => dateOf(Date.parse(day) + days * DAY_MS);
+
+/** All days from the first to the last, both included. */
+export function daysBetween(first: string, last: string): string[] {
+  const days: string[] = [];
+  for (let day = first; day <= last; day = dayAfter(day, 1)) days.push(day);
+  return days;
+}
