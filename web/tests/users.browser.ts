@@ -176,6 +176,11 @@ it('proxies, passwords, service points and photos are set', async () => {
   await page.locator('input[type=file]').setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer: PIXEL });
   await page.getByRole('img', { name: /Photo of Proxy/ }).waitFor();
   expect((await userOf(proxy.id)).personal.profilePictureLink).toMatch(/^[0-9a-f-]{36}$/);
+  // Staff see at the desk whose card it is.
+  await page.getByRole('button', { name: 'Check out to this patron' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^For / }).first().click();
+  await page.getByRole('region', { name: 'Patron' }).getByRole('img', { name: /Photo of Proxy/ }).waitFor();
+  await visit(page, `#/users/${proxy.id}/login`);
   await page.locator('input[type=file]').setInputFiles({ name: 'photo.gif', mimeType: 'image/gif', buffer: Buffer.from('GIF89a') });
   await page.getByRole('alert').getByText(/supported type/).waitFor();
   await page.getByRole('button', { name: 'Remove the photo' }).click();
@@ -194,6 +199,12 @@ it('a loan is renewed with an override, its due date changed, and charged for', 
   await logIn(page);
   await visit(page, `#/users/${patron.id}/loans`);
   const menu = () => page.getByRole('row', { name: new RegExp(barcode) }).getByRole('button', { name: /Actions for/ }).press('Enter');
+  await menu();
+  await page.getByRole('menuitem', { name: 'Notices to the patron' }).click();
+  const notices = page.getByRole('dialog', { name: 'Notices to the patron' });
+  await notices.getByRole('row', { name: /Planned .*Due date/ }).first().waitFor();
+  await look(page, 'loan-notices');
+  await page.keyboard.press('Escape');
   await menu();
   await page.getByRole('menuitem', { name: 'Renew' }).click();
   const refused = page.getByRole('dialog', { name: 'The renewal is refused' });

@@ -43,4 +43,6 @@ export const useServicePoints = () => useNames('/service-points', 'servicepoints
 export const useMaterialTypes = () => useNames('/material-types', 'mtypes');
 export const useLoanTypes = () => useNames('/loan-types', 'loantypes');
 export const useLocations = () => useNames('/locations', 'locations');
+export const useNoticePolicies = () => useNames('/patron-notice-policy-storage/patron-notice-policies', 'patronNoticePolicies');
+export const useTemplates = () => useNames('/templates', 'templates');
 export const useCancellationReasons = () => useNames('/cancellation-reason-storage/cancellation-reasons', 'cancellationReasons');

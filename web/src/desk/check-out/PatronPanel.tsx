@@ -1,9 +1,11 @@
+import type { User } from '../../api/schema.ts';
 import { to } from '../../layout/route.ts';
 import { ActionButton, Message } from '../../parts/controls.tsx';
 import { formatDate, formatMoney } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useReferences } from '../references.ts';
 import { nameOfUser } from '../people.ts';
+import { usePicture } from '../picture.ts';
 import { problemOf } from './check-out-session.ts';
 import { daysUntilExpiry, type Patron } from './patron.ts';
 
@@ -19,7 +21,7 @@ export function PatronPanel({ patron, onOverride, overridden }: { patron: Patron
   return (
     <section className="patron" aria-label={t('patron.panel')}>
       <header>
-        <Picture link={user.personal?.profilePictureLink} name={nameOfUser(user)} />
+        <Picture user={user} />
         <div>
           <h2>
             <a href={to('users', user.id ?? '')}>{nameOfUser(user)}</a>
@@ -106,8 +108,11 @@ function Blocks({ patron, onOverride, overridden }: { patron: Patron; onOverride
   );
 }
 
-function Picture({ link, name }: { link: string | undefined; name: string }) {
-  if (link?.startsWith('data:') || link?.startsWith('/')) return <img className="picture" src={link} alt="" />;
+/** The photo, so that staff see whose card it is; the initials where there is none. */
+function Picture({ user }: { user: User }) {
+  const { source } = usePicture(user);
+  const name = nameOfUser(user);
+  if (source) return <img className="picture" src={source} alt={t('photo.of', { name })} />;
   const initials = name.split(', ').map((part) => part[0] ?? '').reverse().join('');
   return (
     <span className="picture" aria-hidden="true">

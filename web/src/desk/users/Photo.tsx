@@ -1,5 +1,5 @@
 /* The photo of an account, where the library keeps photos. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { get, postFile, put, remove } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';
@@ -8,15 +8,8 @@ import { FailureMessage } from '../../parts/listing.tsx';
 import { useSession } from '../../session/session.tsx';
 import { t } from '../../text/messages.ts';
 import { nameOfUser } from '../people.ts';
+import { isPictureId, type Picture, usePicture } from '../picture.ts';
 import { withPersonal } from './user-draft.ts';
-
-interface Picture {
-  id: string;
-  /** The file in base64; PNG begins with `iVBOR`, JPEG with `/9j/`. */
-  profile_picture_blob?: string;
-}
-
-const isId = (text: string | undefined) => /^[0-9a-f-]{36}$/i.test(text ?? '');
 
 export function Photo({ user }: { user: User }) {
   const { may } = useSession();
@@ -24,20 +17,7 @@ export function Photo({ user }: { user: User }) {
   const input = useRef<HTMLInputElement>(null);
   const [error, setError] = useState<unknown>();
   const link = user.personal?.profilePictureLink;
-  const settings = useQuery({
-    queryKey: ['picture-settings'],
-    staleTime: 600_000,
-    enabled: may('users.configurations.item.get'),
-    queryFn: () => get<{ enabled?: boolean }>('/users/configurations/entry'),
-  });
-  const isOn = settings.data?.enabled === true;
-  const picture = useQuery({
-    queryKey: ['picture', link],
-    enabled: isOn && isId(link) && may('users.profile-picture.item.get'),
-    queryFn: () => get<Picture>(`/users/profile-picture/${link ?? ''}`),
-  });
-  const blob = picture.data?.profile_picture_blob;
-  const source = blob ? `data:image/${blob.startsWith('/9j/') ? 'jpeg' : 'png'};base64,${blob}` : link?.startsWith('data:image/') ? link : undefined;
+  const { source, isOn } = usePicture(user);
   const mayChange = isOn && may('users.profile-picture.item.post') && may('users.item.put');
 
   async function store(change: (now: User) => Promise<User>) {
@@ -61,7 +41,7 @@ export function Photo({ user }: { user: User }) {
       const { profilePictureLink: _, ...personal } = now.personal ?? { lastName: '' };
       return Promise.resolve({ ...now, personal });
     });
-    if (isId(before)) await remove(`/users/profile-picture/${before}`).catch(() => {});
+    if (isPictureId(before)) await remove(`/users/profile-picture/${before}`).catch(() => {});
   }
 
   if (!source && !mayChange) return null;

@@ -13,6 +13,7 @@ import * as api from '../circulation-api.ts';
 import { linesOf } from '../../api/failure.ts';
 import { useFeeActions } from '../fees/UserFees.tsx';
 import { useLoanActions } from '../loan-dialogs.tsx';
+import { EXPLAIN_NOTICES, LoanNotices } from '../notices/LoanNotices.tsx';
 
 export function UserLoans({ userId, status }: { userId: string; status: 'Open' | 'Closed' }) {
   const session = useSession();
@@ -30,6 +31,8 @@ export function UserLoans({ userId, status }: { userId: string; status: 'Open' |
   );
   const fees = useFeeActions(userId);
   const loans = query.data ?? [];
+  const [explaining, setExplaining] = useState<Loan>();
+  const explain = (loan: Loan) => (session.may(EXPLAIN_NOTICES) ? [{ id: 'notices', label: t('notices.title'), run: () => setExplaining(loan) }] : []);
   const chargeFor = (loan: Loan) => (session.may('accounts.item.post') && session.may('feefineactions.item.post') ? [{ id: 'newFee', label: t('fees.new'), run: () => fees.charge(loan) }] : []);
   const mayRenew = session.may('circulation.renew-by-id.post');
 
@@ -91,12 +94,13 @@ export function UserLoans({ userId, status }: { userId: string; status: 'Open' |
           {
             title: t('column.actions'),
             className: 'actions',
-            cell: (loan) => <RowMenu label={loan.item.title ?? ''} actions={[...loanActions.actionsOf(loan), ...chargeFor(loan)]} />,
+            cell: (loan) => <RowMenu label={loan.item.title ?? ''} actions={[...loanActions.actionsOf(loan), ...explain(loan), ...chargeFor(loan)]} />,
           },
         ]}
       />
       {loanActions.dialog}
       {fees.dialog}
+      {explaining && <LoanNotices loan={explaining} close={() => setExplaining(undefined)} />}
     </>
   );
 }
