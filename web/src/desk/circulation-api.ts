@@ -65,9 +65,9 @@ export function pickUpForUse(itemBarcode: string, userBarcode: string, servicePo
   return post<Loan>('/circulation/pickup-by-barcode-for-use-at-location', { itemBarcode, userBarcode, servicePointId });
 }
 
-export function renew(loan: Loan, servicePointId: string, overrideBlocks?: OverrideBlocks): Promise<Loan> {
+export function renew(loan: Loan, servicePointId: string, overrideBlocks?: OverrideBlocks, token?: string): Promise<Loan> {
   const body = { itemId: loan.itemId, userId: loan.userId, servicePointId, overrideBlocks };
-  return post<Loan>('/circulation/renew-by-id', body);
+  return post<Loan>('/circulation/renew-by-id', body, { token });
 }
 
 export function changeDueDate(loanId: string, dueDate: string): Promise<void> {

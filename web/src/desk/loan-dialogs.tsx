@@ -1,16 +1,15 @@
 /* Dialogs of actions on a loan; the list of actions is the table in loan-actions.ts. */
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useRef, useState } from 'react';
-import { get, withQuery } from '../api/client.ts';
-import type { Loan, OpeningDay } from '../api/bodies.ts';
+import { useRef, useState } from 'react';
+import type { Loan } from '../api/bodies.ts';
 import { Failure, linesOf } from '../api/failure.ts';
 import { ActionButton, Field, Message } from '../parts/controls.tsx';
 import { Prompt } from '../parts/Prompt.tsx';
 import type { RowAction } from '../parts/RowMenu.tsx';
 import { useSession } from '../session/session.tsx';
-import { formatDateTime, fromWallTime, toWallTime, today } from '../text/dates.ts';
+import { formatDateTime, fromWallTime, toWallTime } from '../text/dates.ts';
 import { t } from '../text/messages.ts';
 import * as api from './circulation-api.ts';
+import { DueDateField } from './DueDateField.tsx';
 import { RenewOverride } from './RenewOverride.tsx';
 import { waysOut, type WayOut } from './check-out/ways-out.ts';
 import { judge, LOAN_ACTIONS, type LoanAction } from './loan-actions.ts';
@@ -47,7 +46,7 @@ export function useLoanActions(done: Done, failed: (message: string) => void) {
       done(renewed, t('loan.renewed', { due: formatDateTime(renewed.dueDate) }));
     } catch (error) {
       const [override] = error instanceof Failure ? waysOut(error, may) : [];
-      if (error instanceof Failure && override?.way === 'override' && override.missingPermissions.length === 0) setForcing({ loan, failure: error, override });
+      if (error instanceof Failure && override?.way === 'override') setForcing({ loan, failure: error, override });
       else failed(`${loan.item.title ?? ''}: ${linesOf(error).join(' ')}`);
     }
   }
@@ -162,32 +161,4 @@ function LoanDialog({ open: { action, loan }, servicePointId, close, done }: Dia
 
 function withStatus(loan: Loan, name: string): Loan {
   return { ...loan, item: { ...loan.item, status: { name } } };
-}
-
-interface DueDateFieldProps {
-  value: string;
-  onChange: (value: string) => void;
-  servicePointId: string;
-  autoFocus?: boolean;
-}
-
-/** A due date on the tenant's wall, with a word when the service point is closed on that day. */
-export function DueDateField({ value, onChange, servicePointId, autoFocus = false }: DueDateFieldProps) {
-  const day = value.slice(0, 10);
-  const query = useQuery({
-    queryKey: ['openings', servicePointId, day],
-    enabled: day.length === 10 && servicePointId !== '',
-    staleTime: 600_000,
-    queryFn: () =>
-      get<{ dates: OpeningDay[] }>(
-        withQuery(`/calendar/dates/${servicePointId}/all-openings`, { startDate: day, endDate: day, includeClosed: 'true', limit: 1 }),
-      ),
-  });
-  const opening = query.data?.dates[0];
-  let hint: ReactNode;
-  if (day < today()) hint = <span className="hint-warning">{t('dueDate.past')}</span>;
-  else if (opening && !opening.open) hint = <span className="hint-warning">{t('dueDate.closed')}</span>;
-  else if (opening?.allDay) hint = t('dueDate.openAllDay');
-  else if (opening) hint = t('dueDate.open', { hours: opening.openings.map((one) => `${one.startTime.slice(0, 5)}–${one.endTime.slice(0, 5)}`).join(', ') });
-  return <Field type="datetime-local" label={t('dueDate.label')} value={value} onChange={onChange} autoFocus={autoFocus} hint={hint} isRequired />;
 }

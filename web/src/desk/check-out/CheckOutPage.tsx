@@ -2,18 +2,16 @@
 import { useEffect, useState } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
-import { tokenOf } from '../../api/client.ts';
 import { linesOf } from '../../api/failure.ts';
-import { ActionButton, Choice, Field, Message } from '../../parts/controls.tsx';
-import { Prompt } from '../../parts/Prompt.tsx';
+import { ActionButton, Choice, Message } from '../../parts/controls.tsx';
 import { useStore } from '../../parts/store.ts';
 import { deviceSettings, rememberOnDevice } from '../../session/device.ts';
 import { useSession } from '../../session/session.tsx';
-import { toWallTime, formatDateTime, fromWallTime } from '../../text/dates.ts';
+import { formatDateTime, fromWallTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useSessions } from '../DeskSessions.tsx';
-import { Supervisor } from '../dialogs/Supervisor.tsx';
-import { DueDateField, useLoanActions } from '../loan-dialogs.tsx';
+import { OverridePrompt } from '../dialogs/OverridePrompt.tsx';
+import { useLoanActions } from '../loan-dialogs.tsx';
 import { LatestResult } from '../scanning/ResultLine.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
 import { receiptSlip, sendReceipt } from '../slips/receipt.ts';
@@ -22,7 +20,11 @@ import { FindUser } from '../users/FindUser.tsx';
 import { CheckOutRows } from './CheckOutRows.tsx';
 import type { CheckOutSession } from './check-out-session.ts';
 import { PatronPanel } from './PatronPanel.tsx';
+import { SpecialDueDate } from './SpecialDueDate.tsx';
 import { useTimeout } from './timeout.ts';
+
+/** Who lacks it needs a supervisor. */
+const OVERRIDE = 'circulation.override-patron-block.post';
 
 export function CheckOutPage() {
   const { checkOut } = useSessions();
@@ -109,7 +111,7 @@ export function CheckOutPage() {
             label={t('checkOut.itemField')}
             button={t('checkOut.submit')}
             isHome={user !== undefined}
-            isDisabled={!user || blocked}
+            why={!user ? t('checkOut.cardFirst') : blocked ? t('checkOut.overrideFirst') : undefined}
             onScan={(text) => checkOut.scanItem(text)}
           />
           <div className="toolbar-actions">
@@ -164,14 +166,19 @@ export function CheckOutPage() {
         />
       )}
       {overriding && (
-        <OverridePatron
+        <OverridePrompt
+          title={t('patron.overrideTitle')}
+          submit={t('refused.override')}
+          missingPermissions={session.may(OVERRIDE) ? [] : [OVERRIDE]}
+          servicePointId={session.servicePoint?.id ?? ''}
           close={() => setOverriding(false)}
-          needsSupervisor={!session.may(OVERRIDE)}
-          submit={(comment, token) => {
+          run={({ comment, token }) => {
             checkOut.overrideBlocks({ blocks: ['patronBlock'], comment, token });
             setOverriding(false);
           }}
-        />
+        >
+          <p>{t('patron.overrideText')}</p>
+        </OverridePrompt>
       )}
       {settingDueDate && (
         <SpecialDueDate
@@ -206,65 +213,5 @@ function Countdown({ minutes, session, end }: { minutes: number; session: CheckO
     <Message kind="warning">
       {tn('checkOut.countdown', remaining)} <ActionButton onPress={() => session.keepAlive()}>{t('checkOut.goOn')}</ActionButton>
     </Message>
-  );
-}
-
-/** Who lacks it needs a supervisor. */
-const OVERRIDE = 'circulation.override-patron-block.post';
-
-function OverridePatron({ close, needsSupervisor, submit }: { close: () => void; needsSupervisor: boolean; submit: (comment: string, token: string | undefined) => void }) {
-  const [comment, setComment] = useState('');
-  const [supervisor, setSupervisor] = useState({ username: '', password: '' });
-  const [error, setError] = useState<string>();
-  const missing = comment.trim() === '' ? t('override.needsComment') : needsSupervisor && supervisor.username === '' ? t('override.needsSupervisor') : undefined;
-
-  async function go() {
-    try {
-      submit(comment.trim(), needsSupervisor ? await tokenOf(supervisor.username, supervisor.password) : undefined);
-    } catch (failure) {
-      setError(linesOf(failure).join(' '));
-    }
-  }
-
-  return (
-    <Prompt
-      kind="warning"
-      title={t('patron.overrideTitle')}
-      onCancel={close}
-      actions={
-        <>
-          <ActionButton onPress={close}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={missing} onPress={() => void go()}>
-            {t('override.submit')}
-          </ActionButton>
-        </>
-      }
-    >
-      {error && <Message kind="error">{error}</Message>}
-      <p>{t('patron.overrideText')}</p>
-      <Field label={t('override.comment')} value={comment} onChange={setComment} rows={2} autoFocus isRequired />
-      {needsSupervisor && <Supervisor login={supervisor} onChange={setSupervisor} permissions={[OVERRIDE]} />}
-    </Prompt>
-  );
-}
-
-function SpecialDueDate({ servicePointId, close, submit }: { servicePointId: string; close: () => void; submit: (wall: string) => void }) {
-  const [wall, setWall] = useState(() => `${toWallTime(new Date(Date.now() + 7 * 86_400_000)).slice(0, 10)}T23:59`);
-  return (
-    <Prompt
-      title={t('checkOut.specialDueDate')}
-      onCancel={close}
-      actions={
-        <>
-          <ActionButton onPress={close}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" onPress={() => submit(wall)}>
-            {t('checkOut.useDueDate')}
-          </ActionButton>
-        </>
-      }
-    >
-      <p>{t('checkOut.specialDueDateText')}</p>
-      <DueDateField value={wall} onChange={setWall} servicePointId={servicePointId} autoFocus />
-    </Prompt>
   );
 }

@@ -1,21 +1,20 @@
 import { useState } from 'react';
-import { tokenOf } from '../../api/client.ts';
-import { linesOf } from '../../api/failure.ts';
-import { ActionButton, Field, Message, Tick } from '../../parts/controls.tsx';
+import { ActionButton } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
-import { formatDateTime, fromWallTime, today } from '../../text/dates.ts';
+import { useSession } from '../../session/session.tsx';
+import { formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import { nameOfBorrower } from '../people.ts';
 import type { DialogProps } from '../PromptHost.tsx';
 import { RequestId } from '../scanning/RowSign.tsx';
-import { Supervisor } from './Supervisor.tsx';
+import { OverridePrompt } from './OverridePrompt.tsx';
 
 /** A refused check-out: what, why, and what can be done about it. */
 export function Refused({ shown, answer }: DialogProps<'refused'>) {
   const { barcode, title, failure, ways, openLoan } = shown;
   const override = ways.find((way) => way.way === 'override');
   const [overriding, setOverriding] = useState(false);
-  if (overriding && override) return <Override shown={shown} answer={answer} />;
+  if (overriding && override) return <OverrideRefusal shown={shown} answer={answer} />;
   return (
     <Prompt
       kind="error"
@@ -64,55 +63,23 @@ export function Refused({ shown, answer }: DialogProps<'refused'>) {
   );
 }
 
-function Override({ shown, answer }: DialogProps<'refused'>) {
+function OverrideRefusal({ shown, answer }: DialogProps<'refused'>) {
+  const { servicePoint } = useSession();
   const override = shown.ways.find((way) => way.way === 'override');
-  const lacking = (override?.missingPermissions.length ?? 0) > 0;
-  const [comment, setComment] = useState('');
-  const [dueDate, setDueDate] = useState(`${today(new Date(Date.now() + 86_400_000))}T23:59`);
-  const [forFollowing, setForFollowing] = useState(false);
-  const [supervisor, setSupervisor] = useState({ username: '', password: '' });
-  const [error, setError] = useState<string>();
-  const missing = comment.trim() === '' ? t('override.needsComment') : lacking && supervisor.username === '' ? t('override.needsSupervisor') : undefined;
-
-  async function go() {
-    try {
-      const token = lacking ? await tokenOf(supervisor.username, supervisor.password) : undefined;
-      answer({
-        way: 'override',
-        comment: comment.trim(),
-        forFollowing,
-        ...(override?.needsDueDate ? { dueDate: fromWallTime(`${dueDate}:59`).toISOString() } : {}),
-        ...(token ? { token } : {}),
-      });
-    } catch (failure) {
-      setError(linesOf(failure).join(' '));
-    }
-  }
-
   return (
-    <Prompt
-      kind="warning"
+    <OverridePrompt
       title={t('override.title')}
-      onCancel={() => answer(undefined)}
-      actions={
-        <>
-          <ActionButton onPress={() => answer(undefined)}>{t('cancel')}</ActionButton>
-          <ActionButton variant="primary" why={missing} onPress={() => void go()}>
-            {t('override.submit')}
-          </ActionButton>
-        </>
-      }
+      submit={t('override.submit')}
+      missingPermissions={override?.missingPermissions ?? []}
+      needsDueDate={override?.needsDueDate ?? false}
+      mayGoOn
+      servicePointId={servicePoint?.id ?? ''}
+      close={() => answer(undefined)}
+      run={(given) => answer({ way: 'override', ...given })}
     >
-      {error && <Message kind="error">{error}</Message>}
       <p className="about-item">
         <strong>{shown.title ?? shown.barcode}</strong>
       </p>
-      {override?.needsDueDate && <Field type="datetime-local" label={t('dueDate.label')} value={dueDate} onChange={setDueDate} isRequired />}
-      <Field label={t('override.comment')} value={comment} onChange={setComment} rows={2} autoFocus isRequired />
-      <Tick isSelected={forFollowing} onChange={setForFollowing}>
-        {t('override.forFollowing')}
-      </Tick>
-      {lacking && <Supervisor login={supervisor} onChange={setSupervisor} permissions={override?.missingPermissions ?? []} />}
-    </Prompt>
+    </OverridePrompt>
   );
 }
