@@ -102,6 +102,23 @@ describe('a scan', () => {
     await context.close();
   });
 
+  it('of an item of another place makes it available here where transits are suppressed', async () => {
+    const { locations } = await api.get<{ locations: { id: string; servicePointIds: string[] }[] }>('/locations?limit=1000');
+    const elsewhere = locations.find((location) => !location.servicePointIds.includes(SERVICE_POINT))?.id ?? '';
+    const query = encodeURIComponent(`status.name=="Available" and effectiveLocationId==${elsewhere}`);
+    const { items } = await api.get<{ items: { barcode: string; circulationNotes: unknown[]; numberOfPieces?: string }[] }>(`/inventory/items?limit=50&query=${query}`);
+    const barcode = items.find((item) => item.circulationNotes.length === 0 && !item.numberOfPieces)?.barcode ?? '';
+    const { page, context } = await openDesk(browser);
+    await logIn(page);
+    await page.keyboard.press('Alt+R');
+    await page.getByText('Keep here: no transits').click();
+    await scan(page, barcode);
+    await page.getByRole('row', { name: new RegExp(`${barcode}.*Available`) }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await api.itemByBarcode(barcode)).toMatchObject({ status: { name: 'Available' } });
+    await context.close();
+  });
+
   it('that fails is red, says why, and names the request', async () => {
     const { page, context } = await openDesk(browser);
     await logIn(page);

@@ -91,6 +91,7 @@ export function CheckInPage() {
 const MODIFIERS = [
   { name: 'autoPrint', permission: undefined },
   { name: 'amnesty', permission: 'feesfines.accounts.waive.post' },
+  { name: 'suppressTransits', permission: 'inventory.items.item.put' },
   { name: 'batch', permission: undefined },
 ] as const;
 

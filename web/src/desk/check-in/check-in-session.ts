@@ -10,6 +10,7 @@ import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
 import { nameOfBorrower } from '../people.ts';
 import { askBefore, type SendOn } from '../prompts.ts';
+import { Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
 import { newRow, type ScanRow, withRow } from '../scanning/scan-row.ts';
 import { type Offered, type Scan, ScanQueue } from '../scanning/scan-queue.ts';
 
@@ -33,6 +34,8 @@ export interface CheckInState {
   autoPrint: boolean;
   /** Fees and fines of loans that end now are waived. */
   amnesty: boolean;
+  /** Items of other places become available here instead of being sent there; requested ones are sent. */
+  suppressTransits: boolean;
   /** Nothing is asked and no slip is offered; what needs a person is marked in the list. */
   batch: boolean;
 }
@@ -44,8 +47,6 @@ export interface CheckInTools extends DeskTools {
   /** Whether the slip of this kind is printed unless staff say no. */
   printByDefault: (kind: SendOn) => boolean;
 }
-
-class Cancelled extends Error {}
 
 /** Rows beyond these are settled long ago and leave the page's memory; what failed stays. */
 export const KEPT_ROWS = 500;
@@ -68,7 +69,7 @@ export function sendOnOf(answer: CheckInAnswer): SendOn | undefined {
 }
 
 export class CheckInSession {
-  readonly store = new Store<CheckInState>({ rows: [], scans: 0, result: undefined, processedAs: undefined, sticky: false, autoPrint: false, amnesty: false, batch: false });
+  readonly store = new Store<CheckInState>({ rows: [], scans: 0, result: undefined, processedAs: undefined, sticky: false, autoPrint: false, amnesty: false, suppressTransits: false, batch: false });
   readonly #tools: CheckInTools;
   readonly #queue: ScanQueue;
   #sessionId = crypto.randomUUID();
@@ -96,7 +97,7 @@ export class CheckInSession {
     return offered;
   }
 
-  set(change: Partial<Pick<CheckInState, 'processedAs' | 'sticky' | 'autoPrint' | 'amnesty' | 'batch'>>): void {
+  set(change: Partial<Pick<CheckInState, 'processedAs' | 'sticky' | 'autoPrint' | 'amnesty' | 'suppressTransits' | 'batch'>>): void {
     this.store.update(change);
   }
 
@@ -149,7 +150,7 @@ export class CheckInSession {
     };
     const { batch } = this.store.state;
     let usedHere = false;
-    if (!this.#isWildcard(scan.barcode)) {
+    if (!isWildcard(scan.barcode, this.#tools)) {
       try {
         return await api.checkIn(request, { refuseUnconfirmed: !batch });
       } catch (failure) {
@@ -160,7 +161,7 @@ export class CheckInSession {
         usedHere = failure.refusals.some((refusal) => refusal.parameters.some((one) => one.value === 'useAtLocation'));
       }
     }
-    const item = await this.#findItem(scan.barcode);
+    const item = await findItem(scan.barcode, this.#tools);
     if (item) this.#row(scan.id, { title: item.title });
     if (item && usedHere && (await this.#isKept(item))) {
       const loan = await api.holdForUse(item.barcode ?? scan.barcode, request.servicePointId);
@@ -177,19 +178,6 @@ export class CheckInSession {
     const answer = await this.#tools.ask('useAtLocation', { item });
     if (!answer) throw new Cancelled();
     return answer === 'keep';
-  }
-
-  #isWildcard(barcode: string): boolean {
-    return this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
-  }
-
-  async #findItem(barcode: string): Promise<Item | undefined> {
-    const wildcard = this.#isWildcard(barcode);
-    const found = await api.findItems(barcode, wildcard);
-    if (!wildcard || found.items.length < 2) return found.items[0];
-    const chosen = await this.#tools.ask('chooseItem', found);
-    if (!chosen) throw new Cancelled();
-    return chosen;
   }
 
   async #askBefore(item: Item): Promise<Pick<CheckInRequest, 'claimedReturnedResolution'>> {
@@ -220,6 +208,7 @@ export class CheckInSession {
       this.say('success', t(answer.inHouseUse ? 'checkIn.inHouse' : 'checkIn.toShelf', { title, location }));
       return;
     }
+    if (kind === 'inTransit' && this.store.state.suppressTransits && !answer.staffSlipContext?.request) return this.cancelTransit(answer);
     const where = placeOf(answer);
     this.#row(scan.id, { messages: [t(`checkIn.${kind}`, { where, requester: requesterOf(answer) })] });
     this.say('information', t(`checkIn.${kind}Item`, { title, where, requester: requesterOf(answer) }));

@@ -10,6 +10,7 @@ import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
 import { nameOfUser } from '../people.ts';
 import { askBefore } from '../prompts.ts';
+import { Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
 import { newRow, type ScanRow, withRow } from '../scanning/scan-row.ts';
 import { type Offered, type Scan, ScanQueue } from '../scanning/scan-queue.ts';
 import { addBriefItem } from './fast-add.ts';
@@ -54,8 +55,6 @@ const EMPTY: Omit<CheckOutState, 'lastPatrons' | 'lastActivity'> = {
 };
 
 const REMEMBERED_PATRONS = 5;
-
-class Cancelled extends Error {}
 
 export class CheckOutSession {
   readonly store = new Store<CheckOutState>({ ...EMPTY, lastPatrons: [], lastActivity: Date.now() });
@@ -198,7 +197,7 @@ export class CheckOutSession {
     this.#row(scan.id, { state: 'working' });
     try {
       // Most scans are this one call: the server says where staff must be asked first.
-      const item = this.#isWildcard(scan.barcode) ? await this.#confirmedItem(scan) : undefined;
+      const item = isWildcard(scan.barcode, this.#tools) ? await this.#confirmedItem(scan) : undefined;
       const loan = await this.#send(scan, patron, item);
       await this.#applySpecialDueDate(scan, loan);
     } catch (error) {
@@ -209,25 +208,12 @@ export class CheckOutSession {
     }
   }
 
-  #isWildcard(barcode: string): boolean {
-    return this.#tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
-  }
-
   /** The item, after all questions about it. */
   async #confirmedItem(scan: Scan): Promise<Item | undefined> {
-    const item = await this.#findItem(scan.barcode);
+    const item = await findItem(scan.barcode, this.#tools);
     if (item) this.#row(scan.id, { title: item.title });
     if (item && (await askBefore('checkOut', item, this.#tools.ask)) === undefined) throw new Cancelled();
     return item;
-  }
-
-  async #findItem(barcode: string): Promise<Item | undefined> {
-    const wildcard = this.#isWildcard(barcode);
-    const found = await api.findItems(barcode, wildcard);
-    if (!wildcard || found.items.length < 2) return found.items[0];
-    const chosen = await this.#tools.ask('chooseItem', found);
-    if (!chosen) throw new Cancelled();
-    return chosen;
   }
 
   /** Sends the check-out, and again after each way out that staff choose. */
@@ -257,7 +243,7 @@ export class CheckOutSession {
         const ways = waysOut(failure, this.#tools.may);
         if (ways.length === 0) throw failure;
         this.#tools.sound('error');
-        item ??= await this.#findItem(scan.barcode).catch(() => undefined);
+        item ??= await findItem(scan.barcode, this.#tools).catch(() => undefined);
         const openLoan = item && ways.some((way) => way.way === 'checkInFirst') ? await api.openLoanOfItem(item.id).catch(() => undefined) : undefined;
         if (openLoan?.forUseAtLocation?.status === 'Held' && openLoan.userId === patron.user.id) {
           // The patron comes back to an item that is kept for use at the location.

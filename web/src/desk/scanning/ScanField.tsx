@@ -2,21 +2,21 @@ import { type FormEvent, useId, useLayoutEffect, useRef } from 'react';
 import { setFocusHome, focusHome } from '../../layout/focus-home.ts';
 import { keysOf } from '../../layout/hotkeys.ts';
 import { keepTyped } from '../../layout/kept-keys.ts';
-import { t } from '../../text/messages.ts';
 import { setScanTarget, wholeScan } from './scan-target.ts';
 
 interface Props {
   label: string;
   button: string;
   onScan: (text: string) => void;
-  isDisabled?: boolean;
+  /** Why nothing can be scanned now. */
+  why?: string | undefined;
   /** Whether the focus returns here; one field of a page has it. */
   isHome: boolean;
   placeholder?: string;
 }
 
 /** The barcode field: Enter submits, and the field is empty for the next scan before that one is answered. */
-export function ScanField({ label, button, onScan, isDisabled = false, isHome, placeholder }: Props) {
+export function ScanField({ label, button, onScan, why, isHome, placeholder }: Props) {
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   const scan = useRef(onScan);
@@ -48,8 +48,8 @@ export function ScanField({ label, button, onScan, isDisabled = false, isHome, p
         <input
           id={id}
           ref={field}
-          disabled={isDisabled}
-          placeholder={placeholder}
+          disabled={why !== undefined}
+          placeholder={why ?? placeholder}
           autoComplete="off"
           autoCapitalize="off"
           autoCorrect="off"
@@ -57,11 +57,10 @@ export function ScanField({ label, button, onScan, isDisabled = false, isHome, p
           enterKeyHint="send"
           aria-keyshortcuts={isHome ? keysOf('scanField') : undefined}
         />
-        <button type="submit" className="button primary" disabled={isDisabled}>
+        <button type="submit" className="button primary" disabled={why !== undefined}>
           {button}
         </button>
       </div>
-      {isDisabled && <span className="hint">{t('scan.disabled')}</span>}
     </form>
   );
 }
