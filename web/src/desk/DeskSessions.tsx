@@ -1,6 +1,7 @@
 /* The check-out and check-in in hand. They live above the pages, so that a look at another page ends neither. */
 import { createContext, type ReactNode, useContext, useMemo, useRef } from 'react';
 import { focusHome } from '../layout/focus-home.ts';
+import { afterPaint } from '../parts/after-paint.ts';
 import { deviceSettings } from '../session/device.ts';
 import { useSession } from '../session/session.tsx';
 import { CheckInSession } from './check-in/check-in-session.ts';
@@ -33,8 +34,8 @@ export function DeskSessions({ children }: { children: ReactNode }) {
       ask,
       sound: (kind) => {
         const { settings } = latest.current;
-        // After the row is drawn: a sound takes some milliseconds to make.
-        if (deviceSettings().sounds ?? settings.audioAlerts) setTimeout(() => play(kind, settings.audioTheme));
+        // A sound takes some milliseconds to make.
+        if (deviceSettings().sounds ?? settings.audioAlerts) afterPaint(() => play(kind, settings.audioTheme));
       },
       may: (permission) => latest.current.may(permission),
       servicePointId: () => latest.current.servicePoint?.id ?? '',

@@ -59,7 +59,7 @@ export function Listing<R>({ rows, columns, rowKey, isLoading, error, empty, lab
   if (!rows || rows.length === 0) return <p className="empty">{empty}</p>;
   return (
     <div className="table-frame" role="group" aria-label={label} tabIndex={0}>
-      <table className="rows">
+      <table className="rows listing">
         <thead>
           <tr>
             {columns.map((column, index) => (
@@ -73,7 +73,7 @@ export function Listing<R>({ rows, columns, rowKey, isLoading, error, empty, lab
           {rows.map((row) => (
             <tr key={rowKey(row)} className="listed">
               {columns.map((column, index) => (
-                <td key={index} className={column.className}>
+                <td key={index} className={column.className} data-title={typeof column.title === 'string' ? column.title : undefined}>
                   {column.cell(row)}
                 </td>
               ))}

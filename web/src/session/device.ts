@@ -12,7 +12,17 @@ export interface DeviceSettings {
 const KEY = 'carrel.desk';
 const DEFAULTS: DeviceSettings = { tenant: '', servicePointId: '', language: '', sounds: null, receipt: 'none', hotkeys: {} };
 
+let known: DeviceSettings | undefined;
+// Another window of the desk may have changed them.
+globalThis.addEventListener?.('storage', () => (known = undefined));
+
+/** Read once: they are asked for at every key. */
 export function deviceSettings(): DeviceSettings {
+  known ??= readSettings();
+  return known;
+}
+
+function readSettings(): DeviceSettings {
   try {
     return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<DeviceSettings>) };
   } catch {
@@ -21,8 +31,9 @@ export function deviceSettings(): DeviceSettings {
 }
 
 export function rememberOnDevice(change: Partial<DeviceSettings>): void {
+  known = { ...deviceSettings(), ...change };
   try {
-    localStorage.setItem(KEY, JSON.stringify({ ...deviceSettings(), ...change }));
+    localStorage.setItem(KEY, JSON.stringify(known));
   } catch {
     // A browser that keeps nothing still works; the choice is made anew at the next visit.
   }

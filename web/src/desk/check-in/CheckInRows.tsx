@@ -19,6 +19,7 @@ interface Props {
 const COLUMNS: readonly ScanColumn<CheckInRow>[] = [
   {
     title: () => t('column.returned'),
+    className: 'time',
     cell: (row) => (
       <>
         {formatTime(new Date(row.at))}
@@ -36,10 +37,10 @@ const COLUMNS: readonly ScanColumn<CheckInRow>[] = [
     ),
   },
   { title: () => t('column.barcode'), className: 'digits', cell: ({ answer, barcode }) => answer?.item.barcode ?? barcode },
-  { title: () => t('column.callNumber'), cell: ({ answer }) => answer && callNumber(answer.item.callNumberComponents, answer.item.callNumber) },
-  { title: () => t('column.location'), cell: ({ answer }) => answer?.item.location?.name },
-  { title: () => t('column.inHouse'), cell: ({ answer }) => (answer?.inHouseUse ? t('yes') : '') },
-  { title: () => t('column.status'), cell: ({ answer }) => answer?.item.status?.name },
+  { title: () => t('column.callNumber'), className: 'call-number', cell: ({ answer }) => answer && callNumber(answer.item.callNumberComponents, answer.item.callNumber) },
+  { title: () => t('column.location'), className: 'place', cell: ({ answer }) => answer?.item.location?.name },
+  { title: () => t('column.inHouse'), className: 'in-house', cell: ({ answer }) => (answer?.inHouseUse ? t('yes') : '') },
+  { title: () => t('column.status'), className: 'status', cell: ({ answer }) => answer?.item.status?.name },
 ];
 
 export function CheckInRows({ session, print, may }: Props) {

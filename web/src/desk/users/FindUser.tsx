@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import type { User } from '../../api/schema.ts';
-import { ActionButton, Field, Loading } from '../../parts/controls.tsx';
+import { ActionButton, Field } from '../../parts/controls.tsx';
 import { Prompt } from '../../parts/Prompt.tsx';
 import { t, tn } from '../../text/messages.ts';
 import { nameOfUser } from '../people.ts';
@@ -25,8 +25,7 @@ export function FindUser({ close, choose }: { close: () => void; choose: (user: 
   return (
     <Prompt wide title={t('findUser.title')} onCancel={close} actions={<ActionButton onPress={close}>{t('cancel')}</ActionButton>}>
       <Field type="search" label={t('findUser.label')} value={text} onChange={setText} autoFocus />
-      {query.isFetching && <Loading />}
-      {query.data && wanted.length > 1 && <p role="status">{tn('rows.found', query.data.totalRecords)}</p>}
+      {wanted.length > 1 && <p role="status">{query.isFetching || !query.data ? t('loading') : tn('rows.found', query.data.totalRecords)}</p>}
       {users.length > 0 && (
         <table className="rows">
           <thead>
