@@ -14,6 +14,10 @@ export const DEFAULT_HOTKEYS = {
   newestRow: 'Alt+A',
   scanField: 'Alt+S',
   dueDate: 'Alt+D',
+  newRecord: 'Alt+N',
+  edit: 'Ctrl+Alt+E',
+  save: 'Ctrl+S',
+  duplicate: 'Alt+C',
 } as const;
 
 export type Hotkey = keyof typeof DEFAULT_HOTKEYS;

@@ -39,7 +39,7 @@ export function go(page: string, ...rest: string[]): void {
 }
 
 /** Opens the address at once: the browser's own event comes later than keys that are typed meanwhile. */
-function goTo(address: string): void {
+export function goTo(address: string): void {
   window.location.hash = address;
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }

@@ -1,6 +1,7 @@
 /* Creating and changing a list: what it is called, what it asks, and a test of that before it is kept. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
+import { useHotkeys } from '../../layout/hotkeys.ts';
 import { go, to } from '../../layout/route.ts';
 import { ActionButton, Choice, Field, Loading, Message, Tick } from '../../parts/controls.tsx';
 import { FailureMessage, Listing } from '../../parts/listing.tsx';
@@ -84,6 +85,7 @@ function ListForm({ draft: initial, type, types, chooseType, stored }: FormProps
     }
   }
 
+  useHotkeys({ save: () => missing === undefined && !busy && void save() });
   return (
     <div className="page">
       <header>

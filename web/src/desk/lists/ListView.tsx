@@ -1,7 +1,8 @@
 /* A list: its query in words, its contents, and what is done with it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { go, to } from '../../layout/route.ts';
+import { useHotkeys } from '../../layout/hotkeys.ts';
+import { go, goTo, to } from '../../layout/route.ts';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { ActionButton, Loading, Message } from '../../parts/controls.tsx';
 import { Facts, FailureMessage, Listing } from '../../parts/listing.tsx';
@@ -83,6 +84,12 @@ function Actions({ list }: { list: StoredList }) {
     });
   };
   const fixed = list.isCanned ? t('lists.canned') : running ? t('lists.refreshing') : undefined;
+  const mayEdit = fixed === undefined && may('lists.item.update');
+  const copy = may('lists.collection.post') ? `${to('lists', 'new')}?from=${list.id}` : undefined;
+  useHotkeys({
+    ...(mayEdit ? { edit: () => go('lists', list.id, 'edit') } : {}),
+    ...(copy ? { duplicate: () => goTo(copy), newRecord: () => go('lists', 'new') } : {}),
+  });
   return (
     <>
       <div className="toolbar-actions">
@@ -95,13 +102,13 @@ function Actions({ list }: { list: StoredList }) {
             {t('lists.refresh')}
           </ActionButton>
         )}
-        {fixed === undefined && may('lists.item.update') && (
+        {mayEdit && (
           <a className="button" href={to('lists', list.id, 'edit')}>
             {t('edit')}
           </a>
         )}
-        {may('lists.collection.post') && (
-          <a className="button" href={`${to('lists', 'new')}?from=${list.id}`}>
+        {copy && (
+          <a className="button" href={copy}>
             {t('lists.duplicate')}
           </a>
         )}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy } from 'react';
-import { to, useRoute } from '../../layout/route.ts';
+import { useHotkeys } from '../../layout/hotkeys.ts';
+import { go, to, useRoute } from '../../layout/route.ts';
 import { Choice, Field } from '../../parts/controls.tsx';
 import { Listing, Pager } from '../../parts/listing.tsx';
 import { PAGE_SIZE, useList, useSearchValue, useSettled } from '../../parts/useSearch.ts';
@@ -35,6 +36,7 @@ function Overview() {
   const filter = { search: useSettled(text.trim()), entityTypeId, active, visibility };
   const list = useList(['lists', filter], (offset, signal) => searchLists(filter, offset, PAGE_SIZE, signal));
   const any = { value: '', label: t('search.any') };
+  useHotkeys(may('lists.collection.post') ? { newRecord: () => go('lists', 'new') } : {});
   return (
     <div className="page">
       <header>

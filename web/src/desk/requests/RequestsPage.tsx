@@ -1,4 +1,5 @@
 import { lazy, useState } from 'react';
+import { useHotkeys } from '../../layout/hotkeys.ts';
 import { to, useRoute } from '../../layout/route.ts';
 import { ActionButton, Choice, Field } from '../../parts/controls.tsx';
 import { Listing, Pager } from '../../parts/listing.tsx';
@@ -33,6 +34,7 @@ function RequestSearch() {
   const filter = { text: useSettled(text), type, status, pickup, tag: useSettled(tag), printed };
   const list = useList(['requests', filter], (offset, signal) => searchRequests(filter, PAGE_SIZE, offset, signal));
   const any = { value: '', label: t('search.any') };
+  useHotkeys(may('circulation.requests.item.post') ? { newRecord: () => setCreating(true) } : {});
   return (
     <div className="page">
       <header>

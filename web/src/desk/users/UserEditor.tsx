@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, post, put } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';
+import { useHotkeys } from '../../layout/hotkeys.ts';
 import { go, to } from '../../layout/route.ts';
 import { ActionButton, Choice, Field, Loading, Message, Tick } from '../../parts/controls.tsx';
 import { FailureMessage } from '../../parts/listing.tsx';
@@ -70,6 +71,7 @@ function UserForm({ stored, isNew }: { stored: User; isNew: boolean }) {
     }
   }
 
+  useHotkeys({ save: () => !problem && !busy && void save() });
   const text = (label: string, value: string | undefined, onChange: (value: string) => void, required = false, autoFocus = false) => (
     <Field label={label} value={value ?? ''} onChange={onChange} isRequired={required} autoFocus={autoFocus} />
   );

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';
+import { useHotkeys } from '../../layout/hotkeys.ts';
 import { go, to } from '../../layout/route.ts';
 import { ActionButton, Loading, Message } from '../../parts/controls.tsx';
 import { Facts, FailureMessage, Tabs } from '../../parts/listing.tsx';
@@ -35,6 +36,7 @@ export function UserView({ id, tab, record }: { id: string; tab: string; record?
   const { may } = useSession();
   const fields = useCustomFields();
   const user = query.data;
+  useHotkeys(may('users.item.put') ? { edit: () => go('users', id, 'edit') } : {});
   const current = TABS.find((one) => one === tab) ?? 'loans';
   if (query.error) return <div className="page"><h1>{t('page.users')}</h1><FailureMessage error={query.error} /></div>;
   if (!user) return <Loading />;

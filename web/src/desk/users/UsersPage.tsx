@@ -1,5 +1,6 @@
 import { lazy } from 'react';
-import { to, useRoute } from '../../layout/route.ts';
+import { useHotkeys } from '../../layout/hotkeys.ts';
+import { go, to, useRoute } from '../../layout/route.ts';
 import { Choice, Field } from '../../parts/controls.tsx';
 import { Listing, Pager } from '../../parts/listing.tsx';
 import { PAGE_SIZE, useList, useSearchValue, useSettled } from '../../parts/useSearch.ts';
@@ -33,6 +34,7 @@ function UserSearch() {
   const { groups } = useReferences();
   const known = STATUSES.find((one) => one === status) ?? 'all';
   const list = useList(['users', wanted, known], (offset, signal) => searchUsers(wanted, known, PAGE_SIZE, offset, signal));
+  useHotkeys(may('users.item.post') ? { newRecord: () => go('users', 'new') } : {});
   return (
     <div className="page">
       <header>
