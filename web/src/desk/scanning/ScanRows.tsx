@@ -25,7 +25,7 @@ interface Props<R extends ScanRow> {
 }
 
 /** Rows that are drawn at once, and that are added when somebody looks for earlier ones. */
-const SHOWN = 40;
+const SHOWN = 60;
 
 export function ScanRows<R extends ScanRow>({ rows, total, columns, actionsOf, empty }: Props<R>) {
   // Remembered at each scrolling, as asking for it after a scan would make the browser lay the page out at once.

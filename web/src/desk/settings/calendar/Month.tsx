@@ -1,7 +1,7 @@
 /* A month of days, some of which are chosen by dragging over them, or by Shift and the arrow keys. */
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import type { OpeningDay } from '../../../api/bodies.ts';
-import { formatDay, today } from '../../../text/dates.ts';
+import { today } from '../../../text/dates.ts';
 import { currentLanguage, t } from '../../../text/messages.ts';
 import { dayAfter, weeksOf } from './month.ts';
 
@@ -74,7 +74,6 @@ export function Month({ month, title, days, choose }: Props) {
                       className="day"
                       data-date={date}
                       disabled={choose === undefined}
-                      aria-label={[formatDay(date), day && hours(day), day?.exceptional && (day.exceptionName ?? t('calendar.exception'))].filter(Boolean).join(', ')}
                       onPointerDown={(event) => {
                         // A finger scrolls the page; it chooses one day.
                         if (event.pointerType === 'touch' || event.button !== 0) return;
@@ -91,6 +90,7 @@ export function Month({ month, title, days, choose }: Props) {
                       }}
                     >
                       <strong>{Number(date.slice(8))}</strong>
+                      <span className="visually-hidden">{title}, </span>
                       <span>{day && hours(day)}</span>
                       {day?.exceptional && <span className="hint">{day.exceptionName ?? t('calendar.exception')}</span>}
                     </button>
