@@ -198,9 +198,8 @@ describe('a scan', () => {
     await page.getByRole('dialog', { name: 'Check-out note' }).waitFor();
     await page.waitForTimeout(400);
     await scan(page, second);
-    await page.waitForTimeout(200);
+    await expect.poll(() => states(page)).toEqual(['waiting', 'working']);
     expect(await page.getByRole('dialog', { name: 'Check-out note' }).isVisible()).toBe(true);
-    expect(await states(page)).toEqual(['waiting', 'working']);
     await page.keyboard.press('Escape');
     await expect.poll(() => states(page)).toEqual(['done', 'cancelled']);
     await context.close();

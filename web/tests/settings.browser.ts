@@ -183,13 +183,14 @@ describe('permissions of staff', () => {
     await editor.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('button', { name: set, exact: true }).waitFor();
 
-    const colleague = await api.newPatron('Colleague');
+    const surname = unique('Colleague');
+    const colleague = await api.newPatron(surname);
     await api.post('/authn/credentials', { userId: colleague.id, password: 'A-good-password-1' });
     await page.getByRole('button', { name: 'Give permissions to a user' }).click();
     const finder = page.getByRole('dialog');
-    await finder.getByRole('searchbox').fill('Colleague');
-    await finder.getByRole('button', { name: /Colleague/ }).first().click();
-    const given = page.getByRole('dialog', { name: /Permissions of Colleague/ });
+    await finder.getByRole('searchbox').fill(surname);
+    await finder.getByRole('button', { name: new RegExp(surname) }).first().click();
+    const given = page.getByRole('dialog', { name: new RegExp(`Permissions of ${surname}`) });
     await given.getByLabel('Permission set').selectOption({ label: set });
     await given.getByRole('button', { name: 'Give', exact: true }).click();
     await given.getByText('contains 6 permissions').waitFor();
@@ -203,7 +204,7 @@ describe('permissions of staff', () => {
     await other.page.getByRole('button', { name: /New.*permission/ }).waitFor();
     await other.context.close();
 
-    await page.getByRole('button', { name: /Colleague/ }).click();
+    await page.getByRole('button', { name: new RegExp(surname) }).click();
     await page.getByRole('button', { name: `Take ${set} away` }).click();
     await page.getByText('This user has no permissions.').waitFor();
     await page.keyboard.press('Escape');
