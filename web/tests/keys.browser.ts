@@ -1,7 +1,7 @@
 /* Keys that come while a page is drawn or changed: each arrives in the barcode field, in its order. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Api, logIn, openBrowser, openDesk } from './desk.ts';
+import { Api, logIn, openBrowser, openDesk, SERVICE_POINT } from './desk.ts';
 
 let browser: Browser;
 let api: Api;
@@ -82,6 +82,25 @@ it('two hundred keys through changes of the page arrive without loss', async () 
   await all(12);
   await expect.poll(() => page.locator('tr.row.done').count()).toBe(12);
   expect(typist.keys).toBeGreaterThan(200);
+  expect(errors).toEqual([]);
+  await context.close();
+});
+
+it('a click counts though what is clicked changes while the button is down', async () => {
+  const patron = await api.newPatron('Clicked');
+  const [barcode = ''] = await api.availableItems(1);
+  const { page, context, errors } = await openDesk(browser);
+  await logIn(page);
+  await page.evaluate(() => (location.hash = '#/dashboards/circulation'));
+  await page.getByText(/^Live, as of/).waitFor();
+  const tile = page.getByRole('link', { name: /^[\d,.]+ ?Check-outs/ });
+  const before = await tile.textContent();
+  await tile.hover();
+  await page.mouse.down();
+  await api.post('/circulation/check-out-by-barcode', { itemBarcode: barcode, userBarcode: patron.barcode, servicePointId: SERVICE_POINT });
+  await expect.poll(() => tile.textContent()).not.toBe(before);
+  await page.mouse.up();
+  await page.getByRole('heading', { name: 'Check-outs of today' }).waitFor();
   expect(errors).toEqual([]);
   await context.close();
 });

@@ -8,6 +8,7 @@ interface Named {
   name?: string;
   group?: string;
   addressType?: string;
+  description?: string;
 }
 
 const EMPTY: ReadonlyMap<string, string> = new Map();
@@ -18,7 +19,7 @@ function useNames(path: string, list: string): ReadonlyMap<string, string> {
     staleTime: 600_000,
     queryFn: async () => {
       const found = await get<Record<string, Named[]>>(`${path}?limit=1000&query=cql.allRecords=1`);
-      return new Map((found[list] ?? []).map((one) => [one.id, one.name ?? one.group ?? one.addressType ?? '']));
+      return new Map((found[list] ?? []).map((one) => [one.id, one.name ?? one.group ?? one.addressType ?? one.description ?? '']));
     },
   });
   return query.data ?? EMPTY;

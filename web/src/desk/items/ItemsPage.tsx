@@ -174,7 +174,7 @@ function ClosedRequests({ itemId }: { itemId: string }) {
           { title: t('column.requester'), cell: (request) => <a href={to('requests', request.id)}>{nameOfBorrower(request.requester)}</a> },
           { title: t('column.type'), cell: (request) => request.requestType },
           { title: t('column.status'), cell: (request) => request.status },
-          { title: t('column.requested'), cell: (request) => formatDate(request.requestDate) },
+          { title: t('column.requested'), cell: (request) => formatDate(request.requestDate), className: 'due' },
         ]}
       />
     </>

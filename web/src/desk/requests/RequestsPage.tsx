@@ -83,7 +83,7 @@ function RequestSearch() {
             { title: t('column.requester'), cell: (request) => <a href={to('users', request.requesterId)}>{nameOfBorrower(request.requester)}</a> },
             { title: t('column.barcode'), cell: (request) => request.item?.barcode, className: 'digits' },
             { title: t('column.pickup'), cell: (request) => request.pickupServicePoint?.name },
-            { title: t('column.requested'), cell: (request) => formatDate(request.requestDate) },
+            { title: t('column.requested'), cell: (request) => formatDate(request.requestDate), className: 'due' },
           ]}
         />
         {list.data && <Pager total={list.data.totalRecords} offset={list.offset} goTo={list.goTo} />}

@@ -86,7 +86,7 @@ function SlipList({ kind, servicePointId }: { kind: 'pick' | 'search'; servicePo
           { title: t('column.title'), cell: (slip) => slip.item?.['title'] },
           { title: t('column.barcode'), cell: (slip) => slip.item?.['barcode'], className: 'digits' },
           { title: t('column.pickup'), cell: (slip) => slip.request?.['servicePointPickup'] },
-          { title: t('column.requested'), cell: (slip) => formatDate(slip.request?.['requestDate'] ?? undefined) },
+          { title: t('column.requested'), cell: (slip) => formatDate(slip.request?.['requestDate'] ?? undefined), className: 'due' },
           ...(kind === 'pick' ? [{ title: t('slips.printed'), cell: (slip: StaffSlipContext) => inWords(printedOf(slip)) }] : []),
         ]}
       />

@@ -22,7 +22,7 @@ export function UserRequests({ userId }: { userId: string }) {
         { title: t('column.status'), cell: (request) => request.status },
         { title: t('column.position'), cell: (request) => request.position, className: 'number' },
         { title: t('column.pickup'), cell: (request) => request.pickupServicePoint?.name },
-        { title: t('column.requested'), cell: (request) => formatDate(request.requestDate) },
+        { title: t('column.requested'), cell: (request) => formatDate(request.requestDate), className: 'due' },
         { title: t('column.shelfUntil'), cell: (request) => formatDate(request.holdShelfExpirationDate) },
       ]}
     />
