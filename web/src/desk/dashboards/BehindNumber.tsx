@@ -5,7 +5,7 @@ import { Listing, Pager } from '../../parts/listing.tsx';
 import { formatDateTime, fromWallTime, today } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import { useServicePoints } from '../references.ts';
-import { type Behind, loadBehind } from './behind.ts';
+import { type Behind, type BehindRow, loadBehind } from './behind.ts';
 
 /** The loans or check-ins that a number counts. */
 export function BehindNumber({ behind }: { behind: Behind }) {
@@ -29,7 +29,7 @@ export function BehindNumber({ behind }: { behind: Behind }) {
           { title: t('column.barcode'), cell: (row) => row.barcode, className: 'digits' },
           { title: t(isLoan ? 'column.dueDate' : 'dashboard.at'), cell: (row) => formatDateTime(row.at), className: 'due' },
           ...(isLoan ? [] : [{ title: t('servicePoint.title'), cell: (row: { servicePointId?: string | undefined }) => servicePoints.get(row.servicePointId ?? '') }]),
-          ...(behind === 'checkIn' ? [] : [{ title: t('patron.panel'), cell: (row: { userId?: string | undefined }) => row.userId && <a href={to('users', row.userId)}>{t('dashboard.account')}</a> }]),
+          ...(behind === 'checkIn' ? [] : [{ title: t('patron.panel'), cell: (row: BehindRow) => row.userId && <a href={to('users', row.userId)}>{row.patron || t('dashboard.account')}</a> }]),
         ]}
       />
       {query.data && <Pager total={query.data.total} offset={offset} goTo={setOffset} />}

@@ -2,6 +2,8 @@
 import { get, withQuery } from '../../api/client.ts';
 import type { Item, Loan } from '../../api/bodies.ts';
 import { PAGE_SIZE } from '../../parts/useSearch.ts';
+import { usersById } from '../circulation-api.ts';
+import { nameOfBorrower, nameOfUser } from '../people.ts';
 
 export const BEHIND = ['checkOut', 'checkIn', 'renewal', 'open', 'overdue'] as const;
 export type Behind = (typeof BEHIND)[number];
@@ -14,6 +16,8 @@ export interface BehindRow {
   /** When it happened, or when the loan is due. */
   at: string;
   userId?: string | undefined;
+  /** The name of the user. */
+  patron?: string | undefined;
   servicePointId?: string | undefined;
 }
 
@@ -53,7 +57,7 @@ export async function loadBehind(behind: Behind, since: Date, offset: number): P
   const page = { query: queryBehind(behind, since, new Date()), limit: PAGE_SIZE, offset };
   if (behind === 'open' || behind === 'overdue') {
     const { loans, totalRecords } = await get<{ loans: Loan[]; totalRecords: number }>(withQuery('/circulation/loans', page));
-    return { total: totalRecords, rows: loans.map((loan) => ({ key: loan.id, itemId: loan.itemId, title: loan.item.title, barcode: loan.item.barcode, at: loan.dueDate, userId: loan.userId })) };
+    return { total: totalRecords, rows: loans.map((loan) => ({ key: loan.id, itemId: loan.itemId, title: loan.item.title, barcode: loan.item.barcode, at: loan.dueDate, userId: loan.userId, patron: nameOfBorrower(loan.borrower) })) };
   }
   if (behind === 'checkIn') {
     const { checkIns, totalRecords } = await get<CheckIns>(withQuery('/check-in-storage/check-ins', page));
@@ -62,7 +66,15 @@ export async function loadBehind(behind: Behind, since: Date, offset: number): P
   }
   const { loansHistory, totalRecords } = await get<History>(withQuery('/loan-storage/loan-history', page));
   const rows = loansHistory.map(({ id, createdDate, loan }) => ({ key: id, itemId: loan.itemId, at: createdDate, userId: loan.userId, servicePointId: loan.checkoutServicePointId }));
-  return { total: totalRecords, rows: await withTitles(rows) };
+  return { total: totalRecords, rows: await withTitles(await withNames(rows)) };
+}
+
+/** Names of the users of a page, in one call; without the permission there are none. */
+async function withNames(rows: BehindRow[]): Promise<BehindRow[]> {
+  const ids = [...new Set(rows.map((row) => row.userId).filter((id) => id !== undefined))];
+  const users = await usersById(ids).catch(() => []);
+  const names = new Map(users.map((user) => [user.id, nameOfUser(user)]));
+  return rows.map((row) => ({ ...row, patron: names.get(row.userId) }));
 }
 
 /** Titles and barcodes of the items of a page, in one call. */
