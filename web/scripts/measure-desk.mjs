@@ -2,6 +2,7 @@
 //   CARREL_LAB_PASSWORD=admin node scripts/measure-desk.mjs --address http://127.0.0.1:9130 --username diku_admin
 // Prints a table; --json writes the figures. `carrel lab run desk` calls it.
 import { existsSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 
@@ -181,6 +182,7 @@ if (!executablePath) throw new Error("Chromium is missing: install it, on Debian
 const patron = await makePatron();
 const items = await findItems(SCANS, patron);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+const machine = { browser: browser.version(), cores: cpus().length, load_average: loadavg()[0] };
 const levels = [];
 const memory = {};
 try {
@@ -220,6 +222,7 @@ try {
 }
 
 const ms = (value) => value.toFixed(1).padStart(7);
+console.log(`Chromium ${machine.browser}, ${machine.cores} cores, load average ${machine.load_average.toFixed(1)} at the start and ${loadavg()[0].toFixed(1)} at the end.`);
 console.log(`From Enter to the painted row, in milliseconds; the limit is ${FACTOR} × the call + ${FRAME_MS}.`);
 console.log('                        scans     row p50    call   limit     row p95    call   limit   within  calls/scan');
 for (const { name, scans, p50, p95, within, calls } of levels) {
@@ -229,6 +232,6 @@ for (const { name, scans, p50, p95, within, calls } of levels) {
 }
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 console.log(`Memory of the page over ${MEMORY_SCANS} scans: ${mb(memory.before_bytes)} → ${mb(memory.after_bytes)} (${(100 * memory.growth).toFixed(1)} %; at most ${100 * FLAT} %)`);
-if (given.json) writeFileSync(given.json, JSON.stringify({ factor: FACTOR, frame_ms: FRAME_MS, levels, memory }, null, 2));
+if (given.json) writeFileSync(given.json, JSON.stringify({ machine, factor: FACTOR, frame_ms: FRAME_MS, levels, memory }, null, 2));
 const isWithin = levels.every(({ p50 }) => p50.shown_ms <= p50.limit_ms) && memory.growth <= FLAT;
 console.log(isWithin ? 'Within the limits (median, memory).' : 'Beyond a limit (median, memory).');
