@@ -7,7 +7,9 @@ pub mod meter;
 mod pipeline;
 mod pool;
 pub mod replicas;
+mod script;
 mod server;
+mod share;
 mod tls;
 
 pub use bind::{Bind, Json};
@@ -15,7 +17,9 @@ pub use joining::RowChange;
 pub use members::{Chosen, History, Members};
 pub use pipeline::{Cause, DatabaseError, Pipeline, Results, Tx};
 pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Work};
+pub use script::{run_script, statements};
 pub use server::Server;
+pub use share::{LARGEST_BUDGET, node_share};
 pub use tls::{Tls, certificates_in, key_in};
 
 use carrel_records::Failure;

@@ -1,18 +1,13 @@
 //! The check of a configured database at the start: waits while it starts, refuses it with a reason where it is unusable.
 
 use crate::config::without_password;
-use carrel_platform::database::{Members, Server};
+use carrel_platform::database::{Members, Server, node_share};
 use std::error::Error;
 use std::time::{Duration, Instant};
 use tokio_postgres::Client;
 
 /// A database that starts together with this program needs some time.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// The number of connections that a node opens at most where the operator names none.
-pub const LARGEST_BUDGET: usize = 64;
-/// Fewer do not suffice for one desk with its background work.
-const SMALLEST_BUDGET: usize = 4;
 
 /// The primary among the hosts of the address and the replicas, looked for as long as a database that starts may take;
 /// where none is found, the first host of the address.
@@ -80,10 +75,7 @@ async fn examine(client: &Client) -> Result<usize, String> {
             "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), current_user::text,
                  current_database()::text, has_database_privilege(current_database(), 'CREATE'),
                  (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user),
-                 current_setting('server_encoding'),
-                 current_setting('max_connections')::integer
-                     - current_setting('superuser_reserved_connections')::integer
-                     - coalesce(current_setting('reserved_connections', true), '0')::integer",
+                 current_setting('server_encoding')",
             &[],
         )
         .await
@@ -92,7 +84,6 @@ async fn examine(client: &Client) -> Result<usize, String> {
     let (user, database): (String, String) = (row.get(2), row.get(3));
     let (may_create, may_create_roles): (bool, bool) = (row.get(4), row.get(5));
     let encoding: String = row.get(6);
-    let given: i32 = row.get(7);
     if version < 150_000 {
         return Err(format!("the database is PostgreSQL {}: 15 or newer is needed", version / 10_000));
     }
@@ -112,12 +103,7 @@ async fn examine(client: &Client) -> Result<usize, String> {
             "user '{user}' may not create roles, and every tenant has its own: ALTER ROLE \"{user}\" CREATEROLE"
         ));
     }
-    Ok(budget(given))
-}
-
-/// A node's share of the connections that a server gives to ordinary roles.
-fn budget(given: i32) -> usize {
-    (usize::try_from(given).unwrap_or(0) * 2 / 5).clamp(SMALLEST_BUDGET, LARGEST_BUDGET)
+    node_share(client).await.map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
 }
 
 /// Whether the error may pass: the server is starting. A wrong password or certificate does not.
@@ -163,14 +149,6 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn two_nodes_fit_on_one_server() {
-        let table = [(97, 38), (297, 64), (1_000, 64), (20, 8), (0, 4)];
-        for (given, expected) in table {
-            assert_eq!(budget(given), expected, "{given}");
-        }
-    }
 
     #[test]
     fn an_address_that_cannot_be_used_is_refused_without_its_password() {
