@@ -19,7 +19,7 @@ pub fn connect(router: &mut Router) {
 async fn show(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     // The tenant's own role may not see the activity of other connections.
-    let connection = call.node.platform().await?;
+    let connection = tenant.upkeep().await?;
     let rows = connection
         .query(
             "SELECT count(*) FROM pg_stat_activity

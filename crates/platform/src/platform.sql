@@ -14,6 +14,15 @@ ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS lenient boolean NOT NULL DE
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS release text NOT NULL DEFAULT '';
 -- Until when the tenant takes calls without a token, so that its first administrator can be made.
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS open_until timestamptz;
+-- The address of the database that holds the tenant's schema; null is this one.
+ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS database text;
+-- Tenants that are moving from one database to another, or are being dropped there. The program that does it holds an
+-- advisory lock of this database; where it has died, a node finishes: the copy at which the tenant's line points stays.
+CREATE TABLE IF NOT EXISTS platform.tenant_move (
+    tenant text PRIMARY KEY,
+    source text,
+    target text
+);
 CREATE TABLE IF NOT EXISTS platform.signing_key (
     id integer PRIMARY KEY CHECK (id = 1),
     secret text NOT NULL
@@ -50,12 +59,3 @@ CREATE TABLE IF NOT EXISTS platform.health (
 -- Grows within a transaction that is rolled back, to see that the disk has room; always empty.
 CREATE TABLE IF NOT EXISTS platform.disk_check (filling text NOT NULL);
 ALTER TABLE platform.disk_check ALTER COLUMN filling SET STORAGE EXTERNAL;
--- A row for each timeline on which a primary was found. A standby that has one has replayed the promotion that began
--- the timeline, so that WAL positions of the primary can be compared with its own.
-CREATE TABLE IF NOT EXISTS carrel.timeline (
-    -- PostgreSQL's system identifier.
-    system bigint NOT NULL,
-    timeline bigint NOT NULL,
-    PRIMARY KEY (system, timeline)
-);
-GRANT SELECT ON carrel.timeline TO PUBLIC;

@@ -8,6 +8,7 @@ pub(crate) use indexes::large_tables;
 use crate::cache::Cache;
 use crate::database::replicas::{ReplicaState, Replicas};
 use crate::database::{Connection, OpenPool, Tx};
+use crate::node::Database;
 use crate::settings_version::SettingsVersion;
 use crate::tenant_state::TenantState;
 use crate::transaction_listeners::TransactionListeners;
@@ -33,8 +34,8 @@ pub struct Tenant {
     /// What modules do in the transactions of others.
     pub listeners: Arc<TransactionListeners>,
     pub(crate) version: Arc<SettingsVersion>,
-    /// Connections with the role of the node, for upkeep of the tenant's tables.
-    pub(crate) platform: OpenPool,
+    /// Where its data are.
+    pub(crate) database: Arc<Database>,
     /// Every declared record type.
     pub(crate) records: Arc<[&'static RecordType]>,
 }
@@ -70,6 +71,16 @@ impl Tenant {
     /// node's common budget: who holds one of that may wait for this one, and nobody who holds this one waits.
     pub async fn background(&self) -> Result<Connection, Failure> {
         self.pools.background.get().await
+    }
+
+    /// A connection to the tenant's database with the role of the node, for upkeep and for looking at its activity.
+    pub async fn upkeep(&self) -> Result<Connection, Failure> {
+        self.database.upkeep.get().await
+    }
+
+    /// The database that holds the tenant.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
     }
 
     /// A transaction on the primary.

@@ -4,14 +4,12 @@
 //! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
 
 use crate::config::without_password;
+use crate::database;
 use crate::postgres_programs::{not_started, succeeded, with_address};
-use crate::serve::OpenNode;
-use crate::{database, modules};
 use carrel_embedded_postgres::own_program;
 use carrel_platform::Node;
-use carrel_platform::ServerOptions;
-use carrel_platform::database::{Address, Server};
-use carrel_platform::node::Entry;
+use carrel_platform::database::Server;
+use carrel_platform::node::{CopySource, Entry};
 use carrel_platform::tenant::schema_of;
 use carrel_records::Failure;
 use std::fs::File;
@@ -24,9 +22,12 @@ use std::sync::Arc;
 const WHAT_IT_IS: &str = "carrel tenant, form 1";
 
 /// Writes the tenant to a new file.
-pub async fn dump(node: &Node, id: &str, server: Server, file: PathBuf) -> Result<String, String> {
-    let entry = node.entry(id).await.map_err(|failure| failure.to_string())?;
-    let entry = entry.ok_or_else(|| format!("there is no tenant '{id}'"))?;
+pub async fn dump(node: &Arc<Node>, id: &str, file: PathBuf) -> Result<String, String> {
+    let as_text = |failure: Failure| failure.to_string();
+    let missing = || format!("there is no tenant '{id}'");
+    let tenant = node.find_tenant(id).await.map_err(as_text)?.ok_or_else(missing)?;
+    let entry = node.entry(id).await.map_err(as_text)?.ok_or_else(missing)?;
+    let server = tenant.database().server();
     let bytes = in_background(move || write(&entry, &server, &file)).await?;
     Ok(format!("tenant '{id}' is written: {} KiB", bytes.div_ceil(1024)))
 }
@@ -39,27 +40,29 @@ pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<
     Ok(format!("tenant '{}' is restored", tenant.id))
 }
 
-/// Moves the tenant to another PostgreSQL and drops it here. Meanwhile it accepts no writes.
-pub async fn move_to(open_node: &OpenNode, id: &str, address: &str) -> Result<String, String> {
-    let as_text = |failure: Failure| failure.to_string();
-    let tenant = open_node.node.find_tenant(id).await.map_err(as_text)?;
-    let tenant = tenant.ok_or_else(|| format!("there is no tenant '{id}'"))?;
-    let entry = open_node.node.entry(id).await.map_err(as_text)?.ok_or("the tenant was dropped just now")?;
-    let to = database::read(address)?;
-    database::wait_for(&to).await?;
-    let target = Address { primary: to.clone(), replicas: Vec::new(), per_tenant: 2 };
-    let there = Node::open(target, 8, modules::modules(), ServerOptions::default(), Vec::new())
-        .await
-        .map_err(as_text)?;
-    let from = open_node.primary.clone();
-    let fill = in_background({
-        let entry = entry.clone();
-        move || pass_on(&entry, &from, &to)
-    });
-    let tenant_transfer =
-        async { there.take_in(&entry, fill).await.map(|_| ()).map_err(|failure| failure.to_string()) };
-    open_node.node.give_away(&tenant, tenant_transfer).await.map_err(as_text)?;
-    Ok(format!("tenant '{id}' has moved: serve it with --database '{}'", without_password(address)))
+/// Moves the tenant to another database, which its line in the table of tenants then names.
+pub async fn move_to(node: &Arc<Node>, id: &str, address: &str) -> Result<String, String> {
+    database::wait_for(&database::find_primary(&database::read(address)?, &[]).await).await?;
+    let copy = |source: CopySource| in_background(move || pass_on(&source));
+    let moved = node.move_tenant(id, address, copy).await.map_err(|failure| with_cause(&failure))?;
+    let how = match moved.not_followed {
+        None => "desks worked while it was copied".to_owned(),
+        Some(reason) => format!("it was copied in that time, as {reason}"),
+    };
+    Ok(format!(
+        "tenant '{id}' has moved to {}; writes were refused for {:.1} s: {how}",
+        without_password(address),
+        moved.pause.as_secs_f64()
+    ))
+}
+
+/// The failure with what PostgreSQL said.
+fn with_cause(failure: &Failure) -> String {
+    let Failure::Internal { cause: Some(cause), .. } = failure else { return failure.to_string() };
+    match cause.source() {
+        Some(reason) => format!("{failure}: {reason}"),
+        None => failure.to_string(),
+    }
 }
 
 async fn in_background<T: Send + 'static>(
@@ -101,9 +104,13 @@ fn open(path: &Path) -> Result<(Entry, BufReader<File>), String> {
 }
 
 /// All or nothing.
-fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
+fn fill(server: &Server, rest: impl Read) -> Result<(), String> {
+    fill_by(program("pg_restore", server)?, server, rest)
+}
+
+fn fill_by(mut command: Command, server: &Server, mut rest: impl Read) -> Result<(), String> {
     let database = server.config.get_dbname().unwrap_or("postgres").to_owned();
-    let mut child = program("pg_restore", server)?
+    let mut child = command
         .args(["--single-transaction", "--exit-on-error", "--no-privileges", "--dbname", &database])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -119,13 +126,17 @@ fn fill(server: &Server, mut rest: impl Read) -> Result<(), String> {
 }
 
 /// Streams from one server to the other without a file.
-fn pass_on(entry: &Entry, from: &Server, to: &Server) -> Result<(), String> {
-    let mut dump = pg_dump(entry, from)?
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| not_started("pg_dump", &error))?;
+fn pass_on(source: &CopySource) -> Result<(), String> {
+    let mut command = pg_dump(&source.entry, &source.from)?;
+    command.env("PGAPPNAME", source.application_name());
+    if let Some(snapshot) = &source.snapshot {
+        command.arg(format!("--snapshot={snapshot}"));
+    }
+    let mut dump = command.stdout(Stdio::piped()).spawn().map_err(|error| not_started("pg_dump", &error))?;
     let output = dump.stdout.take().expect("the pipe was asked for");
-    let filled = fill(to, output);
+    let mut restore = program("pg_restore", &source.to)?;
+    restore.env("PGAPPNAME", source.application_name());
+    let filled = fill_by(restore, &source.to, output);
     let dumped = dump.wait_with_output();
     // When pg_restore fails, SIGPIPE may end pg_dump: then the reason is pg_restore's.
     if dumped.as_ref().is_ok_and(|output| output.status.code().is_none()) {

@@ -4,7 +4,8 @@
 //! default password.
 
 use crate::administrator::{self, Appointed};
-use crate::config::Settings;
+use crate::config::{Settings, without_password};
+use crate::database;
 use crate::serve;
 use crate::tenant_transfer;
 use clap::Subcommand;
@@ -24,6 +25,9 @@ pub enum TenantCommand {
         /// The library's name for people.
         #[arg(long)]
         name: Option<String>,
+        /// Address of another PostgreSQL that holds its data, as for --database.
+        #[arg(long)]
+        at: Option<String>,
         #[command(flatten)]
         settings: Box<Settings>,
     },
@@ -55,10 +59,11 @@ pub enum TenantCommand {
         #[command(flatten)]
         settings: Box<Settings>,
     },
-    /// Carry a tenant to another PostgreSQL and drop it here, all or nothing. Desks only read while it is under way.
+    /// Move a tenant's data to another PostgreSQL. It stays a tenant of this platform: all nodes follow by themselves.
     Move {
         id: String,
-        /// Address of the other PostgreSQL, as for --database.
+        /// Address of the other PostgreSQL, as for --database, which every node can reach; that of --database moves
+        /// it back.
         #[arg(long)]
         to: String,
         #[command(flatten)]
@@ -81,10 +86,12 @@ const SHORTEST_PASSWORD: usize = 8;
 /// Runs the command and prints its result.
 pub async fn run(command: TenantCommand) -> Result<(), String> {
     match command {
-        TenantCommand::Create { id, admin, name, settings } => {
+        TenantCommand::Create { id, admin, name, at, settings } => {
             let password = password()?;
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = create(&open_node, &id, &admin, name.as_deref().unwrap_or(&id), &password).await;
+            let done =
+                create(&open_node, &id, &admin, name.as_deref().unwrap_or(&id), at.as_deref(), &password)
+                    .await;
             serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
@@ -92,7 +99,8 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
         TenantCommand::List { settings } => {
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             for tenant in open_node.node.tenants() {
-                println!("{}\t{}", tenant.id, tenant.name);
+                let address = tenant.database().address().map(without_password);
+                println!("{}\t{}\t{}", tenant.id, tenant.name, address.unwrap_or_default());
             }
             serve::stop(open_node).await;
             Ok(())
@@ -107,8 +115,7 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
         }
         TenantCommand::Dump { id, to, settings } => {
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let server = open_node.primary.clone();
-            let done = serve::unless_stopped(tenant_transfer::dump(&open_node.node, &id, server, to)).await;
+            let done = serve::unless_stopped(tenant_transfer::dump(&open_node.node, &id, to)).await;
             serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
@@ -123,7 +130,7 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
         }
         TenantCommand::Move { id, to, settings } => {
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
-            let done = serve::unless_stopped(tenant_transfer::move_to(&open_node, &id, &to)).await;
+            let done = serve::unless_stopped(tenant_transfer::move_to(&open_node.node, &id, &to)).await;
             serve::stop(open_node).await;
             println!("{}", done?);
             Ok(())
@@ -167,6 +174,7 @@ async fn create(
     id: &str,
     admin: &str,
     name: &str,
+    at: Option<&str>,
     password: &str,
 ) -> Result<String, String> {
     let as_text = |failure: carrel_records::Failure| failure.to_string();
@@ -176,7 +184,13 @@ async fn create(
     {
         return Err(format!("tenant '{id}' is there already; nothing was changed"));
     }
-    let tenant = open_node.node.create_tenant(id, name, "").await.map_err(as_text)?;
+    let tenant = match at {
+        None => open_node.node.create_tenant(id, name, "").await.map_err(as_text)?,
+        Some(address) => {
+            database::wait_for(&database::find_primary(&database::read(address)?, &[]).await).await?;
+            open_node.node.create_tenant_at(id, name, address).await.map_err(as_text)?
+        }
+    };
     match administrator::appoint(&tenant, admin, password).await.map_err(as_text)? {
         Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),
         Appointed::NameTaken => {

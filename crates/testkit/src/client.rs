@@ -26,6 +26,11 @@ impl Client {
         Client { http, address, headers: HeaderMap::new() }
     }
 
+    /// The same client at another address.
+    pub fn at(&self, address: SocketAddr) -> Client {
+        Client { address, ..self.clone() }
+    }
+
     /// The same client with a header added or replaced.
     pub fn with_header(&self, name: &'static str, value: &str) -> Client {
         let mut client = self.clone();

@@ -13,7 +13,7 @@ use crate::http::response_body::{CallCount, ResponseBody};
 use crate::http::timeout;
 use crate::http::{Answer, Authorizer, Call, Query, Router};
 use crate::meter::{Meter, metered};
-use crate::node::Node;
+use crate::node::{Node, Whereabouts};
 use crate::surface::Route;
 use crate::tenant::Tenant;
 use carrel_records::Failure;
@@ -223,17 +223,24 @@ async fn within<T>(time: Duration, work: impl Future<Output = Result<T, Failure>
     })
 }
 
-/// For some seconds this node still knows a tenant that another node has dropped; what fails because its tables are
-/// missing is reported as any call to a tenant that does not exist.
-async fn unless_tenant_is_gone(node: &Node, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
+/// For some seconds this node still knows a tenant that another node has dropped or moved; what fails because its tables
+/// are missing, or may not be written, is reported as such.
+async fn unless_tenant_is_gone(node: &Arc<Node>, tenant: Option<&Arc<Tenant>>, failure: Failure) -> Failure {
     let Some(tenant) = tenant else { return failure };
-    let gone = match failure {
-        Failure::Internal { .. } => node.has_lost(&tenant.id).await,
+    let whereabouts = match failure {
+        Failure::Internal { .. } => node.whereabouts(tenant).await,
         // Its connections were closed under the call.
-        Failure::Unavailable(_) => node.tenant(&tenant.id).is_none(),
-        _ => false,
+        Failure::Unavailable(_) if node.tenant(&tenant.id).is_none() => Whereabouts::Dropped,
+        _ => Whereabouts::Here,
     };
-    if gone { no_such_tenant(&tenant.id) } else { failure }
+    match whereabouts {
+        Whereabouts::Here => failure,
+        Whereabouts::Dropped => no_such_tenant(&tenant.id),
+        Whereabouts::Moving => {
+            tracing::debug!(tenant = tenant.id, "refused during a move: {failure}");
+            Failure::Unavailable("The tenant is being moved to another database. Try again.".into())
+        }
+    }
 }
 
 fn with_causes(failure: &Failure) -> String {

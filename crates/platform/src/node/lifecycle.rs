@@ -1,13 +1,20 @@
 //! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
 
-use super::{Entry, FirstRecord, Node, RELEASE, ReferenceRecords};
-use crate::database::{Connection, Pipeline, Work, failure};
-use crate::jobs::table;
+use super::{Database, Entry, FirstRecord, Node, RELEASE, ReferenceRecords};
+use crate::database::{Bind, Connection, Pipeline, Work, failure};
+use crate::jobs::timers::TimerSetting;
+use crate::jobs::timing::Next;
+use crate::jobs::{self, table};
 use crate::record_store::upgrade;
 use crate::tenant::{Tenant, is_tenant_id, schema_of};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::Client;
+
+/// When the jobs of a restored tenant run first.
+const FIRST_RUN: Duration = Duration::from_secs(60);
 
 impl Node {
     /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
@@ -28,12 +35,22 @@ impl Node {
         description: &str,
         reference_records: ReferenceRecords,
     ) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, name, description, Some(reference_records)).await
+        self.make_tenant(id, name, description, Some(reference_records), None).await
+    }
+
+    /// Makes the tenant in the database of another address.
+    pub async fn create_tenant_at(
+        self: &Arc<Self>,
+        id: &str,
+        name: &str,
+        address: &str,
+    ) -> Result<Arc<Tenant>, Failure> {
+        self.make_tenant(id, name, "", Some(ReferenceRecords::Loaded), Some(address)).await
     }
 
     /// Makes a tenant for a public test suite: empty, and taking what the suite leaves out.
     pub async fn create_lenient_tenant(self: &Arc<Self>, id: &str) -> Result<Arc<Tenant>, Failure> {
-        self.make_tenant(id, id, "", None).await
+        self.make_tenant(id, id, "", None, None).await
     }
 
     /// Without first records the tenant is one of a public test suite, and lenient.
@@ -43,6 +60,7 @@ impl Node {
         name: &str,
         description: &str,
         first_records: Option<ReferenceRecords>,
+        address: Option<&str>,
     ) -> Result<Arc<Tenant>, Failure> {
         if !is_tenant_id(id) {
             return Err(Failure::Invalid(format!(
@@ -53,9 +71,10 @@ impl Node {
         if let Some(tenant) = self.find_tenant(id).await? {
             return Ok(tenant);
         }
-        self.make_role(id).await?;
+        let database = self.database(address).await?;
+        self.make_role(&database, id).await?;
         let schema = schema_of(id);
-        let connection = self.platform.get().await?;
+        let connection = database.upkeep.get().await?;
         connection
             .client()
             .batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema} AUTHORIZATION {schema};"))
@@ -63,45 +82,40 @@ impl Node {
             .map_err(|error| failure(error, "making the tenant's schema"))?;
         drop(connection);
         let lenient = first_records.is_none();
-        self.bring_up_to_date(id, lenient).await?;
+        self.bring_up_to_date(&database, id, lenient).await?;
         if let Some(reference_records) = first_records {
-            self.write_first_records(id, reference_records).await?;
+            self.write_first_records(&database, id, reference_records).await?;
         }
-        self.enter_tenant(&Entry {
+        let entry = Entry {
             id: id.into(),
             name: name.into(),
             description: description.into(),
             lenient,
             declarations: self.declarations(),
             release: RELEASE.into(),
-        })
-        .await?;
+            timers: Vec::new(),
+        };
+        self.enter_tenant(&entry, database.address()).await?;
         tracing::info!(tenant = id, "tenant {id} is ready");
-        Ok(self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient))
+        Ok(self.keep_tenant(&entry, database))
     }
 
     /// The role of a tenant, which is committed before anything is made that belongs to it.
-    async fn make_role(&self, id: &str) -> Result<(), Failure> {
-        // The name holds only letters, digits and underscores, so it can stand in the statement.
-        let schema = schema_of(id);
-        let connection = self.platform.get().await?;
+    async fn make_role(&self, database: &Database, id: &str) -> Result<(), Failure> {
+        let connection = database.upkeep.get().await?;
         connection
             .client()
-            .batch_execute(&format!(
-                "DO $$ BEGIN CREATE ROLE {schema} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$;
-                 GRANT {schema} TO CURRENT_USER;
-                 GRANT USAGE ON SCHEMA carrel TO {schema};"
-            ))
+            .batch_execute(&make_role_sql(&schema_of(id)))
             .await
             .map_err(|error| failure(error, "making the tenant's role"))
     }
 
-    async fn enter_tenant(&self, entry: &Entry) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
+    async fn enter_tenant(&self, entry: &Entry, address: Option<&str>) -> Result<(), Failure> {
+        let connection = self.platform().await?;
         connection
             .query(
-                "INSERT INTO platform.tenant (id, name, description, declarations, lenient, release)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO platform.tenant (id, name, description, declarations, lenient, release, database)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING",
                 vec![
                     entry.id.as_str().into(),
                     entry.name.as_str().into(),
@@ -109,29 +123,36 @@ impl Node {
                     entry.declarations.as_str().into(),
                     entry.lenient.into(),
                     entry.release.as_str().into(),
+                    address.map_or(Bind::Null, Bind::from),
                 ],
             )
             .await?;
+        for (name, setting) in &entry.timers {
+            let next = match &setting.timing {
+                _ if setting.disabled => Next::Never,
+                // Its first run finds when it is due by its declaration.
+                timing if timing.is_empty() => Next::In(FIRST_RUN),
+                timing => timing.next(Timestamp::now()).unwrap_or(Next::In(FIRST_RUN)),
+            };
+            jobs::set(&connection, &entry.id, name, setting, next).await?;
+        }
         Ok(())
     }
 
     /// The tenant's line in the table of tenants.
     pub async fn entry(&self, id: &str) -> Result<Option<Entry>, Failure> {
-        let connection = self.platform.get().await?;
+        let connection = self.platform().await?;
         let rows = connection
             .query(
                 "SELECT id, name, description, lenient, declarations, release FROM platform.tenant WHERE id = $1",
                 vec![id.into()],
             )
             .await?;
-        Ok(rows.first().map(|row| Entry {
-            id: row.get(0),
-            name: row.get(1),
-            description: row.get(2),
-            lenient: row.get(3),
-            declarations: row.get(4),
-            release: row.get(5),
-        }))
+        let Some(row) = rows.first() else { return Ok(None) };
+        let rows = jobs::of_tenant(&connection, id).await?;
+        let timers = rows.into_iter().filter(|row| row.setting != TimerSetting::default());
+        let timers = timers.map(|row| (row.name, row.setting)).collect();
+        Ok(Some(Entry { timers, ..Entry::of(row) }))
     }
 
     /// Takes in a tenant whose schema comes from another library: its role is made, `fill` brings the schema with its
@@ -157,13 +178,13 @@ impl Node {
         if self.find_tenant(id).await?.is_some() {
             return Err(refused(format!("tenant '{id}' is there already; nothing was changed")));
         }
-        self.make_role(id).await?;
+        self.make_role(&self.main, id).await?;
         if let Err(words) = fill.await {
             // All that was filled in is gone with its transaction; the role must go, too.
-            drop_role(&self.platform.get().await?, id).await;
+            drop_role(self.platform().await?.client(), &schema_of(id)).await;
             return Err(refused(words));
         }
-        self.enter_tenant(entry).await?;
+        self.enter_tenant(entry, None).await?;
         // Brings it up to date where the release is another one.
         self.read_tenants().await?;
         self.tenant(id).ok_or_else(|| Failure::internal(format!("tenant {id} was taken in and is not there")))
@@ -176,56 +197,36 @@ impl Node {
         name: &str,
         description: &str,
     ) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
+        let connection = self.platform().await?;
         connection
             .query(
                 "UPDATE platform.tenant SET name = $2, description = $3 WHERE id = $1",
                 vec![id.into(), name.into(), description.into()],
             )
             .await?;
-        let lenient = self.tenant(id).is_some_and(|tenant| tenant.lenient);
-        self.keep_tenant(id.to_owned(), name.to_owned(), description.to_owned(), lenient);
-        Ok(())
+        drop(connection);
+        self.read_tenants().await
     }
 
     /// Drops the tenant with all its data; false where there is none.
     pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
         let _one_at_a_time = self.making.lock().await;
         let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
-        let connection = self.platform.get().await?;
-        self.let_go(&tenant);
-        self.drop_schema(connection, &tenant, "BEGIN").await?;
-        Ok(true)
-    }
-
-    /// Drops the tenant once its data have been carried elsewhere; where that fails, it stays as it is. Meanwhile
-    /// everybody reads, and who writes is asked to try again, so that nothing is written that was not carried.
-    pub async fn give_away(
-        self: &Arc<Self>,
-        tenant: &Tenant,
-        carry: impl Future<Output = Result<(), String>>,
-    ) -> Result<(), Failure> {
-        let _one_at_a_time = self.making.lock().await;
-        let schema = &tenant.schema;
-        let connection = self.platform.get().await?;
-        let held = format!(
-            "BEGIN; SET LOCAL lock_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = 0;
-             DO $$ DECLARE name text; BEGIN
-                 FOR name IN SELECT relname FROM pg_class
-                     WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r' ORDER BY relname
-                 LOOP EXECUTE format('LOCK TABLE {schema}.%I IN EXCLUSIVE MODE', name); END LOOP;
-             END $$"
-        );
-        let carried = match connection.client().batch_execute(&held).await {
-            Ok(()) => carry.await.map_err(Failure::Invalid),
-            Err(error) => Err(failure(error, "keeping others from writing to the tenant")),
-        };
-        if let Err(failure) = carried {
-            let _ = connection.client().batch_execute("ROLLBACK").await;
-            return Err(failure);
+        if let Some(address) = tenant.database.address() {
+            self.drop_elsewhere(id, address).await?;
+            self.let_go(&tenant);
+            tracing::info!(tenant = id, "tenant {id} was dropped");
+            return Ok(true);
         }
-        self.let_go(tenant);
-        self.drop_schema(connection, tenant, "SELECT 1").await
+        let connection = self.platform().await?;
+        let moving =
+            connection.query("SELECT 1 FROM platform.tenant_move WHERE tenant = $1", vec![id.into()]).await?;
+        if !moving.is_empty() {
+            return Err(Failure::Invalid(format!("tenant '{id}' is being moved: drop it afterwards")));
+        }
+        self.let_go(&tenant);
+        self.drop_schema(connection, &tenant).await?;
+        Ok(true)
     }
 
     fn let_go(&self, tenant: &Tenant) {
@@ -233,15 +234,14 @@ impl Node {
         tenant.pools.close();
     }
 
-    /// Ends a transaction with the tenant's end in it; `first` begins it where none is open.
-    async fn drop_schema(&self, connection: Connection, tenant: &Tenant, first: &str) -> Result<(), Failure> {
+    async fn drop_schema(&self, connection: Connection, tenant: &Tenant) -> Result<(), Failure> {
         let (id, schema) = (&tenant.id, &tenant.schema);
         let dropped = connection
             .client()
             // Together, so that another node finds either the tenant or none. The id holds only letters, digits
             // and underscores.
             .batch_execute(&format!(
-                "{first}; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
+                "BEGIN; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
             ))
             .await;
         if let Err(error) = dropped {
@@ -249,7 +249,7 @@ impl Node {
             return Err(failure(error, "dropping the tenant's schema"));
         }
         table::forget(&connection, id).await?;
-        drop_role(&connection, id).await;
+        drop_role(connection.client(), schema).await;
         tracing::info!(tenant = id, "tenant {id} was dropped");
         Ok(())
     }
@@ -269,11 +269,12 @@ impl Node {
 
     async fn write_first_records(
         &self,
+        database: &Database,
         id: &str,
         reference_records: ReferenceRecords,
     ) -> Result<(), Failure> {
         let schema = schema_of(id);
-        let pool = self.pools.open(Some(&schema), 1, Work::Writes, None);
+        let pool = database.pools.open(Some(&schema), 1, Work::Writes, None);
         let mut tx = pool.get().await?.begin();
         let now = Timestamp::now();
         let mut pipeline = Pipeline::new();
@@ -300,11 +301,19 @@ impl Node {
     }
 }
 
+/// Makes a role that owns a tenant's schema. Its name holds only letters, digits and underscores.
+pub(super) fn make_role_sql(schema: &str) -> String {
+    format!(
+        "DO $$ BEGIN CREATE ROLE {schema} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$;
+         GRANT {schema} TO CURRENT_USER;
+         GRANT USAGE ON SCHEMA carrel TO {schema};"
+    )
+}
+
 /// Drops a tenant's role. It stays if it owns something in another database of the same server.
-async fn drop_role(connection: &Connection, id: &str) {
-    let schema = schema_of(id);
+pub(super) async fn drop_role(client: &Client, schema: &str) {
     let sql = format!("REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};");
-    if let Err(error) = connection.client().batch_execute(&sql).await {
-        tracing::info!(tenant = id, error = %error, "the role of tenant {id} stays");
+    if let Err(error) = client.batch_execute(&sql).await {
+        tracing::info!(error = %error, "the role {schema} stays");
     }
 }

@@ -1,20 +1,24 @@
-//! What one process serves: all tenants of a database, with the modules' declarations.
+//! What one process serves: all tenants of a platform, with the modules' declarations. A tenant's data are in the
+//! platform's own database, or in the one that its line in the table of tenants names.
 
 mod bootstrap;
+mod databases;
 mod lifecycle;
+mod moving;
 mod notifications;
 mod schema;
 mod upkeep;
 
+pub use databases::Database;
+pub use moving::CopySource;
 pub use upkeep::{INDEX_BUILDS, OUTBOX_RETENTION};
 
 use crate::cache::Cache;
 use crate::database::replicas::Replicas;
-use crate::database::{
-    Address, Bind, Connection, Members, OpenPool, Pools, Server, WatchedTables, Work, failure,
-};
+use crate::database::{Address, Bind, Connection, Pools, WatchedTables, Work, database_unreachable, failure};
 use crate::http::App;
 use crate::jobs::Job;
+use crate::jobs::timers::TimerSetting;
 use crate::module::Module;
 use crate::record_store::{change_listeners, upgrade};
 use crate::settings_version::SettingsVersion;
@@ -26,9 +30,10 @@ use carrel_records::{Failure, RecordType};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock, Weak};
 use std::time::{Duration, Instant};
+use tokio_postgres::Row;
 
 /// How the server behaves, from its configuration.
 #[derive(Debug, Clone)]
@@ -143,24 +148,25 @@ pub struct Node {
     /// What modules keep in memory for all tenants together.
     pub state: TenantState,
     per_tenant: usize,
-    pools: Pools,
-    /// Of the primary, for [`Tenant::background`].
-    background: Pools,
-    /// Of each server that may be read from while it is not the primary, with its index among the members: the
-    /// replicas in the order of the configuration, then the hosts of the primary's address.
-    replicas: Vec<(usize, Pools)>,
-    platform: OpenPool,
+    /// The platform's own database.
+    main: Arc<Database>,
+    /// Other databases that hold tenants, by their addresses.
+    others: databases::Others,
+    /// Tenants whose database cannot be reached since this node has started.
+    unreachable: RwLock<HashSet<String>>,
     /// Tables from which values are cached.
     cached_tables: HashSet<&'static str>,
     tenants: RwLock<HashMap<String, Arc<Tenant>>>,
     making: tokio::sync::Mutex<()>,
     started: Instant,
+    /// It will soon take no more calls.
+    stopping: AtomicBool,
     /// What answers this node's calls.
     app: RwLock<Weak<App>>,
 }
 
 /// A line of the table of tenants.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Entry {
     pub id: String,
     pub name: String,
@@ -170,6 +176,32 @@ pub struct Entry {
     pub declarations: String,
     /// The release that did so.
     pub release: String,
+    /// What somebody has set for its jobs; filled for a dump only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<(String, TimerSetting)>,
+}
+
+impl Entry {
+    fn of(row: &Row) -> Entry {
+        Entry {
+            id: row.get("id"),
+            name: row.get("name"),
+            description: row.get("description"),
+            lenient: row.get("lenient"),
+            declarations: row.get("declarations"),
+            release: row.get("release"),
+            timers: Vec::new(),
+        }
+    }
+}
+
+/// What became of a tenant since this node has read its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whereabouts {
+    Here,
+    /// It is being moved to another database, or was moved just now.
+    Moving,
+    Dropped,
 }
 
 /// Tells every node that cached tables of the tenant at hand have changed.
@@ -178,11 +210,7 @@ const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schem
 /// This program's release.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// The longest wait for one of several servers to say that it is the primary, when the node opens.
-const FINDING_PRIMARY: Duration = Duration::from_secs(10);
-
-/// Connections of [`Tenant::background`], of all tenants and of one.
-const BACKGROUND_CONNECTIONS: usize = 8;
+/// Connections of [`Tenant::background`] for one tenant.
 const BACKGROUND_PER_TENANT: usize = 4;
 
 impl Node {
@@ -194,25 +222,9 @@ impl Node {
         options: ServerOptions,
         first_records: Vec<FirstRecord>,
     ) -> Result<Arc<Node>, Failure> {
-        let mut servers = address.primary.members();
-        let named_as_primary = servers.len();
-        servers.extend(address.replicas.iter().flat_map(Server::members));
-        let number = servers.len();
-        let members = Members::of(servers);
-        if number > 1 {
-            members.wait_for_primary(FINDING_PRIMARY).await;
-        }
-        let background = Pools::of_primary(Arc::clone(&members), BACKGROUND_CONNECTIONS);
-        let pools = Pools::of_primary(Arc::clone(&members), connections);
-        let read_from = match number > named_as_primary {
-            true => (named_as_primary..number).chain(0..named_as_primary),
-            false => (0..0).chain(0..0),
-        };
-        let replicas = read_from
-            .map(|member| (member, Pools::new(members.servers()[member].clone(), connections)))
-            .collect();
-        let platform = pools.open(None, 4, Work::Upkeep, None);
-        let secret = set_up_platform(&platform.get().await?).await?;
+        let per_tenant = address.per_tenant;
+        let main = Database::new(None, address.primary, address.replicas, connections).await;
+        let secret = set_up_platform(&main.upkeep.get().await?).await?;
         change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
         let records: Arc<[&'static RecordType]> =
             modules.iter().flat_map(|module| module.records.iter().copied()).collect();
@@ -229,19 +241,19 @@ impl Node {
             keys: Keys::new(&secret),
             first_records,
             state: TenantState::default(),
-            per_tenant: address.per_tenant,
-            pools,
-            background,
-            replicas,
-            platform,
+            per_tenant,
+            main,
+            others: databases::Others::default(),
+            unreachable: RwLock::default(),
             cached_tables,
             tenants: RwLock::default(),
             making: tokio::sync::Mutex::new(()),
             started: Instant::now(),
+            stopping: AtomicBool::new(false),
             app: RwLock::default(),
         });
+        tokio::spawn(notifications::listen(Arc::downgrade(&node), Arc::downgrade(&node.main)));
         node.read_tenants().await?;
-        tokio::spawn(notifications::listen(Arc::downgrade(&node), members));
         Ok(node)
     }
 
@@ -263,13 +275,22 @@ impl Node {
         *self.app.write().expect("no holder of this lock panics") = Arc::downgrade(app);
     }
 
+    /// Says on the health page that this node stops; it still answers.
+    pub fn begin_to_stop(&self) {
+        self.stopping.store(true, Relaxed);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Relaxed)
+    }
+
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// A connection to the platform's own tables, with the role that connects.
     pub async fn platform(&self) -> Result<Connection, Failure> {
-        self.platform.get().await
+        self.main.upkeep.get().await
     }
 
     pub fn tenant(&self, id: &str) -> Option<Arc<Tenant>> {
@@ -292,16 +313,25 @@ impl Node {
             return Ok(None);
         }
         self.read_tenants().await?;
-        Ok(self.tenant(id))
+        let tenant = self.tenant(id);
+        if tenant.is_none() && self.unreachable.read().expect("no holder of this lock panics").contains(id) {
+            return Err(database_unreachable());
+        }
+        Ok(tenant)
     }
 
-    /// Lets go of tenants that another node has dropped, and takes in what it has made or renamed.
-    pub async fn look_for_changes(&self) -> Result<(), Failure> {
+    /// Lets go of tenants that another node has dropped, and takes in what it has made, renamed or moved. Finishes what
+    /// a program that has died left of a move.
+    pub async fn look_for_changes(self: &Arc<Self>) -> Result<(), Failure> {
         let _one_at_a_time = self.making.lock().await;
-        let connection = self.platform.get().await?;
-        let rows = connection.query("SELECT id FROM platform.tenant", vec![]).await?;
+        let connection = self.platform().await?;
+        let rows = connection.query("SELECT id, database FROM platform.tenant", vec![]).await?;
+        let moves = connection.query("SELECT tenant FROM platform.tenant_move", vec![]).await?;
         drop(connection);
-        let there: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
+        let there: HashSet<String> = rows.iter().map(|row| row.get("id")).collect();
+        let addresses: HashSet<String> = rows.iter().filter_map(|row| row.get("database")).collect();
+        self.others.forget_except(&addresses);
+        self.unreachable.write().expect("no holder of this lock panics").retain(|id| there.contains(id));
         self.tenants.write().expect("no holder of this lock panics").retain(|id, tenant| {
             if !there.contains(id) {
                 tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
@@ -309,86 +339,135 @@ impl Node {
             }
             there.contains(id)
         });
-        self.read_tenants().await
-    }
-
-    /// Whether a tenant that this node knows, or knew a moment ago, was dropped by another one.
-    pub async fn has_lost(&self, id: &str) -> bool {
-        if self.tenant(id).is_none() {
-            return true;
-        }
-        let Ok(connection) = self.platform.get().await else { return false };
-        let asked = connection.query("SELECT 1 FROM platform.tenant WHERE id = $1", vec![id.into()]).await;
-        let gone = asked.is_ok_and(|rows| rows.is_empty());
-        if gone && let Some(tenant) = self.tenants.write().expect("no holder of this lock panics").remove(id)
-        {
-            tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
-            tenant.pools.close();
-        }
-        gone
-    }
-
-    async fn read_tenants(&self) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
-        let rows = connection
-            .query(
-                "SELECT id, name, description, declarations, lenient, release FROM platform.tenant ORDER BY id",
-                vec![],
-            )
-            .await?;
-        let current = self.declarations();
-        for row in rows {
-            let (id, name, description, declared): (String, String, String, String) =
-                (row.get(0), row.get(1), row.get(2), row.get(3));
-            let lenient = row.get(4);
-            let release: String = row.get(5);
-            if upgrade::is_newer(&release, RELEASE) {
-                tracing::debug!(tenant = id, "tenant {id} was brought up to date by release {release}");
-            } else if declared != current {
-                self.bring_up_to_date(&id, lenient).await?;
-            }
-            self.keep_tenant(id, name, description, lenient);
+        self.read_tenants().await?;
+        for row in moves {
+            self.finish_if_abandoned(row.get("tenant")).await?;
         }
         Ok(())
     }
 
-    fn keep_tenant(&self, id: String, name: String, description: String, lenient: bool) -> Arc<Tenant> {
-        let mut tenants = self.tenants.write().expect("no holder of this lock panics");
-        if let Some(known) = tenants.get(&id)
-            && known.name == name
-            && known.description == description
-            && known.lenient == lenient
-        {
-            return Arc::clone(known);
+    /// What another node has done to a tenant that this node knows, or knew a moment ago. Asked when a call failed.
+    pub async fn whereabouts(self: &Arc<Self>, tenant: &Tenant) -> Whereabouts {
+        let id = tenant.id.as_str();
+        let Some(known) = self.tenant(id) else { return Whereabouts::Dropped };
+        let Ok(connection) = self.platform().await else { return Whereabouts::Here };
+        let asked = connection
+            .query(
+                "SELECT database, EXISTS (SELECT 1 FROM platform.tenant_move WHERE tenant = id) AS moving
+                 FROM platform.tenant WHERE id = $1",
+                vec![id.into()],
+            )
+            .await;
+        drop(connection);
+        let Ok(rows) = asked else { return Whereabouts::Here };
+        let Some(row) = rows.first() else {
+            if let Some(tenant) = self.tenants.write().expect("no holder of this lock panics").remove(id) {
+                tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
+                tenant.pools.close();
+            }
+            return Whereabouts::Dropped;
+        };
+        let address: Option<String> = row.get("database");
+        let has_moved = address.as_deref() != known.database.address();
+        if has_moved {
+            // The next call goes to the new address, also if the notification was lost.
+            let _ = self.read_tenants().await;
         }
-        let schema = schema_of(&id);
+        if has_moved || row.get("moving") || address.as_deref() != tenant.database.address() {
+            return Whereabouts::Moving;
+        }
+        Whereabouts::Here
+    }
+
+    async fn read_tenants(self: &Arc<Self>) -> Result<(), Failure> {
+        let connection = self.platform().await?;
+        let rows = connection
+            .query(
+                "SELECT id, name, description, declarations, lenient, release, database
+                 FROM platform.tenant ORDER BY id",
+                vec![],
+            )
+            .await?;
+        drop(connection);
+        let current = self.declarations();
+        for row in rows {
+            let entry = Entry::of(&row);
+            let id = entry.id.as_str();
+            let address: Option<String> = row.get("database");
+            let ready = async {
+                let database = self.database(address.as_deref()).await?;
+                if upgrade::is_newer(&entry.release, RELEASE) {
+                    tracing::debug!(tenant = id, "release {} has upgraded tenant {id}", entry.release);
+                } else if entry.declarations != current {
+                    self.bring_up_to_date(&database, id, entry.lenient).await?;
+                }
+                Ok::<_, Failure>(database)
+            };
+            match ready.await {
+                Ok(database) => {
+                    self.keep_tenant(&entry, database);
+                }
+                // The other tenants are served.
+                Err(failure) if address.is_some() => {
+                    tracing::warn!(tenant = id, "the database of tenant {id} cannot be used: {failure}");
+                    self.unreachable.write().expect("no holder of this lock panics").insert(entry.id);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_tenant(&self, entry: &Entry, database: Arc<Database>) -> Arc<Tenant> {
+        self.unreachable.write().expect("no holder of this lock panics").remove(&entry.id);
+        let mut tenants = self.tenants.write().expect("no holder of this lock panics");
+        if let Some(known) = tenants.get(&entry.id) {
+            let is_same_place = known.database.address() == database.address();
+            if known.name == entry.name
+                && known.description == entry.description
+                && known.lenient == entry.lenient
+                && is_same_place
+            {
+                return Arc::clone(known);
+            }
+            if !is_same_place {
+                tracing::info!(tenant = entry.id, "tenant {} has moved to another database", entry.id);
+                known.pools.close();
+            }
+        }
+        let schema = schema_of(&entry.id);
         let version = Arc::new(SettingsVersion::default());
         let size = self.per_tenant;
         let queries = |pools: &Pools| pools.open(Some(&schema), size, Work::Queries, None);
         let tenant = Arc::new(Tenant {
             pools: TenantPools {
-                writer: self.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
-                reader: queries(&self.pools),
-                background: self.background.open(Some(&schema), BACKGROUND_PER_TENANT, Work::Writes, None),
+                writer: database.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
+                reader: queries(&database.pools),
+                background: database.background.open(
+                    Some(&schema),
+                    BACKGROUND_PER_TENANT,
+                    Work::Writes,
+                    None,
+                ),
                 replicas: Replicas::new(
-                    Arc::clone(self.pools.members()),
-                    self.replicas.iter().map(|(member, pools)| (*member, queries(pools))).collect(),
+                    Arc::clone(database.pools.members()),
+                    database.replicas.iter().map(|(member, pools)| (*member, queries(pools))).collect(),
                 ),
                 reads: AtomicU64::new(0),
             },
-            id: id.clone(),
-            name,
-            description,
+            id: entry.id.clone(),
+            name: entry.name.clone(),
+            description: entry.description.clone(),
             schema,
-            lenient,
+            lenient: entry.lenient,
             cache: Cache::default(),
             state: TenantState::default(),
             listeners: Arc::clone(&self.listeners),
             version,
-            platform: self.platform.clone(),
+            database,
             records: self.records.clone(),
         });
-        tenants.insert(id, Arc::clone(&tenant));
+        tenants.insert(entry.id.clone(), Arc::clone(&tenant));
         tenant
     }
 
@@ -417,7 +496,7 @@ async fn set_up_platform(connection: &Connection) -> Result<Vec<u8>, Failure> {
     let script = format!(
         "BEGIN; SELECT pg_advisory_xact_lock(7217316);\n{}\n{}\nCOMMIT;",
         include_str!("../platform.sql"),
-        carrel_cql::sql::HELPERS_DDL
+        databases::shared_ddl()
     );
     if let Err(error) = connection.client().batch_execute(&script).await {
         let _ = connection.client().batch_execute("ROLLBACK").await;

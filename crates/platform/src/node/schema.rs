@@ -1,7 +1,7 @@
 //! Making a tenant's tables, and bringing them up to date.
 
-use super::{INDEX_BUILDS, Node, RELEASE};
-use crate::database::failure;
+use super::{Database, INDEX_BUILDS, Node, RELEASE};
+use crate::database::{failure, run_script};
 use crate::jobs::table;
 use crate::record_store::{ddl, upgrade};
 use crate::tenant::{Tenant, large_tables, schema_of};
@@ -10,11 +10,16 @@ use carrel_records::Failure;
 impl Node {
     /// Takes the steps that the tenant has not behind it, and makes what the declarations name and it lacks; safe
     /// to repeat. All or nothing: who comes second waits for the first.
-    pub(super) async fn bring_up_to_date(&self, id: &str, lenient: bool) -> Result<(), Failure> {
-        let connection = self.platform.get().await?;
+    pub(super) async fn bring_up_to_date(
+        &self,
+        database: &Database,
+        id: &str,
+        lenient: bool,
+    ) -> Result<(), Failure> {
+        let connection = database.upkeep.get().await?;
         let client = connection.client();
         let done = async {
-            client.batch_execute(&self.opening(id)).await?;
+            run_script(client, &self.opening(id)).await?;
             let made = read_made(client).await?;
             let parts = ddl::parts(&self.records, lenient);
             // A suite's tenant has no work in the background.
@@ -42,7 +47,7 @@ impl Node {
             if lenient {
                 script.push_str(ddl::WITHOUT_REFERENCES);
             }
-            client.batch_execute(&script).await?;
+            run_script(client, &script).await?;
             let column = |place: usize| plan.made.iter().map(|made| made[place].as_str()).collect::<Vec<_>>();
             client
                 .execute(
@@ -62,15 +67,16 @@ impl Node {
                 return Err(failure(error, "making the tenant's tables"));
             }
         };
-        connection
+        drop(connection);
+        let platform = self.platform().await?;
+        platform
             .query(
                 "UPDATE platform.tenant SET declarations = $2, release = $3 WHERE id = $1",
                 vec![id.into(), self.declarations().into(), RELEASE.into()],
             )
             .await?;
-        drop(connection);
         if has_more {
-            table::soon(&self.platform().await?, id, INDEX_BUILDS.name).await?;
+            table::soon(&platform, id, INDEX_BUILDS.name).await?;
         }
         Ok(())
     }
@@ -78,10 +84,10 @@ impl Node {
     /// Takes away what is no longer declared and holds no data of its own, once no older program runs; tells what
     /// went and what stays.
     pub async fn drop_obsolete_schema(&self, tenant: &Tenant) -> Result<Vec<String>, Failure> {
-        let connection = self.platform.get().await?;
+        let connection = tenant.upkeep().await?;
         let client = connection.client();
         let done = async {
-            client.batch_execute(&self.opening(&tenant.id)).await?;
+            run_script(client, &self.opening(&tenant.id)).await?;
             let made = read_made(client).await?;
             let (go, mut notes) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
             for (leftover, statement) in &go {

@@ -35,13 +35,13 @@ impl MissingIndex {
 impl Tenant {
     /// Declared indexes of the tenant that are not there, or that a break has left unusable.
     pub async fn missing_indexes(&self) -> Result<Vec<MissingIndex>, Failure> {
-        let connection = self.platform.get().await?;
+        let connection = self.upkeep().await?;
         self.missing(connection.client()).await.map_err(|error| failure(error, "looking for missing indexes"))
     }
 
     /// Builds them one after the other, without keeping anybody from writing; tells what was done.
     pub async fn build_missing_indexes(&self) -> Result<String, Failure> {
-        let connection = self.platform.get().await?;
+        let connection = self.upkeep().await?;
         let built = self.build(connection.client()).await;
         // Its role is this work's own. The lock is given back first: a connection closes when it likes.
         let _ = connection.client().batch_execute("SELECT pg_advisory_unlock_all()").await;

@@ -13,8 +13,9 @@ const HOW_TO_SEE: &str =
 
 pub async fn list(call: Call) -> Result<Answer, Failure> {
     let limit = call.query.number("limit", 20, 1, 500)?;
-    let schema = &call.tenant()?.schema;
-    let connection = call.node.platform().await?;
+    let tenant = call.tenant()?;
+    let schema = &tenant.schema;
+    let connection = tenant.upkeep().await?;
     let place = connection
         .query(
             // Its own setting is there only where it is loaded; which libraries are is not for everybody to know.
