@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The private PostgreSQL accepts 300 connections; tests, the lab and other programs need some.
 const MOST_OF_PRIVATE: usize = 250;
+/// The longest time for proxies, in seconds.
+const LONGEST_DRAIN: u64 = 300;
 /// The shortest secret between a gateway and this server.
 const SHORTEST_SECRET: usize = 16;
 
@@ -115,6 +117,10 @@ pub struct Settings {
     /// suites of FOLIO's modules, whose fixtures leave out what real storage requires).
     #[arg(long, env = "CARREL_MAKE_TENANTS")]
     pub make_tenants: bool,
+    /// Seconds for which the server still answers calls after SIGTERM while its health page says that it stops, so that
+    /// a proxy finds other servers first.
+    #[arg(long, env = "CARREL_DRAIN")]
+    pub drain: Option<u64>,
     /// Answer with a header X-Carrel-Pipelines that counts database round trips.
     #[arg(long, env = "CARREL_COUNT_ROUND_TRIPS")]
     pub count_round_trips: bool,
@@ -138,6 +144,8 @@ pub struct Resolved {
     pub tenant_connections: usize,
     pub options: ServerOptions,
     pub lists: carrel_lists::Options,
+    /// Time between SIGTERM and the end of taking calls.
+    pub drain: Duration,
     pub subscribers: carrel_pub_sub::Addresses,
 }
 
@@ -214,6 +222,10 @@ impl Settings {
             || !(1..=64).contains(&lists.workers)
         {
             return Err("--max-list-size is at least 1, --list-refresh-visible at most 60000, --list-workers from 1 to 64".into());
+        }
+        let drain = self.drain.or(file.drain).unwrap_or(0);
+        if drain > LONGEST_DRAIN {
+            return Err(format!("--drain is at most {LONGEST_DRAIN} seconds"));
         }
         let body_memory = self.body_memory.or(file.body_memory).unwrap_or(256.max(largest_body));
         if body_memory < largest_body {
@@ -292,6 +304,7 @@ impl Settings {
                 ..Default::default()
             },
             lists,
+            drain: Duration::from_secs(drain),
             subscribers,
             certificate,
         })

@@ -1,7 +1,7 @@
 //! Whether this server can do its work: `GET /admin/health`, which load balancers ask.
 //!
 //! Answers within two seconds in every case, 200 with `"status": "UP"` or 503 with `"DOWN"` and a reason: the database
-//! does not answer, refuses writes, or has no room on its disk. Asks the database at most once a second, however many
+//! does not answer, refuses writes, or has no room on its disk; or the server is stopping. Asks the database at most once a second, however many
 //! ask the server. Changes `platform.health` only.
 
 use carrel_platform::{Answer, Call, Connection, Node, Router};
@@ -43,9 +43,12 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn report(health: Arc<Health>, call: Call) -> Result<Answer, Failure> {
-    let problem = tokio::time::timeout(DATABASE_TIMEOUT, health.problem(&call.node))
-        .await
-        .unwrap_or(Some("The database does not answer in time"));
+    let problem = match call.node.is_stopping() {
+        true => Some("The server is stopping"),
+        false => tokio::time::timeout(DATABASE_TIMEOUT, health.problem(&call.node))
+            .await
+            .unwrap_or(Some("The database does not answer in time")),
+    };
     let mut report = json!({
         "status": if problem.is_none() { "UP" } else { "DOWN" },
         "version": env!("CARGO_PKG_VERSION"),

@@ -5,7 +5,7 @@ use crate::database;
 use crate::modules;
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
-use carrel_platform::database::{Address, Server};
+use carrel_platform::database::{Address, LARGEST_BUDGET, Server};
 use carrel_platform::http::{self, App};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
                     .map_err(|error| error.to_string())??;
             let primary: Server = postgres.config("postgres").into();
             database::count_statements(&primary).await;
-            (primary.clone(), primary, Some(postgres), database::LARGEST_BUDGET)
+            (primary.clone(), primary, Some(postgres), LARGEST_BUDGET)
         }
     };
     let address = Address { primary: configured, replicas, per_tenant: settings.tenant_connections };
@@ -109,15 +109,16 @@ pub async fn listen(
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
-            None => http::serve(app, listener, asked_to_stop()).await,
+            None => http::serve(app, listener, drained(&open_node.node, settings.drain)).await,
             Some(certificate) => {
-                http::serve_with_tls(app, listener, Arc::clone(certificate), asked_to_stop()).await
+                let stop = drained(&open_node.node, settings.drain);
+                http::serve_with_tls(app, listener, Arc::clone(certificate), stop).await
             }
         }
     };
     let served = tokio::select! {
         served = serving => served,
-        () = waited_long_enough() => {
+        () = waited_long_enough(settings.drain) => {
             tracing::warn!("stopping without waiting longer for the calls under way");
             Ok(())
         }
@@ -143,16 +144,27 @@ pub async fn stop(open_node: OpenNode) {
 pub async fn unless_stopped<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     tokio::select! {
         done = work => done,
-        () = asked_to_stop() => Err("stopped before it was done".into()),
+        _ = asked_to_stop() => Err("stopped before it was done".into()),
     }
 }
 
-/// After the first signal, calls have 10 seconds to complete; a second signal ends the wait.
-async fn waited_long_enough() {
-    asked_to_stop().await;
+/// Completes when no more calls are taken: after a signal, and after SIGTERM once proxies had time to see on the health
+/// page that the server stops.
+fn drained(node: &Arc<Node>, drain: Duration) -> impl Future<Output = ()> + use<> {
+    let node = Arc::clone(node);
+    async move {
+        let time = asked_to_stop().await.drain(drain);
+        node.begin_to_stop();
+        tokio::time::sleep(time).await;
+    }
+}
+
+/// After the first signal and the time for proxies, calls have 10 seconds to complete; a second signal ends the wait.
+async fn waited_long_enough(drain: Duration) {
+    let time = asked_to_stop().await.drain(drain);
     tokio::select! {
-        () = tokio::time::sleep(Duration::from_secs(10)) => {}
-        () = asked_to_stop() => {}
+        () = tokio::time::sleep(time + Duration::from_secs(10)) => {}
+        _ = asked_to_stop() => {}
     }
 }
 
@@ -166,8 +178,26 @@ async fn look_for_changes(node: Weak<Node>) {
     }
 }
 
+/// What asked the program to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopSignal {
+    /// Ctrl-C, or a closed terminal: a person waits for the end.
+    Person,
+    /// SIGTERM, from a service manager.
+    Service,
+}
+
+impl StopSignal {
+    fn drain(self, configured: Duration) -> Duration {
+        match self {
+            StopSignal::Person => Duration::ZERO,
+            StopSignal::Service => configured,
+        }
+    }
+}
+
 /// Completes on Ctrl-C, SIGTERM or SIGHUP; a closed terminal must not leave PostgreSQL running alone.
-pub async fn asked_to_stop() {
+pub async fn asked_to_stop() -> StopSignal {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
     let terminal_ends = async {
         // Checked first: installing a handler would end an inherited SIG_IGN.
@@ -180,9 +210,9 @@ pub async fn asked_to_stop() {
         }
     };
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-        _ = terminal_ends => {}
+        _ = tokio::signal::ctrl_c() => StopSignal::Person,
+        _ = terminate.recv() => StopSignal::Service,
+        _ = terminal_ends => StopSignal::Person,
     }
 }
 

@@ -62,7 +62,7 @@ pub async fn backup(arguments: BackupArguments) -> Result<(), String> {
         println!("following the write-ahead log until stopped");
         tokio::select! {
             ended = receiver.ended() => return Err(ended),
-            () = serve::asked_to_stop() => {}
+            _ = serve::asked_to_stop() => {}
         }
         receiver.stop(&source.server).await;
     }

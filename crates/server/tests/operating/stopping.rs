@@ -128,6 +128,32 @@ async fn a_second_ctrl_c_ends_the_wait_for_calls_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_drains_says_so_on_its_health_page_and_answers_meanwhile() {
+    let data = library_data("drained");
+    let folder = data.folder.to_string_lossy().into_owned();
+    let mut program = serve(&data.folder, &["--data", &folder, "--drain", "300"]);
+    let admin = admin_of(&program).await;
+    admin.get("/admin/health").await.expect(200);
+    program.signal("TERM");
+    let mut said = admin.get("/admin/health").await;
+    for _ in 0..500 {
+        if said.status == 503 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        said = admin.get("/admin/health").await;
+    }
+    assert_eq!(said.expect(503)["reason"], "The server is stopping");
+    admin.get("/groups").await.expect(200);
+    let stranger = Client::new(program.address).with_header("x-okapi-tenant", "harbor");
+    stranger.get("/admin/health").await.expect(503);
+    // A second signal does not wait for the proxy.
+    program.signal("TERM");
+    program.ends(LONGEST_END);
+    nothing_is_left(&data);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_is_started_by_nohup_outlives_the_terminal() {
     let mut busy = Busy::with("nohup", |data, folder| {
         let mut shell = Command::new("sh");
