@@ -15,7 +15,7 @@ pub fn add(pipeline: &mut Pipeline, patron: &str, words: &'static str, by: Optio
     });
     pipeline.add(
         "INSERT INTO note (id, doc)
-         SELECT $1, $2::jsonb || jsonb_build_object('typeId', kind.id::text)
+         SELECT $1, jsonb_set($2::jsonb, '{typeId}', ('\"' || kind.id::text || '\"')::jsonb)
          FROM note_type kind WHERE kind.doc->>'name' = 'General note' LIMIT 1",
         vec![id.into(), (&note).into()],
     );

@@ -23,8 +23,8 @@ pub async fn visit(tx: &mut Tx, bulk_job: &BulkJob) -> Result<Visited, Failure> 
         .await?;
     let mut changes = Pipeline::new();
     changes.add(
-        "UPDATE item SET doc = item.doc || jsonb_build_object('order', numbered.place,
-             '_version', coalesce((item.doc->>'_version')::integer, 0) + 1)
+        "UPDATE item SET doc = jsonb_set(jsonb_set(item.doc, '{order}', numbered.place::text::jsonb),
+             '{_version}', (coalesce((item.doc->>'_version')::integer, 0) + 1)::text::jsonb)
          FROM (SELECT one.id, row_number() OVER (PARTITION BY one.holdings_record_id
                    ORDER BY lower(one.doc->>'barcode'), one.id) AS place
                FROM item one WHERE one.holdings_record_id = ANY($1)) numbered

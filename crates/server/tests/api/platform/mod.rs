@@ -4,6 +4,7 @@ mod api_document;
 mod bounds;
 mod connections;
 mod desk_pages;
+mod distributed_tables;
 mod framing;
 mod fuzzed_queries;
 mod habits;
