@@ -1,5 +1,6 @@
 //! One HTTP connection that is kept open and, when the server closed it, opened again.
 
+use super::tls::Tls;
 use crate::error::{Context, LabError, Result, with_causes};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
@@ -13,32 +14,50 @@ use tokio::net::TcpStream;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the API answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Address {
     authority: String,
+    tls: Option<Tls>,
 }
 
 impl Address {
-    /// Reads `http://host:port` (or `host:port`).
+    /// Reads `https://host:port`, `http://host:port` or `host:port`. Certificates are trusted as [`Tls::to`] says.
     pub fn parse(text: &str) -> Result<Address> {
-        if text.starts_with("https:") {
-            return Err(LabError::new(
-                "the lab speaks plain HTTP; give it the address behind the TLS terminator",
-            ));
-        }
-        let bare = text.trim_start_matches("http://").trim_end_matches('/');
+        let (bare, encrypted) = match text.strip_prefix("https://") {
+            Some(bare) => (bare, true),
+            None => (text.trim_start_matches("http://"), false),
+        };
+        let bare = bare.trim_end_matches('/');
         let uri: Uri = bare.parse().context(format!("reading the address {text}"))?;
         let authority = uri.authority().filter(|_| !bare.contains('/'));
         let authority = authority
             .ok_or_else(|| LabError::new(format!("{text} is not an address like http://host:9130")))?;
-        let port = if authority.port().is_some() { "" } else { ":80" };
-        Ok(Address { authority: format!("{authority}{port}") })
+        let port = match authority.port() {
+            Some(_) => "",
+            None if encrypted => ":443",
+            None => ":80",
+        };
+        let tls = encrypted.then(|| Tls::to(authority.host())).transpose()?;
+        Ok(Address { authority: format!("{authority}{port}"), tls })
+    }
+
+    /// The same address by TLS, trusting the certificates in a PEM file only.
+    pub fn trusting(self, file: &std::path::Path) -> Result<Address> {
+        let host = self.authority.rsplit_once(':').map_or(&*self.authority, |(host, _)| host);
+        Ok(Address { tls: Some(Tls::trusting(file, host)?), ..self })
+    }
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}", self.authority)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority)
     }
 }
 
@@ -197,11 +216,22 @@ impl Connection {
             let stream =
                 TcpStream::connect(authority).await.context(format!("connecting to {}", self.address))?;
             stream.set_nodelay(true).context("turning off packet delay")?;
-            let (sender, connection) =
-                handshake(TokioIo::new(stream)).await.context(format!("opening {}", self.address))?;
             // The task ends with the connection; an error shows in the next answer.
-            tokio::spawn(connection);
-            self.sender = Some(sender);
+            self.sender = Some(match &self.address.tls {
+                None => {
+                    let (sender, connection) =
+                        handshake(TokioIo::new(stream)).await.context(format!("opening {}", self.address))?;
+                    tokio::spawn(connection);
+                    sender
+                }
+                Some(tls) => {
+                    let stream = tls.encrypt(stream).await.context(format!("opening {}", self.address))?;
+                    let (sender, connection) =
+                        handshake(TokioIo::new(stream)).await.context(format!("opening {}", self.address))?;
+                    tokio::spawn(connection);
+                    sender
+                }
+            });
         }
         Ok(self.sender.as_mut().expect("it was alive or has just been opened"))
     }
@@ -225,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_the_lab_cannot_reach_is_refused() {
-        for text in ["https://folio.example", "http://host:9130/path", ""] {
+        for text in ["ftp://folio.example", "http://host:9130/path", "https://host/path", ""] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
     }
