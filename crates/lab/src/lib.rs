@@ -11,6 +11,7 @@ mod floor;
 mod gate;
 mod holds;
 mod lists;
+mod live;
 mod load;
 mod observe;
 mod player;
@@ -29,7 +30,7 @@ pub use data::{CompleteItem, CopiedTable, CopyOptions, Library, copy_library, re
 pub use desk::{DeskOptions, run_desk};
 pub use error::{LabError, Result};
 pub use floor::{FloorOptions, floor};
-pub use gate::{GateFigures, count_actions, gate_figures, gate_json, judge};
+pub use gate::{GateFigures, GateRuns, count_actions, gate_baseline, gate_json, judge};
 pub use holds::{HoldsOptions, run_holds};
 pub use lists::{ListsOptions, run_lists};
 pub use load::{LoadOptions, LoadReport, load};

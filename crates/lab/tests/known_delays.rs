@@ -120,6 +120,7 @@ fn options(workload: Workload, address: String, users: usize, millis: u64) -> Pl
         clean_up: false,
         dry_run: false,
         floor: None,
+        live: None,
         watch: WatchOptions::default(),
         seed: 1,
         commit: Some("test".into()),

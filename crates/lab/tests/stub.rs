@@ -418,6 +418,7 @@ async fn a_workload_file_is_played_and_what_it_lent_comes_back() {
         clean_up: true,
         dry_run: false,
         floor: None,
+        live: None,
         watch: WatchOptions::default(),
         seed: 1,
         commit: None,

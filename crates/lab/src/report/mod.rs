@@ -15,9 +15,10 @@ mod sections;
 pub use about::{About, DataSize};
 pub use compare::{Figures, compare, reference_names};
 pub use description::{Against, Description};
-pub use document::{Block, Document, Table, number};
+pub use document::{Block, Document, Table, escaped, number};
 pub use floor::FloorReport;
 pub use play::PlayReport;
+pub use plot::Plot;
 pub use run::{RunLevel, RunReport};
 
 use crate::error::{Context, Result};

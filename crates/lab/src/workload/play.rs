@@ -11,6 +11,7 @@ use crate::cico::return_items;
 use crate::client::{Address, Credentials, headers_without_login};
 use crate::error::{LabError, Result};
 use crate::floor::Floor;
+use crate::live::{LivePage, LiveSecond};
 use crate::observe::{Watch, WatchOptions};
 use crate::player::{Tempo, on_own_thread};
 use crate::report::{About, DataSize, PlayReport};
@@ -50,6 +51,8 @@ pub struct PlayOptions {
     pub floor: Option<(String, PathBuf)>,
     /// What is watched.
     pub watch: WatchOptions,
+    /// The port of a page that shows the run while it goes on; 0 takes a free one.
+    pub live: Option<u16>,
     /// Decides transactions and pauses.
     pub seed: u64,
     /// Version of the program under test, for the report.
@@ -82,6 +85,7 @@ struct Run {
     stop: Arc<Stop>,
     cap: Arc<RateCap>,
     logins: Vec<Arc<TenantLogin>>,
+    live: Option<LivePage>,
 }
 
 /// The workloads of one level.
@@ -103,7 +107,11 @@ impl Run {
             logins.push(Arc::new(TenantLogin::new(&address, credentials).await?));
         }
         let cap = Arc::new(RateCap::new(options.most_per_second));
-        Ok(Run { options, address, stop, cap, logins })
+        let live = options.live.map(LivePage::open).transpose()?;
+        if let Some(live) = &live {
+            eprintln!("watch the run at {}", live.url());
+        }
+        Ok(Run { options, address, stop, cap, logins, live })
     }
 
     async fn all_levels(self) -> Result<PlayReport> {
@@ -263,6 +271,9 @@ impl Run {
             Watch::begin(self.options.watch.clone(), recorder.slice().max(Duration::from_millis(500)))
                 .await?;
         let begun = Instant::now();
+        if let Some(live) = &self.live {
+            live.begin(format!("{}: {} users", self.options.workload.name, level.users));
+        }
         // Preparation and the floor came before.
         let _ = recorder.take();
         let mut parts = Vec::new();
@@ -272,7 +283,17 @@ impl Run {
         let progress = async {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                tell_progress(begun.elapsed(), length, &recorder, &watch);
+                let glance = watch.glance();
+                let second = LiveSecond {
+                    at: begun.elapsed().as_secs_f64(),
+                    cpu: glance.cpu,
+                    connections: glance.connections,
+                    ..recorder.look()
+                };
+                tell_progress(&second, length);
+                if let Some(live) = &self.live {
+                    live.add(second);
+                }
             }
         };
         let all = async {
@@ -363,21 +384,23 @@ async fn measure_floor(level: &mut LevelFigures, floor: &mut Option<&mut Floor>)
     Ok(())
 }
 
-fn tell_progress(elapsed: Duration, length: Duration, recorder: &Recorder, watch: &Watch) {
-    let (good, failed, p95, under_way) = recorder.look();
-    let glance = watch.glance();
+fn tell_progress(second: &LiveSecond, length: Duration) {
     let line = format!(
-        "{:>5.0} of {:.0} s  {good:>6} a second  p95 {p95:>8.1} ms  {failed:>4} failed  {under_way:>5} under way  \
-         CPU {:>3.0} %  {:>3} connections",
-        elapsed.as_secs_f64(),
+        "{:>5.0} of {:.0} s  {:>6} a second  p95 {:>8.1} ms  {:>4} failed  {:>5} under way  CPU {:>3.0} %  \
+         {:>3} connections",
+        second.at,
         length.as_secs_f64(),
-        glance.cpu,
-        glance.connections
+        second.good,
+        second.p95_ms,
+        second.failed,
+        second.under_way,
+        second.cpu,
+        second.connections
     );
     if std::io::stderr().is_terminal() {
         eprint!("\r{line}");
         let _ = std::io::stderr().flush();
-    } else if elapsed.as_secs().is_multiple_of(10) {
+    } else if (second.at as u64).is_multiple_of(10) {
         eprintln!("{line}");
     }
 }

@@ -2,6 +2,7 @@
 //! over time, and how late the generator itself was.
 
 use crate::client::Failed;
+use crate::live::LiveSecond;
 use crate::samples::Samples;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -134,12 +135,20 @@ impl Recorder {
         });
     }
 
-    /// Turns that succeeded and failed since the last look, their 95th percentile in milliseconds, turns under way.
-    pub fn look(&self) -> (u64, u64, f64, u64) {
+    /// Turns that ended since the last look, and turns under way.
+    pub fn look(&self) -> LiveSecond {
         self.with(|state| {
             let recent = std::mem::take(&mut state.recent);
-            let p95 = recent.times.value_at_quantile(0.95) as f64 / 1e3;
-            (recent.times.len(), recent.failures, p95, state.under_way)
+            let percentile = |share| recent.times.value_at_quantile(share) as f64 / 1e3;
+            LiveSecond {
+                good: recent.times.len(),
+                failed: recent.failures,
+                p50_ms: percentile(0.50),
+                p95_ms: percentile(0.95),
+                p99_ms: percentile(0.99),
+                under_way: state.under_way,
+                ..LiveSecond::default()
+            }
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::own_server::Server;
 use super::{Target, run_options};
-use carrel_lab::{CicoOptions, GateFigures, TestDataFiles, Timing};
+use carrel_lab::{CicoOptions, GateFigures, GateRuns, TestDataFiles, Timing};
 use clap::Args;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -25,6 +25,10 @@ pub struct GateArguments {
     /// Compare exact counts only, not processor time: for debug builds.
     #[arg(long)]
     pub counts_only: bool,
+    /// Measure so many times: medians are compared, and the spread of the repeats is printed, or written with --update as
+    /// the noise of the ratios.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
 }
 
 /// Measures, and fails when something got worse.
@@ -37,26 +41,36 @@ pub async fn run(arguments: GateArguments) -> Result<(), String> {
         Err(_) if arguments.update => "{}".to_owned(),
         Err(error) => return Err(format!("{}: {error}; --update writes it", arguments.baseline.display())),
     };
-    let mut baseline = carrel_lab::gate_figures(&text).map_err(said)?;
+    let mut baseline = carrel_lab::gate_baseline(&text).map_err(said)?;
     let server = Server::of(target, 1).await?;
     let database = target.database.clone().or_else(|| server.database.clone());
     let database = database.ok_or("the gate needs the server's database: give --database")?;
     if server.is_ours() {
         super::play::fill(target, &server, &target.credentials(), &database).await?;
     }
-    let mut figures = carrel_lab::count_actions(server.address.clone(), target.credentials(), database)
-        .await
-        .map_err(said)?;
-    if !arguments.counts_only {
-        figures.extend(ratios(target, &server).await?);
+    let mut runs = GateRuns::default();
+    for number in 1..=arguments.repeat {
+        if arguments.repeat > 1 {
+            eprintln!("run {number} of {}", arguments.repeat);
+        }
+        let counted =
+            carrel_lab::count_actions(server.address.clone(), target.credentials(), database.clone());
+        let mut figures = counted.await.map_err(said)?;
+        if !arguments.counts_only {
+            figures.extend(ratios(target, &server).await?);
+        }
+        runs.add(figures);
+    }
+    if arguments.repeat > 1 {
+        println!("{}", runs.steadiness(&baseline));
     }
     if arguments.update {
-        baseline.extend(figures);
+        baseline.extend(runs.baseline());
         let text = format!("{:#}\n", carrel_lab::gate_json(&baseline));
         return std::fs::write(&arguments.baseline, text)
             .map_err(|error| format!("{}: {error}", arguments.baseline.display()));
     }
-    let (table, worse) = carrel_lab::judge(&figures, &baseline);
+    let (table, worse) = carrel_lab::judge(&runs.medians(), &baseline);
     print!("{table}");
     match worse.is_empty() {
         true => Ok(()),

@@ -44,6 +44,9 @@ pub struct PlayArguments {
     /// Play each transaction once with one user, show every call, measure nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Show the run on a page of this machine while it goes on; without a port, on a free one.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
+    pub live: Option<u16>,
     /// Check in what the run lent, and do the workload's clean-up steps, on a server given by --address too.
     #[arg(long)]
     pub clean_up: bool,
@@ -85,6 +88,7 @@ impl PlayArguments {
             most_per_second: None,
             most_users: 2000,
             dry_run: false,
+            live: None,
             clean_up: false,
             with_tenants: Vec::new(),
             watched: Vec::new(),
@@ -210,6 +214,7 @@ fn options(
         most_users: arguments.most_users,
         clean_up: server.is_ours() || arguments.clean_up,
         dry_run: arguments.dry_run,
+        live: arguments.live,
         floor: database.map(|database| Ok::<_, String>((database, pgbench()?))).transpose()?,
         seed: arguments.seed,
         commit: version(),
