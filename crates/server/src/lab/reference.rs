@@ -71,6 +71,8 @@ pub async fn run(arguments: ReferenceArguments) -> Result<(), String> {
         &["report", "transaction", "users", "average", "published", "p95", "published", "failed"],
     );
     let usual = Server::of(&arguments.target, TENANTS).await?;
+    // What was played is worth more than its loss: a report that fails is named in the end.
+    let (mut last, mut failures) = (None, Vec::new());
     for chapter in &CHAPTERS {
         eprintln!("== {}", chapter.file);
         let mut play = plays(&arguments, chapter.workload, chapter.file);
@@ -82,15 +84,22 @@ pub async fn run(arguments: ReferenceArguments) -> Result<(), String> {
             "lists" => play.seconds = None,
             _ => {}
         }
-        let report = play_on(&play, &usual).await?;
-        add_headlines(&mut headlines, chapter.file, &report, play.baseline.as_deref())?;
+        match play_on(&play, &usual).await {
+            Ok(report) => {
+                add_headlines(&mut headlines, chapter.file, &report, play.baseline.as_deref())?;
+                last = Some(report);
+            }
+            Err(error) => failures.push(format!("{}: {error}", chapter.file)),
+        }
     }
     eprintln!("== versions");
     let mut first = plays(&arguments, VERSIONS, "versions-a");
     first.baseline = Some("reference:cico-goldenrod".into());
     first.condition = "the usual configuration".into();
-    let report = play_on(&first, &usual).await?;
-    add_headlines(&mut headlines, "versions-a", &report, first.baseline.as_deref())?;
+    match play_on(&first, &usual).await {
+        Ok(report) => add_headlines(&mut headlines, "versions-a", &report, first.baseline.as_deref())?,
+        Err(error) => failures.push(format!("versions-a: {error}")),
+    }
     drop(usual);
     let (program, options, condition) = match &arguments.other_program {
         Some(program) => (Some(program.as_path()), vec![], format!("the build {}", program.display())),
@@ -104,13 +113,28 @@ pub async fn run(arguments: ReferenceArguments) -> Result<(), String> {
     let mut second = plays(&arguments, VERSIONS, "versions-b");
     second.baseline = Some("reference:cico-honeysuckle".into());
     second.condition = condition;
-    let report = play_on(&second, &other).await?;
-    add_headlines(&mut headlines, "versions-b", &report, second.baseline.as_deref())?;
+    match play_on(&second, &other).await {
+        Ok(report) => {
+            add_headlines(&mut headlines, "versions-b", &report, second.baseline.as_deref())?;
+            last = Some(report);
+        }
+        Err(error) => failures.push(format!("versions-b: {error}")),
+    }
     drop(other);
 
-    comparison(&arguments.out, "versions", ["versions-a", "versions-b"])?;
-    comparison(&arguments.out, "lock", ["lock-off", "lock-on"])?;
-    index(&arguments, headlines, &report)
+    for (name, files) in [("versions", ["versions-a", "versions-b"]), ("lock", ["lock-off", "lock-on"])] {
+        if !failures.iter().any(|failure| files.iter().any(|file| failure.starts_with(file))) {
+            comparison(&arguments.out, name, files)?;
+        }
+    }
+    if let Some(last) = last {
+        index(&arguments, headlines, &last)?;
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("not all could be played:\n  {}", failures.join("\n  ")))
+    }
 }
 
 fn plays(arguments: &ReferenceArguments, workload: &str, file: &str) -> PlayArguments {
