@@ -122,6 +122,16 @@ fn reserve_order_numbers(pipeline: &mut Pipeline, holdings: &BTreeMap<Uuid, Orde
     };
     let (highest, wanted) = (texts(|places| places.highest), texts(|places| places.wanted));
     let ids: Vec<Uuid> = holdings.keys().copied().collect();
+    // No item brings a number, as a rule: then one statement reserves.
+    if holdings.values().all(|places| places.highest == 0) {
+        return Some(pipeline.add(
+            "INSERT INTO item_order (holdings_id, last_place)
+             SELECT one.id, one.wanted::integer FROM unnest($1::uuid[], $2::text[]) AS one (id, wanted) ORDER BY one.id
+             ON CONFLICT (holdings_id) DO UPDATE SET last_place = item_order.last_place + excluded.last_place
+             RETURNING holdings_id, last_place",
+            vec![ids.into(), wanted],
+        ));
+    }
     pipeline.add(
         "INSERT INTO item_order (holdings_id, last_place)
          SELECT one.id, one.highest::integer FROM unnest($1::uuid[], $2::text[]) AS one (id, highest) ORDER BY one.id
