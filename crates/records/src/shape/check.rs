@@ -48,36 +48,43 @@ impl Shape {
                 }
             }
         }
+        // A shape has several times as many properties as a document: nothing is allocated for absent ones.
         for (name, property) in &self.properties {
-            let path = format!("{prefix}{name}");
             if property.not_stored {
                 document.remove(name);
                 continue;
             }
-            // FOLIO quirk: a date that is an empty text is no date.
-            if matches!(property.format, Some(Format::DateTime | Format::Date))
-                && document.get(name).and_then(Value::as_str) == Some("")
-            {
-                document.remove(name);
-            }
-            match document.get_mut(name) {
-                None | Some(Value::Null) => {
-                    if let Some(default) = &property.default {
-                        document.insert(name.clone(), default.clone());
-                    } else if property.required && !property.read_only && whole {
-                        refusals.push(refusal("must not be null", NOT_NULL, path, "null"));
-                    } else if !property.nullable {
-                        // A null of a property that has no null is the same as an absent one.
-                        document.remove(name);
-                    }
+            let is_dropped = match document.get_mut(name) {
+                None => false,
+                // A null of a property that has no null is the same as an absent one.
+                Some(Value::Null) => !property.nullable,
+                // FOLIO quirk: a date that is an empty text is no date.
+                Some(Value::String(text)) if text.is_empty() && property.is_date() => true,
+                Some(value) => {
+                    property.check(value, &format!("{prefix}{name}"), strictness, refusals);
+                    continue;
                 }
-                Some(value) => property.check(value, &path, strictness, refusals),
+            };
+            if let Some(default) = &property.default {
+                document.insert(name.clone(), default.clone());
+                continue;
+            }
+            if property.required && !property.read_only && whole {
+                let path = format!("{prefix}{name}");
+                refusals.push(refusal("must not be null", NOT_NULL, path, "null"));
+            }
+            if is_dropped {
+                document.remove(name);
             }
         }
     }
 }
 
 impl Property {
+    fn is_date(&self) -> bool {
+        matches!(self.format, Some(Format::DateTime | Format::Date))
+    }
+
     fn check(&self, value: &mut Value, path: &str, strictness: Strictness, refusals: &mut Vec<Refusal>) {
         let wrong = |refusals: &mut Vec<Refusal>, value: &Value| {
             refusals.push(
