@@ -72,9 +72,10 @@ BEGIN
   RETURN (SELECT array_agg(carrel.folded(v) ORDER BY n) FROM unnest($1) WITH ORDINALITY AS e(v, n));
 END $f$;
 
--- Texts joined with blanks, absent ones skipped; null when all are absent.
+-- Texts joined with blanks, absent ones skipped; null when all are absent. PL/pgSQL evaluates one expression ten times
+-- as fast as a function in SQL that cannot be inlined, and array_to_string cannot: it is not immutable.
 CREATE OR REPLACE FUNCTION carrel.joined(VARIADIC text[]) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $f$ SELECT nullif(array_to_string($1, ' '), '') $f$;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $f$ BEGIN RETURN nullif(array_to_string($1, ' '), ''); END $f$;
 
 -- The texts in a JSON array, or what its objects hold under a key; short enough for an index.
 CREATE OR REPLACE FUNCTION carrel.elements(jsonb, text) RETURNS text[]

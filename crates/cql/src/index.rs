@@ -59,7 +59,7 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
             let holds = held_records(field, &expression.value());
             ddl.push(format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {method}({columns}){holds}"));
         }
-        if has_words(field.index) {
+        if has_words(field.index) && field.words_within.is_none() {
             let name = index_name(record.table, field.name, "words");
             let words = expression.words();
             let holds = held_records(field, &words);

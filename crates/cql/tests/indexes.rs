@@ -3,7 +3,7 @@
 mod library;
 
 use carrel_cql::{Query, Statement, sql};
-use carrel_records::{PLAIN, RecordType, date, mentions, text};
+use carrel_records::{PLAIN, RecordType, date, joined, mentions, text};
 use library::{ALL, INSTANCE, ITEM};
 
 #[test]
@@ -152,6 +152,28 @@ fn a_copied_field_is_found_through_the_original_or_by_the_own_copy() {
     assert!(!built("barcode<>A").conditions.contains("keeps_copies"), "no index finds what differs");
     let sorted = built("cql.allRecords=1 sortBy barcode");
     assert_eq!(sorted.unindexed.len(), 1, "an index that lacks records does not sort");
+}
+
+static PERSON: RecordType = RecordType {
+    name: "person",
+    table: "person",
+    shape: "id:string(uuid); name:string; card:string",
+    fields: &[text("name").words_within("keywords"), joined("keywords", &["name", "card"]).words()],
+    metadata: false,
+    ..PLAIN
+};
+
+#[test]
+fn the_words_of_a_part_are_found_by_the_index_of_the_whole() {
+    assert_eq!(sql::index_ddl(&PERSON).len(), 1);
+    let query = Query::parse("name=ada").expect("the query can be read");
+    let built = Statement::build(Some(&query), &PERSON, &[&PERSON]).expect("the query can be built");
+    assert_eq!(
+        built.conditions,
+        "(carrel.words(carrel.folded(carrel.joined((person.doc->>'name'), (person.doc->>'card')))) @@ \
+         carrel.phrase($2::text[]) AND carrel.words(carrel.folded((person.doc->>'name'))) @@ carrel.phrase($1::text[]))"
+    );
+    assert!(!built.scans && built.unindexed.is_empty());
 }
 
 #[test]

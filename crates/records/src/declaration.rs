@@ -125,6 +125,8 @@ pub struct Field {
     pub rare_values: Option<RareValues>,
     /// The value is a copy of another record's field, which has an index.
     pub copy_of: Option<CopyOf>,
+    /// Another field, by name, of which this one is a part: the words of this field are found by its index.
+    pub words_within: Option<&'static str>,
     /// The index leaves out records without the field, and so costs nothing to write them.
     pub index_skips_absent: bool,
 }
@@ -208,6 +210,7 @@ const fn field(name: &'static str, kind: Kind) -> Field {
         index_continues_with: None,
         rare_values: None,
         copy_of: None,
+        words_within: None,
         index_skips_absent: false,
     }
 }
@@ -263,6 +266,11 @@ impl Field {
             Index::Value | Index::ValueAndWords => Index::ValueAndWords,
         };
         self
+    }
+    /// Words are found by the index over the words of another field of the record, which contains this one.
+    pub const fn words_within(mut self, field: &'static str) -> Self {
+        self.words_within = Some(field);
+        self.words()
     }
     /// The index goes on with another field of the record.
     pub const fn then(mut self, field: &'static str) -> Self {

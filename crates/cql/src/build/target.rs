@@ -22,6 +22,8 @@ pub(super) struct Target {
     pub ignores_hyphens: bool,
     /// The frequent values, which the index leaves out, and the expression of the others.
     pub rare_values: Option<(&'static [&'static str], Expression)>,
+    /// A field of the record that contains this one, by whose index words are found.
+    pub words_within: Option<Expression>,
     /// The field of another record that this one repeats.
     pub copy_of: Option<CopyOf>,
     /// The value index holds all records, so that it can sort them.
@@ -145,6 +147,7 @@ impl Target {
             holds_uuid: false,
             ignores_hyphens: false,
             rare_values: None,
+            words_within: None,
             copy_of: None,
             sorts: true,
             is_id: false,
@@ -256,6 +259,10 @@ fn declared(record: &RecordType, index: &str) -> Option<Target> {
         value_index: has_value(field.index),
         words_index: has_words(field.index),
         ignores_hyphens: field.ignores_hyphens,
+        words_within: field
+            .words_within
+            .and_then(|name| record.fields.iter().find(|whole| whole.name == name))
+            .map(|whole| Expression::of(whole, record.table)),
         copy_of: field.copy_of,
         sorts: field.copy_of.is_none() && !field.index_skips_absent,
         rare_values: field.rare_values.map(|rare| {

@@ -22,7 +22,12 @@ impl Builder<'_> {
         match self.words_found(&target.expression, clause.relation.verb, term, clause)? {
             Some(sql) => {
                 let indexed = self.served(target, clause.relation.verb.sign(), Index::Words);
-                Ok(Condition::new(sql, indexed))
+                let Some(whole) = &target.words_within else { return Ok(Condition::new(sql, indexed)) };
+                // Words of a part stand in the whole, too, in the same order.
+                Ok(match self.words_found(whole, clause.relation.verb, term, clause)? {
+                    Some(whole) => Condition::new(format!("({whole} AND {sql})"), indexed),
+                    None => Condition::new(sql, false),
+                })
             }
             // No word asks for nothing but the field's presence.
             None => Ok(self.present(target)),

@@ -101,7 +101,8 @@ pub static ITEM: RecordType = RecordType {
         lastCheckIn.staffMemberId:string(uuid)
     ",
     fields: &[
-        text("accessionNumber").keep_accents().indexed(),
+        // Most items lack these and some references below.
+        text("accessionNumber").keep_accents().indexed().skip_absent(),
         // A scan changes the status to and from the two frequent values, which are not indexed. In brackets, as the
         // index is made by the table's own SQL.
         text("status.name")
@@ -126,7 +127,7 @@ pub static ITEM: RecordType = RecordType {
         .keep_accents()
         .indexed(),
         boolean("discoverySuppress").indexed(),
-        text("purchaseOrderLineIdentifier").keep_accents().indexed(),
+        text("purchaseOrderLineIdentifier").keep_accents().indexed().skip_absent(),
         text("effectiveCallNumberComponents.callNumber").keep_accents().indexed(),
         number("order").indexed(),
         text("barcode").keep_accents().indexed(),
@@ -143,13 +144,13 @@ pub static ITEM: RecordType = RecordType {
     belongs_to: &[
         to("holdingsRecordId", "holdings_record").alias("holdingsRecords").reverse("item"),
         to("permanentLoanTypeId", "loan_type"),
-        to("temporaryLoanTypeId", "loan_type"),
+        to("temporaryLoanTypeId", "loan_type").skip_absent(),
         to("materialTypeId", "material_type"),
-        to("permanentLocationId", "location"),
-        to("temporaryLocationId", "location"),
+        to("permanentLocationId", "location").skip_absent(),
+        to("temporaryLocationId", "location").skip_absent(),
         to("effectiveLocationId", "location"),
-        to("itemLevelCallNumberTypeId", "call_number_type"),
-        to("effectiveCallNumberComponents.typeId", "call_number_type"),
+        to("itemLevelCallNumberTypeId", "call_number_type").skip_absent(),
+        to("effectiveCallNumberComponents.typeId", "call_number_type").skip_absent(),
     ],
     reaches: &[through(&["holdingsRecordId", "instanceId"], "instance").alias("instance").reverse("item")],
     optimistic_locking: true,

@@ -55,22 +55,23 @@ pub static USER: RecordType = RecordType {
         preferredEmailCommunication:array<string(enum=Support|Programs|Services)>(items=..3,set)
     ",
     fields: &[
-        text("personal.firstName").indexed().words(),
-        text("personal.lastName").indexed().words(),
-        text("personal.middleName").indexed().words(),
+        text("personal.firstName").indexed().words_within("keywords"),
+        text("personal.lastName").indexed().words_within("keywords"),
+        text("personal.middleName").indexed().words_within("keywords"),
         text("type").indexed().words(),
         date("expirationDate").indexed(),
-        text("username").indexed().words(),
-        text("personal.email").indexed().words(),
+        text("username").indexed().words_within("keywords"),
+        text("personal.email").indexed().words_within("keywords"),
         // Users who have forgotten their username are found by them.
-        text("personal.phone").indexed(),
-        text("personal.mobilePhone").indexed(),
-        text("barcode").indexed().words(),
-        text("externalSystemId").indexed().words(),
+        text("personal.phone").indexed().skip_absent(),
+        text("personal.mobilePhone").indexed().skip_absent(),
+        text("barcode").indexed().words_within("keywords"),
+        text("externalSystemId").indexed().words_within("keywords"),
         boolean("active").indexed(),
-        text("personal.preferredFirstName").words(),
+        text("personal.preferredFirstName").words_within("keywords"),
         array("departments"),
-        text("customFields").words(),
+        text("customFields").words_within("keywords"),
+        // One index over all words instead of ten: each would cost as much as all others of a new user.
         joined(
             "keywords",
             &[
