@@ -2,7 +2,7 @@
 //! from the cataloged record, in the narrow table `item_state`, and composed into the item on reading.
 
 use carrel_platform::{Bind, Pipeline, RowChange};
-use carrel_records::time;
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub const ADDS: &[&str] = &["status", "inTransitDestinationServicePointId", "las
 /// A change of an item's state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateChange {
-    pub status: &'static str,
+    pub status: ItemStatus,
     /// Destination of an item in transit; absent for every other status.
     pub in_transit_destination: Option<Uuid>,
     /// `{dateTime, servicePointId, staffMemberId}` of a check-in; `None` keeps the last one.
@@ -36,7 +36,7 @@ pub fn change(pipeline: &mut Pipeline, item: Uuid, change: &StateChange, now: Ti
         &STATE,
         vec![
             item.into(),
-            change.status.into(),
+            change.status.as_str().into(),
             time::format(now).into(),
             change.in_transit_destination.into(),
             change.last_check_in.as_ref().map_or(Bind::Null, Bind::from),
@@ -62,7 +62,7 @@ static STATE: RowChange = RowChange {
 /// The state of an item as its document shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
-    pub status: String,
+    pub status: ItemStatus,
     /// Since when, in ISO 8601.
     pub status_date: Option<String>,
     pub in_transit_destination: Option<Uuid>,
@@ -76,7 +76,7 @@ impl State {
         let text = |name: &str| status.get(name).and_then(Value::as_str).map(str::to_owned);
         let destination = document.remove("inTransitDestinationServicePointId");
         State {
-            status: text("name").unwrap_or_else(|| "Available".to_owned()),
+            status: text("name").map_or(ItemStatus::Available, |name| name.as_str().into()),
             status_date: text("date"),
             in_transit_destination: destination
                 .as_ref()
@@ -126,6 +126,6 @@ fn write(pipeline: &mut Pipeline, sql: &'static str, states: Vec<(Uuid, State)>)
         texts(|state| state.in_transit_destination.map(|id| id.to_string()).unwrap_or_default()),
         texts(|state| state.last_check_in.as_ref().map(Value::to_string).unwrap_or_default()),
     );
-    let statuses = texts(|state| state.status.clone());
+    let statuses = texts(|state| state.status.to_string());
     pipeline.add(sql, vec![ids.into(), statuses, dates, destinations, check_ins]);
 }

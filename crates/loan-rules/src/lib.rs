@@ -6,6 +6,7 @@
 
 pub mod due_date;
 pub mod loan_policy;
+pub mod loan_status;
 pub mod lost_item_policy;
 pub mod opening_hours;
 pub mod overdue_fine;
@@ -13,3 +14,5 @@ pub mod patron_blocks;
 pub mod reminder_fee;
 pub mod request;
 pub mod request_queue;
+
+pub use loan_status::LoanStatus;

@@ -1,7 +1,7 @@
 //! Lost item fee policies: when an overdue item counts as lost, what its loss costs, and until when the fees go back.
 
 use crate::loan_policy::{Interval, Period};
-use carrel_records::Money;
+use carrel_records::{ItemStatus, Money};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -38,11 +38,11 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The name of the loss, which is also the item's status.
-    pub const fn name(self) -> &'static str {
+    /// The status of the lost item, whose text also names the loss.
+    pub const fn item_status(self) -> ItemStatus {
         match self {
-            Loss::DeclaredLost => "Declared lost",
-            Loss::AgedToLost => "Aged to lost",
+            Loss::DeclaredLost => ItemStatus::DeclaredLost,
+            Loss::AgedToLost => ItemStatus::AgedToLost,
         }
     }
 }

@@ -1,86 +1,109 @@
 //! Request types, levels and statuses, and which type is possible for which item status (circulation.md 6.2).
 
+use carrel_records::{ItemStatus, text_enum};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The type of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RequestType {
-    Page,
-    Hold,
-    Recall,
+text_enum! {
+    /// The type of a request.
+    pub enum RequestType {
+        Page = "Page",
+        Hold = "Hold",
+        Recall = "Recall",
+    }
 }
 
 impl RequestType {
     /// The order in which instance-level requests try the types: the fastest first.
     pub const FASTEST_FIRST: [RequestType; 3] = [RequestType::Page, RequestType::Recall, RequestType::Hold];
 
-    pub fn text(self) -> &'static str {
-        match self {
-            RequestType::Page => "Page",
-            RequestType::Hold => "Hold",
-            RequestType::Recall => "Recall",
-        }
-    }
-
-    /// Parses a type; case does not matter.
-    pub fn parse(text: &str) -> Option<RequestType> {
-        RequestType::FASTEST_FIRST.into_iter().find(|kind| kind.text().eq_ignore_ascii_case(text))
-    }
-
     /// Whether an item of this status can be requested with this type.
-    pub fn is_possible_for(self, item_status: &str) -> bool {
+    pub fn is_possible_for(self, item_status: &ItemStatus) -> bool {
         match item_status {
-            "Available" => self == RequestType::Page,
-            "Restricted" => true,
-            "Checked out" | "Awaiting pickup" | "Awaiting delivery" | "In transit" | "Paged" | "On order"
-            | "In process" => self != RequestType::Page,
-            "Missing" => self == RequestType::Hold,
-            "Declared lost"
-            | "Claimed returned"
-            | "Withdrawn"
-            | "Lost and paid"
-            | "Aged to lost"
-            | "Intellectual item"
-            | "In process (non-requestable)"
-            | "Long missing"
-            | "Unavailable"
-            | "Unknown" => false,
+            ItemStatus::Available => self == RequestType::Page,
+            ItemStatus::Restricted => true,
+            ItemStatus::CheckedOut
+            | ItemStatus::AwaitingPickup
+            | ItemStatus::AwaitingDelivery
+            | ItemStatus::InTransit
+            | ItemStatus::Paged
+            | ItemStatus::OnOrder
+            | ItemStatus::InProcess => self != RequestType::Page,
+            ItemStatus::Missing => self == RequestType::Hold,
+            ItemStatus::DeclaredLost
+            | ItemStatus::ClaimedReturned
+            | ItemStatus::Withdrawn
+            | ItemStatus::LostAndPaid
+            | ItemStatus::AgedToLost
+            | ItemStatus::IntellectualItem
+            | ItemStatus::InProcessNonRequestable
+            | ItemStatus::LongMissing
+            | ItemStatus::Unavailable
+            | ItemStatus::Unknown => false,
             // FOLIO quirk: a status that circulation does not know can be held.
-            _ => self == RequestType::Hold,
+            ItemStatus::OrderClosed | ItemStatus::Other(_) => self == RequestType::Hold,
         }
     }
 }
 
-pub const NOT_YET_FILLED: &str = "Open - Not yet filled";
-pub const AWAITING_PICKUP: &str = "Open - Awaiting pickup";
-pub const IN_TRANSIT: &str = "Open - In transit";
-pub const AWAITING_DELIVERY: &str = "Open - Awaiting delivery";
-pub const FILLED: &str = "Closed - Filled";
-pub const CANCELLED: &str = "Closed - Cancelled";
-pub const UNFILLED: &str = "Closed - Unfilled";
-pub const PICKUP_EXPIRED: &str = "Closed - Pickup expired";
-
-/// Every status, in the order in which refusals list them.
-pub const STATUSES: [&str; 8] = [
-    NOT_YET_FILLED,
-    AWAITING_PICKUP,
-    IN_TRANSIT,
-    AWAITING_DELIVERY,
-    FILLED,
-    CANCELLED,
-    UNFILLED,
-    PICKUP_EXPIRED,
-];
-
-/// Parses a status; case does not matter.
-pub fn parse_status(text: &str) -> Option<&'static str> {
-    STATUSES.into_iter().find(|status| status.eq_ignore_ascii_case(text))
+text_enum! {
+    /// The status of a request, in the order in which refusals list them.
+    pub enum RequestStatus {
+        NotYetFilled = "Open - Not yet filled",
+        AwaitingPickup = "Open - Awaiting pickup",
+        InTransit = "Open - In transit",
+        AwaitingDelivery = "Open - Awaiting delivery",
+        Filled = "Closed - Filled",
+        Cancelled = "Closed - Cancelled",
+        Unfilled = "Closed - Unfilled",
+        PickupExpired = "Closed - Pickup expired",
+    }
 }
 
-/// Whether a status is closed.
-pub fn is_closed(status: &str) -> bool {
-    status.starts_with("Closed")
+impl RequestStatus {
+    pub fn is_closed(self) -> bool {
+        match self {
+            RequestStatus::NotYetFilled
+            | RequestStatus::AwaitingPickup
+            | RequestStatus::InTransit
+            | RequestStatus::AwaitingDelivery => false,
+            RequestStatus::Filled
+            | RequestStatus::Cancelled
+            | RequestStatus::Unfilled
+            | RequestStatus::PickupExpired => true,
+        }
+    }
+}
+
+text_enum! {
+    /// Whether a request is for one item or for any item of an instance.
+    pub enum RequestLevel {
+        Item = "Item",
+        Title = "Title",
+    }
+}
+
+text_enum! {
+    /// How the requested item gets to the patron.
+    pub enum FulfillmentPreference {
+        HoldShelf = "Hold Shelf",
+        Delivery = "Delivery",
+    }
+}
+
+/// The status of a stored request; `None` where it has none.
+pub fn status(document: &Map<String, Value>) -> Option<RequestStatus> {
+    text(document, "status").and_then(RequestStatus::parse)
+}
+
+/// The type of a request; case does not matter.
+pub fn kind(document: &Map<String, Value>) -> Option<RequestType> {
+    text(document, "requestType").and_then(RequestType::parse_ignoring_case)
+}
+
+/// The level of a request.
+pub fn level(document: &Map<String, Value>) -> Option<RequestLevel> {
+    text(document, "requestLevel").and_then(RequestLevel::parse)
 }
 
 /// The text at a key; `None` where it is blank.
@@ -110,16 +133,19 @@ mod tests {
             ("Unknown", &[]),
         ];
         for (status, kinds) in table {
-            let fitting: Vec<RequestType> =
-                RequestType::FASTEST_FIRST.into_iter().filter(|kind| kind.is_possible_for(status)).collect();
+            let fitting: Vec<RequestType> = RequestType::FASTEST_FIRST
+                .into_iter()
+                .filter(|kind| kind.is_possible_for(&status.into()))
+                .collect();
             assert_eq!(fitting, kinds, "{status}");
         }
     }
 
     #[test]
     fn spelling_of_type_and_status_is_forgiving() {
-        assert_eq!(RequestType::parse("hold"), Some(RequestType::Hold));
-        assert_eq!(parse_status("open - not yet filled"), Some(NOT_YET_FILLED));
-        assert_eq!(parse_status("Open"), None);
+        assert_eq!(RequestType::parse_ignoring_case("hold"), Some(RequestType::Hold));
+        let status = RequestStatus::parse_ignoring_case;
+        assert_eq!(status("open - not yet filled"), Some(RequestStatus::NotYetFilled));
+        assert_eq!(status("Open"), None);
     }
 }

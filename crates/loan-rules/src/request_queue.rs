@@ -1,6 +1,6 @@
 //! Positions in a request queue, 1..n: what leaving, moving and reordering change. Values only.
 
-use crate::request::{NOT_YET_FILLED, RequestType};
+use crate::request::{RequestStatus, RequestType};
 use carrel_records::Refusal;
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -13,14 +13,14 @@ pub struct QueueEntry {
     pub item_id: Option<Uuid>,
     pub requester_id: Option<Uuid>,
     pub kind: Option<RequestType>,
-    pub status: String,
+    pub status: Option<RequestStatus>,
     pub is_title_level: bool,
 }
 
 impl QueueEntry {
     /// An item is on its way to the patron or waits for them.
     pub fn fulfillment_has_begun(&self) -> bool {
-        self.status != NOT_YET_FILLED
+        self.status != Some(RequestStatus::NotYetFilled)
     }
 }
 
@@ -118,7 +118,6 @@ pub fn reordered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::AWAITING_PICKUP;
     use proptest::prelude::*;
 
     fn waiting(number: u128, position: i64) -> QueueEntry {
@@ -128,7 +127,7 @@ mod tests {
             item_id: None,
             requester_id: None,
             kind: Some(RequestType::Hold),
-            status: NOT_YET_FILLED.into(),
+            status: Some(RequestStatus::NotYetFilled),
             is_title_level: true,
         }
     }
@@ -162,7 +161,7 @@ mod tests {
     #[test]
     fn a_request_whose_fulfillment_has_begun_stays_in_front() {
         let mut queue = three();
-        queue[0].status = AWAITING_PICKUP.into();
+        queue[0].status = Some(RequestStatus::AwaitingPickup);
         assert!(reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Item).is_err());
         assert!(reordered(&queue, &wanted_order(&[2, 1, 3]), QueueKind::Instance).is_err());
         let moves =

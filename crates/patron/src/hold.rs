@@ -8,9 +8,9 @@ use super::response::{ItemSummary, hold};
 use super::shown_to_patron;
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::RequestType;
+use carrel_loan_rules::request::{FulfillmentPreference, RequestLevel, RequestType};
 use carrel_platform::{Answer, Call, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 use carrel_requests::actor::Actor;
 use carrel_requests::instances;
 use carrel_requests::place::{Facts, PlaceRequest, PlacedRequest, place_as};
@@ -21,8 +21,8 @@ pub(super) fn connect(router: &mut Router) {
     router.on("POST", "/patron/account/{accountId}/item/{itemId}/hold", |call| async move {
         let item = call.id(1)?;
         let mut request = hold_request(&call)?;
-        request.insert("requestLevel".into(), "Item".into());
-        request.insert("fulfillmentPreference".into(), "Hold Shelf".into());
+        request.insert("requestLevel".into(), RequestLevel::Item.into());
+        request.insert("fulfillmentPreference".into(), FulfillmentPreference::HoldShelf.into());
         request.insert("itemId".into(), item.to_string().into());
         let order = PlaceRequest { document: request, by_item: true, ..PlaceRequest::default() };
         let actor = without_overrides(&call);
@@ -72,12 +72,15 @@ fn kind_for(facts: &Facts, item: &str, settings: &CirculationSettings) -> Result
 
 /// FOLIO quirk: patrons may try to hold an item in any status that is not listed here; placing the request then
 /// refuses it.
-fn is_eligible(kind: RequestType, status: &str) -> bool {
+fn is_eligible(kind: RequestType, status: &ItemStatus) -> bool {
     match status {
-        "Available" => kind == RequestType::Page,
-        "Checked out" | "Awaiting pickup" | "In transit" | "Paged" | "On order" | "In process" => {
-            kind != RequestType::Page
-        }
+        ItemStatus::Available => kind == RequestType::Page,
+        ItemStatus::CheckedOut
+        | ItemStatus::AwaitingPickup
+        | ItemStatus::InTransit
+        | ItemStatus::Paged
+        | ItemStatus::OnOrder
+        | ItemStatus::InProcess => kind != RequestType::Page,
         _ => kind == RequestType::Hold,
     }
 }
@@ -96,8 +99,10 @@ mod tests {
             ("Declared lost", &[RequestType::Hold]),
         ];
         for (status, kinds) in table {
-            let suiting: Vec<RequestType> =
-                RequestType::FASTEST_FIRST.into_iter().filter(|kind| is_eligible(*kind, status)).collect();
+            let suiting: Vec<RequestType> = RequestType::FASTEST_FIRST
+                .into_iter()
+                .filter(|kind| is_eligible(*kind, &status.into()))
+                .collect();
             assert_eq!(suiting, kinds, "{status}");
         }
     }

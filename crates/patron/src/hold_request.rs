@@ -1,5 +1,6 @@
 //! The body for placing or cancelling a hold.
 
+use carrel_loan_rules::request::RequestStatus;
 use carrel_records::shape::Shape;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
@@ -75,7 +76,7 @@ impl HoldRequest {
         }
         let date = self.at("canceledDate").and_then(Value::as_str).and_then(time::parse).unwrap_or(now);
         request.insert("cancelledDate".into(), time::format(date).into());
-        request.insert("status".into(), carrel_loan_rules::request::CANCELLED.into());
+        request.insert("status".into(), RequestStatus::Cancelled.into());
     }
 }
 

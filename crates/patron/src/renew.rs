@@ -22,6 +22,6 @@ async fn renewed(call: Call) -> Result<Answer, Failure> {
     let actor = Actor { by: call.caller.user_id, may: MayOverride::default(), now: call.now };
     let (renewed, facts, settings) = renew(call.tenant()?, &order, &actor).await.map_err(shown_to_patron)?;
     let lent = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
-    let shown = lent.shown(&renewed.loan, renewed.item_status, &settings);
+    let shown = lent.shown(&renewed.loan, renewed.item_status.as_ref(), &settings);
     Ok(Answer::created(&loan(&shown, &ItemSummary::of_loan(&shown), call.now)))
 }

@@ -3,12 +3,14 @@
 
 pub mod declaration;
 pub mod failure;
+pub mod item_status;
 pub mod metadata;
 pub mod money;
 pub mod names;
 pub mod refusal;
 pub mod shape;
 pub mod soundness;
+pub mod text_enum;
 pub mod time;
 
 /// A document as JSON text, written straight from the value.
@@ -18,5 +20,6 @@ pub fn json_text(document: &impl serde::Serialize) -> String {
 
 pub use declaration::*;
 pub use failure::Failure;
+pub use item_status::ItemStatus;
 pub use money::{Money, UnitPrice};
 pub use refusal::{MAX_REFUSALS, OverridableBlock, Refusal};

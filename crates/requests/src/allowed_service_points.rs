@@ -6,10 +6,10 @@ use super::policy::RequestPolicy;
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::desk::item::COLUMNS_WITHOUT_TITLE;
 use carrel_circulation::settings::{CirculationSettings, RuleInputs, ServicePoint};
-use carrel_loan_rules::request::{self, RequestType};
+use carrel_loan_rules::request::{self, RequestLevel, RequestType};
 use carrel_platform::http::{Query, pretty};
 use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
@@ -116,7 +116,7 @@ pub async fn allowed(
         };
         question.requester = request::id(&request, "requesterId");
         if question.operation == Operation::Replace {
-            if request::text(&request, "requestLevel") == Some("Title") {
+            if request::level(&request) == Some(RequestLevel::Title) {
                 question.instance = request::id(&request, "instanceId");
             } else {
                 question.item = request::id(&request, "itemId");
@@ -185,7 +185,7 @@ fn decide(
         let holds = free && question.operation == Operation::Create && !points.is_empty();
         return Ok(if holds { Allowed::from([(RequestType::Hold, points)]) } else { Allowed::new() });
     }
-    let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&str>)> = HashMap::new();
+    let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&ItemStatus>)> = HashMap::new();
     for item in items {
         let policy = RequestPolicy::of_item(settings, item, group)?;
         policies.entry(policy.id).or_insert_with(|| (policy, Vec::new())).1.push(&item.status);
@@ -201,7 +201,7 @@ fn decide(
 }
 
 /// What one policy allows for items of these statuses; `None` ignores statuses.
-fn by_policy(policy: &RequestPolicy, statuses: Option<&[&str]>, points: &BTreeSet<Uuid>) -> Allowed {
+fn by_policy(policy: &RequestPolicy, statuses: Option<&[&ItemStatus]>, points: &BTreeSet<Uuid>) -> Allowed {
     RequestType::FASTEST_FIRST
         .into_iter()
         .filter(|kind| policy.allows(*kind))
@@ -237,7 +237,7 @@ pub fn shown(allowed: &Allowed, settings: &CirculationSettings) -> Value {
                 json!({"id": id, "name": point.name, "discoveryDisplayName": point.discovery_display_name})
             })
             .collect();
-        shown.insert(kind.text().into(), named.into());
+        shown.insert(kind.to_string(), named.into());
     }
     Value::Object(shown)
 }

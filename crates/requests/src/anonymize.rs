@@ -4,7 +4,7 @@
 
 use carrel_audit::circulation_log;
 use carrel_circulation::records::requests::REQUEST;
-use carrel_loan_rules::request::{self, is_closed};
+use carrel_loan_rules::request::{self, FulfillmentPreference, RequestStatus};
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Answer, Bind, Call, Changes, Event, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal, metadata};
@@ -36,10 +36,11 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
     let Value::Object(before) = stored.parse() else {
         return Err(Failure::internal("a stored request is an object"));
     };
-    if !request::text(&before, "status").is_some_and(is_closed) {
+    let status = request::status(&before);
+    if !status.is_some_and(RequestStatus::is_closed) {
         // FOLIO quirk: a request on its way to the patron's door is refused in other words.
-        let request = match request::text(&before, "status") {
-            Some(request::AWAITING_DELIVERY) => "requestNotEligibleForAnonymization",
+        let request = match status {
+            Some(RequestStatus::AwaitingDelivery) => "requestNotEligibleForAnonymization",
             _ => "requestNotClosed",
         };
         return Err(Refusal::new(request).with("requestId", sent).into());
@@ -90,7 +91,7 @@ fn without_people(stored: &Map<String, Value>) -> Option<Map<String, Value>> {
     for key in ["requesterId", "requester", "proxyUserId", "proxy"] {
         named |= after.remove(key).is_some();
     }
-    if request::text(stored, "fulfillmentPreference") == Some("Delivery") {
+    if request::text(stored, "fulfillmentPreference") == Some(FulfillmentPreference::Delivery.as_str()) {
         for key in ["deliveryAddress", "deliveryAddressTypeId"] {
             named |= after.remove(key).is_some();
         }

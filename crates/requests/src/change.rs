@@ -2,13 +2,13 @@
 
 use carrel_circulation::records::requests::REQUEST;
 use carrel_inventory::item_state::{self, StateChange};
-use carrel_loan_rules::request::{self, AWAITING_PICKUP, CANCELLED, PICKUP_EXPIRED};
+use carrel_loan_rules::request::{self, RequestStatus};
 use carrel_loan_rules::request_queue::PositionChanges;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Bind, Event, Pipeline, Tenant, outbox};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub struct Change {
     /// The queue of an item that the request leaves, and the new positions in it.
     pub left: Option<(Uuid, PositionChanges)>,
     /// Items and their new statuses.
-    pub items: Vec<(Uuid, &'static str)>,
+    pub items: Vec<(Uuid, ItemStatus)>,
 }
 
 /// Adds the statements of the change; returns the stored document, without its position.
@@ -65,8 +65,9 @@ pub fn write(
 
 /// Records when a request on the hold shelf was cancelled or expired.
 pub fn note_end_of_pickup(before: &Map<String, Value>, after: &mut Map<String, Value>, now: Timestamp) {
-    let given_up = matches!(request::text(after, "status"), Some(CANCELLED | PICKUP_EXPIRED));
-    if given_up && request::text(before, "status") == Some(AWAITING_PICKUP) {
+    let given_up =
+        matches!(request::status(after), Some(RequestStatus::Cancelled | RequestStatus::PickupExpired));
+    if given_up && request::status(before) == Some(RequestStatus::AwaitingPickup) {
         after.insert("awaitingPickupRequestClosedDate".into(), time::format(now).into());
     } else if let Some(kept) = before.get("awaitingPickupRequestClosedDate") {
         after.insert("awaitingPickupRequestClosedDate".into(), kept.clone());
@@ -104,7 +105,7 @@ pub fn same_position(document: &Map<String, Value>) -> Refusal {
 pub fn change_status(
     pipeline: &mut Pipeline,
     item: Option<Uuid>,
-    becomes: Option<&'static str>,
+    becomes: Option<ItemStatus>,
     now: jiff::Timestamp,
 ) {
     if let (Some(item), Some(status)) = (item, becomes) {

@@ -10,7 +10,7 @@ use carrel_loan_rules::request::{self, RequestType};
 use carrel_loan_rules::request_queue::without;
 use carrel_platform::record_store::{routes, write as records};
 use carrel_platform::{Answer, Json, Pipeline, Router};
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use serde_json::Value;
 
 pub fn connect(router: &mut Router) {
@@ -29,12 +29,11 @@ pub fn connect(router: &mut Router) {
             held.queue_id(&settings),
             &without(&held.queue, id),
         );
-        let was_page = request::text(&held.stored, "requestType").and_then(RequestType::parse)
-            == Some(RequestType::Page);
+        let was_page = request::kind(&held.stored) == Some(RequestType::Page);
         let item = held.item(held.stored_item()).map(|candidate| &candidate.item);
-        if let Some(item) = item.filter(|item| was_page && item.status == "Paged") {
+        if let Some(item) = item.filter(|item| was_page && item.status == ItemStatus::Paged) {
             let others = held.queue.iter().any(|other| other.id != id && other.item_id == Some(item.id));
-            change_status(&mut pipeline, Some(item.id), (!others).then_some("Available"), call.now);
+            change_status(&mut pipeline, Some(item.id), (!others).then_some(ItemStatus::Available), call.now);
         }
         tx.send_and_commit(pipeline).await?;
         Ok::<_, Failure>(Answer::no_content())

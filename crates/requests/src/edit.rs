@@ -17,7 +17,7 @@ use carrel_circulation::check_out::is_valid_relation;
 use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, CANCELLED, RequestType, is_closed};
+use carrel_loan_rules::request::{self, RequestLevel, RequestStatus};
 use carrel_loan_rules::request_queue::without;
 use carrel_platform::{Answer, Pipeline, Router};
 use carrel_records::{Failure, Refusal, time};
@@ -52,7 +52,7 @@ pub fn connect(router: &mut Router) {
             };
         };
         let change = decide(&held, document, id, call.now, &settings)?;
-        let canceled = request::text(&change.after, "status") == Some(CANCELLED);
+        let canceled = request::status(&change.after) == Some(RequestStatus::Cancelled);
         let events = [NoticeEvent::RequestExpiration, NoticeEvent::RequestCancellation];
         let events = if canceled { &events[..] } else { &events[..1] };
         let notices = settings.notice_causes(events, About::Request(id));
@@ -98,7 +98,7 @@ pub fn decide(
     snapshot::write(&mut document, &held.related(target.map(|target| &target.item)), settings);
     // Positions come from the queue, not from the client.
     document.remove("position");
-    let moves = if is_closed(status) {
+    let moves = if status.is_closed() {
         without(&held.queue, id)
     } else {
         if let Some(position) = held.stored.get("position") {
@@ -106,11 +106,11 @@ pub fn decide(
         }
         Vec::new()
     };
-    let kind = request::text(&document, "requestType").and_then(RequestType::parse);
+    let kind = request::kind(&document);
     let still_requested = |item: Uuid| {
-        held.queue
-            .iter()
-            .any(|waiting| waiting.item_id == Some(item) && (waiting.id != id || status != CANCELLED))
+        held.queue.iter().any(|waiting| {
+            waiting.item_id == Some(item) && (waiting.id != id || status != RequestStatus::Cancelled)
+        })
     };
     let becomes = target.and_then(|target| {
         status_after(kind, &target.item.status, still_requested(target.item.id))
@@ -129,8 +129,8 @@ pub fn decide(
 
 fn refuse_missing(document: &Map<String, Value>) -> Result<(), Refusal> {
     let item = request::text(document, "itemId");
-    let is_item_level =
-        request::text(document, "requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Item"));
+    let is_item_level = request::text(document, "requestLevel").and_then(RequestLevel::parse_ignoring_case)
+        == Some(RequestLevel::Item);
     if request::text(document, "instanceId").is_none() {
         return Err(Refusal::new("Cannot create a request with no instance ID").with_null("instanceId"));
     }
@@ -180,7 +180,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// A stored request of the given status, optionally with another one behind it.
-    fn locked_as(status: &str, item_as: Candidate, behind: bool) -> LockedRequest {
+    fn locked_as(status: RequestStatus, item_as: Candidate, behind: bool) -> LockedRequest {
         let mut queue = vec![waiting(REQUEST, 1, ITEM)];
         queue.extend(behind.then(|| waiting(NEXT, 2, ITEM)));
         held(json!({"status": status, "patronComments": "Thanks"}), vec![item_as], queue)
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn open() -> LockedRequest {
-        locked_as(request::NOT_YET_FILLED, item_as(ITEM, "Paged"), true)
+        locked_as(RequestStatus::NotYetFilled, item_as(ITEM, "Paged"), true)
     }
 
     fn refused(held: &LockedRequest, differs: Value) -> Refusal {
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn what_is_closed_stays_closed() {
-        let closed = locked_as(request::FILLED, item_as(ITEM, "Checked out"), false);
+        let closed = locked_as(RequestStatus::Filled, item_as(ITEM, "Checked out"), false);
         assert_eq!(
-            refused(&closed, json!({"status": request::NOT_YET_FILLED})),
+            refused(&closed, json!({"status": RequestStatus::NotYetFilled})),
             Refusal::new("The Request has already been closed")
                 .with("id", REQUEST.to_string())
                 .code("REQUEST_ALREADY_CLOSED")
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn who_cancels_leaves_the_queue_and_those_behind_move_up() {
-        let change = put(&open(), json!({"status": request::CANCELLED})).expect("cancelled");
+        let change = put(&open(), json!({"status": RequestStatus::Cancelled})).expect("cancelled");
         assert_eq!(change.moves, [(NEXT, 1)]);
         assert!(!change.after.contains_key("position"));
         assert!(change.items.is_empty(), "somebody else still waits for the paged book");
@@ -244,11 +244,11 @@ mod tests {
 
     #[test]
     fn a_paged_item_that_nobody_wants_any_more_is_available() {
-        let alone = locked_as(request::NOT_YET_FILLED, item_as(ITEM, "Paged"), false);
-        let change = put(&alone, json!({"status": request::CANCELLED})).expect("cancelled");
+        let alone = locked_as(RequestStatus::NotYetFilled, item_as(ITEM, "Paged"), false);
+        let change = put(&alone, json!({"status": RequestStatus::Cancelled})).expect("cancelled");
         assert_eq!(change.items, [(ITEM, "Available")]);
-        let on_the_shelf = locked_as(request::AWAITING_PICKUP, item_as(ITEM, "Awaiting pickup"), false);
-        let change = put(&on_the_shelf, json!({"status": request::CANCELLED})).expect("cancelled");
+        let on_the_shelf = locked_as(RequestStatus::AwaitingPickup, item_as(ITEM, "Awaiting pickup"), false);
+        let change = put(&on_the_shelf, json!({"status": RequestStatus::Cancelled})).expect("cancelled");
         assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");
     }
 

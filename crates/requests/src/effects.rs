@@ -7,15 +7,19 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
 use carrel_loan_rules::due_date::{Circumstances, RecallMoment, RecalledLoan, due_date_after_recall};
 use carrel_loan_rules::request::RequestType;
-use carrel_records::{Failure, metadata, time};
+use carrel_records::{Failure, ItemStatus, metadata, time};
 use serde_json::{Map, Value};
 
 /// The new status of an item after a change of its queue: paged by a page, and available where it was paged and has no
 /// request left.
-pub fn status_after(kind: Option<RequestType>, status: &str, is_requested: bool) -> Option<&'static str> {
+pub fn status_after(
+    kind: Option<RequestType>,
+    status: &ItemStatus,
+    is_requested: bool,
+) -> Option<ItemStatus> {
     match status {
-        "Paged" if !is_requested => Some("Available"),
-        "Available" if kind == Some(RequestType::Page) => Some("Paged"),
+        ItemStatus::Paged if !is_requested => Some(ItemStatus::Available),
+        ItemStatus::Available if kind == Some(RequestType::Page) => Some(ItemStatus::Paged),
         _ => None,
     }
 }
@@ -60,7 +64,7 @@ pub fn recall(
         after.insert("dueDateChangedByNearExpireUser".into(), true.into());
     }
     after.insert("action".into(), "recallrequested".into());
-    after.insert("itemStatus".into(), item.status.as_str().into());
+    after.insert("itemStatus".into(), (&item.status).into());
     after.remove("actionComment");
     after.remove("reminders");
     if let Some(metadata) = after.get_mut("metadata") {

@@ -11,7 +11,7 @@ use super::log;
 use carrel_audit::circulation_log;
 use carrel_circulation::desk::queue;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, AWAITING_PICKUP, PICKUP_EXPIRED, UNFILLED};
+use carrel_loan_rules::request::{self, RequestStatus};
 use carrel_loan_rules::request_queue::{QueueEntry, renumbered};
 use carrel_platform::jobs::Job;
 use carrel_platform::{Answer, Bind, Event, Json, Pipeline, Router, Tenant, outbox};
@@ -172,8 +172,11 @@ fn closing(stored: &Json, now: Timestamp) -> Option<Closing> {
 /// The expired request.
 fn closed(stored: &Map<String, Value>, now: Timestamp) -> Map<String, Value> {
     let mut after = stored.clone();
-    let on_the_shelf = request::text(stored, "status") == Some(AWAITING_PICKUP);
-    after.insert("status".into(), if on_the_shelf { PICKUP_EXPIRED } else { UNFILLED }.into());
+    let status = match request::status(stored) {
+        Some(RequestStatus::AwaitingPickup) => RequestStatus::PickupExpired,
+        _ => RequestStatus::Unfilled,
+    };
+    after.insert("status".into(), status.into());
     after.remove("position");
     note_end_of_pickup(stored, &mut after, now);
     if let Some(metadata) = after.get_mut("metadata") {

@@ -11,7 +11,7 @@ use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::desk::{ItemAtDesk, Patron, QueuedRequest};
 use carrel_circulation::settings::{CirculationSettings, Location, Named, ServicePoint};
 use carrel_circulation_rules::Rules;
-use carrel_loan_rules::request::{NOT_YET_FILLED, RequestType};
+use carrel_loan_rules::request::{RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::QueueEntry;
 use carrel_platform::http::Caller;
 use carrel_records::{Failure, Refusal, time};
@@ -177,14 +177,16 @@ pub fn waiting(id: Uuid, position: i64, item: Uuid) -> QueueEntry {
         item_id: Some(item),
         requester_id: Some(if id == REQUEST { PATRON } else { NEIGHBOR }),
         kind: Some(RequestType::Hold),
-        status: NOT_YET_FILLED.into(),
+        status: Some(RequestStatus::NotYetFilled),
         is_title_level: false,
     }
 }
 
 /// The patron's request, locked for a change; `differs` replaces properties.
 pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<QueueEntry>) -> LockedRequest {
-    let Value::Object(mut stored) = json!({"id": REQUEST, "status": NOT_YET_FILLED, "position": 1}) else {
+    let Value::Object(mut stored) =
+        json!({"id": REQUEST, "status": RequestStatus::NotYetFilled, "position": 1})
+    else {
         unreachable!("it is an object")
     };
     stored.extend(asks(differs).document);

@@ -8,10 +8,10 @@ use super::actor::Actor;
 use super::candidate::Candidate;
 use super::place::{Facts, PlaceRequest, PlacedRequest, place_first_of, place_for_a_copy};
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, RequestType};
+use carrel_loan_rules::request::{self, FulfillmentPreference, RequestLevel, RequestStatus, RequestType};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router, Tenant};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub async fn place(
     mut request: Map<String, Value>,
     actor: &Actor,
 ) -> Result<PlacedRequest, Failure> {
-    request.insert("fulfillmentPreference".into(), "Hold Shelf".into());
+    request.insert("fulfillmentPreference".into(), FulfillmentPreference::HoldShelf.into());
     if !CirculationSettings::of(tenant).await?.title_level_requests.enabled() {
         refuse_incomplete(&request)?;
         let command = PlaceRequest { document: request.clone(), ..PlaceRequest::default() };
@@ -49,7 +49,7 @@ pub async fn place(
             Err(failure) => return Err(failure),
         }
     }
-    request.insert("requestLevel".into(), "Title".into());
+    request.insert("requestLevel".into(), RequestLevel::Title.into());
     let command = PlaceRequest { document: request, ..PlaceRequest::default() };
     place_first_of(tenant, command, &RequestType::FASTEST_FIRST, actor).await.map_err(|failure| match failure
     {
@@ -79,7 +79,7 @@ fn items_to_request(
     settings: &CirculationSettings,
 ) -> Result<Vec<Map<String, Value>>, Failure> {
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
-    let own = facts.own.iter().find(|own| own.status() != request::AWAITING_DELIVERY);
+    let own = facts.own.iter().find(|own| own.status() != Some(RequestStatus::AwaitingDelivery));
     if let Some(own) = own {
         let text = "This requester already has an open request for an item of this instance";
         return Err(Refusal::new(text)
@@ -122,7 +122,7 @@ fn ranked<'a>(
         candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate")).unwrap_or(Timestamp::MAX)
     };
     items.sort_by_cached_key(|candidate| {
-        if candidate.item.status == "Available" {
+        if candidate.item.status == ItemStatus::Available {
             (false, 0, Timestamp::MIN, !served(candidate))
         } else {
             (true, candidate.requests, due(candidate), !served(candidate))
@@ -146,7 +146,7 @@ fn item_level(sent: &Map<String, Value>, candidate: &Candidate) -> Map<String, V
             request.insert(key.into(), value.clone());
         }
     }
-    request.insert("requestLevel".into(), "Item".into());
+    request.insert("requestLevel".into(), RequestLevel::Item.into());
     request.insert("itemId".into(), candidate.item.id.to_string().into());
     if let Some(holdings) = candidate.item.holdings_id {
         request.insert("holdingsRecordId".into(), holdings.to_string().into());
@@ -209,17 +209,18 @@ mod tests {
 
     #[test]
     fn who_waits_for_an_item_does_not_ask_for_another() {
-        let waits = |status: &str| {
-            let facts = Facts { own: vec![own("Item", status)], ..facts(vec![item_as(ONE, "Available")]) };
+        let waits = |status: RequestStatus| {
+            let facts =
+                Facts { own: vec![own("Item", status.as_str())], ..facts(vec![item_as(ONE, "Available")]) };
             let request = with(json!({"requesterId": PATRON, "instanceId": TITLE}), json!({}));
             items_to_request(&facts, &request, &settings_with(false))
         };
-        let text = waits(request::NOT_YET_FILLED).expect_err("refused").to_string();
+        let text = waits(RequestStatus::NotYetFilled).expect_err("refused").to_string();
         assert!(
             text.contains("This requester already has an open request for an item of this instance"),
             "{text}"
         );
-        assert!(waits(request::AWAITING_DELIVERY).is_ok());
+        assert!(waits(RequestStatus::AwaitingDelivery).is_ok());
     }
 
     #[test]

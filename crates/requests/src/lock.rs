@@ -7,7 +7,7 @@ use carrel_circulation::desk::{ItemAtDesk, Patron, queue};
 use carrel_circulation::records::loans::OPEN;
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, RequestType, is_closed};
+use carrel_loan_rules::request::{self, RequestLevel, RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::QueueEntry;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
@@ -76,7 +76,7 @@ impl LockedRequest {
     }
     /// A closed request cannot be reopened.
     pub fn refuse_if_closed(&self, id: Uuid) -> Result<(), Refusal> {
-        if !request::text(&self.stored, "status").is_some_and(is_closed) {
+        if !request::status(&self.stored).is_some_and(RequestStatus::is_closed) {
             return Ok(());
         }
         Err(Refusal::new("The Request has already been closed")
@@ -184,9 +184,9 @@ pub fn queue_entry(row: &Row) -> QueueEntry {
         position: row.get::<_, Option<i32>>(1).map(Into::into),
         item_id: row.get(2),
         requester_id: row.get(3),
-        kind: RequestType::parse(&text(4)),
-        status: text(5),
-        is_title_level: text(6) == "Title",
+        kind: RequestType::parse_ignoring_case(&text(4)),
+        status: RequestStatus::parse(&text(5)),
+        is_title_level: RequestLevel::parse(&text(6)) == Some(RequestLevel::Title),
     }
 }
 

@@ -4,7 +4,7 @@ use carrel_audit::circulation_log::{
     Action, Links, LogEntry, LogObject, LoggedItem, LoggedPatron, Source, description,
 };
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, CANCELLED, PICKUP_EXPIRED};
+use carrel_loan_rules::request::{self, RequestStatus};
 use carrel_records::time;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub fn placed(placed: &Document, overrides: bool, by: Option<Uuid>) -> LogEntry 
 
 /// A new version of a request, which may be cancelled by it.
 pub fn edited(old: &Document, new: &Document, by: Option<Uuid>, settings: &CirculationSettings) -> LogEntry {
-    if request::text(new, "status") == Some(CANCELLED) {
+    if request::status(new) == Some(RequestStatus::Cancelled) {
         let reason = request::id(new, "cancellationReasonId");
         let reason = reason.and_then(|id| settings.cancellation_reasons.get(&id));
         let reason = reason.map(|reason| reason.description.as_deref().unwrap_or(&reason.name));
@@ -60,7 +60,10 @@ pub fn reordered(stored: &Document, position: i64, by: Option<Uuid>) -> LogEntry
 /// A request that expires.
 pub fn expired(old: &Document, new: &Document) -> LogEntry {
     let status = |document| request::text(document, "status").unwrap_or_default();
-    let action = if status(new) == PICKUP_EXPIRED { Action::PickupExpired } else { Action::Expired };
+    let action = match request::status(new) {
+        Some(RequestStatus::PickupExpired) => Action::PickupExpired,
+        _ => Action::Expired,
+    };
     let text = description::request_expired(kind(old), status(new), status(old));
     entry(old, action, text, Source::System)
 }
@@ -142,7 +145,8 @@ mod tests {
         let settings = CirculationSettings::blank();
         let edit = edited(&hold(json!({})), &hold(json!({"requestType": "Recall"})), None, &settings);
         assert_eq!(said(&edit), ("Edited", "Type: Hold. New request type: Recall (from: Hold)."));
-        let cancelled = edited(&hold(json!({})), &hold(json!({"status": CANCELLED})), None, &settings);
+        let cancelled =
+            edited(&hold(json!({})), &hold(json!({"status": RequestStatus::Cancelled})), None, &settings);
         assert_eq!(said(&cancelled), ("Cancelled", "Type: Hold. Reason for cancellation: null."));
     }
 

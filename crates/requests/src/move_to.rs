@@ -19,10 +19,10 @@ use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::reminders;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, AWAITING_DELIVERY, RequestType};
+use carrel_loan_rules::request::{self, RequestLevel, RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::{PositionChanges, next_position, with_last, without};
 use carrel_platform::{Pipeline, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -90,7 +90,8 @@ fn decide(
     let titles = settings.title_level_requests.enabled();
     let mut document = held.stored.clone();
     let wished = command.request_type.as_deref();
-    let mut kind = wished.or(request::text(&document, "requestType")).and_then(RequestType::parse);
+    let mut kind =
+        wished.or(request::text(&document, "requestType")).and_then(RequestType::parse_ignoring_case);
     held.refuse_if_closed(id)?;
     refuse_title_level(&document, id, kind, titles)?;
     let destination = destination(held, command)?;
@@ -98,10 +99,10 @@ fn decide(
     if let Some(holdings) = destination.item.holdings_id {
         document.insert("holdingsRecordId".into(), holdings.to_string().into());
     }
-    if destination.item.status == "Available" {
+    if destination.item.status == ItemStatus::Available {
         kind = Some(RequestType::Page);
     }
-    document.insert("requestType".into(), kind.map_or("", RequestType::text).into());
+    document.insert("requestType".into(), kind.map_or("", RequestType::as_str).into());
     refuse(held, &document, id, destination, kind, settings)?;
 
     snapshot::write(&mut document, &held.related(Some(&destination.item)), settings);
@@ -133,10 +134,10 @@ fn refuse_title_level(
     kind: Option<RequestType>,
     titles: bool,
 ) -> Result<(), Refusal> {
-    if request::text(document, "requestLevel") != Some("Title") {
+    if request::level(document) != Some(RequestLevel::Title) {
         return Ok(());
     }
-    let was = request::text(document, "requestType").and_then(RequestType::parse);
+    let was = request::kind(document);
     let request = if !titles {
         "Can not process TLR - TLR feature is disabled"
     } else if [was, kind].contains(&Some(RequestType::Hold)) {
@@ -181,7 +182,7 @@ fn new_statuses(
     kind: Option<RequestType>,
     destination: &Candidate,
     source: Option<&Candidate>,
-) -> Vec<(Uuid, &'static str)> {
+) -> Vec<(Uuid, ItemStatus)> {
     let asked_for = status_after(kind, &destination.item.status, true);
     let left = source.and_then(|source| {
         let requested =
@@ -227,12 +228,13 @@ fn refuse_if_already_requested(
     settings: &CirculationSettings,
 ) -> Result<(), Refusal> {
     let titles = settings.title_level_requests.enabled();
-    let is_title_level = request::text(document, "requestLevel") == Some("Title");
+    let is_title_level = request::level(document) == Some(RequestLevel::Title);
     let requester = request::id(document, "requesterId");
     let same_item = held.stored_item() == Some(destination.item.id);
     let queue = if titles || same_item { &held.queue } else { &held.other_queue };
-    let own =
-        queue.iter().filter(|other| other.requester_id == requester && other.status != AWAITING_DELIVERY);
+    let own = queue.iter().filter(|other| {
+        other.requester_id == requester && other.status != Some(RequestStatus::AwaitingDelivery)
+    });
     let existing = own.clone().find(|other| {
         if is_title_level || !(titles && other.is_title_level) {
             other.item_id == Some(destination.item.id)

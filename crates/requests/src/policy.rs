@@ -41,20 +41,20 @@ impl RequestPolicy {
     pub fn kinds(&self) -> Vec<RequestType> {
         let kinds = self.record.get("requestTypes").and_then(Value::as_array);
         kinds.map_or_else(Vec::new, |kinds| {
-            kinds.iter().filter_map(Value::as_str).filter_map(RequestType::parse).collect()
+            kinds.iter().filter_map(Value::as_str).filter_map(RequestType::parse_ignoring_case).collect()
         })
     }
 
     pub fn allows(&self, kind: RequestType) -> bool {
         let kinds = self.record.get("requestTypes").and_then(Value::as_array);
         kinds.is_some_and(|kinds| {
-            kinds.iter().filter_map(Value::as_str).any(|text| text.eq_ignore_ascii_case(kind.text()))
+            kinds.iter().filter_map(Value::as_str).any(|text| text.eq_ignore_ascii_case(kind.as_str()))
         })
     }
 
     /// The service points that the policy allows for a type; `None` where it allows all.
     pub fn service_points(&self, kind: RequestType) -> Option<Vec<&str>> {
-        let points = self.record.get("allowedServicePoints")?.get(kind.text())?.as_array()?;
+        let points = self.record.get("allowedServicePoints")?.get(kind.as_str())?.as_array()?;
         Some(points.iter().filter_map(Value::as_str).collect())
     }
 

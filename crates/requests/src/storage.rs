@@ -9,6 +9,7 @@ use carrel_circulation::desk::queue;
 use carrel_circulation::records::requests::REQUEST;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request;
+use carrel_loan_rules::request::RequestLevel;
 use carrel_platform::record_store::{routes, write as records};
 use carrel_platform::{Answer, Bind, Call, Event, Json, Pipeline, Router, outbox};
 use carrel_records::{Failure, Refusal};
@@ -56,16 +57,16 @@ fn refuse_half_an_item(call: &Call, request: &Map<String, Value>) -> Result<(), 
 fn half_an_item(request: &Map<String, Value>) -> Vec<Refusal> {
     let names = |key: &str| request.get(key).is_some_and(|value| !value.is_null());
     let (item, holdings) = (names("itemId"), names("holdingsRecordId"));
-    let level = request::text(request, "requestLevel");
+    let level = request::level(request);
     let mut refusals = Vec::new();
-    if level == Some("Item") {
+    if level == Some(RequestLevel::Item) {
         if !item {
             refusals.push("Item ID in item level request should not be absent");
         }
         if !holdings {
             refusals.push("Holdings record ID in item level request should not be absent");
         }
-    } else if level == Some("Title") && item != holdings {
+    } else if level == Some(RequestLevel::Title) && item != holdings {
         refusals.push("Title level request must have both itemId and holdingsRecordId or neither");
     }
     refusals.into_iter().map(Refusal::new).collect()

@@ -2,17 +2,17 @@
 //! (circulation.md 6.1).
 
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, NOT_YET_FILLED, STATUSES, parse_status};
+use carrel_loan_rules::request::{self, FulfillmentPreference, RequestLevel, RequestStatus};
 use carrel_records::{Failure, Refusal, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The status of a request as sent; not yet filled where it is absent.
-pub fn status(document: &Map<String, Value>) -> Result<&'static str, Failure> {
-    let Some(sent) = document.get("status") else { return Ok(NOT_YET_FILLED) };
-    parse_status(sent.as_str().unwrap_or_default()).ok_or_else(|| {
-        let quoted: Vec<String> = STATUSES.iter().map(|status| format!("\"{status}\"")).collect();
+pub fn status(document: &Map<String, Value>) -> Result<RequestStatus, Failure> {
+    let Some(sent) = document.get("status") else { return Ok(RequestStatus::NotYetFilled) };
+    RequestStatus::parse_ignoring_case(sent.as_str().unwrap_or_default()).ok_or_else(|| {
+        let quoted: Vec<String> = RequestStatus::ALL.iter().map(|status| format!("\"{status}\"")).collect();
         Failure::Invalid(format!("Request status must be one of the following: {}", quoted.join(", ")))
     })
 }
@@ -20,9 +20,10 @@ pub fn status(document: &Map<String, Value>) -> Result<&'static str, Failure> {
 /// Refuses an unknown level, and one that the tenant does not offer.
 pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) -> Result<(), Refusal> {
     let level = document.get("requestLevel").and_then(Value::as_str);
-    let is = |name: &str| level.is_some_and(|level| level.eq_ignore_ascii_case(name));
-    if is("Item") || title_level_enabled && is("Title") {
-        return Ok(());
+    match level.and_then(RequestLevel::parse_ignoring_case) {
+        Some(RequestLevel::Item) => return Ok(()),
+        Some(RequestLevel::Title) if title_level_enabled => return Ok(()),
+        _ => {}
     }
     let levels = if title_level_enabled { "\"Item\", \"Title\"" } else { "\"Item\"" };
     let refusal = Refusal::new(format!("Request level must be one of the following: {levels}"))
@@ -36,7 +37,7 @@ pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) ->
 /// Refuses an unknown fulfillment preference.
 pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> {
     let preference = document.get("fulfillmentPreference").and_then(Value::as_str);
-    if matches!(preference, Some("Hold Shelf" | "Delivery")) {
+    if preference.is_some_and(|preference| FulfillmentPreference::parse(preference).is_some()) {
         return Ok(());
     }
     let refusal = Refusal::new("Fulfillment preference must be one of the following: Hold Shelf, Delivery")
@@ -51,7 +52,7 @@ pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> 
 pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettings) -> Result<(), Refusal> {
     let sent = |key: &str| document.get(key).and_then(Value::as_str);
     let Some(pickup) = sent("pickupServicePointId") else {
-        if sent("fulfillmentPreference") != Some("Hold Shelf") {
+        if sent("fulfillmentPreference") != Some(FulfillmentPreference::HoldShelf.as_str()) {
             return Ok(());
         }
         let refusal = Refusal::new("Hold shelf fulfillment requests require a Pickup service point")

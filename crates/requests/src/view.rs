@@ -7,6 +7,7 @@ use carrel_circulation::request_snapshot::{
     Related, identifiers, item_snapshot, pickup_service_point, put, put_list,
 };
 use carrel_circulation::settings::CirculationSettings;
+use carrel_records::ItemStatus;
 use serde_json::{Map, Value, json};
 
 /// What the representation shows in addition to the stored record.
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub struct DisplayContext<'a> {
     pub related: Related<'a>,
     /// Status of the item where it differs from the record's.
-    pub item_status: Option<&'a str>,
+    pub item_status: Option<&'a ItemStatus>,
     /// Due date of the item's open loan, as stored.
     pub due_date: Option<&'a str>,
     /// `personal` of the user who printed the slip last.
@@ -74,7 +75,7 @@ pub fn extended(
     Value::Object(request)
 }
 
-fn item_summary(item: &ItemAtDesk, status: &str, settings: &CirculationSettings) -> Value {
+fn item_summary(item: &ItemAtDesk, status: &ItemStatus, settings: &CirculationSettings) -> Value {
     let record = &item.record;
     let mut shown = Map::new();
     put(&mut shown, "barcode", record.barcode.as_deref());

@@ -4,7 +4,8 @@ use super::decide::{CheckIn, MovedRequest};
 use super::{Done, Scan, route};
 use crate::desk::idempotency;
 use crate::overdue_fine;
-use crate::patron_notices::{self, About, Cause, NoticeEvent};
+use crate::patron_notices::{self, About, NoticeEvent};
+use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
@@ -16,8 +17,8 @@ use serde_json::json;
 /// Writes the changes of check-ins of different items: all or none.
 pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
     let mut pipeline = Pipeline::new();
-    for (scan, (decision, _)) in scans {
-        write(&mut pipeline, tenant, scan, decision);
+    for (scan, (decision, settings)) in scans {
+        write(&mut pipeline, tenant, scan, decision, settings);
     }
     for (_, (decision, _)) in scans {
         if let Some(location) = decision.floats_to {
@@ -40,7 +41,13 @@ pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<
     tx.send_and_commit(pipeline).await.map(|_| ())
 }
 
-fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &CheckIn) {
+fn write(
+    pipeline: &mut Pipeline,
+    tenant: &Tenant,
+    scan: &Scan,
+    decision: &CheckIn,
+    settings: &CirculationSettings,
+) {
     let (command, now) = (&scan.command, scan.now);
     if let Some(closed) = &decision.loan {
         crate::loans::store::update(pipeline, &tenant.id, &closed.change, None, now);
@@ -51,10 +58,10 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, scan: &Scan, decision: &Check
     }
     if let Some(fine) = &decision.overdue_fine {
         let charged = overdue_fine::write(pipeline, fine, Some(command.by), now);
-        if let (true, Some(loan)) = (decision.notifies_of_fine, fine.loan) {
+        if let Some(loan) = fine.loan {
             let about = About::FeeFineAction { action: charged.action, loan, session: command.session };
-            let cause = Cause { event: NoticeEvent::OverdueFineReturned, about };
-            patron_notices::record(pipeline, &[cause], now);
+            let causes = settings.notice_causes(&[NoticeEvent::OverdueFineReturned], about);
+            patron_notices::record(pipeline, &causes, now);
         }
     }
     if let Some(request) = &decision.request {

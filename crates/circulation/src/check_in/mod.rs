@@ -20,6 +20,7 @@ pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;
 use crate::lost_items::reversal::{self, Cause, FoundBy};
+use crate::patron_notices::NoticeEvent;
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
 use carrel_platform::database::DatabaseError;
@@ -59,10 +60,12 @@ pub async fn check_in(
         Outcome::Decided(result) => result,
         Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
     };
-    let may_notify = |decision: &CheckIn| {
-        !decision.notices.is_empty() || decision.notifies_of_fine || decision.ends_a_loss()
+    let may_notify = |(decision, settings): &Done| {
+        !decision.notices.is_empty()
+            || decision.overdue_fine.is_some() && settings.wants_notices_of(NoticeEvent::OverdueFineReturned)
+            || decision.ends_a_loss()
     };
-    if done.as_ref().is_ok_and(|(decision, _)| may_notify(decision)) {
+    if done.as_ref().is_ok_and(may_notify) {
         crate::patron_notices::process_soon(tenant);
     }
     done

@@ -7,9 +7,10 @@ use crate::loans::{session, store};
 use crate::records::loans::ONE_OPEN_LOAN;
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
+use carrel_loan_rules::request::RequestStatus;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Pipeline, Tenant, Tx};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 use jiff::Timestamp;
 
 /// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open loan
@@ -31,10 +32,10 @@ pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<
 fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Timestamp) {
     store::insert(pipeline, &tenant.id, decision.loan_id, &decision.loan, Some("check-out"), now);
     let checked_out =
-        StateChange { status: "Checked out", in_transit_destination: None, last_check_in: None };
+        StateChange { status: ItemStatus::CheckedOut, in_transit_destination: None, last_check_in: None };
     item_state::change(pipeline, decision.item_id, &checked_out, now);
     if let Some(filled) = decision.fills {
-        crate::desk::queue::close(pipeline, &tenant.id, filled, "Closed - Filled", now);
+        crate::desk::queue::close(pipeline, &tenant.id, filled, RequestStatus::Filled, now);
         crate::desk::queue::write(pipeline, &decision.moves_up);
     }
     session::record(pipeline, decision.patron_id, decision.loan_id, "Check-out", &Default::default(), now);

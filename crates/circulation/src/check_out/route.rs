@@ -8,7 +8,7 @@ use crate::loans::view::{LoanContext, extended, without};
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Router};
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -48,7 +48,7 @@ pub fn connect(router: &mut Router) {
 pub(super) fn answer((decision, facts, settings): &Done) -> Value {
     let beside = LoanContext {
         item: facts.item.as_ref(),
-        item_status: Some("Checked out"),
+        item_status: Some(&ItemStatus::CheckedOut),
         patron: facts.patron.as_ref(),
         amount_remaining: 0.0,
         reminders_block_renewal: None,

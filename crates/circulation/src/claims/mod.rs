@@ -10,8 +10,9 @@ use crate::loans::find::{self, LoanAtDesk, text_at};
 use crate::loans::{log, store};
 use carrel_audit::circulation_log::{self, Action, description};
 use carrel_inventory::item_state::{self, StateChange};
+use carrel_loan_rules::LoanStatus;
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,10 @@ pub fn connect(router: &mut Router) {
             Refusal::new("Item claimed returned date is a required field")
                 .with_null("itemClaimedReturnedDateTime")
         })?;
-        apply(&call, "Claimed returned", |loan| claim_returned(loan, when, text_at(&sent, "comment"))).await
+        apply(&call, ItemStatus::ClaimedReturned, |loan| {
+            claim_returned(loan, when, text_at(&sent, "comment"))
+        })
+        .await
     });
     router.on(
         "POST",
@@ -32,14 +36,14 @@ pub fn connect(router: &mut Router) {
             let comment = sent.get("comment").and_then(Value::as_str);
             let comment =
                 comment.ok_or_else(|| Refusal::new("Comment is a required field").with_null("comment"))?;
-            apply(&call, "Missing", |loan| declare_missing(loan, comment)).await
+            apply(&call, ItemStatus::Missing, |loan| declare_missing(loan, comment)).await
         },
     );
 }
 
 async fn apply(
     call: &Call,
-    item_status: &'static str,
+    item_status: ItemStatus,
     decide: impl FnOnce(&LoanAtDesk) -> Result<Map<String, Value>, Refusal>,
 ) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
@@ -48,14 +52,16 @@ async fn apply(
     let mut pipeline = Pipeline::new();
     store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, Some("claim"), call.now);
     if let Some(item) = &loan.item {
-        let change = StateChange { status: item_status, in_transit_destination: None, last_check_in: None };
+        let change =
+            StateChange { status: item_status.clone(), in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, call.now);
     }
-    let action = if item_status == "Missing" { Action::MarkedAsMissing } else { Action::ClaimedReturned };
+    let action =
+        if item_status == ItemStatus::Missing { Action::MarkedAsMissing } else { Action::ClaimedReturned };
     let comment = description::action_comment(changed.get("actionComment").and_then(Value::as_str));
     let entry = log::entry(&loan, action, comment, call.caller.user_id);
     circulation_log::write(&mut pipeline, &entry, call.now);
-    if item_status == "Missing" {
+    if item_status == ItemStatus::Missing {
         let patron = text_at(&loan.document, "userId");
         let words = "Claimed returned item marked missing";
         user_note::add(&mut pipeline, patron, words, call.caller.user_id, call.now);
@@ -74,7 +80,7 @@ fn claim_returned(loan: &LoanAtDesk, when: Timestamp, comment: &str) -> Result<M
     if !comment.trim().is_empty() {
         changed.insert("actionComment".into(), comment.into());
     }
-    changed.insert("itemStatus".into(), "Claimed returned".into());
+    changed.insert("itemStatus".into(), (&ItemStatus::ClaimedReturned).into());
     changed.insert("claimedReturnedDate".into(), time::format(when).into());
     Ok(changed)
 }
@@ -84,15 +90,15 @@ fn declare_missing(loan: &LoanAtDesk, comment: &str) -> Result<Map<String, Value
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal);
     }
-    if loan.item_status() != "Claimed returned" {
+    if loan.item_status() != ItemStatus::ClaimedReturned {
         let item = text_at(&loan.document, "itemId");
         return Err(Refusal::new("Item is not Claimed returned").with("itemId", item));
     }
     let mut changed = loan.document.clone();
-    changed.insert("status".into(), json!({"name": "Closed"}));
+    changed.insert("status".into(), json!({"name": LoanStatus::Closed}));
     changed.insert("action".into(), "markedMissing".into());
     changed.insert("actionComment".into(), comment.into());
-    changed.insert("itemStatus".into(), "Missing".into());
+    changed.insert("itemStatus".into(), (&ItemStatus::Missing).into());
     Ok(changed)
 }
 

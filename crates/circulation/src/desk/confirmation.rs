@@ -6,7 +6,7 @@
 
 use super::ItemAtDesk;
 use carrel_platform::Call;
-use carrel_records::Refusal;
+use carrel_records::{ItemStatus, Refusal};
 
 pub const HEADER: &str = "X-Carrel-Refuse-Unconfirmed";
 
@@ -14,17 +14,17 @@ pub const HEADER: &str = "X-Carrel-Refuse-Unconfirmed";
 const CODE: &str = "CONFIRMATION_REQUIRED";
 
 /// Statuses that staff confirm at both desks.
-const CONFIRMED: [&str; 10] = [
-    "Aged to lost",
-    "Declared lost",
-    "In process (non-requestable)",
-    "Long missing",
-    "Lost and paid",
-    "Missing",
-    "Restricted",
-    "Unavailable",
-    "Unknown",
-    "Withdrawn",
+const CONFIRMED: [ItemStatus; 10] = [
+    ItemStatus::AgedToLost,
+    ItemStatus::DeclaredLost,
+    ItemStatus::InProcessNonRequestable,
+    ItemStatus::LongMissing,
+    ItemStatus::LostAndPaid,
+    ItemStatus::Missing,
+    ItemStatus::Restricted,
+    ItemStatus::Unavailable,
+    ItemStatus::Unknown,
+    ItemStatus::Withdrawn,
 ];
 
 /// Whether the client wants unconfirmed scans refused.
@@ -40,7 +40,7 @@ pub fn refuse(item: &ItemAtDesk, note_type: &str, in_use_at_location: bool) -> O
     let pieces = record.number_of_pieces.as_deref().and_then(|number| number.trim().parse::<f64>().ok());
     let reasons = [
         // A claimed returned item is refused at the check-out for its status; the check-in asks how it came back.
-        ("status", CONFIRMED.contains(&&*item.status) || item.status == "Claimed returned"),
+        ("status", CONFIRMED.contains(&item.status) || item.status == ItemStatus::ClaimedReturned),
         (
             "pieces",
             pieces.is_some_and(|pieces| pieces > 1.0)

@@ -4,7 +4,7 @@ use crate::settings::{CirculationSettings, RuleInputs};
 use carrel_inventory::item_state::StateChange;
 pub use carrel_inventory::items::barcode_is;
 use carrel_platform::Json;
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_postgres::Row;
@@ -76,7 +76,7 @@ pub fn one_row_each(rows: &[Row]) -> Vec<&Row> {
 pub struct ItemAtDesk {
     pub id: Uuid,
     pub record: ItemRecord,
-    pub status: String,
+    pub status: ItemStatus,
     pub status_date: Option<String>,
     pub in_transit_destination: Option<Uuid>,
     pub last_check_in: Option<Value>,
@@ -205,7 +205,7 @@ impl ItemAtDesk {
         Ok(Some(ItemAtDesk {
             id,
             record: record.read().map_err(|error| broken("the record", error))?,
-            status: row.get(first + 2),
+            status: row.get::<_, &str>(first + 2).into(),
             in_transit_destination: row.get(first + 3),
             last_check_in: row.get::<_, Option<Json>>(first + 5).map(|json| json.parse()),
             holdings_id: row.get(first + 6),
@@ -282,7 +282,7 @@ impl ItemAtDesk {
     /// The item after a change of its state.
     pub fn after(&self, change: &StateChange) -> ItemAtDesk {
         ItemAtDesk {
-            status: change.status.to_owned(),
+            status: change.status.clone(),
             status_date: None,
             in_transit_destination: change.in_transit_destination,
             last_check_in: change.last_check_in.clone().or_else(|| self.last_check_in.clone()),
@@ -316,7 +316,7 @@ impl ItemAtDesk {
     }
 
     /// The item as loans show it.
-    pub fn summary(&self, settings: &CirculationSettings, status: &str) -> Value {
+    pub fn summary(&self, settings: &CirculationSettings, status: &ItemStatus) -> Value {
         let mut summary = Map::new();
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -351,12 +351,12 @@ impl ItemAtDesk {
         put("callNumberComponents", self.call_number_components());
         let mut shown = json!({"name": status});
         if let Some(date) = &self.status_date
-            && status == self.status
+            && *status == self.status
         {
             shown["date"] = date.as_str().into();
         }
         put("status", Some(shown));
-        if let Some(destination) = self.in_transit_destination.filter(|_| status == "In transit") {
+        if let Some(destination) = self.in_transit_destination.filter(|_| *status == ItemStatus::InTransit) {
             put("inTransitDestinationServicePointId", Some(destination.to_string().into()));
             let mut shown = json!({"id": destination});
             if let Some(point) = settings.service_points.get(&destination) {

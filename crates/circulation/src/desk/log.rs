@@ -5,6 +5,7 @@ use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{
     Action, Links, LogEntry, LogObject, LoggedItem, LoggedPatron, description,
 };
+use carrel_loan_rules::request::RequestStatus;
 use uuid::Uuid;
 
 /// The patron as the log names them.
@@ -27,20 +28,24 @@ pub fn item(item: &ItemAtDesk, loan: Option<Uuid>) -> LoggedItem {
 pub fn request_moved(
     scan: &LogEntry,
     request: &QueuedRequest,
-    status: &str,
+    status: RequestStatus,
     settings: &CirculationSettings,
 ) -> LogEntry {
     let point = request.pickup_service_point().and_then(|id| settings.service_points.get(&id));
     let address = request.id_at("deliveryAddressTypeId").and_then(|id| settings.address_types.get(&id));
     let names = description::RequestNames {
-        kind: Some(request.kind()),
+        kind: Some(request.text("requestType")),
         pickup_service_point: point.map(|point| point.name.as_str()),
         address_type: address.map(|address| address.name.as_str()),
     };
     LogEntry {
         object: LogObject::Request,
         action: Action::RequestStatusChanged,
-        description: Some(description::request_status_changed(&names, status, request.status())),
+        description: Some(description::request_status_changed(
+            &names,
+            status.as_str(),
+            request.text("status"),
+        )),
         links: Links { request: Some(request.id), ..Links::default() },
         ..scan.clone()
     }

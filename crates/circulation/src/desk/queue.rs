@@ -8,7 +8,7 @@
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
-use carrel_loan_rules::request::RequestType;
+use carrel_loan_rules::request::{self, FulfillmentPreference, RequestLevel, RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::{self, PositionChanges, QueueEntry};
 use carrel_platform::{Bind, Json, Pipeline, Tx};
 use carrel_records::{Failure, time};
@@ -73,23 +73,23 @@ impl QueuedRequest {
     pub fn id_at(&self, key: &str) -> Option<Uuid> {
         Uuid::parse_str(self.text(key)).ok()
     }
-    pub fn status(&self) -> &str {
-        self.text("status")
+    pub fn status(&self) -> Option<RequestStatus> {
+        request::status(&self.document)
     }
-    pub fn kind(&self) -> &str {
-        self.text("requestType")
+    pub fn kind(&self) -> Option<RequestType> {
+        request::kind(&self.document)
     }
     pub fn is_hold(&self) -> bool {
-        self.kind() == "Hold"
+        self.kind() == Some(RequestType::Hold)
     }
     pub fn is_recall(&self) -> bool {
-        self.kind() == "Recall"
+        self.kind() == Some(RequestType::Recall)
     }
     pub fn is_not_yet_filled(&self) -> bool {
-        self.status() == "Open - Not yet filled"
+        self.status() == Some(RequestStatus::NotYetFilled)
     }
     pub fn is_title_level(&self) -> bool {
-        self.text("requestLevel") == "Title"
+        request::level(&self.document) == Some(RequestLevel::Title)
     }
     pub fn item_id(&self) -> Option<Uuid> {
         self.id_at("itemId")
@@ -103,11 +103,11 @@ impl QueuedRequest {
     pub fn pickup_service_point(&self) -> Option<Uuid> {
         self.id_at("pickupServicePointId")
     }
-    pub fn wants_delivery(&self) -> bool {
-        self.text("fulfillmentPreference").eq_ignore_ascii_case("Delivery")
+    pub fn fulfillment_preference(&self) -> Option<FulfillmentPreference> {
+        FulfillmentPreference::parse_ignoring_case(self.text("fulfillmentPreference"))
     }
-    pub fn waits_on_the_hold_shelf(&self) -> bool {
-        self.text("fulfillmentPreference").eq_ignore_ascii_case("Hold Shelf")
+    pub fn wants_delivery(&self) -> bool {
+        self.fulfillment_preference() == Some(FulfillmentPreference::Delivery)
     }
     /// Position in the queue from 1 on; 0 if it has none.
     pub fn position(&self) -> i64 {
@@ -170,7 +170,7 @@ pub fn first_fulfillable_by_lending<'a>(
 
 /// An item-level request is fulfilled by its item only; a title-level one under the given condition.
 fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, of_title: impl FnOnce() -> bool) -> bool {
-    (request.waits_on_the_hold_shelf() || request.wants_delivery())
+    request.fulfillment_preference().is_some()
         && if request.is_title_level() { of_title() } else { request.item_id() == Some(item.id) }
 }
 
@@ -190,7 +190,7 @@ fn is_requestable(request: &QueuedRequest, item: &ItemAtDesk, settings: &Circula
         .ok()
         .and_then(|matched| settings.request_policies.get(&matched.id).cloned())
         .and_then(|policy| policy.get("requestTypes").and_then(Value::as_array).cloned())
-        .is_some_and(|kinds| kinds.iter().any(|kind| kind.as_str() == Some(request.kind())))
+        .is_some_and(|kinds| kinds.iter().any(|kind| kind.as_str() == Some(request.text("requestType"))))
 }
 
 fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, settings: &CirculationSettings) -> bool {
@@ -261,7 +261,7 @@ pub fn hold_those(pipeline: &mut Pipeline, which: &str, binds: Vec<Bind>) -> usi
 }
 
 /// Adds the statements that close a request, which leaves its queue, and announce it.
-pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'static str, now: Timestamp) {
+pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: RequestStatus, now: Timestamp) {
     const CLOSED: &str = "jsonb_set(jsonb_set(doc - 'position', '{status}', to_jsonb($2::text)),
              '{metadata,updatedDate}', to_jsonb($3::text))";
     let when = time::format(now);
@@ -273,11 +273,11 @@ pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: &'sta
                  json_build_object('type', 'UPDATE', 'tenant', $4::text, 'old', doc, 'new', {CLOSED}), $5
              FROM request WHERE id = $1"
         ),
-        vec![request.into(), status.into(), when.as_str().into(), tenant.into(), now.into()],
+        vec![request.into(), status.as_str().into(), when.as_str().into(), tenant.into(), now.into()],
     );
     pipeline.add(
         format!("UPDATE request SET doc = {CLOSED} WHERE id = $1"),
-        vec![request.into(), status.into(), when.into()],
+        vec![request.into(), status.as_str().into(), when.into()],
     );
 }
 
@@ -298,8 +298,8 @@ fn entries(queue: &[QueuedRequest]) -> Vec<QueueEntry> {
         position: request.document.get("position").and_then(Value::as_i64),
         item_id: request.item_id(),
         requester_id: request.requester_id(),
-        kind: RequestType::parse(request.kind()),
-        status: request.status().to_owned(),
+        kind: request.kind(),
+        status: request.status(),
         is_title_level: request.is_title_level(),
     };
     queue.iter().map(entry).collect()

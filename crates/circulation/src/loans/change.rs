@@ -11,11 +11,12 @@ use crate::reminders;
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{self, Action, LogEntry};
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use serde_json::{Map, Value};
 
 /// Items whose due date no longer matters.
-pub const KEEPS_DUE_DATE: [&str; 3] = ["Declared lost", "Claimed returned", "Aged to lost"];
+pub const KEEPS_DUE_DATE: [ItemStatus; 3] =
+    [ItemStatus::DeclaredLost, ItemStatus::ClaimedReturned, ItemStatus::AgedToLost];
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/loans/{id}/change-due-date", |call| async move {
@@ -107,7 +108,7 @@ fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<S
         changed.insert("dueDateChangedByRecall".into(), false.into());
     }
     if let Some(item) = &loan.item {
-        changed.insert("itemStatus".into(), item.status.clone().into());
+        changed.insert("itemStatus".into(), (&item.status).into());
     }
     Ok(changed)
 }

@@ -4,10 +4,11 @@ use super::view::{LoanContext, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::patron_blocks::Action;
 use crate::settings::CirculationSettings;
+use carrel_loan_rules::LoanStatus;
 use carrel_platform::database::{Connection, Results};
 use carrel_platform::record_store::read::numbered;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 use tokio_postgres::Row;
@@ -32,18 +33,19 @@ impl LoanAtDesk {
         text_at(&self.document, pointer)
     }
     pub fn is_closed(&self) -> bool {
-        self.text("status/name") == "Closed"
+        LoanStatus::of(&self.document) == Some(LoanStatus::Closed)
     }
     /// Status of the item, or the one stored with the loan if the item is deleted.
-    pub fn item_status(&self) -> &str {
-        self.item.as_ref().map_or_else(|| self.text("itemStatus"), |item| &item.status)
+    pub fn item_status(&self) -> ItemStatus {
+        let stored = || ItemStatus::from(self.text("itemStatus"));
+        self.item.as_ref().map_or_else(stored, |item| item.status.clone())
     }
 
     /// The loan as circulation shows it, with `document` in place of the stored record.
     pub fn shown(
         &self,
         document: &Map<String, Value>,
-        item_status: Option<&str>,
+        item_status: Option<&ItemStatus>,
         settings: &CirculationSettings,
     ) -> Value {
         let beside = LoanContext {

@@ -8,6 +8,8 @@ use crate::records::loans::LOAN;
 use crate::reminders;
 use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::{self, StateChange};
+use carrel_loan_rules::LoanStatus;
+use carrel_loan_rules::request::RequestStatus;
 use carrel_platform::http::pretty;
 use carrel_platform::record_store::read::Asked;
 use carrel_platform::record_store::{routes, stream, write};
@@ -64,7 +66,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     store::insert(&mut pipeline, &tenant.id, id, &ready.document, None, call.now);
     change_item(&mut pipeline, &decision, &call);
     if let Some(filled) = decision.fills {
-        queue::close(&mut pipeline, &tenant.id, filled, "Closed - Filled", call.now);
+        queue::close(&mut pipeline, &tenant.id, filled, RequestStatus::Filled, call.now);
         queue::write(&mut pipeline, &decision.moves_up);
     }
     tx.send_and_commit(pipeline).await.map_err(|error| {
@@ -73,7 +75,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         }
         Failure::from(error)
     })?;
-    let shown = facts.beside(id).shown(&ready.document, decision.item_status, &settings);
+    let shown = facts.beside(id).shown(&ready.document, decision.item_status.as_ref(), &settings);
     Ok(Answer::json_bytes(pretty(&shown))
         .status(StatusCode::CREATED)
         .location(format!("/circulation/loans/{id}")))
@@ -93,7 +95,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, Some("replacement"), call.now);
     change_item(&mut pipeline, &decision, &call);
-    if !is_closed(&ready.document)
+    if LoanStatus::of(&ready.document) != Some(LoanStatus::Closed)
         && ready.document.get("dueDate") != existing.get("dueDate")
         && let Some(first) = reminders::first_reminder(&ready.document, &settings)
     {
@@ -116,12 +118,8 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-fn is_closed(loan: &Map<String, Value>) -> bool {
-    find::text_at(loan, "status/name") == "Closed"
-}
-
 fn change_item(pipeline: &mut Pipeline, decision: &sent::Decision, call: &Call) {
-    if let Some(status) = decision.item_status {
+    if let Some(status) = decision.item_status.clone() {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(pipeline, decision.item_id, &change, call.now);
     }

@@ -3,6 +3,7 @@
 use super::find::text_at;
 use super::store::{self, refused_by_storage};
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
+use carrel_loan_rules::LoanStatus;
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -18,9 +19,12 @@ pub fn connect(router: &mut Router) {
 /// The checks of storage.
 fn checked(mut document: Map<String, Value>, lenient: bool) -> Result<Map<String, Value>, Failure> {
     if document.get("status").is_none_or(Value::is_null) {
-        document.insert("status".into(), json!({"name": "Open"}));
+        document.insert("status".into(), json!({"name": LoanStatus::Open}));
     }
-    if text_at(&document, "status/name") == "Open" && text_at(&document, "userId").is_empty() && !lenient {
+    if LoanStatus::of(&document) == Some(LoanStatus::Open)
+        && text_at(&document, "userId").is_empty()
+        && !lenient
+    {
         return Err(Refusal::new("Open loan must have a user ID").into());
     }
     Ok(document)

@@ -2,6 +2,7 @@
 
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::{CirculationSettings, ServicePoint};
+use carrel_records::ItemStatus;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -9,7 +10,7 @@ use uuid::Uuid;
 pub struct LoanContext<'a> {
     pub item: Option<&'a ItemAtDesk>,
     /// Status of the item after the action.
-    pub item_status: Option<&'a str>,
+    pub item_status: Option<&'a ItemStatus>,
     pub patron: Option<&'a Patron>,
     pub amount_remaining: f64,
     /// Renewals of loans with billed reminders are blocked by the overdue fine policy.

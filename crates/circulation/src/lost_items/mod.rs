@@ -17,7 +17,7 @@ use crate::loans::find::text_at;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::lost_item_policy::LostItemPolicy;
 use carrel_platform::{Router, TransactionListeners};
-use carrel_records::time;
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -39,17 +39,15 @@ pub fn listen(listeners: &mut TransactionListeners) {
 }
 
 /// Statuses of items that are lost and whose fees are not settled.
-pub const LOST: [&str; 2] = ["Declared lost", "Aged to lost"];
+const LOST: [ItemStatus; 2] = [ItemStatus::DeclaredLost, ItemStatus::AgedToLost];
 
 /// Whether fees for the loss of an item in this status may have to go back.
-pub fn may_have_fees(item_status: &str) -> bool {
-    LOST.contains(&item_status) || item_status == LOST_AND_PAID
+pub fn may_have_fees(item_status: &ItemStatus) -> bool {
+    item_status.is_lost() || *item_status == ItemStatus::LostAndPaid
 }
 
 /// Before all dates of loans: the first of January of the year 1.
 const BEGINNING: Timestamp = Timestamp::constant(-62_135_596_800, 0);
-
-const LOST_AND_PAID: &str = "Lost and paid";
 
 /// The lost item fee policy of a loan; one that charges nothing where it is unknown.
 pub fn policy_of(loan: &Map<String, Value>, settings: &CirculationSettings) -> LostItemPolicy {

@@ -55,7 +55,7 @@ pub fn overdue_fine(of: &OverdueItem, settings: &CirculationSettings) -> Option<
     if !loan.is_overdue() {
         return None;
     }
-    let is_lost = ["Declared lost", "Aged to lost"].contains(&of.item.status.as_str());
+    let is_lost = of.item.status.is_lost();
     if is_lost && !may_be_charged_after_loss(of.loan, settings, of.now) {
         return None;
     }

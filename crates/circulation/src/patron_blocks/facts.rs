@@ -3,7 +3,7 @@
 use super::{Facts, OpenFee, OpenLoan};
 use crate::settings::CirculationSettings;
 use carrel_platform::Json;
-use carrel_records::time;
+use carrel_records::{ItemStatus, time};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub fn read(
 }
 
 fn read_loan(loan: &Value, settings: &CirculationSettings) -> Option<OpenLoan> {
-    let status = loan[3].as_str().unwrap_or_default();
+    let status = ItemStatus::from(loan[3].as_str().unwrap_or_default());
     let grace = id(&loan[4])
         .and_then(|policy| settings.loan_policies.get(&policy)?.loans_policy.as_ref()?.grace_period.as_ref())
         .map_or(SignedDuration::ZERO, |period| period.elapsed());
@@ -66,8 +66,8 @@ fn read_loan(loan: &Value, settings: &CirculationSettings) -> Option<OpenLoan> {
         id: id(&loan[0])?,
         due_date: loan[1].as_str().and_then(time::parse),
         recalled: loan[2] == true,
-        lost: matches!(status, "Declared lost" | "Aged to lost"),
-        claimed_returned: status == "Claimed returned",
+        lost: status.is_lost(),
+        claimed_returned: status == ItemStatus::ClaimedReturned,
         grace,
     })
 }

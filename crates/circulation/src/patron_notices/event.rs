@@ -1,6 +1,7 @@
 //! What patrons are notified of, and the rows that record it in the transaction of its cause.
 
 use crate::settings::CirculationSettings;
+use carrel_loan_rules::request::RequestType;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Pipeline, RowChange};
 use jiff::Timestamp;
@@ -92,12 +93,11 @@ impl NoticeEvent {
     }
 
     /// The notice of a placed request by the request's type.
-    pub fn of_request_type(kind: &str) -> Option<NoticeEvent> {
+    pub fn of_request_type(kind: RequestType) -> NoticeEvent {
         match kind {
-            "Page" => Some(NoticeEvent::PagingRequest),
-            "Hold" => Some(NoticeEvent::HoldRequest),
-            "Recall" => Some(NoticeEvent::RecallRequest),
-            _ => None,
+            RequestType::Page => NoticeEvent::PagingRequest,
+            RequestType::Hold => NoticeEvent::HoldRequest,
+            RequestType::Recall => NoticeEvent::RecallRequest,
         }
     }
 }

@@ -10,7 +10,8 @@ use super::scheduled::notice::ScheduledNotice;
 use crate::loans::find::text_at;
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
-use carrel_loan_rules::request::is_closed;
+use carrel_loan_rules::LoanStatus;
+use carrel_loan_rules::request::{self, RequestStatus};
 use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -247,7 +248,8 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
             _ => "dueDate",
         };
         let moment = time::parse(text_at(&loan.document, path));
-        let Some(moment) = moment.filter(|_| text_at(&loan.document, "status/name") != "Closed") else {
+        let Some(moment) = moment.filter(|_| LoanStatus::of(&loan.document) != Some(LoanStatus::Closed))
+        else {
             return;
         };
         let recipient = loan.patron.as_ref().map(|patron| patron.id);
@@ -267,7 +269,7 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
         let known = self.known;
         self.plan.replanned.push(Replanned::Request(id));
         let Some(request) = known.records.requests.get(&id) else { return };
-        if is_closed(text_at(&request.document, "status")) {
+        if request::status(&request.document).is_some_and(RequestStatus::is_closed) {
             return;
         }
         let subject = Subject { request: Some(id), ..Subject::default() };

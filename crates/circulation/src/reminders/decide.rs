@@ -6,7 +6,7 @@ use crate::overdue_fine::charged_item;
 use crate::settings::CirculationSettings;
 use carrel_fees_fines::charge::{Charge, ChargedBy};
 use carrel_loan_rules::reminder_fee::Reminder;
-use carrel_records::time;
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::{Uuid, uuid};
@@ -61,7 +61,7 @@ pub fn decide(
         if !days.is_open_on(now) {
             return Outcome::Wait("the service point is closed today");
         }
-        if loan.is_closed() || ["Declared lost", "Claimed returned"].contains(&item.status.as_str()) {
+        if loan.is_closed() || matches!(item.status, ItemStatus::DeclaredLost | ItemStatus::ClaimedReturned) {
             return Outcome::Delete("the patron no longer has the item, or it is lost or claimed returned");
         }
         let charge = match reminder.reminder_fee.is_positive() {

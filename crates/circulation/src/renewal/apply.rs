@@ -28,7 +28,7 @@ pub async fn apply(
     for entry in &renewed.log {
         circulation_log::write(&mut pipeline, entry, actor.now);
     }
-    if let (Some(status), Some(item)) = (renewed.item_status, &facts.item) {
+    if let (Some(status), Some(item)) = (renewed.item_status.clone(), &facts.item) {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, actor.now);
     }

@@ -21,7 +21,7 @@ async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
     let loan = facts.loan.ok_or_else(|| Failure::internal("only a loan is renewed"))?;
     // FOLIO quirk: a renewal shows neither service point nor patron group, and the lost item policy without its name.
     let mut shown = without(
-        loan.shown(&renewed.loan, renewed.item_status, &settings),
+        loan.shown(&renewed.loan, renewed.item_status.as_ref(), &settings),
         &["checkoutServicePoint", "patronGroupAtCheckout"],
     );
     shown["lostItemPolicy"]["name"] = Value::Null;

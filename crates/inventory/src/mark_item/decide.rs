@@ -1,52 +1,53 @@
 //! Which status may follow which when an item is marked by hand: a table.
 
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 
 /// The statuses that an item can be marked as, by the last segment of the path.
-pub const MARKS: [(&str, &str); 9] = [
-    ("mark-in-process", "In process"),
-    ("mark-in-process-non-requestable", "In process (non-requestable)"),
-    ("mark-intellectual-item", "Intellectual item"),
-    ("mark-long-missing", "Long missing"),
-    ("mark-missing", "Missing"),
-    ("mark-restricted", "Restricted"),
-    ("mark-unavailable", "Unavailable"),
-    ("mark-unknown", "Unknown"),
-    ("mark-withdrawn", "Withdrawn"),
+pub const MARKS: [(&str, ItemStatus); 9] = [
+    ("mark-in-process", ItemStatus::InProcess),
+    ("mark-in-process-non-requestable", ItemStatus::InProcessNonRequestable),
+    ("mark-intellectual-item", ItemStatus::IntellectualItem),
+    ("mark-long-missing", ItemStatus::LongMissing),
+    ("mark-missing", ItemStatus::Missing),
+    ("mark-restricted", ItemStatus::Restricted),
+    ("mark-unavailable", ItemStatus::Unavailable),
+    ("mark-unknown", ItemStatus::Unknown),
+    ("mark-withdrawn", ItemStatus::Withdrawn),
 ];
 
 /// From these an item may be marked as missing.
-const BEFORE_MISSING: [&str; 13] = [
-    "Available",
-    "Awaiting delivery",
-    "Awaiting pickup",
-    "Intellectual item",
-    "In transit",
-    "In process",
-    "In process (non-requestable)",
-    "Long missing",
-    "Paged",
-    "Restricted",
-    "Unavailable",
-    "Unknown",
-    "Withdrawn",
+const BEFORE_MISSING: [ItemStatus; 13] = [
+    ItemStatus::Available,
+    ItemStatus::AwaitingDelivery,
+    ItemStatus::AwaitingPickup,
+    ItemStatus::IntellectualItem,
+    ItemStatus::InTransit,
+    ItemStatus::InProcess,
+    ItemStatus::InProcessNonRequestable,
+    ItemStatus::LongMissing,
+    ItemStatus::Paged,
+    ItemStatus::Restricted,
+    ItemStatus::Unavailable,
+    ItemStatus::Unknown,
+    ItemStatus::Withdrawn,
 ];
 
 /// Refuses a mark that the current status does not allow.
-pub fn refuse_if_status_does_not_allow(present: &str, mark: &str) -> Result<(), Failure> {
+pub fn refuse_if_status_does_not_allow(present: &ItemStatus, mark: &ItemStatus) -> Result<(), Failure> {
     let allowed = match mark {
-        "Missing" => BEFORE_MISSING.contains(&present),
-        "Withdrawn" => {
-            present != "Withdrawn"
-                && (BEFORE_MISSING.contains(&present) || ["Missing", "Lost and paid"].contains(&present))
+        ItemStatus::Missing => BEFORE_MISSING.contains(present),
+        ItemStatus::Withdrawn => {
+            *present != ItemStatus::Withdrawn
+                && (BEFORE_MISSING.contains(present)
+                    || matches!(present, ItemStatus::Missing | ItemStatus::LostAndPaid))
         }
-        mark => present != mark && present != "In process",
+        mark => present != mark && *present != ItemStatus::InProcess,
     };
     if allowed {
         return Ok(());
     }
     Err(Refusal::new(format!("Item is not allowed to be marked as {mark}"))
-        .with("status.name", present)
+        .with("status.name", present.as_str())
         .into())
 }
 
@@ -58,7 +59,9 @@ mod tests {
     fn refused_from(mark: &str) -> Vec<String> {
         statuses()
             .into_iter()
-            .filter(|present| refuse_if_status_does_not_allow(present, mark).is_err())
+            .filter(|present| {
+                refuse_if_status_does_not_allow(&present.as_str().into(), &mark.into()).is_err()
+            })
             .collect()
     }
 

@@ -12,7 +12,7 @@ use crate::item_state::{self, StateChange};
 use crate::items::{apply, facts};
 use crate::store::{self, RecordEvent};
 use carrel_platform::{Call, Changes, Pipeline};
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, ItemStatus, time};
 use decide::refuse_if_status_does_not_allow;
 use serde_json::Value;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub struct ItemMarked {
 }
 
 /// Marks the item with a status that staff choose.
-pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), Failure> {
+pub async fn mark(call: &Call, item: Uuid, status: ItemStatus) -> Result<(), Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
@@ -33,10 +33,10 @@ pub async fn mark(call: &Call, item: Uuid, status: &'static str) -> Result<(), F
     found.add(results.rows(step));
     let old = found.stored.remove(&item).ok_or_else(|| Failure::NotFound("No item found".into()))?;
     let present = old.pointer("/status/name").and_then(Value::as_str).unwrap_or_default();
-    refuse_if_status_does_not_allow(present, status)?;
+    refuse_if_status_does_not_allow(&present.into(), &status)?;
 
     let mut pipeline = Pipeline::new();
-    let change = StateChange { status, in_transit_destination: None, last_check_in: None };
+    let change = StateChange { status: status.clone(), in_transit_destination: None, last_check_in: None };
     item_state::change(&mut pipeline, item, &change, call.now);
     let mut changes =
         Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };

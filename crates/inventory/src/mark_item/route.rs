@@ -8,11 +8,14 @@ use carrel_platform::Router;
 /// Connects the routes.
 pub fn routes(router: &mut Router) {
     for (level, status) in MARKS {
-        router.on("POST", &format!("/inventory/items/{{id}}/{level}"), move |call| async move {
-            let id = call.id(0)?;
-            mark(&call, id, status).await?;
-            let connection = call.tenant()?.writer().await?;
-            item_view::show(&connection, id).await
+        router.on("POST", &format!("/inventory/items/{{id}}/{level}"), move |call| {
+            let status = status.clone();
+            async move {
+                let id = call.id(0)?;
+                mark(&call, id, status).await?;
+                let connection = call.tenant()?.writer().await?;
+                item_view::show(&connection, id).await
+            }
         });
     }
 }

@@ -3,7 +3,7 @@
 use super::store::{self, BatchStatus, Line, LineStatus};
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::RequestType;
+use carrel_loan_rules::request::{FulfillmentPreference, RequestLevel, RequestType};
 use carrel_platform::Tenant;
 use carrel_platform::http::Caller;
 use carrel_platform::jobs::Job;
@@ -102,8 +102,8 @@ async fn place_one(
         return Ok(());
     }
     let request = json!({
-        "id": line.request, "requestLevel": "Item", "itemId": line.item, "requesterId": batch.requester,
-        "requestDate": batch.document["requestDate"], "fulfillmentPreference": "Hold Shelf",
+        "id": line.request, "requestLevel": RequestLevel::Item, "itemId": line.item, "requesterId": batch.requester,
+        "requestDate": batch.document["requestDate"], "fulfillmentPreference": FulfillmentPreference::HoldShelf,
         "pickupServicePointId": line.pickup, "patronComments": comments(batch),
     });
     let document = request.as_object().cloned().unwrap_or_default();

@@ -42,7 +42,12 @@ pub async fn apply(
     );
     let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());
     outbox::announce(&mut pipeline, "circulation.request", id, event, actor.now);
-    change_status(&mut pipeline, placed.item.as_ref().map(|item| item.id), placed.item_becomes, actor.now);
+    change_status(
+        &mut pipeline,
+        placed.item.as_ref().map(|item| item.id),
+        placed.item_becomes.clone(),
+        actor.now,
+    );
     let entry = log::placed(&ready.document, placed.overrides, actor.caller.user_id);
     circulation_log::write(&mut pipeline, &entry, actor.now);
     if let (Some(loan), Some(after)) = (&placed.loan, &placed.recalled) {
@@ -80,7 +85,7 @@ fn notices(
     placed: &Placement,
     settings: &CirculationSettings,
 ) -> Vec<Cause> {
-    let kind = request::text(document, "requestType").and_then(NoticeEvent::of_request_type);
+    let kind = request::kind(document).map(NoticeEvent::of_request_type);
     let events: Vec<NoticeEvent> = kind.into_iter().chain([NoticeEvent::RequestExpiration]).collect();
     let mut notices = settings.notice_causes(&events, About::Request(id));
     if let (Some(loan), Some(_)) = (&placed.loan, &placed.recalled) {

@@ -11,7 +11,7 @@ use carrel_circulation::patron_blocks::Action;
 use carrel_circulation::records::loans::OPEN;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_platform::{Bind, Pipeline, Tenant, Tx};
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use jiff::Timestamp;
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
@@ -121,7 +121,7 @@ pub(super) async fn gather(
         }
         let facts = read(row, results.rows(copies), facts_query.counts.then_some((&**settings, now)))?;
         let were_here: i64 = results.first(chosen).map_or(0, |row| row.get(0));
-        let is_here = facts.candidates.iter().any(|item_as| item_as.item.status == "Available");
+        let is_here = facts.candidates.iter().any(|item_as| item_as.item.status == ItemStatus::Available);
         // Other transactions took the chosen items between choice and lock: another item may be available.
         if were_here > 0 && !is_here {
             continue;

@@ -5,7 +5,7 @@ use crate::candidate::Candidate;
 use crate::policy::RequestPolicy;
 use carrel_circulation::settings::{CirculationSettings, Location};
 use carrel_loan_rules::request::RequestType;
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal};
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -35,7 +35,7 @@ pub fn pageable<'a>(choices: &'a [Choice<'a>]) -> impl Iterator<Item = &'a Candi
     choices
         .iter()
         .filter(|choice| {
-            choice.candidate.item.status == "Available" && choice.policy.allows(RequestType::Page)
+            choice.candidate.item.status == ItemStatus::Available && choice.policy.allows(RequestType::Page)
         })
         .map(|choice| choice.candidate)
 }

@@ -17,7 +17,7 @@ use carrel_circulation::desk::{ItemAtDesk, queue};
 use carrel_circulation::request_snapshot::{self as snapshot, Related};
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestType};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -33,7 +33,7 @@ pub struct Placement {
     pub keeps_copies: bool,
     pub item: Option<ItemAtDesk>,
     /// The item's new status, where it changes.
-    pub item_becomes: Option<&'static str>,
+    pub item_becomes: Option<ItemStatus>,
     pub loan: Option<OpenLoan>,
     /// The loan as it is after the recall, where it changes.
     pub recalled: Option<Map<String, Value>>,

@@ -8,7 +8,7 @@ use super::facts::Facts;
 use crate::candidate::{Candidate, OpenLoan};
 use crate::policy::RequestPolicy;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::RequestType;
+use carrel_loan_rules::request::{FulfillmentPreference, RequestType};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -112,14 +112,15 @@ pub fn refuse_kind_by_policy(
 ) -> Result<(), Refusal> {
     let Some(kind) = kind.filter(|kind| policy.allows(*kind)) else { return Err(refusal_of_kind(kind)) };
     let pickup = document.get("pickupServicePointId").and_then(Value::as_str);
-    let on_the_shelf = document.get("fulfillmentPreference").and_then(Value::as_str) == Some("Hold Shelf");
+    let on_the_shelf = document.get("fulfillmentPreference").and_then(Value::as_str)
+        == Some(FulfillmentPreference::HoldShelf.as_str());
     if let Some(pickup) = pickup
         && on_the_shelf
         && !policy.allows_service_point(kind, pickup)
     {
         return Err(Refusal::new("One or more Pickup locations are no longer available")
             .with("pickupServicePointId", pickup)
-            .with("requestType", kind.text())
+            .with("requestType", kind.as_str())
             .with("requestPolicyId", policy.id.to_string())
             .code("REQUEST_PICKUP_SERVICE_POINT_IS_NOT_ALLOWED"));
     }

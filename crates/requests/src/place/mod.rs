@@ -18,7 +18,7 @@ use crate::actor::Actor;
 use carrel_circulation::desk::OverrideBlocks;
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
-use carrel_loan_rules::request::{self, RequestType};
+use carrel_loan_rules::request::{self, RequestLevel, RequestType};
 use carrel_platform::http::pretty;
 use carrel_platform::{Answer, Router, Tenant};
 use carrel_records::{Failure, Refusal};
@@ -52,13 +52,13 @@ impl PlaceRequest {
         let by_item =
             !["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| document.contains_key(*key));
         if by_item {
-            document.insert("requestLevel".into(), "Item".into());
+            document.insert("requestLevel".into(), RequestLevel::Item.into());
         }
         // Clients write the level in any case; it is stored in FOLIO's spelling.
         if let Some(Value::String(level)) = document.get_mut("requestLevel")
-            && let Some(known) = ["Item", "Title"].into_iter().find(|known| known.eq_ignore_ascii_case(level))
+            && let Some(known) = RequestLevel::parse_ignoring_case(level)
         {
-            *level = known.to_owned();
+            *level = known.to_string();
         }
         Ok(PlaceRequest { document, overrides, by_item })
     }
@@ -74,10 +74,10 @@ impl PlaceRequest {
         self.document.get(key).and_then(Value::as_str).map(str::to_owned)
     }
     pub fn kind(&self) -> Option<RequestType> {
-        self.text("requestType").and_then(RequestType::parse)
+        request::kind(&self.document)
     }
     pub fn is_title_level(&self) -> bool {
-        self.text("requestLevel").is_some_and(|level| level.eq_ignore_ascii_case("Title"))
+        self.text("requestLevel").and_then(RequestLevel::parse_ignoring_case) == Some(RequestLevel::Title)
     }
 }
 
@@ -109,7 +109,7 @@ pub async fn place_as(
     kind: impl FnOnce(&Facts, &CirculationSettings) -> Result<RequestType, Failure>,
 ) -> Result<PlacedRequest, Failure> {
     let (tx, facts, settings) = facts::gather(tenant, &mut command, true, actor.now).await?;
-    command.document.insert("requestType".into(), kind(&facts, &settings)?.text().into());
+    command.document.insert("requestType".into(), kind(&facts, &settings)?.into());
     let mut placed = decide::decide(&facts, &command, actor, &settings)?;
     apply::apply(tx, tenant, &mut placed, &settings, actor).await?;
     Ok(PlacedRequest { placed, facts, settings })
@@ -185,7 +185,7 @@ fn first_of(
 ) -> Result<Placement, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for kind in kinds {
-        command.document.insert("requestType".into(), kind.text().into());
+        command.document.insert("requestType".into(), kind.into());
         match decide::decide(facts, command, actor, settings) {
             Err(failure) => refusals.extend(first_refusal(failure)),
             Ok(placed) => return Ok(placed),
@@ -213,7 +213,7 @@ impl PlacedRequest {
                 requester: facts.requester.as_ref(),
                 proxy: facts.proxy.as_ref(),
             },
-            item_status: placed.item_becomes,
+            item_status: placed.item_becomes.as_ref(),
             due_date: placed.due_date(),
             printed_by: None,
         };

@@ -11,6 +11,7 @@ use carrel_circulation::desk::patron::AccountStatus;
 use carrel_circulation::desk::{Patron, blocks};
 use carrel_circulation::patron_blocks::Action;
 use carrel_circulation::settings::CirculationSettings;
+use carrel_loan_rules::request::RequestStatus;
 use carrel_records::Refusal;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -84,10 +85,15 @@ pub(super) fn refuse_if_already_requested(
     let titles_are_asked_for = settings.title_level_requests.enabled();
     let item = command.id("itemId");
     // FOLIO quirk: a request on its way to be delivered does not count as open here.
-    let open = ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"];
-    let existing = facts.own.iter().filter(|own| open.contains(&own.status())).find(|own| {
-        title_level || titles_are_asked_for && own.is_title_level() || item.is_some() && own.item_id() == item
-    });
+    let open = [RequestStatus::NotYetFilled, RequestStatus::AwaitingPickup, RequestStatus::InTransit];
+    let existing =
+        facts.own.iter().filter(|own| own.status().is_some_and(|status| open.contains(&status))).find(
+            |own| {
+                title_level
+                    || titles_are_asked_for && own.is_title_level()
+                    || item.is_some() && own.item_id() == item
+            },
+        );
     let Some(existing) = existing else { return };
     let refusal = if !title_level {
         let refusal =

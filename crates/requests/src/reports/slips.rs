@@ -86,7 +86,7 @@ async fn to_fetch(
         return Ok(Vec::new());
     }
     let connection = call.tenant()?.reader().await?;
-    let binds = |room: i64| vec![wanted.of.text().into(), locations.clone().into(), room.into()];
+    let binds = |room: i64| vec![wanted.of.as_str().into(), locations.clone().into(), room.into()];
     let mut found = read::found(&connection, BY_PLACE, binds(wanted.at_most)).await?;
     let room = wanted.at_most - found.len() as i64;
     if wanted.of == RequestType::Hold && room > 0 {

@@ -3,14 +3,16 @@
 use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest};
 use crate::settings::CirculationSettings;
-use carrel_records::Refusal;
+use carrel_loan_rules::request::RequestStatus;
+use carrel_records::{ItemStatus, Refusal};
 use uuid::Uuid;
 
 /// The item's new status and place, and the new status of the request that it fulfills.
 pub(super) struct Destination {
-    pub status: &'static str,
+    pub status: ItemStatus,
     pub service_point: Option<Uuid>,
-    pub request_status: &'static str,
+    /// `None` where the item is available, as it then fulfills no request.
+    pub request_status: Option<RequestStatus>,
 }
 
 /// The pickup service point of the request that the item fulfills, else the item's location or a floating collection.
@@ -22,13 +24,13 @@ pub(super) fn destination(
 ) -> Result<Destination, Refusal> {
     let here = |status, request_status| Destination { status, service_point: None, request_status };
     let to = |service_point| Destination {
-        status: "In transit",
+        status: ItemStatus::InTransit,
         service_point,
-        request_status: "Open - In transit",
+        request_status: Some(RequestStatus::InTransit),
     };
     if let Some(request) = request {
         if request.wants_delivery() {
-            return Ok(here("Awaiting delivery", "Open - Awaiting delivery"));
+            return Ok(here(ItemStatus::AwaitingDelivery, Some(RequestStatus::AwaitingDelivery)));
         }
         return match request.pickup_service_point() {
             None => Err(Refusal::new(
@@ -36,7 +38,7 @@ pub(super) fn destination(
             )
             .with_null("pickupServicePointId")),
             Some(pickup) if pickup == command.service_point => {
-                Ok(here("Awaiting pickup", "Open - Awaiting pickup"))
+                Ok(here(ItemStatus::AwaitingPickup, Some(RequestStatus::AwaitingPickup)))
             }
             Some(pickup) => Ok(to(Some(pickup))),
         };
@@ -45,7 +47,7 @@ pub(super) fn destination(
     if location.is_some_and(|at| settings.serves(command.service_point, at))
         || floats_to(item, command, settings).is_some()
     {
-        return Ok(here("Available", ""));
+        return Ok(here(ItemStatus::Available, None));
     }
     Ok(to(location.and_then(|at| settings.locations.get(&at)).and_then(|at| at.primary_service_point)))
 }
@@ -77,15 +79,18 @@ mod tests {
     use super::super::decide;
     use super::super::fixtures::*;
     use crate::settings::Location;
-    use carrel_records::time;
+    use carrel_records::{ItemStatus, time};
     use uuid::Uuid;
 
     #[test]
     fn an_item_without_requests_is_available_at_its_own_desk_and_in_transit_from_another() {
         let here = done(facts("Checked out"), MAIN_DESK);
-        assert_eq!((here.state.status, here.state.in_transit_destination), ("Available", None));
+        assert_eq!((here.state.status, here.state.in_transit_destination), (ItemStatus::Available, None));
         let away = done(facts("Checked out"), BRANCH_DESK);
-        assert_eq!((away.state.status, away.state.in_transit_destination), ("In transit", Some(MAIN_DESK)));
+        assert_eq!(
+            (away.state.status, away.state.in_transit_destination),
+            (ItemStatus::InTransit, Some(MAIN_DESK))
+        );
     }
 
     #[test]
@@ -107,11 +112,11 @@ mod tests {
         let now = time::parse(NOW).expect("a time");
         let check_in =
             decide(facts("Checked out"), &at(BRANCH_DESK), &settings, now, Uuid::nil()).expect("a check-in");
-        assert_eq!(check_in.state.status, "Available");
+        assert_eq!(check_in.state.status, ItemStatus::Available);
         assert_eq!(check_in.floats_to, Some(branch_shelf));
         settings.features.floating_collections = false;
         let check_in =
             decide(facts("Checked out"), &at(BRANCH_DESK), &settings, now, Uuid::nil()).expect("a check-in");
-        assert_eq!((check_in.state.status, check_in.floats_to), ("In transit", None));
+        assert_eq!((check_in.state.status, check_in.floats_to), (ItemStatus::InTransit, None));
     }
 }

@@ -4,7 +4,8 @@ use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, Patron, RecordChange};
 use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::StateChange;
-use carrel_records::{Failure, time};
+use carrel_loan_rules::LoanStatus;
+use carrel_records::{Failure, ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -31,16 +32,16 @@ pub(super) fn closed(
     let id_at = |key: &str| loan.get(key).and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
     let id = id_at("id").ok_or_else(|| Failure::internal("a stored loan has an id"))?;
     let mut change = RecordChange::of(id, loan);
-    let claimed = item.status == "Claimed returned";
+    let claimed = item.status == ItemStatus::ClaimedReturned;
     let action = command.resolution.filter(|_| claimed).map_or("checkedin", |resolution| resolution.action());
-    change.set("status", json!({"name": "Closed"}));
+    change.set("status", json!({"name": LoanStatus::Closed}));
     change.set("action", action);
     change.remove("actionComment");
-    change.set("itemStatus", state.status);
+    change.set("itemStatus", &state.status);
     change.set("returnDate", time::format(command.returned));
     change.set("systemReturnDate", time::format(now));
     change.set("checkinServicePointId", command.service_point.to_string());
-    if item.status == "Aged to lost"
+    if item.status == ItemStatus::AgedToLost
         && let Some(mut billing) = loan.get("agedToLostDelayedBilling").and_then(Value::as_object).cloned()
     {
         // A fee that is not billed yet is not billed any more.

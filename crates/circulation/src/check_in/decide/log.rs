@@ -30,13 +30,13 @@ pub(super) fn entries(
         items: vec![log::item(item, loan.map(|loan| loan.change.id))],
         source: Source::User(command.by),
         service_point: Some(command.service_point),
-        description: Some(description::item_checked_in(state.status, destination)),
+        description: Some(description::item_checked_in(state.status.as_str(), destination)),
         ..LogEntry::new(LogObject::NotApplicable, Action::CheckedIn)
     };
     let closed = loan.map(|loan| {
         let due = loan.change.document().get("dueDate").and_then(Value::as_str).and_then(time::parse);
         let returned = description::ReturnedLoan {
-            item_status: state.status,
+            item_status: state.status.as_str(),
             returned: command.returned,
             recorded: now,
             due,
@@ -48,8 +48,7 @@ pub(super) fn entries(
             ..check_in.clone()
         }
     });
-    let request =
-        moved.map(|(before, after)| log::request_moved(&check_in, before, after.request.status(), settings));
+    let request = moved.map(|(before, after)| log::request_moved(&check_in, before, after.status, settings));
     [Some(check_in), closed, request].into_iter().flatten().collect()
 }
 

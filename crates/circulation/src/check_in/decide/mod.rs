@@ -1,5 +1,7 @@
 //! The decision of a check-in: the item's destination, its loan, and the request that it fulfills.
 
+use carrel_records::ItemStatus;
+
 mod destination;
 #[cfg(test)]
 mod fixtures;
@@ -17,7 +19,7 @@ use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::LogEntry;
 use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
-use carrel_loan_rules::request::AWAITING_PICKUP;
+use carrel_loan_rules::request::RequestStatus;
 use carrel_records::{Failure, Refusal, metadata, time};
 use destination::{destination, floats_to};
 use jiff::Timestamp;
@@ -43,8 +45,6 @@ pub struct CheckIn {
     pub record_id: Uuid,
     /// What the requester may be notified of.
     pub notices: Vec<Cause>,
-    /// The patron may be notified of the overdue fine.
-    pub notifies_of_fine: bool,
     /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
     /// What the circulation log says of it.
@@ -55,7 +55,7 @@ impl CheckIn {
     /// Whether the item was lost, so that its fees may go back.
     pub fn ends_a_loss(&self) -> bool {
         let before = self.record.get("itemStatusPriorToCheckIn").and_then(Value::as_str);
-        before.is_some_and(may_have_fees)
+        before.is_some_and(|before| may_have_fees(&before.into()))
     }
 }
 
@@ -81,7 +81,8 @@ pub fn decide(
     }
     let request = queue::first_fulfillable(&facts.queue, item, settings);
     let destination = destination(item, request, command, settings)?;
-    let floats_to = (destination.status == "Available").then(|| floats_to(item, command, settings)).flatten();
+    let floats_to =
+        (destination.status == ItemStatus::Available).then(|| floats_to(item, command, settings)).flatten();
     let last_check_in = json!({
         "dateTime": time::format(now),
         "servicePointId": command.service_point,
@@ -97,15 +98,15 @@ pub fn decide(
         after.record.temporary_location_id = floats_to;
         after.record.effective_location_id = floats_to;
     }
-    let in_node_use = item.status == "Available"
+    let in_node_use = item.status == ItemStatus::Available
         && facts.queue.is_empty()
         && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at));
     let taken_in = TakenIn { service_point: command.service_point, by: Some(command.by), now };
-    let waiting = request;
-    let waited = request.map(|request| request.status().to_owned());
-    let request = request
-        .map(|request| moved(request, &facts.queue, item, destination.request_status, &taken_in, settings))
+    let moved = request
+        .zip(destination.request_status)
+        .map(|(request, status)| moved(request, &facts.queue, item, status, &taken_in, settings))
         .transpose()?;
+    let before_and_after = request.zip(moved.as_ref());
     let overdue_fine = facts.loan.as_ref().and_then(|loan| {
         let overdue = OverdueItem {
             loan,
@@ -126,14 +127,9 @@ pub fn decide(
         .as_ref()
         .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now))
         .transpose()?;
-    let notices = waited.map(|before| notices(&before, request.as_ref(), settings)).unwrap_or_default();
-    let moved = waiting.zip(request.as_ref());
-    let notifies_of_fine =
-        overdue_fine.is_some() && settings.wants_notices_of(NoticeEvent::OverdueFineReturned);
     Ok(CheckIn {
-        notices,
-        notifies_of_fine,
-        log: log::entries(item, &state, loan.as_ref(), moved, command, settings, now),
+        notices: before_and_after.map_or_else(Vec::new, |(before, after)| notices(before, after, settings)),
+        log: log::entries(item, &state, loan.as_ref(), before_and_after, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
         record_id,
         item: after,
@@ -141,18 +137,18 @@ pub fn decide(
         floats_to,
         loan,
         overdue_fine,
-        request,
+        request: moved,
         in_node_use,
     })
 }
 
 /// The request is available when it begins to wait on the hold shelf; its dates may have changed in any case.
-fn notices(before: &str, request: Option<&MovedRequest>, settings: &CirculationSettings) -> Vec<Cause> {
-    let Some(MovedRequest { request, .. }) = request else { return Vec::new() };
-    let became_available = request.status() == AWAITING_PICKUP && before != AWAITING_PICKUP;
+fn notices(before: &QueuedRequest, after: &MovedRequest, settings: &CirculationSettings) -> Vec<Cause> {
+    let awaits_pickup = Some(RequestStatus::AwaitingPickup);
+    let became_available = Some(after.status) == awaits_pickup && before.status() != awaits_pickup;
     let events = [NoticeEvent::Available, NoticeEvent::RequestExpiration];
     let events = if became_available { &events[..] } else { &events[1..] };
-    settings.notice_causes(events, About::Request(request.id))
+    settings.notice_causes(events, About::Request(before.id))
 }
 
 /// The item is lent for use at the location and in use there.
@@ -171,7 +167,7 @@ fn known<'a>(item: Option<&'a ItemAtDesk>, command: &CheckInRequest) -> Result<&
 }
 
 fn refuse_intellectual_item(item: &ItemAtDesk, settings: &CirculationSettings) -> Option<Refusal> {
-    (item.status == "Intellectual item").then(|| {
+    (item.status == ItemStatus::IntellectualItem).then(|| {
         Refusal::new(format!(
             "{} ({}) (Barcode: {}) has the item status {} and cannot be checked in",
             item.title(),
@@ -184,7 +180,7 @@ fn refuse_intellectual_item(item: &ItemAtDesk, settings: &CirculationSettings) -
 }
 
 fn refuse_open_claim(item: &ItemAtDesk, command: &CheckInRequest) -> Option<Refusal> {
-    (item.status == "Claimed returned" && command.resolution.is_none()).then(|| {
+    (item.status == ItemStatus::ClaimedReturned && command.resolution.is_none()).then(|| {
         Refusal::new("Item is claimed returned, a resolution is required to check in")
             .with_null("claimedReturnedResolution")
     })
@@ -192,8 +188,7 @@ fn refuse_open_claim(item: &ItemAtDesk, command: &CheckInRequest) -> Option<Refu
 
 /// A lost item without an open loan was lost during its last loan, whose fees may have to be refunded.
 fn refuse_lost_item_without_loss(facts: &Facts, item: &ItemAtDesk) -> Option<Refusal> {
-    let is_lost = matches!(item.status.as_str(), "Declared lost" | "Aged to lost" | "Lost and paid");
-    if !is_lost || facts.loan.is_some() {
+    if !may_have_fees(&item.status) || facts.loan.is_some() {
         return None;
     }
     match &facts.last_loan {
@@ -267,7 +262,7 @@ mod tests {
             refused(with(last(false))),
             "refused: Last loan for lost item is neither aged to lost nor declared lost"
         );
-        assert_eq!(done(with(last(true)), MAIN_DESK).item.status, "Available");
+        assert_eq!(done(with(last(true)), MAIN_DESK).item.status, ItemStatus::Available);
         assert!(decided(lent("Declared lost", json!({})), &at(MAIN_DESK)).is_ok());
     }
 

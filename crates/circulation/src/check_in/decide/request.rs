@@ -4,6 +4,7 @@ use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::request_snapshot as snapshot;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::due_date::{HoldShelf, hold_shelf_expiration};
+use carrel_loan_rules::request::RequestStatus;
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -16,6 +17,8 @@ pub struct MovedRequest {
     /// New positions in its queue.
     pub positions: queue::Moves,
     /// The request after the check-in.
+    /// The new status.
+    pub status: RequestStatus,
     pub request: QueuedRequest,
 }
 
@@ -32,7 +35,7 @@ pub fn moved(
     request: &QueuedRequest,
     queue: &[QueuedRequest],
     item: &ItemAtDesk,
-    status: &'static str,
+    status: RequestStatus,
     taken_in: &TakenIn,
     settings: &CirculationSettings,
 ) -> Result<MovedRequest, Refusal> {
@@ -46,7 +49,7 @@ pub fn moved(
         change.set("searchIndex", search_index(request, item));
     }
     change.set("status", status);
-    if status == "Open - Awaiting pickup" {
+    if status == RequestStatus::AwaitingPickup {
         if request.text("holdShelfExpirationDate").is_empty() {
             let point = settings.service_points.get(&taken_in.service_point);
             let shelf = HoldShelf {
@@ -67,7 +70,7 @@ pub fn moved(
         change.show("position", *position);
     }
     let request = QueuedRequest { document: change.document().clone(), ..request.clone() };
-    Ok(MovedRequest { change, positions, request })
+    Ok(MovedRequest { change, positions, status, request })
 }
 
 /// The search index of a request that gets its item.
@@ -82,6 +85,8 @@ fn search_index(request: &QueuedRequest, item: &ItemAtDesk) -> Value {
 mod tests {
     use super::super::fixtures::*;
     use crate::check_in::facts::Facts;
+    use carrel_loan_rules::request::RequestStatus;
+    use carrel_records::ItemStatus;
     use serde_json::json;
     use uuid::Uuid;
 
@@ -89,9 +94,9 @@ mod tests {
     fn a_requested_item_waits_on_the_shelf_of_its_pickup_desk() {
         let queue = vec![request(1, json!({}))];
         let check_in = done(Facts { queue, ..facts("Checked out") }, MAIN_DESK);
-        assert_eq!(check_in.state.status, "Awaiting pickup");
+        assert_eq!(check_in.state.status, ItemStatus::AwaitingPickup);
         let request = check_in.request.expect("the request moved");
-        assert_eq!(request.request.status(), "Open - Awaiting pickup");
+        assert_eq!(request.status, RequestStatus::AwaitingPickup);
         assert_eq!(request.request.text("holdShelfExpirationDate"), "2024-05-13T23:59:59.000+00:00");
     }
 
@@ -112,7 +117,7 @@ mod tests {
         let check_in = done(Facts { queue, ..facts("Checked out") }, BRANCH_DESK);
         assert_eq!(check_in.state.in_transit_destination, Some(MAIN_DESK));
         let request = check_in.request.expect("the request moved");
-        assert_eq!(request.request.status(), "Open - In transit");
+        assert_eq!(request.status, RequestStatus::InTransit);
         assert_eq!(request.request.text("holdShelfExpirationDate"), "");
     }
 
@@ -121,8 +126,8 @@ mod tests {
         let queue =
             vec![request(1, json!({"fulfillmentPreference": "Delivery", "pickupServicePointId": null}))];
         let check_in = done(Facts { queue, ..facts("Checked out") }, BRANCH_DESK);
-        assert_eq!(check_in.state.status, "Awaiting delivery");
-        assert_eq!(check_in.request.expect("it moved").request.status(), "Open - Awaiting delivery");
+        assert_eq!(check_in.state.status, ItemStatus::AwaitingDelivery);
+        assert_eq!(check_in.request.expect("it moved").status, RequestStatus::AwaitingDelivery);
     }
 
     #[test]

@@ -2,10 +2,15 @@
 
 use super::{Scan, with_maybe};
 use crate::desk::QueuedRequest;
-use carrel_records::Refusal;
+use carrel_records::{ItemStatus, Refusal};
 
 /// Items that are lost, claimed returned or intellectual are not lent; missing and withdrawn ones may be, once found.
-const NOT_LENT: [&str; 4] = ["Declared lost", "Claimed returned", "Aged to lost", "Intellectual item"];
+const NOT_LENT: [ItemStatus; 4] = [
+    ItemStatus::DeclaredLost,
+    ItemStatus::ClaimedReturned,
+    ItemStatus::AgedToLost,
+    ItemStatus::IntellectualItem,
+];
 
 impl Scan<'_> {
     pub(super) fn refuse_for_item(&self) -> Vec<Refusal> {
@@ -18,10 +23,10 @@ impl Scan<'_> {
             )];
         };
         let mut refusals = Vec::new();
-        if item.status == "Checked out" {
+        if item.status == ItemStatus::CheckedOut {
             refusals.push(Refusal::new("Item is already checked out"));
         }
-        if NOT_LENT.contains(&&*item.status) {
+        if NOT_LENT.contains(&item.status) {
             refusals.push(Refusal::new(format!(
                 "{} ({}) (Barcode: {}) has the item status {} and cannot be checked out",
                 item.title(),

@@ -2,7 +2,7 @@
 
 use super::{Permitted, Scan};
 use carrel_loan_rules::due_date::{self, Circumstances, NewLoan, RecallMoment, RecalledLoan};
-use carrel_records::{Failure, metadata, time};
+use carrel_records::{Failure, ItemStatus, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -95,7 +95,7 @@ impl Scan<'_> {
         if overridden && let Some(comment) = &blocks.comment {
             put("actionComment", comment.clone().into());
         }
-        put("itemStatus", "Checked out".into());
+        put("itemStatus", (&ItemStatus::CheckedOut).into());
         put("loanPolicyId", policies.loan.to_string().into());
         put("overdueFinePolicyId", policies.overdue_fine.to_string().into());
         put("lostItemPolicyId", policies.lost_item.to_string().into());

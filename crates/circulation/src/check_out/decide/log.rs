@@ -3,6 +3,7 @@
 use super::{Permitted, Scan};
 use crate::desk::log;
 use carrel_audit::circulation_log::{Action, LogEntry, LogObject, description};
+use carrel_loan_rules::request::RequestStatus;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ impl Scan<'_> {
         let filled = permitted
             .fills
             .and_then(|filled| self.facts.queue.iter().find(|request| request.id == filled))
-            .map(|request| log::request_moved(&check_out, request, "Closed - Filled", self.settings));
+            .map(|request| log::request_moved(&check_out, request, RequestStatus::Filled, self.settings));
         [check_out].into_iter().chain(filled).collect()
     }
 }

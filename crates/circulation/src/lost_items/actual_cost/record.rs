@@ -23,7 +23,7 @@ pub fn document(
     settings: &CirculationSettings,
 ) -> Map<String, Value> {
     let mut record = Map::new();
-    record.insert("lossType".into(), loan.loss.name().into());
+    record.insert("lossType".into(), (&loan.loss.item_status()).into());
     record.insert("lossDate".into(), time::format(loan.lost).into());
     if let Some(end) = policy_of(loan.document, settings).charging_ends(loan.lost) {
         record.insert("expirationDate".into(), time::format(end).into());

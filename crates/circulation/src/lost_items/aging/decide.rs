@@ -1,19 +1,21 @@
 //! The rule of aging to lost.
 
 use crate::loans::find::{LoanAtDesk, text_at};
+use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::lost_item_policy::LostItemPolicy;
-use carrel_records::time;
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// Statuses of items that do not age to lost.
-pub const NEVER_AGES: [&str; 3] = ["Claimed returned", "Aged to lost", "Declared lost"];
+pub const NEVER_AGES: [ItemStatus; 3] =
+    [ItemStatus::ClaimedReturned, ItemStatus::AgedToLost, ItemStatus::DeclaredLost];
 
 /// Whether the loan's item is lost by now.
 pub fn ages(loan: &LoanAtDesk, policy: &LostItemPolicy, now: Timestamp) -> bool {
-    let statuses = [loan.item_status(), text_at(&loan.document, "itemStatus")];
+    let statuses = [loan.item_status(), text_at(&loan.document, "itemStatus").into()];
     let due = time::parse(text_at(&loan.document, "dueDate"));
-    text_at(&loan.document, "status/name") == "Open"
+    LoanStatus::of(&loan.document) == Some(LoanStatus::Open)
         && !statuses.iter().any(|status| NEVER_AGES.contains(status))
         && due.is_some_and(|due| policy.is_aged_to_lost(is_recalled(&loan.document), due, now))
 }
@@ -27,7 +29,7 @@ pub fn aged(loan: &Map<String, Value>, policy: &LostItemPolicy, now: Timestamp) 
     let mut changed = loan.clone();
     changed.insert("action".into(), "itemAgedToLost".into());
     changed.remove("actionComment");
-    changed.insert("itemStatus".into(), "Aged to lost".into());
+    changed.insert("itemStatus".into(), (&ItemStatus::AgedToLost).into());
     let billed = policy.billing_date(is_recalled(loan), now);
     let mut billing =
         loan.get("agedToLostDelayedBilling").and_then(Value::as_object).cloned().unwrap_or_default();

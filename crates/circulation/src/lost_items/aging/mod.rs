@@ -68,7 +68,7 @@ pub async fn age_items(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Fa
                     after.0.into(),
                     after.1.into(),
                     PAGE.into(),
-                    Bind::Texts(decide::NEVER_AGES.map(str::to_owned).to_vec()),
+                    Bind::Texts(decide::NEVER_AGES.map(|status| status.to_string()).to_vec()),
                 ],
             )
             .await?;
@@ -114,7 +114,7 @@ async fn age(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fai
     let changed = store::versioned(aged(&loan.document, &policy, now), None, now);
     let mut pipeline = Pipeline::new();
     store::replace(&mut pipeline, &tenant.id, id, &loan.document, &changed, Some("aged-to-lost"), now);
-    let status = Loss::AgedToLost.name();
+    let status = Loss::AgedToLost.item_status();
     let change = StateChange { status, in_transit_destination: None, last_check_in: None };
     item_state::change(&mut pipeline, item.id, &change, now);
     let notices = settings.notice_causes(&[NoticeEvent::AgedToLost], About::Loan(id));

@@ -1,7 +1,8 @@
 //! The rule of billing items that have aged to lost.
 
 use crate::loans::find::{LoanAtDesk, text_at};
-use carrel_records::time;
+use carrel_loan_rules::LoanStatus;
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -9,8 +10,8 @@ use serde_json::{Map, Value};
 pub fn is_due(loan: &LoanAtDesk, now: Timestamp) -> bool {
     let billing = loan.document.get("agedToLostDelayedBilling");
     let date = time::parse(text_at(&loan.document, "agedToLostDelayedBilling/dateLostItemShouldBeBilled"));
-    loan.item_status() == "Aged to lost"
-        && text_at(&loan.document, "status/name") == "Open"
+    loan.item_status() == ItemStatus::AgedToLost
+        && LoanStatus::of(&loan.document) == Some(LoanStatus::Open)
         && billing.is_some_and(|billing| billing["lostItemHasBeenBilled"] == false)
         && date.is_some_and(|date| date <= now)
 }

@@ -18,7 +18,7 @@ use carrel_loan_rules::lost_item_policy::Loss;
 use carrel_platform::http::Caller;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Answer, Pipeline, Router, Tenant};
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, ItemStatus, time};
 use decide::{billed, is_due};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ async fn bill(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fa
     let cause = match &charges {
         None => {
             changed = closing::closed(&changed, now);
-            let status = super::LOST_AND_PAID;
+            let status = ItemStatus::LostAndPaid;
             let change = StateChange { status, in_transit_destination: None, last_check_in: None };
             item_state::change(&mut pipeline, item.id, &change, now);
             "closed-as-lost-and-paid"

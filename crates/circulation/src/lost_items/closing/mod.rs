@@ -7,15 +7,16 @@
 
 mod decide;
 
-use super::{LOST, LOST_AND_PAID};
+use super::LOST;
 use crate::loans::find::{LOCK_ITEM_OF_LOAN, LOCK_LOAN, text_at};
 use crate::loans::store;
 use carrel_fees_fines::loan_fees_closed::LoanFeesClosed;
 use carrel_fees_fines::lost_item_fees::{LostItemFee, TYPES};
 use carrel_inventory::item_state::{self, StateChange};
+use carrel_loan_rules::LoanStatus;
 use carrel_platform::transaction_listeners::Outcome;
 use carrel_platform::{Answer, Bind, Changes, Json, Pipeline, Router, Tenant, Tx};
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, ItemStatus, time};
 use decide::{LastRecord, is_lost_and_paid};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -86,7 +87,7 @@ pub async fn close_if_settled(
              FOR NO KEY UPDATE OF loan",
             vec![
                 settled.loan.into(),
-                Bind::Texts(LOST.map(str::to_owned).to_vec()),
+                Bind::Texts(LOST.map(|status| status.to_string()).to_vec()),
                 Bind::Texts(TYPES.map(str::to_owned).to_vec()),
             ],
         )
@@ -105,7 +106,7 @@ pub async fn close_if_settled(
         },
         expires: row.get::<_, Option<String>>("record_expires").as_deref().and_then(time::parse),
     });
-    let waits_for_its_bill = row.get::<_, &str>("status") == "Aged to lost"
+    let waits_for_its_bill = ItemStatus::from(row.get::<_, &str>("status")) == ItemStatus::AgedToLost
         && loan
             .get("agedToLostDelayedBilling")
             .is_some_and(|billing| billing["lostItemHasBeenBilled"] == false);
@@ -130,18 +131,19 @@ pub fn close(
 ) {
     let changed = store::versioned(closed(loan, now), by, now);
     store::replace(pipeline, &tenant.id, id, loan, &changed, Some("closed-as-lost-and-paid"), now);
-    let change = StateChange { status: LOST_AND_PAID, in_transit_destination: None, last_check_in: None };
+    let change =
+        StateChange { status: ItemStatus::LostAndPaid, in_transit_destination: None, last_check_in: None };
     item_state::change(pipeline, item, &change, now);
 }
 
 /// The loan, closed as lost and paid.
 pub fn closed(loan: &Map<String, Value>, now: Timestamp) -> Map<String, Value> {
     let mut changed = loan.clone();
-    changed.insert("status".into(), json!({"name": "Closed"}));
+    changed.insert("status".into(), json!({"name": LoanStatus::Closed}));
     changed.insert("action".into(), "closedLoan".into());
     changed.remove("actionComment");
     changed.insert("returnDate".into(), time::format(now).into());
-    changed.insert("itemStatus".into(), LOST_AND_PAID.into());
+    changed.insert("itemStatus".into(), (&ItemStatus::LostAndPaid).into());
     changed
 }
 

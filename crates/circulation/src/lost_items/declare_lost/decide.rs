@@ -4,7 +4,7 @@ use crate::desk::ItemAtDesk;
 use crate::loans::change::refuse_if_closed;
 use crate::loans::find::{LoanAtDesk, text_at};
 use crate::lost_items::charge::Unchargeable;
-use carrel_records::{Refusal, time};
+use carrel_records::{ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -45,7 +45,7 @@ pub fn refuse(loan: &LoanAtDesk) -> Result<&ItemAtDesk, Refusal> {
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal);
     }
-    if loan.item_status() == "Declared lost" {
+    if loan.item_status() == ItemStatus::DeclaredLost {
         return Err(Refusal::new("The item is already declared lost").with("itemId", item_id()));
     }
     loan.item.as_ref().ok_or_else(|| Refusal::new("The item does not exist").with("itemId", item_id()))
@@ -72,7 +72,7 @@ pub fn declared_lost(loan: &Map<String, Value>, request: &DeclareLostRequest) ->
     let mut changed = loan.clone();
     changed.insert("action".into(), "declaredLost".into());
     changed.insert("actionComment".into(), request.comment.as_str().into());
-    changed.insert("itemStatus".into(), "Declared lost".into());
+    changed.insert("itemStatus".into(), (&ItemStatus::DeclaredLost).into());
     if let Some(declared) = request.declared {
         changed.insert("declaredLostDate".into(), time::format(declared).into());
     }

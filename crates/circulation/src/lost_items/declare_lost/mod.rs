@@ -18,7 +18,7 @@ use carrel_fees_fines::charge::ChargedBy;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::lost_item_policy::Loss;
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::Failure;
+use carrel_records::{Failure, ItemStatus};
 use decide::{DeclareLostRequest, declared_lost, refuse, refused_charge};
 use jiff::SignedDuration;
 
@@ -49,7 +49,7 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
     let by = call.caller.user_id;
     let lost = store::versioned(declared_lost(&loan.document, request), by, now);
     store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &lost, Some("declared-lost"), now);
-    if loan.item_status() == "Claimed returned" {
+    if loan.item_status() == ItemStatus::ClaimedReturned {
         let patron = text_at(&loan.document, "userId");
         user_note::add(&mut pipeline, patron, "Claimed returned item marked declared lost", by, now);
     }
@@ -65,7 +65,7 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
             closing::close(&mut pipeline, tenant, loan.id, &lost, item.id, by, end);
         }
         Some(charges) => {
-            let status = Loss::DeclaredLost.name();
+            let status = Loss::DeclaredLost.item_status();
             let change = StateChange { status, in_transit_destination: None, last_check_in: None };
             item_state::change(&mut pipeline, item.id, &change, now);
             let lost_loan = LostLoan {

@@ -10,8 +10,9 @@ use crate::patron_notices::facts::{FeeFacts, LoanFacts, RequestFacts};
 use crate::patron_notices::immediate::{Known, id_at, policy_of_loan, policy_of_request};
 use crate::patron_notices::policy::{NoticeConfig, Timing, chosen};
 use crate::patron_notices::schedule::next_run;
-use carrel_loan_rules::request::{NOT_YET_FILLED, PICKUP_EXPIRED, is_closed};
-use carrel_records::time;
+use carrel_loan_rules::LoanStatus;
+use carrel_loan_rules::request::{self, RequestStatus};
+use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
@@ -91,11 +92,11 @@ fn of_loan(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdict {
 }
 
 fn irrelevance_of_loan(notice: &ScheduledNotice, loan: &LoanFacts, now: Timestamp) -> Option<String> {
-    let item = loan.item.as_ref().map_or("", |item| &item.status);
-    if text_at(&loan.document, "status/name") == "Closed" {
+    let item = loan.item.as_ref().map(|item| &item.status);
+    if LoanStatus::of(&loan.document) == Some(LoanStatus::Closed) {
         return Some("the loan is closed".into());
     }
-    if matches!(item, "Declared lost" | "Claimed returned") {
+    if let Some(item @ (ItemStatus::DeclaredLost | ItemStatus::ClaimedReturned)) = item {
         return Some(format!("the item is {item}"));
     }
     if notice.event == NoticeEvent::AgedToLost {
@@ -104,7 +105,7 @@ fn irrelevance_of_loan(notice: &ScheduledNotice, loan: &LoanFacts, now: Timestam
         }
         return loan.has_lost_item_fees.then(|| "the lost item was charged".into());
     }
-    if item == "Aged to lost" {
+    if let Some(item @ ItemStatus::AgedToLost) = item {
         return Some(format!("the item is {item}"));
     }
     let due = time::parse(text_at(&loan.document, "dueDate"));
@@ -117,20 +118,28 @@ fn of_request(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdic
     let Some(request) = notice.request.and_then(|id| known.records.requests.get(&id)) else {
         return failed(notice, subject, "the request does not exist".into());
     };
-    let status = text_at(&request.document, "status");
-    let is_closed = is_closed(status);
+    let status = request::status(&request.document);
+    let is_closed = status.is_some_and(RequestStatus::is_closed);
+    let is_not_yet_filled = status == Some(RequestStatus::NotYetFilled);
     let is_hold = notice.event == NoticeEvent::HoldExpiration;
     // The notice that a request has expired waits until the request is closed.
-    if notice.timing == Timing::UponAt && !is_closed && !(is_hold && status == NOT_YET_FILLED) {
+    if notice.timing == Timing::UponAt && !is_closed && !(is_hold && is_not_yet_filled) {
         return Verdict { outcome: Outcome::Waits, next: Next::Unchanged };
     }
     let is_irrelevant = is_hold
         && match notice.timing {
-            Timing::UponAt => status == NOT_YET_FILLED || (is_closed && status != PICKUP_EXPIRED),
+            Timing::UponAt => {
+                is_not_yet_filled || (is_closed && status != Some(RequestStatus::PickupExpired))
+            }
             Timing::Before | Timing::After => is_closed,
         };
     if is_irrelevant {
-        return skipped(notice, subject, format!("the request is {status}"), Next::Deleted);
+        return skipped(
+            notice,
+            subject,
+            format!("the request is {}", text_at(&request.document, "status")),
+            Next::Deleted,
+        );
     }
     if request.requester.is_none() {
         return failed(notice, subject, "the requester does not exist".into());

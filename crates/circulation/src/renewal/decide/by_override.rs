@@ -2,7 +2,7 @@
 
 use super::{Case, Renewed};
 use carrel_loan_rules::due_date::{self, Renewal};
-use carrel_records::{Refusal, time};
+use carrel_records::{ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -20,14 +20,15 @@ impl Case<'_> {
         let mut loan = self.renewed_until(due_date);
         loan.insert("action".into(), "renewedThroughOverride".into());
         loan.insert("actionComment".into(), comment.into());
-        loan.insert("itemStatus".into(), "Checked out".into());
-        if self.loan.item_status() == "Aged to lost"
+        loan.insert("itemStatus".into(), (&ItemStatus::CheckedOut).into());
+        if self.loan.item_status() == ItemStatus::AgedToLost
             && let Some(billing) = loan.get_mut("agedToLostDelayedBilling").and_then(Value::as_object_mut)
         {
             billing.remove("lostItemHasBeenBilled");
             billing.remove("dateLostItemShouldBeBilled");
         }
-        let item_status = (self.loan.item_status() != "Checked out").then_some("Checked out");
+        let item_status =
+            (self.loan.item_status() != ItemStatus::CheckedOut).then_some(ItemStatus::CheckedOut);
         Ok(Renewed { loan, item_status, overdue_fine: None, first_reminder: None, log: Vec::new() })
     }
 
@@ -55,7 +56,7 @@ impl Case<'_> {
             return named();
         };
         let unchanged = due_date::refuse_if_renewal_changes_nothing(self.terms, due_date, proposed).is_some();
-        let is_lost = ["Declared lost", "Aged to lost"].contains(&self.loan.item_status());
+        let is_lost = self.loan.item_status().is_lost();
         let may_be_overridden = self.limit_is_reached()
             || self.recall().is_some()
             || is_lost
@@ -134,7 +135,7 @@ mod tests {
             json!({"agedToLostDelayedBilling": {"lostItemHasBeenBilled": false, "agedToLostDate": "then"}}),
         );
         let renewed = decided(&facts, &overriding(None, Some("found")), &usual()).expect("renewed");
-        assert_eq!(renewed.item_status, Some("Checked out"));
+        assert_eq!(renewed.item_status, Some(ItemStatus::CheckedOut));
         assert_eq!(renewed.loan["action"], "renewedThroughOverride");
         assert_eq!(renewed.loan["agedToLostDelayedBilling"], json!({"agedToLostDate": "then"}));
     }

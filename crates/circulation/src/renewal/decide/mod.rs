@@ -2,6 +2,8 @@
 //!
 //! `patron` finds the loan and checks its borrower, `rules` renews by the loan policy, `by_override` by an override.
 
+use carrel_records::ItemStatus;
+
 mod by_override;
 #[cfg(test)]
 mod fixtures;
@@ -33,7 +35,7 @@ use uuid::Uuid;
 pub struct Renewed {
     pub loan: Map<String, Value>,
     /// The item's new status, where it changes.
-    pub item_status: Option<&'static str>,
+    pub item_status: Option<ItemStatus>,
     /// Of the loan as it was.
     pub overdue_fine: Option<Charge>,
     /// What the circulation log says of it.
@@ -190,7 +192,7 @@ impl Case<'_> {
         loan.insert("dueDate".into(), time::format(due_date).into());
         loan.insert("renewalCount".into(), (self.renewals_so_far() + 1).into());
         loan.insert("loanPolicyId".into(), self.policy.to_string().into());
-        loan.insert("itemStatus".into(), self.loan.item_status().into());
+        loan.insert("itemStatus".into(), (&self.loan.item_status()).into());
         loan.remove("reminders");
         let recalled =
             self.loan.queue.iter().any(|request| {

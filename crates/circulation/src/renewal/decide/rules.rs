@@ -5,7 +5,7 @@ use crate::desk::QueuedRequest;
 use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
 use crate::loans::find::text_at;
 use carrel_loan_rules::due_date::{self, Circumstances, Renewal};
-use carrel_records::Refusal;
+use carrel_records::{ItemStatus, Refusal};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ impl Case<'_> {
                 .into_iter()
                 .map(due_date_required),
         );
-        if self.loan.item_status() == "Claimed returned" {
+        if self.loan.item_status() == ItemStatus::ClaimedReturned {
             refusals.push(
                 Refusal::new("item is Claimed returned")
                     .with("itemId", self.item_id())
@@ -118,8 +118,8 @@ impl Case<'_> {
             );
         }
         let code = match self.loan.item_status() {
-            "Aged to lost" => Some("ITEM_AGED_TO_LOST_NOT_RENEWABLE"),
-            "Declared lost" => Some("ITEM_DECLARED_LOST_NOT_RENEWABLE"),
+            ItemStatus::AgedToLost => Some("ITEM_AGED_TO_LOST_NOT_RENEWABLE"),
+            ItemStatus::DeclaredLost => Some("ITEM_DECLARED_LOST_NOT_RENEWABLE"),
             _ => None,
         };
         if let Some(code) = code {

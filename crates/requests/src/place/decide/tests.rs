@@ -373,7 +373,7 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
 #[test]
 fn a_page_takes_the_item_from_the_shelf() {
     let page = placed(&facts(vec![item_as(ITEM, "Available")]), &asks(json!({"requestType": "Page"})), false);
-    assert_eq!((page.item_becomes, page.queue), (Some("Paged"), Some(ITEM)));
+    assert_eq!((page.item_becomes, page.queue), (Some(ItemStatus::Paged), Some(ITEM)));
     assert_eq!(page.document["status"], "Open - Not yet filled");
 }
 

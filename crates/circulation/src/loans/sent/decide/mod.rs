@@ -12,7 +12,8 @@ use crate::check_out::is_valid_relation;
 use crate::desk::{ItemAtDesk, queue};
 use crate::loans::find::text_at;
 use crate::settings::CirculationSettings;
-use carrel_records::{Failure, Refusal};
+use carrel_loan_rules::LoanStatus;
+use carrel_records::{Failure, ItemStatus, Refusal};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -23,7 +24,7 @@ pub struct Decision {
     pub loan: Map<String, Value>,
     pub item_id: Uuid,
     /// The item's new status, where it changes.
-    pub item_status: Option<&'static str>,
+    pub item_status: Option<ItemStatus>,
     /// The request that the new loan fills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
@@ -35,12 +36,11 @@ pub(super) fn refuse_for_status_and_desks(
     sent: &Map<String, Value>,
     settings: &CirculationSettings,
 ) -> Result<(), Failure> {
-    let status = text_at(sent, "status/name");
-    if !["Open", "Closed"].contains(&status) {
+    let Some(status) = LoanStatus::of(sent) else {
         let refusal = Refusal::new("Loan status must be \"Open\" or \"Closed\"");
-        return Err(refusal.with("status", status).into());
-    }
-    if status == "Open" && text_at(sent, "userId").is_empty() {
+        return Err(refusal.with("status", text_at(sent, "status/name")).into());
+    };
+    if status == LoanStatus::Open && text_at(sent, "userId").is_empty() {
         return Err(Refusal::new("Open loan must have a user ID").with_null("userId").into());
     }
     for (key, words) in [

@@ -7,9 +7,10 @@ use crate::loans::sent::facts::Facts;
 use crate::loans::store;
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
+use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::due_date::{self, Circumstances, RecallMoment, RecalledLoan};
 use carrel_loan_rules::loan_policy::LoanTerms;
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -40,7 +41,7 @@ pub fn decide_new(
     let matched = settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Loan)?;
     let terms = settings.loan_terms(matched.id)?;
 
-    let is_open = text_at(sent, "status/name") == "Open";
+    let is_open = LoanStatus::of(sent) == Some(LoanStatus::Open);
     let mut loan = store::stored(sent);
     loan.insert("loanPolicyId".into(), matched.id.to_string().into());
     let is_dcb = item.is_of_another_library() || patron.is_of_another_library();
@@ -57,8 +58,8 @@ pub fn decide_new(
         loan.insert("dueDate".into(), time::format(due_date).into());
         loan.insert("dueDateChangedByRecall".into(), true.into());
     }
-    let item_status = (is_open && item.status != "Checked out").then_some("Checked out");
-    loan.insert("itemStatus".into(), item_status.unwrap_or(&item.status).into());
+    let item_status = (is_open && item.status != ItemStatus::CheckedOut).then_some(ItemStatus::CheckedOut);
+    loan.insert("itemStatus".into(), item_status.as_ref().unwrap_or(&item.status).into());
     Ok(Decision {
         loan,
         item_id: item.id,
@@ -70,9 +71,9 @@ pub fn decide_new(
 }
 
 fn refuse_for_status_of_item(item: &ItemAtDesk, settings: &CirculationSettings) -> Result<(), Refusal> {
-    let words = match item.status.as_str() {
-        "Checked out" => "Item is already checked out".to_owned(),
-        "Missing" | "Declared lost" => format!(
+    let words = match item.status {
+        ItemStatus::CheckedOut => "Item is already checked out".to_owned(),
+        ItemStatus::Missing | ItemStatus::DeclaredLost => format!(
             "{} ({}) (Barcode: {}) has the item status {}, loan cannot be created",
             item.title(),
             item.material_type_name(settings),

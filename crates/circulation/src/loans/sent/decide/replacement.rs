@@ -8,7 +8,9 @@ use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
 use crate::settings::CirculationSettings;
-use carrel_records::{Failure, Refusal, time};
+use carrel_loan_rules::LoanStatus;
+use carrel_loan_rules::request::RequestStatus;
+use carrel_records::{Failure, ItemStatus, Refusal, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -23,7 +25,7 @@ pub fn decide_replacement(
     now: Timestamp,
 ) -> Result<Decision, Failure> {
     refuse_for_status_and_desks(sent, settings)?;
-    let is_closed = text_at(sent, "status/name") == "Closed";
+    let is_closed = LoanStatus::of(sent) == Some(LoanStatus::Closed);
     if is_closed && text_at(sent, "checkinServicePointId").is_empty() {
         return Err(Refusal::new("A Closed loan must have a Checkin Service Point")
             .with_null("checkinServicePointId")
@@ -32,7 +34,7 @@ pub fn decide_replacement(
     let item = known_item(facts, sent)?;
     let due = |loan: &Map<String, Value>| time::parse(text_at(loan, "dueDate")).map(|at| at.as_millisecond());
     let due_date_changes = due(existing) != due(sent);
-    if due_date_changes && KEEPS_DUE_DATE.contains(&item.status.as_str()) {
+    if due_date_changes && KEEPS_DUE_DATE.contains(&item.status) {
         return Err(Refusal::new(format!("item is {}", item.status))
             .with("itemId", item.id.to_string())
             .into());
@@ -49,14 +51,14 @@ pub fn decide_replacement(
     let request = is_closed.then(|| queue::first_fulfillable(&facts.queue, item, settings)).flatten();
     let moved = request.map(|request| moved_on(request, facts, item, sent, by, now, settings)).transpose()?;
     let becomes = match (is_closed, request) {
-        (true, Some(request)) if request.wants_delivery() => "Awaiting delivery",
+        (true, Some(request)) if request.wants_delivery() => ItemStatus::AwaitingDelivery,
         // FOLIO quirk: also if the request's pickup service point is another one.
-        (true, Some(_)) => "Awaiting pickup",
-        (true, None) => "Available",
-        (false, _) if item.status == "Declared lost" => "Declared lost",
-        (false, _) => "Checked out",
+        (true, Some(_)) => ItemStatus::AwaitingPickup,
+        (true, None) => ItemStatus::Available,
+        (false, _) if item.status == ItemStatus::DeclaredLost => ItemStatus::DeclaredLost,
+        (false, _) => ItemStatus::CheckedOut,
     };
-    loan.insert("itemStatus".into(), becomes.into());
+    loan.insert("itemStatus".into(), (&becomes).into());
     keep(&mut loan, existing);
     Ok(Decision {
         loan,
@@ -81,11 +83,11 @@ fn moved_on(
     let service_point = Uuid::parse_str(text_at(sent, "checkinServicePointId")).unwrap_or_default();
     let taken_in = TakenIn { service_point, by, now };
     let status = if request.wants_delivery() {
-        "Open - Awaiting delivery"
+        RequestStatus::AwaitingDelivery
     } else if request.pickup_service_point() == Some(service_point) {
-        "Open - Awaiting pickup"
+        RequestStatus::AwaitingPickup
     } else {
-        "Open - In transit"
+        RequestStatus::InTransit
     };
     check_in::moved(request, &facts.queue, item, status, &taken_in, settings)
 }
@@ -120,7 +122,7 @@ mod tests {
     fn closing_a_loan_returns_its_item() {
         let closed = loan("Closed", json!({"checkinServicePointId": DESK, "borrower": {}}));
         let decision = replaced(&item("Checked out"), closed).expect("allowed");
-        assert_eq!(decision.item_status, Some("Available"));
+        assert_eq!(decision.item_status, Some(ItemStatus::Available));
         assert_eq!(decision.loan["itemStatus"], "Available");
         assert_eq!(decision.loan["isDcb"], false);
         assert!(!decision.loan.contains_key("borrower"));
@@ -135,7 +137,7 @@ mod tests {
         let facts = Facts { queue: vec![waiting], ..item("Checked out") };
         let closed = loan("Closed", json!({"checkinServicePointId": DESK}));
         let decision = replaced(&facts, closed).expect("allowed");
-        assert_eq!(decision.item_status, Some("Awaiting pickup"));
+        assert_eq!(decision.item_status, Some(ItemStatus::AwaitingPickup));
         let moved = decision.moved.expect("a request moves on");
         assert_eq!(moved.change.document()["status"], "Open - In transit");
     }
