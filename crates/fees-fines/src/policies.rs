@@ -6,7 +6,7 @@
 use crate::records::policies::{LOST_ITEM_FEE_POLICY, OVERDUE_FINE_POLICY};
 use carrel_platform::record_store::{routes, write::Document};
 use carrel_platform::{Answer, Call, Router, Tenant};
-use carrel_records::{Failure, RecordType, Refusal};
+use carrel_records::{Failure, RecordType, Refusal, RefusalCode};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 struct Kind {
     record: &'static RecordType,
     check: fn(&Document) -> Option<Refusal>,
-    taken_name: (&'static str, &'static str),
+    taken_name: (&'static str, RefusalCode),
 }
 
 static OVERDUE: Kind = Kind {
@@ -22,7 +22,7 @@ static OVERDUE: Kind = Kind {
     check: refuse_if_quantity_is_negative,
     taken_name: (
         "The Overdue fine policy name entered already exists. Please enter a different name.",
-        "feesfines.policy.overdue.duplicate",
+        RefusalCode::FeesfinesPolicyOverdueDuplicate,
     ),
 };
 
@@ -31,7 +31,7 @@ static LOST: Kind = Kind {
     check: refuse_if_processing_fee_is_negative,
     taken_name: (
         "The Lost item fee policy name entered already exists. Please enter a different name.",
-        "feesfines.policy.lost.duplicate",
+        RefusalCode::FeesfinesPolicyLostDuplicate,
     ),
 };
 

@@ -6,7 +6,7 @@
 use crate::records::tags::TAG;
 use carrel_platform::record_store::{read, routes as plain, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -125,7 +125,7 @@ fn in_the_form_of_tags(failure: Failure) -> Failure {
 }
 
 fn refusal(refusal: Refusal) -> Refusal {
-    refusal.kind("-1").code("VALIDATION_ERROR")
+    refusal.kind("-1").code(RefusalCode::ValidationError)
 }
 
 fn malformed_id(call: &Call) -> Answer {

@@ -11,7 +11,7 @@
 use crate::notifications;
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::{Answer, Call, Json, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use carrel_users::records::people::USER;
 use carrel_users::users_bl::password_reset_link::{self, PasswordResetLink, PasswordSet};
 use jiff::SignedDuration;
@@ -108,7 +108,7 @@ async fn locate(call: &Call, codes: &[&str]) -> Result<Option<Value>, Failure> {
     };
     if user["active"] != true {
         let message = format!("Users associated with '{sent}' is not active");
-        return Err(Refusal::new(message).code("forgotten.password.found.inactive").into());
+        return Err(Refusal::new(message).code(RefusalCode::ForgottenPasswordFoundInactive).into());
     }
     Ok(Some(user.clone()))
 }

@@ -10,7 +10,7 @@ use carrel_platform::database::Results;
 use carrel_platform::http::Query;
 use carrel_platform::record_store::read;
 use carrel_platform::{Answer, Call, Json, Pipeline, Router};
-use carrel_records::{Failure, RecordType, Refusal};
+use carrel_records::{Failure, RecordType, Refusal, RefusalCode};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use serde_json::{Value, json};
@@ -250,7 +250,7 @@ fn refuse_batches(setting: Option<&Value>) -> Result<(), Refusal> {
     let Some(setting) = setting else {
         return Err(Refusal::new(format!("Setting entity not found by key: {BATCHES}"))
             .with("key", BATCHES)
-            .code("not_found_error"));
+            .code(RefusalCode::SettingNotFound));
     };
     let value = &setting["value"];
     let enabled = match &value["enabled"] {
@@ -265,7 +265,7 @@ fn refuse_batches(setting: Option<&Value>) -> Result<(), Refusal> {
         }
         None => Err(Refusal::new(format!("Invalid setting value: {value} for key: {BATCHES}"))
             .with("value", value.to_string())
-            .code("invalid_setting_value")),
+            .code(RefusalCode::InvalidSettingValue)),
     }
 }
 
@@ -292,13 +292,13 @@ mod tests {
         assert_eq!(refusal_for(Some(json!({"value": {"enabled": true}}))), None);
         assert_eq!(
             refusal_for(None),
-            Some((format!("Setting entity not found by key: {BATCHES}"), Some("not_found_error")))
+            Some((format!("Setting entity not found by key: {BATCHES}"), Some(RefusalCode::SettingNotFound)))
         );
         let off = refusal_for(Some(json!({"value": {"enabled": false}})));
         assert_eq!(off, Some((format!("Patron setting {BATCHES} is not enabled"), None)));
         assert_eq!(
             refusal_for(Some(json!({"value": 5}))).and_then(|(_, code)| code),
-            Some("invalid_setting_value")
+            Some(RefusalCode::InvalidSettingValue)
         );
     }
 }

@@ -10,7 +10,7 @@ use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{FulfillmentPreference, RequestLevel, RequestType};
 use carrel_platform::{Answer, Call, Router};
-use carrel_records::{Failure, ItemStatus, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};
 use carrel_requests::actor::Actor;
 use carrel_requests::instances;
 use carrel_requests::place::{Facts, PlaceRequest, PlacedRequest, place_as};
@@ -65,7 +65,7 @@ fn kind_for(facts: &Facts, item: &str, settings: &CirculationSettings) -> Result
     policy.kinds().into_iter().find(|kind| is_eligible(*kind, &copy.item.status)).ok_or_else(|| {
         Refusal::new("Cannot find a valid request type for this item")
             .with("itemId", item)
-            .code("CANNOT_FIND_VALID_REQUEST_FOR_ITEM")
+            .code(RefusalCode::CannotFindValidRequestForItem)
             .into()
     })
 }

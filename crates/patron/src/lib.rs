@@ -17,7 +17,7 @@ mod response;
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 
 /// What is done in the background.
 static JOBS: &[&Job] = &[&batch::PLACING];
@@ -57,7 +57,7 @@ fn shown_to_patron(failure: Failure) -> Failure {
 }
 
 fn bad_request(request: String) -> Failure {
-    Refusal::new(request).code("BAD_REQUEST").into()
+    Refusal::new(request).code(RefusalCode::BadRequest).into()
 }
 
 #[cfg(test)]
@@ -79,6 +79,6 @@ mod tests {
         let Failure::Refused(refusals) = shown_to_patron(Failure::Invalid("What?".into())) else {
             unreachable!("now refused")
         };
-        assert_eq!(refusals, [Refusal::new("What?").code("BAD_REQUEST")]);
+        assert_eq!(refusals, [Refusal::new("What?").code(RefusalCode::BadRequest)]);
     }
 }

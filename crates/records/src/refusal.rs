@@ -1,5 +1,6 @@
 //! The library says no: a message for people, the values that led to it, and FOLIO's public code.
 
+use crate::RefusalCode;
 use serde_json::{Map, Value, json};
 
 /// Refusals of one request that are collected and reported; what is wrong beyond them shows once these are mended.
@@ -10,7 +11,7 @@ pub const MAX_REFUSALS: usize = 100;
 pub struct Refusal {
     pub message: String,
     pub parameters: Vec<(String, Option<String>)>,
-    pub code: Option<&'static str>,
+    pub code: Option<RefusalCode>,
     /// FOLIO's `type` of the error, where its module tells one.
     pub kind: Option<&'static str>,
     /// Present where staff with the right permission may insist.
@@ -38,7 +39,7 @@ impl Refusal {
         self.parameters.push((key.into(), None));
         self
     }
-    pub fn code(mut self, code: &'static str) -> Self {
+    pub fn code(mut self, code: RefusalCode) -> Self {
         self.code = Some(code);
         self
     }
@@ -48,7 +49,7 @@ impl Refusal {
     }
     /// The form that FOLIO's storage modules give to what a document must not be.
     pub fn of_storage(self) -> Self {
-        self.kind("1").code("-1")
+        self.kind("1").code(RefusalCode::Storage)
     }
     pub fn overridable(mut self, name: &'static str, missing_permissions: Vec<&'static str>) -> Self {
         self.overridable = Some(OverridableBlock { name, missing_permissions });

@@ -8,7 +8,7 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write as records;
 use carrel_platform::{Bind, Event, Pipeline, Tenant, outbox};
-use carrel_records::{Failure, ItemStatus, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -83,7 +83,7 @@ pub fn constraint_failure(error: DatabaseError, document: &Map<String, Value>) -
     if error.is_foreign_key_violation() && constraint.starts_with("request_cancellation_reason") {
         return Refusal::new("Cancellation reason does not exist")
             .with("cancellationReasonId", request::text(document, "cancellationReasonId").unwrap_or_default())
-            .code("INVALID_CANCELLATION_REASON")
+            .code(RefusalCode::InvalidCancellationReason)
             .into();
     }
     records::constraint_failure(&REQUEST, error, document)

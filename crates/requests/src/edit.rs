@@ -20,7 +20,7 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestLevel, RequestStatus};
 use carrel_loan_rules::request_queue::without;
 use carrel_platform::{Answer, Pipeline, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -164,7 +164,7 @@ fn refuse_proxy(held: &LockedRequest, document: &Map<String, Value>, now: Timest
     if Some(proxy) == request::text(document, "requesterId") {
         return Err(Refusal::new("User cannot be proxy for themselves")
             .with("proxyUserId", proxy)
-            .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
+            .code(RefusalCode::UserCannotBeProxyForThemselves));
     }
     if !held.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
         return Err(Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
@@ -215,7 +215,7 @@ mod tests {
             refused(&closed, json!({"status": RequestStatus::NotYetFilled})),
             Refusal::new("The Request has already been closed")
                 .with("id", REQUEST.to_string())
-                .code("REQUEST_ALREADY_CLOSED")
+                .code(RefusalCode::RequestAlreadyClosed)
         );
     }
 

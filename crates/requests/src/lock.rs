@@ -10,7 +10,7 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestLevel, RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::QueueEntry;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio_postgres::Row;
@@ -81,7 +81,7 @@ impl LockedRequest {
         }
         Err(Refusal::new("The Request has already been closed")
             .with("id", id.to_string())
-            .code("REQUEST_ALREADY_CLOSED"))
+            .code(RefusalCode::RequestAlreadyClosed))
     }
 }
 

@@ -22,7 +22,7 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestLevel, RequestStatus, RequestType};
 use carrel_loan_rules::request_queue::{PositionChanges, next_position, with_last, without};
 use carrel_platform::{Pipeline, Router};
-use carrel_records::{Failure, ItemStatus, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -249,17 +249,17 @@ fn refuse_if_already_requested(
             .with("itemId", sent("itemId"))
             .with("requesterId", sent("requesterId"))
             .with("requestId", id.to_string())
-            .code("ITEM_ALREADY_REQUESTED")
+            .code(RefusalCode::ItemAlreadyRequested)
     } else {
         let (text, code) = if existing.is_title_level {
             (
                 "Not allowed to move title level page request to the same item",
-                "MOVING_REQUEST_TO_THE_SAME_ITEM",
+                RefusalCode::MovingRequestToTheSameItem,
             )
         } else {
             (
                 "This requester already has an open request for one of the instance's items",
-                "ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED",
+                RefusalCode::ItemOfThisInstanceAlreadyRequested,
             )
         };
         Refusal::new(text)
@@ -292,7 +292,7 @@ mod tests {
         decide(held, REQUEST, &command, &staff(), &settings_with(titles))
     }
 
-    fn refused(held: &LockedRequest, kind: Option<&str>, titles: bool) -> (String, Option<&'static str>) {
+    fn refused(held: &LockedRequest, kind: Option<&str>, titles: bool) -> (String, Option<RefusalCode>) {
         let refusal = first_refusal(moved(held, kind, titles));
         (refusal.message, refusal.code)
     }
@@ -330,7 +330,7 @@ mod tests {
             refused(&there, Some("Recall"), true),
             (
                 "Not allowed to move title level page request to the same item".to_owned(),
-                Some("MOVING_REQUEST_TO_THE_SAME_ITEM")
+                Some(RefusalCode::MovingRequestToTheSameItem)
             )
         );
     }
@@ -338,14 +338,14 @@ mod tests {
     #[test]
     fn what_holds_for_placing_holds_for_the_destination() {
         let kind = refused(&locked_at("Item", "Page", out()), None, false);
-        assert_eq!(kind.1, Some("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION"));
+        assert_eq!(kind.1, Some(RefusalCode::RequestNotAllowedForPatronItemCombination));
         let reference = refused(&locked_at("Item", "Hold", for_reference(out())), None, false);
-        assert_eq!(reference.1, Some("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION"));
+        assert_eq!(reference.1, Some(RefusalCode::RequestNotAllowedForPatronItemCombination));
         let his = refused(&locked_at("Item", "Hold", on_loan(OTHER_ITEM, PATRON, "20")), None, false);
-        assert_eq!(his.1, Some("REQUESTER_ALREADY_HAS_THIS_ITEM_ON_LOAN"));
+        assert_eq!(his.1, Some(RefusalCode::RequesterAlreadyHasThisItemOnLoan));
         let mut twice = locked_at("Item", "Hold", out());
         twice.other_queue = vec![QueueEntry { requester_id: Some(PATRON), ..waiting(NEXT, 1, OTHER_ITEM) }];
-        assert_eq!(refused(&twice, None, false).1, Some("ITEM_ALREADY_REQUESTED"));
+        assert_eq!(refused(&twice, None, false).1, Some(RefusalCode::ItemAlreadyRequested));
     }
 
     #[test]

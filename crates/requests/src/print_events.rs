@@ -10,7 +10,7 @@ use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::shape::{NOT_A_UUID, is_uuid};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -163,8 +163,8 @@ async fn status(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"printEventsStatusResponses": responses, "totalRecords": responses.len()})))
 }
 
-const SIZE: &str = "jakarta.validation.constraints.Size.message";
-const PATTERN: &str = "jakarta.validation.constraints.Pattern.message";
+const SIZE: RefusalCode = RefusalCode::ConstraintSize;
+const PATTERN: RefusalCode = RefusalCode::ConstraintPattern;
 
 /// The ids of a list, of which there is at least one; a text that is none is refused, as by FOLIO's schema.
 fn ids(key: &str, texts: &[String]) -> Result<Vec<Uuid>, Refusal> {

@@ -3,7 +3,7 @@
 
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, FulfillmentPreference, RequestLevel, RequestStatus};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -27,7 +27,7 @@ pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) ->
     }
     let levels = if title_level_enabled { "\"Item\", \"Title\"" } else { "\"Item\"" };
     let refusal = Refusal::new(format!("Request level must be one of the following: {levels}"))
-        .code("REQUEST_LEVEL_IS_NOT_ALLOWED");
+        .code(RefusalCode::RequestLevelIsNotAllowed);
     Err(match level {
         Some(level) => refusal.with("requestLevel", level),
         None => refusal.with_null("requestLevel"),
@@ -41,7 +41,7 @@ pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> 
         return Ok(());
     }
     let refusal = Refusal::new("Fulfillment preference must be one of the following: Hold Shelf, Delivery")
-        .code("FULFILLMENT_PREFERENCE_IS_NOT_ALLOWED");
+        .code(RefusalCode::FulfillmentPreferenceIsNotAllowed);
     Err(match preference {
         Some(preference) => refusal.with("fulfillmentPreference", preference),
         None => refusal.with_null("fulfillmentPreference"),
@@ -56,7 +56,7 @@ pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettin
             return Ok(());
         }
         let refusal = Refusal::new("Hold shelf fulfillment requests require a Pickup service point")
-            .code("HOLD_SHELF_REQUESTS_REQUIRE_PICKUP_SERVICE_POINT");
+            .code(RefusalCode::HoldShelfRequestsRequirePickupServicePoint);
         return Err(match sent("id") {
             Some(id) => refusal.with("id", id),
             None => refusal.with_null("id"),
@@ -67,7 +67,7 @@ pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettin
         Some(point) if point.pickup_location != Some(true) => {
             Err(Refusal::new("Service point is not a pickup location")
                 .with("pickupServicePointId", pickup)
-                .code("SERVICE_POINT_IS_NOT_PICKUP_LOCATION"))
+                .code(RefusalCode::ServicePointIsNotPickupLocation))
         }
         Some(_) => Ok(()),
     }

@@ -8,7 +8,7 @@ use carrel_platform::database::DatabaseError;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::record_store::{read, routes};
 use carrel_platform::{Answer, Bind, Call, Connection, Json, Pipeline, Router};
-use carrel_records::{Failure, RecordType, Refusal};
+use carrel_records::{Failure, RecordType, Refusal, RefusalCode};
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -157,7 +157,7 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
             return Err(Refusal::new(format!("Maximum number of note types allowed is {MAX_NOTE_TYPES}"))
                 .with("limit", MAX_NOTE_TYPES.to_string())
                 .kind("-1")
-                .code("NOTE_TYPES_LIMIT_REACHED")
+                .code(RefusalCode::NoteTypesLimitReached)
                 .into());
         }
     }
@@ -291,7 +291,7 @@ fn refusal(message: String) -> Failure {
 fn validation(refusal: Refusal) -> Refusal {
     match refusal.code {
         Some(_) => refusal,
-        None => refusal.kind("-1").code("VALIDATION_ERROR"),
+        None => refusal.kind("-1").code(RefusalCode::ValidationError),
     }
 }
 
@@ -312,7 +312,7 @@ fn storage_failure(error: DatabaseError, document: &Document) -> Failure {
 fn not_found(noun: &str, id: Uuid) -> Answer {
     let error = Refusal::new(format!("{noun} with ID [{id}] was not found"))
         .kind("-1")
-        .code("NOT_FOUND_ERROR")
+        .code(RefusalCode::NotFoundError)
         .to_json();
     Answer::json(&json!({"errors": [error], "total_records": 1})).status(StatusCode::NOT_FOUND)
 }

@@ -10,7 +10,7 @@ use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::request::RequestStatus;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Pipeline, Tenant, Tx};
-use carrel_records::{Failure, ItemStatus, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};
 use jiff::Timestamp;
 
 /// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open loan
@@ -53,7 +53,7 @@ pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {
     if error.constraint.as_deref() == Some(ONE_OPEN_LOAN) {
         let refusal = Refusal::new("Cannot check out item that already has an open loan")
             .with("itemId", decision.item_id.to_string());
-        return refusal.code("ITEM_HAS_OPEN_LOAN").into();
+        return refusal.code(RefusalCode::ItemHasOpenLoan).into();
     }
     error.into()
 }

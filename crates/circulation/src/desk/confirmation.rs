@@ -6,12 +6,9 @@
 
 use super::ItemAtDesk;
 use carrel_platform::Call;
-use carrel_records::{ItemStatus, Refusal};
+use carrel_records::{ItemStatus, Refusal, RefusalCode};
 
 pub const HEADER: &str = "X-Carrel-Refuse-Unconfirmed";
-
-/// Code of the refusal.
-const CODE: &str = "CONFIRMATION_REQUIRED";
 
 /// Statuses that staff confirm at both desks.
 const CONFIRMED: [ItemStatus; 10] = [
@@ -53,7 +50,7 @@ pub fn refuse(item: &ItemAtDesk, note_type: &str, in_use_at_location: bool) -> O
     let mut reasons =
         reasons.into_iter().filter(|(_, applies)| *applies).map(|(reason, _)| reason).peekable();
     reasons.peek()?;
-    let refusal = Refusal::new("Staff must confirm this scan").code(CODE);
+    let refusal = Refusal::new("Staff must confirm this scan").code(RefusalCode::ConfirmationRequired);
     Some(reasons.fold(refusal, |refusal, reason| refusal.with("reason", reason)))
 }
 

@@ -7,7 +7,7 @@
 
 use carrel_platform::jobs::Job;
 use carrel_platform::{Call, Pipeline, Tenant};
-use carrel_records::{Failure, Refusal, json_text};
+use carrel_records::{Failure, Refusal, RefusalCode, json_text};
 use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
 use std::time::Duration;
@@ -97,7 +97,7 @@ async fn find(tenant: &Tenant, key: &IdempotencyKey) -> Result<Option<Value>, Fa
     if row.get::<_, String>("action") != key.action {
         let refusal = Refusal::new("The idempotency key was used for another scan")
             .with("idempotencyKey", key.id.to_string())
-            .code("IDEMPOTENCY_KEY_REUSED");
+            .code(RefusalCode::IdempotencyKeyReused);
         return Err(refusal.into());
     }
     Ok(Some(row.get::<_, carrel_platform::Json>("answer").parse()))

@@ -1,7 +1,7 @@
 //! Blocks that staff can override, and the permissions for it.
 
 use carrel_platform::http::Caller;
-use carrel_records::Refusal;
+use carrel_records::{Refusal, RefusalCode};
 use serde::Deserialize;
 
 /// `overrideBlocks` of a check-out, renewal or request.
@@ -84,7 +84,7 @@ impl Block {
         let missing = may.missing(self);
         (!missing.is_empty()).then(|| {
             Refusal::new("Insufficient override permissions")
-                .code("INSUFFICIENT_OVERRIDE_PERMISSIONS")
+                .code(RefusalCode::InsufficientOverridePermissions)
                 .overridable(self.name, missing)
         })
     }

@@ -4,7 +4,7 @@ use super::{Block, Facts, blocks_of};
 use crate::desk::Patron;
 use crate::desk::override_blocks::{MayOverride, PATRON_BLOCK};
 use crate::settings::CirculationSettings;
-use carrel_records::Refusal;
+use carrel_records::{Refusal, RefusalCode};
 
 /// An action that blocks can refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Action {
             .into_iter()
             .filter(|block| self.is_blocked_by(block))
             .map(|block| {
-                let refusal = Refusal::new(block.message).code("USER_IS_BLOCKED_AUTOMATICALLY");
+                let refusal = Refusal::new(block.message).code(RefusalCode::UserIsBlockedAutomatically);
                 PATRON_BLOCK.mark(refusal, may)
             })
             .collect()

@@ -5,7 +5,7 @@ use crate::records::notices::PATRON_NOTICE_POLICY;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn name_of(document: &Document) -> String {
 }
 
 fn name_is_taken(name: &str) -> Refusal {
-    Refusal::new(format!("'{name}' name in not unique")).code("duplicate.name")
+    Refusal::new(format!("'{name}' name in not unique")).code(RefusalCode::DuplicateName)
 }
 
 /// Options of loan notices that contradict each other.

@@ -4,7 +4,7 @@ use crate::records::policies::REQUEST_POLICY;
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::Value;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -40,7 +40,7 @@ async fn refuse(call: &Call) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Refusal::new("One or more Pickup locations are no longer available")
-        .code("INVALID_ALLOWED_SERVICE_POINT")
+        .code(RefusalCode::InvalidAllowedServicePoint)
         .into())
 }
 

@@ -11,7 +11,7 @@ use crate::store::{self, RecordEvent};
 use carrel_platform::database::Json;
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -95,14 +95,15 @@ fn refuse_if_something_is_missing(
 ) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     if !is_item {
-        refusals
-            .push(Refusal::new("Item not found.").with("itemId", item.to_string()).code("item.not-found"));
+        refusals.push(
+            Refusal::new("Item not found.").with("itemId", item.to_string()).code(RefusalCode::ItemNotFound),
+        );
     }
     for holdings in wanted.iter().filter(|holdings| !known.contains(holdings)) {
         refusals.push(
             Refusal::new("Holdings record not found.")
                 .with("holdingsRecordId", holdings.to_string())
-                .code("holding.not-found"),
+                .code(RefusalCode::HoldingNotFound),
         );
     }
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }

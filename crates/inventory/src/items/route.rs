@@ -8,7 +8,7 @@ use crate::store::{self, RecordEvent, WriteMode};
 use crate::{batch, fields};
 use carrel_platform::record_store::{change_listeners, read, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -94,8 +94,8 @@ fn refuse_if_required_are_removed(patch: &write::Document) -> Result<(), Failure
         return Ok(());
     }
     let id = fields::filled(patch, "id").unwrap_or_default();
-    let refusal =
-        Refusal::new(format!("Required fields cannot be removed. ItemId: {id}")).code("field.required");
+    let refusal = Refusal::new(format!("Required fields cannot be removed. ItemId: {id}"))
+        .code(RefusalCode::FieldRequired);
     Err(missing.into_iter().fold(refusal, |refusal, name| refusal.with("field", name)).into())
 }
 

@@ -1,6 +1,6 @@
 //! The vocabularies of holdings records.
 
-use carrel_records::{PLAIN, RecordType, Refusal, text, unique};
+use carrel_records::{PLAIN, RecordType, Refusal, RefusalCode, text, unique};
 
 /// A kind of holdings record, such as serial.
 pub static HOLDINGS_TYPE: RecordType = RecordType {
@@ -19,7 +19,7 @@ pub static HOLDINGS_TYPE: RecordType = RecordType {
     taken: Some(|_| {
         Refusal::new("Cannot create/update entity; name is not unique")
             .with("fieldLabel", "name")
-            .code("name.duplicate")
+            .code(RefusalCode::NameDuplicate)
     }),
     ..PLAIN
 };

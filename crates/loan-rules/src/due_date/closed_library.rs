@@ -1,6 +1,6 @@
 //! Closed-library due date management: where a date goes when the library is closed.
 
-use carrel_records::Refusal;
+use carrel_records::{Refusal, RefusalCode};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -96,13 +96,13 @@ impl ClosedLibraryStrategy {
 impl Desk<'_> {
     pub fn openings_around(&self, moment: Timestamp) -> Result<SurroundingOpenings, Refusal> {
         self.calendar.surrounding(date_of(moment, self.zone)).ok_or_else(|| {
-            Refusal::new("Calendar open periods are not found").code("CALENDAR_OPEN_PERIODS_NOT_FOUND")
+            Refusal::new("Calendar open periods are not found").code(RefusalCode::CalendarOpenPeriodsNotFound)
         })
     }
 }
 
 pub(super) fn timetable_is_absent() -> Refusal {
-    Refusal::new("Calendar timetable is absent for requested date").code("CALENDAR_TIMETABLE_ABSENT")
+    Refusal::new("Calendar timetable is absent for requested date").code(RefusalCode::CalendarTimetableAbsent)
 }
 
 fn end_of_current_hours(date: Timestamp, table: &Timetable, desk: &Desk) -> Option<Timestamp> {
@@ -171,7 +171,7 @@ mod tests {
         due: &str,
         present: &str,
         offset_hours: i64,
-    ) -> Result<String, String> {
+    ) -> Result<String, RefusalCode> {
         let desk = Desk {
             zone: &TimeZone::UTC,
             calendar: &weekly(hours),
@@ -182,7 +182,7 @@ mod tests {
         strategy
             .adjust(moment(due), &desk)
             .map(|due| due.strftime("%-d %H:%M:%S").to_string())
-            .map_err(|refusal| refusal.code.unwrap().to_string())
+            .map_err(|refusal| refusal.code.expect("a code"))
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
     fn a_calendar_without_openings_is_refused_where_openings_are_needed() {
         for strategy in [EndOfPreviousOpenDay, EndOfNextOpenDay, EndOfCurrentHours, BeginningOfNextHours] {
             let found = adjusted(strategy, &[], "6 10:00", "6 10:00", 0);
-            assert_eq!(found, Err("CALENDAR_TIMETABLE_ABSENT".into()), "{strategy:?}");
+            assert_eq!(found, Err(RefusalCode::CalendarTimetableAbsent), "{strategy:?}");
         }
         assert!(adjusted(KeepDate, &[], "6 10:00", "6 10:00", 0).is_ok());
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn the_present_moment_must_be_near_the_due_date() {
         let found = adjusted(EndOfCurrentHours, &OFFICE_HOURS, "15 12:00", "6 10:00", 0);
-        assert_eq!(found, Err("CALENDAR_TIMETABLE_ABSENT".into()));
+        assert_eq!(found, Err(RefusalCode::CalendarTimetableAbsent));
     }
 
     #[test]

@@ -78,6 +78,7 @@ fn desk<'a>(
 mod tests {
     use super::*;
     use crate::due_date::fixtures::{at, weekdays};
+    use carrel_records::RefusalCode;
 
     // 2024-05-10 is a Friday; the library is open 9 to 17 on weekdays, Berlin is two hours ahead of UTC.
     const FRIDAY_NOON: &str = "2024-05-10T10:00:00Z";
@@ -127,7 +128,7 @@ mod tests {
         };
         let nowhere = crate::opening_hours::ServicePointHours::default();
         let refusal = hold_shelf_expiration(at(FRIDAY_NOON), &shelf, &TimeZone::UTC, &nowhere).unwrap_err();
-        assert_eq!(refusal.code, Some("CALENDAR_TIMETABLE_ABSENT"));
+        assert_eq!(refusal.code, Some(RefusalCode::CalendarTimetableAbsent));
     }
 
     #[test]

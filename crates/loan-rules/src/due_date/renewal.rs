@@ -1,6 +1,6 @@
 //! The due date of a renewed loan, and the refusals that belong to finding it.
 
-use carrel_records::Refusal;
+use carrel_records::{Refusal, RefusalCode};
 use jiff::Timestamp;
 
 use super::adjustment::adjusted;
@@ -46,7 +46,7 @@ pub fn refusals_of_renewal(terms: &LoanTerms, first_request_is_hold: bool) -> Ve
     let policy = terms.policy;
     let mut refusals = Vec::new();
     if !policy.is_renewable() {
-        refusals.push(policy.refusal("loan is not renewable").code("LOAN_NOT_RENEWABLE"));
+        refusals.push(policy.refusal("loan is not renewable").code(RefusalCode::LoanNotRenewable));
     }
     if !first_request_is_hold {
         return refusals;
@@ -58,7 +58,7 @@ pub fn refusals_of_renewal(terms: &LoanTerms, first_request_is_hold: bool) -> Ve
                 .refusal(
                     "Items with this loan policy cannot be renewed when there is an active, pending hold request",
                 )
-                .code("RENEWAL_BLOCKED_BY_HOLD_REQUEST"),
+                .code(RefusalCode::RenewalBlockedByHoldRequest),
         );
     }
     if policy.profile() == Profile::Fixed {
@@ -68,14 +68,14 @@ pub fn refusals_of_renewal(terms: &LoanTerms, first_request_is_hold: bool) -> Ve
                     .refusal(
                         "Item's loan policy has fixed profile but alternative renewal period for holds is specified",
                     )
-                    .code("FIXED_LOAN_POLICY_HAS_ALTERNATE_RENEWAL_PERIOD_FOR_HOLDS"),
+                    .code(RefusalCode::FixedLoanPolicyHasAlternateRenewalPeriodForHolds),
             );
         }
         if policy.renews_differently() && renewal_period(terms).is_some() {
             refusals.push(
                 policy
                     .refusal("Item's loan policy has fixed profile but renewal period is specified")
-                    .code("FIXED_LOAN_POLICY_HAS_RENEWAL_PERIOD"),
+                    .code(RefusalCode::FixedLoanPolicyHasRenewalPeriod),
             );
         }
     }
@@ -97,13 +97,13 @@ pub fn proposed_for_renewal(
                 terms
                     .policy
                     .refusal("renewal date falls outside of date ranges in fixed loan policy")
-                    .code("RENEWAL_DATE_OUTSIDE_FIXED_LOAN_POLICY_DATE_RANGES")
+                    .code(RefusalCode::RenewalDateOutsideFixedLoanPolicyDateRanges)
             })
         }
         Profile::Unknown(id) => Err(terms
             .policy
             .refusal(format!("profile \"{id}\" in the loan policy is not recognised"))
-            .code("LOAN_POLICY_PROFILE_NOT_RECOGNIZED")),
+            .code(RefusalCode::LoanPolicyProfileNotRecognized)),
     }
 }
 
@@ -117,7 +117,7 @@ pub fn refuse_if_renewal_changes_nothing(
         terms
             .policy
             .refusal("renewal would not change the due date")
-            .code("RENEWAL_WOULD_NOT_CHANGE_DUE_DATE")
+            .code(RefusalCode::RenewalWouldNotChangeDueDate)
     })
 }
 
@@ -130,7 +130,7 @@ fn rolled(terms: &LoanTerms, renewal: &Renewal, now: Timestamp) -> Result<Timest
         _ => {
             return Err(policy
                 .refusal("cannot determine when to renew from")
-                .code("LOAN_POLICY_RENEW_FROM_NOT_RECOGNIZED"));
+                .code(RefusalCode::LoanPolicyRenewFromNotRecognized));
         }
     };
     let for_hold = policy.holds().and_then(|holds| holds.alternate_renewal_loan_period.as_ref());
@@ -146,7 +146,7 @@ fn rolled(terms: &LoanTerms, renewal: &Renewal, now: Timestamp) -> Result<Timest
     truncated(due, terms.renewal_schedule(), from).ok_or_else(|| {
         policy
             .refusal("renewal date falls outside of date ranges in the loan policy")
-            .code("RENEWAL_DATE_OUTSIDE_LOAN_POLICY_DATE_RANGES")
+            .code(RefusalCode::RenewalDateOutsideLoanPolicyDateRanges)
     })
 }
 
@@ -161,11 +161,11 @@ fn renewal_limit(terms: &LoanTerms, now: Timestamp) -> Option<Timestamp> {
     }
 }
 
-fn code_of(fault: &PeriodFault) -> &'static str {
+fn code_of(fault: &PeriodFault) -> RefusalCode {
     match fault {
-        PeriodFault::Incomplete => "LOAN_POLICY_RENEWAL_PERIOD_NOT_RECOGNIZED",
-        PeriodFault::UnknownInterval(_) => "LOAN_POLICY_RENEWAL_PERIOD_INTERVAL_NOT_RECOGNIZED",
-        PeriodFault::InvalidDuration(_) => "LOAN_POLICY_RENEWAL_PERIOD_DURATION_INVALID",
+        PeriodFault::Incomplete => RefusalCode::LoanPolicyRenewalPeriodNotRecognized,
+        PeriodFault::UnknownInterval(_) => RefusalCode::LoanPolicyRenewalPeriodIntervalNotRecognized,
+        PeriodFault::InvalidDuration(_) => RefusalCode::LoanPolicyRenewalPeriodDurationInvalid,
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
         own: &[[&str; 3]],
         alternate: &[[&str; 3]],
         hold: bool,
-    ) -> Result<String, Vec<String>> {
+    ) -> Result<String, Vec<RefusalCode>> {
         let policy = policy(record);
         let (own, alternate) = (schedule(own), schedule(alternate));
         let named = |schedule| {
@@ -217,9 +217,7 @@ mod tests {
         let hours = weekdays();
         due_date_of_renewal(&terms, &renewal, &circumstances(NOW, &hours))
             .map(|due| due.at.to_string())
-            .map_err(|refusals| {
-                refusals.iter().filter_map(|refusal| refusal.code).map(String::from).collect()
-            })
+            .map_err(|refusals| refusals.iter().filter_map(|refusal| refusal.code).collect())
     }
 
     /// From, to and due of each span of a schedule.
@@ -299,7 +297,7 @@ mod tests {
         );
         assert_eq!(
             renewed(fixed(differently, json!({})), &[MAY], &[], false),
-            Err(vec!["RENEWAL_DATE_OUTSIDE_FIXED_LOAN_POLICY_DATE_RANGES".into()])
+            Err(vec![RefusalCode::RenewalDateOutsideFixedLoanPolicyDateRanges])
         );
     }
 
@@ -316,34 +314,34 @@ mod tests {
             record
         };
         let early = ["2024-05-01T00:00:00Z", "2024-05-31T23:59:59Z", DUE];
-        let table: [(Value, Spans, bool, &[&str]); 9] = [
+        let table: [(Value, Spans, bool, &[RefusalCode]); 9] = [
             (
                 not_renewable,
                 &[],
                 true,
                 &[
-                    "LOAN_NOT_RENEWABLE",
-                    "RENEWAL_BLOCKED_BY_HOLD_REQUEST",
-                    "LOAN_POLICY_RENEW_FROM_NOT_RECOGNIZED",
+                    RefusalCode::LoanNotRenewable,
+                    RefusalCode::RenewalBlockedByHoldRequest,
+                    RefusalCode::LoanPolicyRenewFromNotRecognized,
                 ],
             ),
-            (unknown, &[], false, &["LOAN_POLICY_PROFILE_NOT_RECOGNIZED"]),
-            (period(json!(null)), &[], false, &["LOAN_POLICY_RENEWAL_PERIOD_NOT_RECOGNIZED"]),
+            (unknown, &[], false, &[RefusalCode::LoanPolicyProfileNotRecognized]),
+            (period(json!(null)), &[], false, &[RefusalCode::LoanPolicyRenewalPeriodNotRecognized]),
             (
                 period(json!({"duration": 1, "intervalId": "Years"})),
                 &[],
                 false,
-                &["LOAN_POLICY_RENEWAL_PERIOD_INTERVAL_NOT_RECOGNIZED"],
+                &[RefusalCode::LoanPolicyRenewalPeriodIntervalNotRecognized],
             ),
-            (period(weeks(0)), &[], false, &["LOAN_POLICY_RENEWAL_PERIOD_DURATION_INVALID"]),
+            (period(weeks(0)), &[], false, &[RefusalCode::LoanPolicyRenewalPeriodDurationInvalid]),
             (
                 rolling(from_due(), json!({})),
                 &[LAST_YEAR],
                 false,
-                &["RENEWAL_DATE_OUTSIDE_LOAN_POLICY_DATE_RANGES"],
+                &[RefusalCode::RenewalDateOutsideLoanPolicyDateRanges],
             ),
-            (rolling(from_due(), json!({})), &[early], false, &["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]),
-            (fixed(json!({}), json!({})), &[early], false, &["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]),
+            (rolling(from_due(), json!({})), &[early], false, &[RefusalCode::RenewalWouldNotChangeDueDate]),
+            (fixed(json!({}), json!({})), &[early], false, &[RefusalCode::RenewalWouldNotChangeDueDate]),
             (
                 fixed(
                     json!({"period": weeks(1), "differentPeriod": true}),
@@ -352,14 +350,14 @@ mod tests {
                 &[],
                 true,
                 &[
-                    "FIXED_LOAN_POLICY_HAS_ALTERNATE_RENEWAL_PERIOD_FOR_HOLDS",
-                    "FIXED_LOAN_POLICY_HAS_RENEWAL_PERIOD",
-                    "RENEWAL_DATE_OUTSIDE_FIXED_LOAN_POLICY_DATE_RANGES",
+                    RefusalCode::FixedLoanPolicyHasAlternateRenewalPeriodForHolds,
+                    RefusalCode::FixedLoanPolicyHasRenewalPeriod,
+                    RefusalCode::RenewalDateOutsideFixedLoanPolicyDateRanges,
                 ],
             ),
         ];
         for (record, own, hold, codes) in table {
-            let codes = codes.iter().map(|code| code.to_string()).collect();
+            let codes = codes.to_vec();
             assert_eq!(renewed(record.clone(), own, &[], hold), Err(codes), "{record}");
         }
     }
@@ -369,7 +367,7 @@ mod tests {
         let from_due = || json!({"renewFromId": "CURRENT_DUE_DATE"});
         assert_eq!(
             renewed(rolling(from_due(), json!({})), &[], &[], true),
-            Err(vec!["RENEWAL_BLOCKED_BY_HOLD_REQUEST".into()])
+            Err(vec![RefusalCode::RenewalBlockedByHoldRequest])
         );
         let allowed = rolling(from_due(), json!({"renewItemsWithRequest": true}));
         assert_eq!(renewed(allowed, &[], &[], true), Ok("2024-06-10T10:00:00Z".into()));

@@ -2,7 +2,7 @@
 
 use carrel_platform::http::Caller;
 use carrel_records::shape::Shape;
-use carrel_records::{Failure, Refusal, metadata, time};
+use carrel_records::{Failure, Refusal, RefusalCode, metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -76,13 +76,16 @@ impl Batch {
     pub fn refuse(&self, most: i64) -> Option<Refusal> {
         let once: BTreeSet<Uuid> = self.hold_requests.iter().map(|hold_request| hold_request.item).collect();
         if once.len() < self.hold_requests.len() {
-            return Some(Refusal::new("Mediated Batch Request contains duplicate item IDs.").code("106"));
+            return Some(
+                Refusal::new("Mediated Batch Request contains duplicate item IDs.")
+                    .code(RefusalCode::BatchHasDuplicateItems),
+            );
         }
         (self.hold_requests.len() as i64 > most).then(|| {
             Refusal::new("The maximum number of items per batch request has been exceeded.")
                 .with("requestedItemsCount", self.hold_requests.len().to_string())
                 .with("maxAllowedItems", most.to_string())
-                .code("107")
+                .code(RefusalCode::BatchIsTooLarge)
         })
     }
 
@@ -90,7 +93,7 @@ impl Batch {
     pub fn known_already(&self) -> Refusal {
         Refusal::new("Mediated batch request with the given 'id' already exists.")
             .with("batchId", self.id.to_string())
-            .code("103")
+            .code(RefusalCode::BatchExists)
     }
 }
 
@@ -123,8 +126,8 @@ mod tests {
     fn an_item_is_asked_for_once_and_not_too_many_of_them() {
         let code = |batch: &Batch, most| batch.refuse(most).and_then(|refusal| refusal.code);
         assert_eq!(code(&batch(&[2, 3]), 2), None);
-        assert_eq!(code(&batch(&[2, 3, 2]), 2), Some("106"));
-        assert_eq!(code(&batch(&[2, 3, 4]), 2), Some("107"));
+        assert_eq!(code(&batch(&[2, 3, 2]), 2), Some(RefusalCode::BatchHasDuplicateItems));
+        assert_eq!(code(&batch(&[2, 3, 4]), 2), Some(RefusalCode::BatchIsTooLarge));
         assert_eq!(batch(&[]).refuse(2), None);
     }
 

@@ -7,7 +7,7 @@ use carrel_loan_rules::request::{FulfillmentPreference, RequestLevel, RequestTyp
 use carrel_platform::Tenant;
 use carrel_platform::http::Caller;
 use carrel_platform::jobs::Job;
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use carrel_requests::actor::Actor;
 use carrel_requests::place::{Facts, PlaceRequest, place_as};
 use carrel_requests::policy::RequestPolicy;
@@ -156,7 +156,7 @@ fn kind_for(
                 .with("servicePointId", pickup)
                 .with("batchId", batch.to_string())
                 .with("itemId", line.item.to_string())
-                .code("105")
+                .code(RefusalCode::BatchServicePointNotAllowed)
                 .into()
         })
 }

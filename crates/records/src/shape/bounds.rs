@@ -1,7 +1,7 @@
 //! How large, how long, how many, and what a text must look like; refused in the words of the validator that FOLIO's
 //! storage modules use.
 
-use crate::Refusal;
+use crate::{Refusal, RefusalCode};
 
 /// Bounds of one property; what is not bounded is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -77,16 +77,16 @@ impl Bounds {
     }
 }
 
-pub(super) const NOT_NULL: &str = "jakarta.validation.constraints.NotNull.message";
-pub(super) const PATTERN: &str = "jakarta.validation.constraints.Pattern.message";
-const SIZE: &str = "jakarta.validation.constraints.Size.message";
-const DECIMAL_MIN: &str = "jakarta.validation.constraints.DecimalMin.message";
-const DECIMAL_MAX: &str = "jakarta.validation.constraints.DecimalMax.message";
+pub(super) const NOT_NULL: RefusalCode = RefusalCode::ConstraintNotNull;
+pub(super) const PATTERN: RefusalCode = RefusalCode::ConstraintPattern;
+const SIZE: RefusalCode = RefusalCode::ConstraintSize;
+const DECIMAL_MIN: RefusalCode = RefusalCode::ConstraintDecimalMin;
+const DECIMAL_MAX: RefusalCode = RefusalCode::ConstraintDecimalMax;
 
 /// A refusal as FOLIO's storage modules tell it.
 pub(super) fn refusal(
     words: impl Into<String>,
-    rule: &'static str,
+    rule: RefusalCode,
     path: impl Into<String>,
     value: impl Into<String>,
 ) -> Refusal {

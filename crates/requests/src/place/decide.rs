@@ -17,7 +17,7 @@ use carrel_circulation::desk::{ItemAtDesk, queue};
 use carrel_circulation::request_snapshot::{self as snapshot, Related};
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestType};
-use carrel_records::{Failure, ItemStatus, Refusal, time};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode, time};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -169,7 +169,7 @@ fn refuse_missing(command: &PlaceRequest, title_level: bool, refusals: &mut Refu
     if item_is_clear && title_level && !shared_between_libraries && (item.is_some() || holdings.is_some()) {
         let text = "Cannot create a title level page request for this instance ID with no item ID";
         let refusal = and_sent(with_sent(text, "itemId", command), "holdingsRecordId", command);
-        refusals.add(Check::TitleWithItem, refusal.code("CANNOT_CREATE_PAGE_TLR_WITHOUT_ITEM_ID"));
+        refusals.add(Check::TitleWithItem, refusal.code(RefusalCode::CannotCreatePageTlrWithoutItemId));
     }
     if command.text("requestDate").and_then(time::parse).is_none() {
         // FOLIO quirk: a missing date stops the checks that a missing item stops.

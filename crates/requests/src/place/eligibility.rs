@@ -9,7 +9,7 @@ use crate::candidate::{Candidate, OpenLoan};
 use crate::policy::RequestPolicy;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{FulfillmentPreference, RequestType};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -38,7 +38,7 @@ pub(super) fn refuse_for_item(
             let refusal = Refusal::new(text)
                 .with("itemId", own.item.id.to_string())
                 .with("userId", command.sent("requesterId").unwrap_or_default())
-                .code("REQUESTER_ALREADY_HAS_LOAN_FOR_ONE_OF_INSTANCES_ITEMS");
+                .code(RefusalCode::RequesterAlreadyHasLoanForOneOfInstancesItems);
             refusals.add(Check::Other, refusal);
         }
         return;
@@ -62,7 +62,7 @@ pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal
         .with("itemId", sent("itemId"))
         .with("userId", sent("requesterId"))
         .with("loanId", loan.to_string())
-        .code("REQUESTER_ALREADY_HAS_THIS_ITEM_ON_LOAN")
+        .code(RefusalCode::RequesterAlreadyHasThisItemOnLoan)
 }
 
 /// The refusal where status or policy do not allow this type.
@@ -70,7 +70,7 @@ pub fn refusal_of_kind(kind: Option<RequestType>) -> Refusal {
     let kind = kind.map_or("", RequestType::text);
     Refusal::new(format!("{kind} requests are not allowed for this patron and item combination"))
         .with("requestType", kind)
-        .code("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION")
+        .code(RefusalCode::RequestNotAllowedForPatronItemCombination)
 }
 
 pub(super) fn refuse_by_policy(
@@ -92,7 +92,7 @@ pub(super) fn refuse_by_policy(
         if by_the_rules && !choices.iter().any(|choice| choice.policy.allows(RequestType::Hold)) {
             let text = "Hold requests are not allowed for this patron and title combination";
             let refusal = and_sent(with_sent(text, "requesterId", command), "instanceId", command);
-            refusals.add(Check::Other, refusal.code("REQUEST_NOT_ALLOWED_FOR_PATRON_TITLE_COMBINATION"));
+            refusals.add(Check::Other, refusal.code(RefusalCode::RequestNotAllowedForPatronTitleCombination));
         }
         return Ok(());
     }
@@ -122,7 +122,7 @@ pub fn refuse_kind_by_policy(
             .with("pickupServicePointId", pickup)
             .with("requestType", kind.as_str())
             .with("requestPolicyId", policy.id.to_string())
-            .code("REQUEST_PICKUP_SERVICE_POINT_IS_NOT_ALLOWED"));
+            .code(RefusalCode::RequestPickupServicePointIsNotAllowed));
     }
     Ok(())
 }
@@ -139,7 +139,9 @@ pub(super) fn refuse_title_that_can_be_paged(
     if let Some(candidate) = choose::pageable(choices).next() {
         let text = "Hold/Recall title level request not allowed: pageable available item found for instance";
         let refusal = with_sent(text, "instanceId", command).with("itemId", candidate.item.id.to_string());
-        refusals
-            .add(Check::Other, refusal.code("HOLD_AND_RECALL_TLR_NOT_ALLOWED_PAGEABLE_AVAILABLE_ITEM_FOUND"));
+        refusals.add(
+            Check::Other,
+            refusal.code(RefusalCode::HoldAndRecallTlrNotAllowedPageableAvailableItemFound),
+        );
     }
 }

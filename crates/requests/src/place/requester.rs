@@ -12,7 +12,7 @@ use carrel_circulation::desk::{Patron, blocks};
 use carrel_circulation::patron_blocks::Action;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::RequestStatus;
-use carrel_records::Refusal;
+use carrel_records::{Refusal, RefusalCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(super) fn refuse_for_proxy(
             Check::Other,
             Refusal::new("User cannot be proxy for themselves")
                 .with("proxyUserId", proxy)
-                .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
+                .code(RefusalCode::UserCannotBeProxyForThemselves),
         );
     } else if !facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
         refusals.add(Check::Other, Refusal::new("proxyUserId is not valid").with("proxyUserId", proxy));
@@ -105,14 +105,18 @@ pub(super) fn refuse_if_already_requested(
             .iter()
             .cloned()
             .map(|(key, value)| (if key == "id" { "requestId".to_owned() } else { key }, value));
-        Refusal { parameters: parameters.collect(), ..refusal.clone() }.code("ITEM_ALREADY_REQUESTED")
+        Refusal { parameters: parameters.collect(), ..refusal.clone() }
+            .code(RefusalCode::ItemAlreadyRequested)
     } else {
         let (text, code) = if existing.is_title_level() {
-            ("This requester already has an open request for this instance", "INSTANCE_ALREADY_REQUESTED")
+            (
+                "This requester already has an open request for this instance",
+                RefusalCode::InstanceAlreadyRequested,
+            )
         } else {
             (
                 "This requester already has an open request for one of the instance's items",
-                "ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED",
+                RefusalCode::ItemOfThisInstanceAlreadyRequested,
             )
         };
         and_sent(with_sent(text, "requesterId", command), "instanceId", command).code(code)
@@ -142,7 +146,7 @@ pub(super) fn refuse_for_blocks(
     if !reasons.is_empty() {
         let refusal = Refusal::new("Patron blocked from requesting")
             .with("reason", reasons.join(";"))
-            .code("USER_IS_BLOCKED_MANUALLY");
+            .code(RefusalCode::UserIsBlockedManually);
         refusals.add(Check::Other, PATRON_BLOCK.mark(refusal, &actor.may));
     }
 }

@@ -22,7 +22,7 @@ use crate::login::password::{MAX_PASSWORD_BYTES, PasswordHasher};
 use crate::login::tokens::Pair;
 use crate::user::lookup;
 use carrel_platform::{Call, Pipeline, Router, Tenant};
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -114,7 +114,7 @@ pub(crate) async fn check(call: &Call, credentials: &Credentials) -> Result<(Log
 fn refused() -> Failure {
     Refusal::new("Wrong username or wrong password or account blocked")
         .kind("error")
-        .code("wrong.username.or.wrong.password.or.account.blocked")
+        .code(RefusalCode::WrongUsernameOrWrongPasswordOrAccountBlocked)
         .into()
 }
 

@@ -8,7 +8,7 @@ use crate::users_bl::composite_of;
 use carrel_platform::http::{cookie, token_of};
 use carrel_platform::token::{Claims, TokenKind};
 use carrel_platform::{Answer, Call, Pipeline, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use http::{HeaderName, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -78,11 +78,11 @@ async fn refresh(call: Call) -> Result<Answer, Failure> {
         Failure::from(
             Refusal::new("Authorization server unable to process token refresh request")
                 .kind("error")
-                .code("token.refresh.unprocessable"),
+                .code(RefusalCode::TokenRefreshUnprocessable),
         )
     };
     let Some(token) = refresh_token(&call) else {
-        let words = Refusal::new("Bad request").kind("error").code("token.parse.failure").to_json();
+        let words = Refusal::new("Bad request").kind("error").code(RefusalCode::TokenParseFailure).to_json();
         return Ok(
             Answer::json(&json!({"errors": [words], "total_records": 1})).status(StatusCode::BAD_REQUEST)
         );

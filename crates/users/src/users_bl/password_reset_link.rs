@@ -8,7 +8,7 @@ use crate::login::credentials::{self, ResetAction};
 use crate::login::tokens;
 use crate::permissions::refuse_if_account_has_more;
 use carrel_platform::{Answer, Call, Json, Router};
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use jiff::SignedDuration;
 use serde_json::Value;
 use uuid::Uuid;
@@ -85,13 +85,14 @@ async fn link_parts(call: &Call, user_id: Uuid) -> Result<LinkParts, Failure> {
         )
         .await?;
     drop(connection);
-    let row = rows
-        .first()
-        .ok_or_else(|| Refusal::new(format!("User with id '{user_id}' not found")).code("user.not-found"))?;
+    let row = rows.first().ok_or_else(|| {
+        Refusal::new(format!("User with id '{user_id}' not found"))
+            .code(RefusalCode::PasswordResetUserNotFound)
+    })?;
     let user = row.get::<_, Json>("user").parse();
     if user["username"].as_str().is_none_or(|name| name.trim().is_empty()) {
         let message = "User without username cannot reset password";
-        return Err(Refusal::new(message).code("user.absent-username").into());
+        return Err(Refusal::new(message).code(RefusalCode::UserAbsentUsername).into());
     }
     let base_url: Option<String> = row.get("base_url");
     let map = |column: &str| row.get::<_, Option<Json>>(column).map(|json| json.parse()).unwrap_or_default();
@@ -158,18 +159,21 @@ async fn action_of_token(call: &Call) -> Result<(Uuid, Value), Failure> {
     let refused = |message: String, code| Failure::from(Refusal::new(message).code(code));
     let name = call.caller.username.as_deref().unwrap_or_default();
     let id = name.strip_prefix(SUBJECT).and_then(|id| Uuid::parse_str(id).ok());
-    let id = id.ok_or_else(|| refused("Invalid token.".into(), "link.invalid"))?;
+    let id = id.ok_or_else(|| refused("Invalid token.".into(), RefusalCode::LinkInvalid))?;
     let tenant = call.tenant()?;
-    let (user, ends) = credentials::action_of(tenant, id)
-        .await?
-        .ok_or_else(|| refused(format!("PasswordResetAction with id = {id} is not found"), "link.used"))?;
+    let (user, ends) = credentials::action_of(tenant, id).await?.ok_or_else(|| {
+        refused(format!("PasswordResetAction with id = {id} is not found"), RefusalCode::LinkUsed)
+    })?;
     if ends <= call.now {
-        return Err(refused(format!("PasswordResetAction with id = {id} is expired"), "link.expired"));
+        return Err(refused(
+            format!("PasswordResetAction with id = {id} is expired"),
+            RefusalCode::LinkExpired,
+        ));
     }
     let connection = tenant.writer().await?;
     let rows = connection.query("SELECT doc FROM users WHERE id = $1", vec![user.into()]).await?;
     match rows.first() {
-        None => Err(refused(format!("User with id = {user} in not found"), "link.invalid")),
+        None => Err(refused(format!("User with id = {user} in not found"), RefusalCode::LinkInvalid)),
         Some(row) => Ok((id, row.get::<_, Json>("doc").parse())),
     }
 }

@@ -20,7 +20,7 @@ use carrel_audit::circulation_log::LogEntry;
 use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
 use carrel_loan_rules::request::RequestStatus;
-use carrel_records::{Failure, Refusal, metadata, time};
+use carrel_records::{Failure, Refusal, RefusalCode, metadata, time};
 use destination::{destination, floats_to};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -162,7 +162,7 @@ fn known<'a>(item: Option<&'a ItemAtDesk>, command: &CheckInRequest) -> Result<&
     item.ok_or_else(|| {
         Refusal::new(format!("No item with barcode {barcode} exists"))
             .with("itemBarcode", barcode)
-            .code("ITEM_BARCODE_NOT_FOUND")
+            .code(RefusalCode::ItemBarcodeNotFound)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Scan, with_maybe};
 use crate::desk::QueuedRequest;
-use carrel_records::{ItemStatus, Refusal};
+use carrel_records::{ItemStatus, Refusal, RefusalCode};
 
 /// Items that are lost, claimed returned or intellectual are not lent; missing and withdrawn ones may be, once found.
 const NOT_LENT: [ItemStatus; 4] = [
@@ -38,7 +38,7 @@ impl Scan<'_> {
         if self.facts.item_has_open_loan {
             refusals.push(
                 Refusal::new("Cannot check out item that already has an open loan")
-                    .code("ITEM_HAS_OPEN_LOAN"),
+                    .code(RefusalCode::ItemHasOpenLoan),
             );
         }
         refusals.into_iter().map(|refusal| refusal.with("itemBarcode", item.barcode())).collect()
@@ -66,6 +66,7 @@ mod tests {
     use super::super::Facts;
     use super::super::fixtures::*;
     use carrel_inventory::records::items::statuses;
+    use carrel_records::RefusalCode;
     use serde_json::json;
 
     #[test]
@@ -92,7 +93,7 @@ mod tests {
     fn an_item_with_an_open_loan_is_refused_whatever_its_status() {
         let refusals =
             refusals(decided(&Facts { item_has_open_loan: true, ..facts() }, &command(), &usual()));
-        assert_eq!(refusals[0].code, Some("ITEM_HAS_OPEN_LOAN"));
+        assert_eq!(refusals[0].code, Some(RefusalCode::ItemHasOpenLoan));
         assert_eq!(refusals[0].parameters, [("itemBarcode".to_owned(), Some("036".to_owned()))]);
     }
 

@@ -246,6 +246,7 @@ fn with_maybe(refusal: Refusal, key: &str, value: &Option<String>) -> Refusal {
 mod tests {
     use super::fixtures::*;
     use super::*;
+    use carrel_records::RefusalCode;
     use serde_json::json;
 
     #[test]
@@ -291,8 +292,8 @@ mod tests {
         assert_eq!(
             codes,
             [
-                (unknown, sent("userBarcode", "card"), Some("USER_BARCODE_NOT_FOUND")),
-                (unknown, sent("proxyUserBarcode", "proxy"), Some("USER_BARCODE_NOT_FOUND")),
+                (unknown, sent("userBarcode", "card"), Some(RefusalCode::UserBarcodeNotFound)),
+                (unknown, sent("proxyUserBarcode", "proxy"), Some(RefusalCode::UserBarcodeNotFound)),
                 ("No item with barcode 036 could be found", sent("itemBarcode", "036"), None),
             ]
         );

@@ -5,7 +5,7 @@ use crate::desk::override_blocks::PATRON_BLOCK;
 use crate::desk::patron::AccountStatus;
 use crate::desk::{Patron, blocks};
 use crate::patron_blocks::Action;
-use carrel_records::{Refusal, time};
+use carrel_records::{Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Scan<'_> {
         let manual = (!reasons.is_empty()).then(|| {
             let refusal = Refusal::new("Patron blocked from borrowing")
                 .with("reason", reasons.join(";"))
-                .code("USER_IS_BLOCKED_MANUALLY");
+                .code(RefusalCode::UserIsBlockedManually);
             PATRON_BLOCK.mark(refusal, may)
         });
         let automated = Action::Borrowing.refusals(self.facts.counted.as_ref(), patron, self.settings, may);
@@ -68,7 +68,7 @@ impl Scan<'_> {
             return Some(
                 Refusal::new("User cannot be proxy for themselves")
                     .with("proxyUserId", proxy.id.to_string())
-                    .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
+                    .code(RefusalCode::UserCannotBeProxyForThemselves),
             );
         }
         let valid =
@@ -85,7 +85,7 @@ impl Scan<'_> {
 
 fn unknown(key: &str, barcode: &Option<String>) -> Refusal {
     with_maybe(Refusal::new("Could not find user with matching barcode"), key, barcode)
-        .code("USER_BARCODE_NOT_FOUND")
+        .code(RefusalCode::UserBarcodeNotFound)
 }
 
 /// Whether a proxy relation is active and has not expired; older records keep both under `meta`.
@@ -135,12 +135,12 @@ mod tests {
     fn manual_blocks_are_one_refusal_and_automated_blocks_one_each() {
         let refusals = refusals(decided(&blocked(), &command(), &blocking()));
         let messages: Vec<_> =
-            refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code.unwrap_or(""))).collect();
+            refusals.iter().map(|refusal| (refusal.message.as_str(), refusal.code)).collect();
         assert_eq!(
             messages,
             [
-                ("Patron blocked from borrowing", "USER_IS_BLOCKED_MANUALLY"),
-                ("Too many", "USER_IS_BLOCKED_AUTOMATICALLY"),
+                ("Patron blocked from borrowing", Some(RefusalCode::UserIsBlockedManually)),
+                ("Too many", Some(RefusalCode::UserIsBlockedAutomatically)),
             ]
         );
         assert_eq!(refusals[0].parameters, [("reason".to_owned(), Some("lost card;loud".to_owned()))]);
@@ -219,6 +219,6 @@ mod tests {
             }
         }
         let self_service = refusals(with(READER, json!({"status": "Active"})));
-        assert_eq!(self_service[0].code, Some("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"));
+        assert_eq!(self_service[0].code, Some(RefusalCode::UserCannotBeProxyForThemselves));
     }
 }

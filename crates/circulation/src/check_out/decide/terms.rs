@@ -6,7 +6,7 @@ use crate::desk::override_blocks::{ITEM_LIMIT_BLOCK, ITEM_NOT_LOANABLE_BLOCK};
 use crate::settings::Matched;
 use carrel_circulation_rules::AppliedConditions;
 use carrel_loan_rules::loan_policy::LoanTerms;
-use carrel_records::{Refusal, time};
+use carrel_records::{Refusal, RefusalCode, time};
 
 impl Scan<'_> {
     pub(super) fn refuse_for_item_limit(
@@ -48,7 +48,7 @@ impl Scan<'_> {
                     "itemBarcode",
                     &self.command.item_barcode,
                 )
-                .code("ITEM_NOT_LOANABLE");
+                .code(RefusalCode::ItemNotLoanable);
                 refusal.parameters.extend(terms.policy.refusal("").parameters);
                 ITEM_NOT_LOANABLE_BLOCK.mark(refusal, &self.actor.may)
             });
@@ -70,19 +70,20 @@ fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, &'static 
     match (conditions.patron_group, conditions.material_type, conditions.loan_type) {
         (true, true, true) => Some((
             "combination of patron group, material type and loan type",
-            "ITEM_LIMIT_PATRON_GROUP_MATERIAL_TYPE_LOAN_TYPE",
+            RefusalCode::ItemLimitPatronGroupMaterialTypeLoanType,
         )),
-        (true, true, false) => {
-            Some(("combination of patron group and material type", "ITEM_LIMIT_PATRON_GROUP_MATERIAL_TYPE"))
-        }
+        (true, true, false) => Some((
+            "combination of patron group and material type",
+            RefusalCode::ItemLimitPatronGroupMaterialType,
+        )),
         (true, false, true) => {
-            Some(("combination of patron group and loan type", "ITEM_LIMIT_PATRON_GROUP_LOAN_TYPE"))
+            Some(("combination of patron group and loan type", RefusalCode::ItemLimitPatronGroupLoanType))
         }
         (false, true, true) => {
-            Some(("combination of material type and loan type", "ITEM_LIMIT_MATERIAL_TYPE_LOAN_TYPE"))
+            Some(("combination of material type and loan type", RefusalCode::ItemLimitMaterialTypeLoanType))
         }
-        (false, true, false) => Some(("material type", "ITEM_LIMIT_MATERIAL_TYPE")),
-        (false, false, true) => Some(("loan type", "ITEM_LIMIT_LOAN_TYPE")),
+        (false, true, false) => Some(("material type", RefusalCode::ItemLimitMaterialType)),
+        (false, false, true) => Some(("loan type", RefusalCode::ItemLimitLoanType)),
         (_, false, false) => None,
     }
 }
@@ -93,6 +94,7 @@ mod tests {
     use super::super::fixtures::*;
     use crate::check_out::{Actor, CheckOutRequest};
     use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};
+    use carrel_records::RefusalCode;
     use serde_json::json;
 
     #[test]
@@ -159,7 +161,7 @@ mod tests {
         let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
         let settings = server_with("m {settings}", one);
         let refused = refusals(decided(&facts, &command(), &settings));
-        assert_eq!(refused[0].code, Some("ITEM_LIMIT_MATERIAL_TYPE"));
+        assert_eq!(refused[0].code, Some(RefusalCode::ItemLimitMaterialType));
         assert_eq!(refused[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));
         let mut overriding = command();
         overriding.override_blocks.item_limit_block = Some(Empty {});
@@ -175,7 +177,7 @@ mod tests {
         let keys: Vec<&str> = refused[0].parameters.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(
             (refused[0].code, keys),
-            (Some("ITEM_NOT_LOANABLE"), vec!["itemBarcode", "loanPolicyId", "loanPolicyName"])
+            (Some(RefusalCode::ItemNotLoanable), vec!["itemBarcode", "loanPolicyId", "loanPolicyName"])
         );
         assert_eq!(refused[0].overridable.as_ref().map(|block| block.name), Some("itemNotLoanableBlock"));
     }

@@ -2,7 +2,7 @@
 
 use super::{Case, Renewed};
 use carrel_loan_rules::due_date::{self, Renewal};
-use carrel_records::{ItemStatus, Refusal, time};
+use carrel_records::{ItemStatus, Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ impl Case<'_> {
         if comment.trim().is_empty() {
             return Err(Refusal::new("Override renewal request must have a comment")
                 .with_null("comment")
-                .code("OVERRIDE_RENEWAL_COMMENT_REQUIRED"));
+                .code(RefusalCode::OverrideRenewalCommentRequired));
         }
         let due_date = self.due_date_by_override()?;
         let mut loan = self.renewed_until(due_date);
@@ -43,7 +43,7 @@ impl Case<'_> {
             wanted.ok_or_else(|| {
                 needs_date(
                     "New due date must be specified when due date calculation fails",
-                    "OVERRIDE_RENEWAL_DUE_DATE_REQUIRED",
+                    RefusalCode::OverrideRenewalDueDateRequired,
                 )
             })
         };
@@ -65,7 +65,7 @@ impl Case<'_> {
         if !may_be_overridden {
             return Err(policy
                 .refusal(NO_CASE_OF_OVERRIDE)
-                .code("OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"));
+                .code(RefusalCode::OverrideRenewalNotAllowedForCurrentLoan));
         }
         if !unchanged {
             return Ok(proposed);
@@ -73,7 +73,7 @@ impl Case<'_> {
         let wanted = wanted.ok_or_else(|| {
             needs_date(
                 "New due date is required when renewal would not change the due date",
-                "OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED",
+                RefusalCode::OverrideRenewalDueDateRequiredWhenDueDateUnchanged,
             )
         })?;
         match due_date::refuse_if_renewal_changes_nothing(self.terms, due_date, wanted) {
@@ -94,6 +94,8 @@ mod tests {
     use super::super::fixtures::*;
     use crate::desk::override_blocks::MayOverride;
     use crate::renewal::Actor;
+    use carrel_records::ItemStatus;
+    use carrel_records::RefusalCode;
     use carrel_records::{Failure, time};
     use serde_json::json;
 
@@ -103,24 +105,24 @@ mod tests {
         let not_loanable = library(json!({"loanable": false}));
         assert_eq!(
             codes(&facts, &overriding(None, Some(" ")), &usual()),
-            ["OVERRIDE_RENEWAL_COMMENT_REQUIRED"]
+            [RefusalCode::OverrideRenewalCommentRequired]
         );
         assert_eq!(
             codes(&facts, &overriding(None, Some("why")), &not_loanable),
-            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED"]
+            [RefusalCode::OverrideRenewalDueDateRequired]
         );
         assert_eq!(
             codes(&facts, &overriding(None, Some("why")), &usual()),
-            ["OVERRIDE_RENEWAL_NOT_ALLOWED_FOR_CURRENT_LOAN"]
+            [RefusalCode::OverrideRenewalNotAllowedForCurrentLoan]
         );
         let far = lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"}));
         assert_eq!(
             codes(&far, &overriding(None, Some("why")), &usual()),
-            ["OVERRIDE_RENEWAL_DUE_DATE_REQUIRED_WHEN_DUE_DATE_UNCHANGED"]
+            [RefusalCode::OverrideRenewalDueDateRequiredWhenDueDateUnchanged]
         );
         assert_eq!(
             codes(&far, &overriding(Some("2024-07-01T00:00:00Z"), Some("why")), &usual()),
-            ["RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"]
+            [RefusalCode::RenewalWouldNotChangeDueDate]
         );
         let renewed = decided(&facts, &overriding(Some("2024-05-16T00:00:00Z"), Some("why")), &not_loanable)
             .expect("renewed");
@@ -148,6 +150,9 @@ mod tests {
         let refused = decide(&facts, &overriding(None, None), &actor, &usual());
         let Err(Failure::Refused(refusals)) = refused else { unreachable!("a refusal was expected") };
         let codes: Vec<_> = refusals.iter().filter_map(|refusal| refusal.code).collect();
-        assert_eq!(codes, ["INSUFFICIENT_OVERRIDE_PERMISSIONS", "OVERRIDE_RENEWAL_COMMENT_REQUIRED"]);
+        assert_eq!(
+            codes,
+            [RefusalCode::InsufficientOverridePermissions, RefusalCode::OverrideRenewalCommentRequired]
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::renewal::facts::Facts;
 use crate::renewal::{Actor, RenewalRequest};
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::Rules;
-use carrel_records::{Failure, time};
+use carrel_records::{Failure, RefusalCode, time};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -100,11 +100,9 @@ pub fn decided(
     decide(facts, command, &Actor { by: None, may: MayOverride::all(), now }, settings)
 }
 
-pub fn codes(facts: &Facts, command: &RenewalRequest, settings: &CirculationSettings) -> Vec<&'static str> {
+pub fn codes(facts: &Facts, command: &RenewalRequest, settings: &CirculationSettings) -> Vec<RefusalCode> {
     match decided(facts, command, settings) {
-        Err(Failure::Refused(refusals)) => {
-            refusals.iter().map(|refusal| refusal.code.unwrap_or("")).collect()
-        }
+        Err(Failure::Refused(refusals)) => refusals.iter().filter_map(|refusal| refusal.code).collect(),
         other => unreachable!("a refusal was expected: {other:?}"),
     }
 }

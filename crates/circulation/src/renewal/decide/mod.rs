@@ -24,7 +24,7 @@ use carrel_audit::circulation_log::{Action, LogEntry};
 use carrel_circulation_rules::PolicyKind;
 use carrel_fees_fines::charge::Charge;
 use carrel_loan_rules::loan_policy::LoanTerms;
-use carrel_records::{Failure, Refusal, time};
+use carrel_records::{Failure, Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use patron::{find, refuse_for_account_status, refuse_for_patron_blocks};
 use serde_json::{Map, Value};
@@ -51,12 +51,12 @@ pub fn refuse_incomplete(command: &RenewalRequest) -> Result<(), Failure> {
         By::Barcode if missing(&command.item_barcode) => {
             Refusal::new("Renewal request must have an item barcode")
                 .with_null("itemBarcode")
-                .code("RENEWAL_REQUEST_ITEM_BARCODE_REQUIRED")
+                .code(RefusalCode::RenewalRequestItemBarcodeRequired)
         }
         By::Barcode if missing(&command.user_barcode) => {
             Refusal::new("Renewal request must have a user barcode")
                 .with_null("userBarcode")
-                .code("RENEWAL_REQUEST_USER_BARCODE_REQUIRED")
+                .code(RefusalCode::RenewalRequestUserBarcodeRequired)
         }
         By::Id if missing(&command.item_id) => {
             Refusal::new("Renewal request must have an item ID").with_null("itemId")

@@ -7,7 +7,7 @@ use crate::desk::{Patron, blocks};
 use crate::loans::find::{LoanAtDesk, text_at};
 use crate::patron_blocks::Action;
 use crate::settings::CirculationSettings;
-use carrel_records::{Failure, Refusal};
+use carrel_records::{Failure, Refusal, RefusalCode};
 use jiff::Timestamp;
 
 /// The loan and its borrower; `None` after a refusal without which the other checks make no sense.
@@ -22,7 +22,7 @@ pub(super) fn find<'a>(
                 let barcode = command.item_barcode.clone().unwrap_or_default();
                 Refusal::new(format!("No item with barcode {barcode} exists"))
                     .with("itemBarcode", barcode)
-                    .code("ITEM_BARCODE_NOT_FOUND")
+                    .code(RefusalCode::ItemBarcodeNotFound)
             }
             By::Id => {
                 let id = command.item_id.clone().unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn find<'a>(
         refusals.push(
             Refusal::new("user is not found")
                 .with("userId", text_at(&loan.document, "userId"))
-                .code("USER_NOT_FOUND"),
+                .code(RefusalCode::UserNotFound),
         );
         return Ok(None);
     };
@@ -51,7 +51,7 @@ pub(super) fn find<'a>(
         refusals.push(
             Refusal::new("Cannot renew item checked out to different user")
                 .with(key, asked.clone().unwrap_or_default())
-                .code("ITEM_CHECKED_OUT_TO_DIFFERENT_USER"),
+                .code(RefusalCode::ItemCheckedOutToDifferentUser),
         );
         // FOLIO quirk: only a renewal by id returns all other refusals too.
         if command.by == By::Barcode {
@@ -67,12 +67,12 @@ pub(super) fn refuse_for_account_status(patron: &Patron, now: Timestamp) -> Opti
         AccountStatus::Inactive => Some(
             Refusal::new("Cannot renew loan when user is inactive or expired")
                 .with("reason", "User is inactive.")
-                .code("USER_IS_INACTIVE_OR_EXPIRED"),
+                .code(RefusalCode::UserIsInactiveOrExpired),
         ),
         AccountStatus::Unknown => Some(
             Refusal::new("Cannot determine if user is active.")
                 .with("reason", "Cannot determine if user active.")
-                .code("USER_STATUS_CANNOT_BE_DETERMINED"),
+                .code(RefusalCode::UserStatusCannotBeDetermined),
         ),
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn refuse_for_patron_blocks(
     if !reasons.is_empty() {
         let refusal = Refusal::new("Patron blocked from renewing")
             .with("reason", reasons.join(";"))
-            .code("USER_IS_BLOCKED_MANUALLY");
+            .code(RefusalCode::UserIsBlockedManually);
         refusals.push(PATRON_BLOCK.mark(refusal, &actor.may));
     }
     let counted = facts.counted.as_ref();
@@ -112,7 +112,7 @@ mod tests {
         let settings = library(json!({"loanable": false}));
         let facts = lent("Checked out", json!({}));
         let by_card = RenewalRequest { user_barcode: Some("other".into()), ..by_barcode() };
-        assert_eq!(codes(&facts, &by_card, &settings), ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER"]);
+        assert_eq!(codes(&facts, &by_card, &settings), [RefusalCode::ItemCheckedOutToDifferentUser]);
         let by_id = RenewalRequest {
             by: By::Id,
             item_id: Some(BOOK.to_string()),
@@ -121,20 +121,20 @@ mod tests {
         };
         assert_eq!(
             codes(&facts, &by_id, &settings),
-            ["ITEM_CHECKED_OUT_TO_DIFFERENT_USER", "ITEM_NOT_LOANABLE"]
+            [RefusalCode::ItemCheckedOutToDifferentUser, RefusalCode::ItemNotLoanable]
         );
     }
 
     #[test]
     fn unknown_items_and_users_are_refused_in_folios_words() {
         let nothing = Facts { item: None, loan: None, ..Facts::default() };
-        assert_eq!(codes(&nothing, &by_barcode(), &usual()), ["ITEM_BARCODE_NOT_FOUND"]);
+        assert_eq!(codes(&nothing, &by_barcode(), &usual()), [RefusalCode::ItemBarcodeNotFound]);
         let not_lent = Facts { loan: None, ..lent("Available", json!({})) };
         let refused = decided(&not_lent, &by_barcode(), &usual()).expect_err("nothing to renew").to_string();
         assert!(refused.ends_with("More than one open loan for item 036"), "{refused}");
         let mut of_nobody = lent("Checked out", json!({}));
         of_nobody.loan.as_mut().expect("a loan").patron = None;
-        assert_eq!(codes(&of_nobody, &by_barcode(), &usual()), ["USER_NOT_FOUND"]);
+        assert_eq!(codes(&of_nobody, &by_barcode(), &usual()), [RefusalCode::UserNotFound]);
     }
 
     #[test]
@@ -146,10 +146,13 @@ mod tests {
             loan.patron.as_mut().expect("a borrower").active = active;
         };
         patron(&mut facts, Some(false));
-        let blocked = "USER_IS_BLOCKED_MANUALLY";
-        assert_eq!(codes(&facts, &by_barcode(), &usual()), ["USER_IS_INACTIVE_OR_EXPIRED", blocked]);
+        let blocked = RefusalCode::UserIsBlockedManually;
+        assert_eq!(codes(&facts, &by_barcode(), &usual()), [RefusalCode::UserIsInactiveOrExpired, blocked]);
         patron(&mut facts, None);
-        assert_eq!(codes(&facts, &by_barcode(), &usual()), ["USER_STATUS_CANNOT_BE_DETERMINED", blocked]);
+        assert_eq!(
+            codes(&facts, &by_barcode(), &usual()),
+            [RefusalCode::UserStatusCannotBeDetermined, blocked]
+        );
         patron(&mut facts, Some(true));
         let mut overriding = by_barcode();
         overriding.override_blocks.patron_block = Some(Empty {});

@@ -5,7 +5,7 @@ use crate::desk::QueuedRequest;
 use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
 use crate::loans::find::text_at;
 use carrel_loan_rules::due_date::{self, Circumstances, Renewal};
-use carrel_records::{ItemStatus, Refusal};
+use carrel_records::{ItemStatus, Refusal, RefusalCode};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -20,7 +20,8 @@ impl Case<'_> {
             == Some(&Value::Bool(true));
         (self.has_billed_reminders() && !allowed).then(|| {
             let words = "Renewals not allowed for loans with reminders.";
-            let refusal = Refusal::new(words).with("reason", words).code("RENEWAL_BLOCKED_BY_REMINDER_FEES");
+            let refusal =
+                Refusal::new(words).with("reason", words).code(RefusalCode::RenewalBlockedByReminderFees);
             RENEWAL_BLOCK.mark(refusal, &self.actor.may)
         })
     }
@@ -33,8 +34,9 @@ impl Case<'_> {
             |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.actor.may);
         let loanable = policy.is_loanable();
         if !loanable {
-            refusals
-                .push(due_date_required(policy.refusal("item is not loanable").code("ITEM_NOT_LOANABLE")));
+            refusals.push(due_date_required(
+                policy.refusal("item is not loanable").code(RefusalCode::ItemNotLoanable),
+            ));
         }
         refusals.extend(
             self.refusals_that_keep_the_due_date()
@@ -52,7 +54,7 @@ impl Case<'_> {
             refusals.push(
                 Refusal::new("item is Claimed returned")
                     .with("itemId", self.item_id())
-                    .code("ITEM_CLAIMED_RETURNED_NOT_RENEWABLE"),
+                    .code(RefusalCode::ItemClaimedReturnedNotRenewable),
             );
         }
         if !loanable {
@@ -114,12 +116,12 @@ impl Case<'_> {
             refusals.push(
                 Refusal::new("items cannot be renewed when there is an active recall request")
                     .with("requestId", recall.id.to_string())
-                    .code("RENEWAL_BLOCKED_BY_RECALL"),
+                    .code(RefusalCode::RenewalBlockedByRecall),
             );
         }
         let code = match self.loan.item_status() {
-            ItemStatus::AgedToLost => Some("ITEM_AGED_TO_LOST_NOT_RENEWABLE"),
-            ItemStatus::DeclaredLost => Some("ITEM_DECLARED_LOST_NOT_RENEWABLE"),
+            ItemStatus::AgedToLost => Some(RefusalCode::ItemAgedToLostNotRenewable),
+            ItemStatus::DeclaredLost => Some(RefusalCode::ItemDeclaredLostNotRenewable),
             _ => None,
         };
         if let Some(code) = code {
@@ -131,7 +133,7 @@ impl Case<'_> {
                 self.terms
                     .policy
                     .refusal("loan at maximum renewal number")
-                    .code("LOAN_RENEWAL_LIMIT_REACHED"),
+                    .code(RefusalCode::LoanRenewalLimitReached),
             );
         }
         refusals
@@ -141,6 +143,7 @@ impl Case<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::*;
+    use carrel_records::RefusalCode;
     use serde_json::json;
 
     #[test]
@@ -149,21 +152,33 @@ mod tests {
         let held = || waiting(lent("Checked out", json!({})), "Hold", json!(null));
         let limited = || json!({"renewalsPolicy": {"numberAllowed": 0, "renewFromId": "SYSTEM_DATE"}});
         let table = [
-            (lent("Checked out", json!({})), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE"]),
-            (recalled(), json!({"loanable": false}), vec!["ITEM_NOT_LOANABLE", "RENEWAL_BLOCKED_BY_RECALL"]),
-            (recalled(), limited(), vec!["RENEWAL_BLOCKED_BY_RECALL", "LOAN_RENEWAL_LIMIT_REACHED"]),
-            (held(), json!({}), vec!["RENEWAL_BLOCKED_BY_HOLD_REQUEST"]),
-            (lent("Aged to lost", json!({})), json!({}), vec!["ITEM_AGED_TO_LOST_NOT_RENEWABLE"]),
-            (lent("Claimed returned", json!({})), json!({}), vec!["ITEM_CLAIMED_RETURNED_NOT_RENEWABLE"]),
+            (lent("Checked out", json!({})), json!({"loanable": false}), vec![RefusalCode::ItemNotLoanable]),
+            (
+                recalled(),
+                json!({"loanable": false}),
+                vec![RefusalCode::ItemNotLoanable, RefusalCode::RenewalBlockedByRecall],
+            ),
+            (
+                recalled(),
+                limited(),
+                vec![RefusalCode::RenewalBlockedByRecall, RefusalCode::LoanRenewalLimitReached],
+            ),
+            (held(), json!({}), vec![RefusalCode::RenewalBlockedByHoldRequest]),
+            (lent("Aged to lost", json!({})), json!({}), vec![RefusalCode::ItemAgedToLostNotRenewable]),
+            (
+                lent("Claimed returned", json!({})),
+                json!({}),
+                vec![RefusalCode::ItemClaimedReturnedNotRenewable],
+            ),
             (
                 lent("Checked out", json!({"dueDate": "2024-08-01T00:00:00Z"})),
                 json!({"renewable": false}),
-                vec!["LOAN_NOT_RENEWABLE", "RENEWAL_WOULD_NOT_CHANGE_DUE_DATE"],
+                vec![RefusalCode::LoanNotRenewable, RefusalCode::RenewalWouldNotChangeDueDate],
             ),
             (
                 lent("Checked out", json!({"reminders": {"lastFeeBilled": {"number": 1}}})),
                 json!({}),
-                vec!["RENEWAL_BLOCKED_BY_REMINDER_FEES"],
+                vec![RefusalCode::RenewalBlockedByReminderFees],
             ),
         ];
         for (facts, differs, expected) in table {

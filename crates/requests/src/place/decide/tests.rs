@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixtures::*;
 use carrel_circulation::desk::override_blocks::{Empty, MayOverride, OverrideBlocks};
+use carrel_records::RefusalCode;
 use serde_json::json;
 
 fn decided(
@@ -38,7 +39,7 @@ fn out() -> Facts {
 }
 
 /// The only refusal, with its code and the keys of its parameters.
-fn the_one(refusals: Vec<Refusal>) -> (String, Option<&'static str>, Vec<String>) {
+fn the_one(refusals: Vec<Refusal>) -> (String, Option<RefusalCode>, Vec<String>) {
     let [refusal] = <[Refusal; 1]>::try_from(refusals).expect("one refusal");
     let keys = refusal.parameters.into_iter().map(|(key, _)| key).collect();
     (refusal.message, refusal.code, keys)
@@ -46,9 +47,9 @@ fn the_one(refusals: Vec<Refusal>) -> (String, Option<&'static str>, Vec<String>
 
 fn one(
     message: &str,
-    code: Option<&'static str>,
+    code: Option<RefusalCode>,
     keys: &[&str],
-) -> (String, Option<&'static str>, Vec<String>) {
+) -> (String, Option<RefusalCode>, Vec<String>) {
     (message.to_owned(), code, keys.iter().map(|key| (*key).to_owned()).collect())
 }
 
@@ -68,7 +69,7 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
     let nothing = Facts::default();
     let level =
         |level: &str, titles| the_one(refusals(&nothing, &asks(json!({"requestLevel": level})), titles));
-    let code = Some("REQUEST_LEVEL_IS_NOT_ALLOWED");
+    let code = Some(RefusalCode::RequestLevelIsNotAllowed);
     let item_only = "Request level must be one of the following: \"Item\"";
     assert_eq!(level("Title", false), one(item_only, code, &["requestLevel"]));
     let both = "Request level must be one of the following: \"Item\", \"Title\"";
@@ -78,7 +79,7 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
         the_one(refusals(&nothing, &facts_query, false)),
         one(
             "Fulfillment preference must be one of the following: Hold Shelf, Delivery",
-            Some("FULFILLMENT_PREFERENCE_IS_NOT_ALLOWED"),
+            Some(RefusalCode::FulfillmentPreferenceIsNotAllowed),
             &["fulfillmentPreference"]
         )
     );
@@ -114,7 +115,7 @@ fn a_title_is_asked_for_without_naming_a_item() {
     let refusal = the_one(refusals(&out(), &command, true));
     let text = "Cannot create a title level page request for this instance ID with no item ID";
     let keys = ["itemId", "holdingsRecordId"];
-    assert_eq!(refusal, one(text, Some("CANNOT_CREATE_PAGE_TLR_WITHOUT_ITEM_ID"), &keys));
+    assert_eq!(refusal, one(text, Some(RefusalCode::CannotCreatePageTlrWithoutItemId), &keys));
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
         the_one(refusals(&out(), &by(PATRON), false)),
         one(
             "User cannot be proxy for themselves",
-            Some("USER_CANNOT_BE_PROXY_FOR_THEMSELVES"),
+            Some(RefusalCode::UserCannotBeProxyForThemselves),
             &["proxyUserId"]
         )
     );
@@ -153,12 +154,12 @@ fn what_is_picked_up_needs_a_place_that_gives_out_items() {
         at(json!(OFFICE)),
         one(
             "Service point is not a pickup location",
-            Some("SERVICE_POINT_IS_NOT_PICKUP_LOCATION"),
+            Some(RefusalCode::ServicePointIsNotPickupLocation),
             &["pickupServicePointId"]
         )
     );
     assert_eq!(at(json!(NEIGHBOR)).0, "Pickup service point does not exist");
-    assert_eq!(at(Value::Null).1, Some("HOLD_SHELF_REQUESTS_REQUIRE_PICKUP_SERVICE_POINT"));
+    assert_eq!(at(Value::Null).1, Some(RefusalCode::HoldShelfRequestsRequirePickupServicePoint));
     placed(&out(), &asks(json!({"pickupServicePointId": null, "fulfillmentPreference": "Delivery"})), false);
 }
 
@@ -187,7 +188,7 @@ fn who_waits_already_does_not_queue_up_twice() {
             again(&waits("Item", status), &asks(json!({"id": ITEM})), false),
             one(
                 "This requester already has an open request for this item",
-                Some("ITEM_ALREADY_REQUESTED"),
+                Some(RefusalCode::ItemAlreadyRequested),
                 &["itemId", "requesterId", "requestId"]
             )
         );
@@ -197,7 +198,7 @@ fn who_waits_already_does_not_queue_up_twice() {
         again(&waits("Title", "Open - Not yet filled"), &title, true),
         one(
             "This requester already has an open request for this instance",
-            Some("INSTANCE_ALREADY_REQUESTED"),
+            Some(RefusalCode::InstanceAlreadyRequested),
             &["requesterId", "instanceId"]
         )
     );
@@ -205,7 +206,7 @@ fn who_waits_already_does_not_queue_up_twice() {
         again(&waits("Item", "Open - Not yet filled"), &title, true),
         one(
             "This requester already has an open request for one of the instance's items",
-            Some("ITEM_OF_THIS_INSTANCE_ALREADY_REQUESTED"),
+            Some(RefusalCode::ItemOfThisInstanceAlreadyRequested),
             &["requesterId", "instanceId"]
         )
     );
@@ -235,7 +236,7 @@ fn a_blocked_patron_hears_why_and_who_could_insist() {
         refusal,
         Refusal::new("Patron blocked from requesting")
             .with("reason", "Wet books;Loud;Long ago;Owes a pen")
-            .code("USER_IS_BLOCKED_MANUALLY")
+            .code(RefusalCode::UserIsBlockedManually)
             .overridable("patronBlock", vec!["circulation.override-patron-block.post"])
     );
 }
@@ -246,7 +247,7 @@ fn a_block_is_overridden_by_who_may() {
     let command = PlaceRequest { overrides, ..asks(json!({})) };
     assert_eq!(
         the_one(refusals(&blocked(), &command, false)).1,
-        Some("INSUFFICIENT_OVERRIDE_PERMISSIONS"),
+        Some(RefusalCode::InsufficientOverridePermissions),
         "said once for both kinds of blocks"
     );
     let actor = Actor { may: MayOverride::all(), ..staff() };
@@ -258,7 +259,7 @@ fn the_type_must_suit_the_status_and_the_policy_and_is_refused_once() {
     let kind = |kind: &str| {
         one(
             &format!("{kind} requests are not allowed for this patron and item combination"),
-            Some("REQUEST_NOT_ALLOWED_FOR_PATRON_ITEM_COMBINATION"),
+            Some(RefusalCode::RequestNotAllowedForPatronItemCombination),
             &["requestType"],
         )
     };
@@ -277,7 +278,7 @@ fn nobody_waits_for_what_they_has() {
         the_one(refusals(&his, &asks(json!({})), false)),
         one(
             "This requester already has this item on loan",
-            Some("REQUESTER_ALREADY_HAS_THIS_ITEM_ON_LOAN"),
+            Some(RefusalCode::RequesterAlreadyHasThisItemOnLoan),
             &["itemId", "userId", "loanId"]
         )
     );
@@ -285,7 +286,7 @@ fn nobody_waits_for_what_they_has() {
         the_one(refusals(&his, &asks_for_title("Hold"), true)),
         one(
             "This requester already has a loan for one of the instance's items",
-            Some("REQUESTER_ALREADY_HAS_LOAN_FOR_ONE_OF_INSTANCES_ITEMS"),
+            Some(RefusalCode::RequesterAlreadyHasLoanForOneOfInstancesItems),
             &["itemId", "userId"]
         )
     );
@@ -298,7 +299,7 @@ fn a_policy_may_narrow_where_a_type_is_picked_up() {
         the_one(refusals(&out(), &recall(BRANCH_DESK), false)),
         one(
             "One or more Pickup locations are no longer available",
-            Some("REQUEST_PICKUP_SERVICE_POINT_IS_NOT_ALLOWED"),
+            Some(RefusalCode::RequestPickupServicePointIsNotAllowed),
             &["pickupServicePointId", "requestType", "requestPolicyId"]
         )
     );
@@ -315,7 +316,7 @@ fn a_hold_of_a_title_asks_the_policy_only_where_the_library_wants_it() {
         the_one(refusals_in(&reference, &asks_for_title("Hold"), &settings)),
         one(
             "Hold requests are not allowed for this patron and title combination",
-            Some("REQUEST_NOT_ALLOWED_FOR_PATRON_TITLE_COMBINATION"),
+            Some(RefusalCode::RequestNotAllowedForPatronTitleCombination),
             &["requesterId", "instanceId"]
         )
     );
@@ -329,7 +330,7 @@ fn nobody_waits_for_a_title_that_stands_on_the_shelf() {
             the_one(refusals(&facts, &asks_for_title(kind), true)),
             one(
                 "Hold/Recall title level request not allowed: pageable available item found for instance",
-                Some("HOLD_AND_RECALL_TLR_NOT_ALLOWED_PAGEABLE_AVAILABLE_ITEM_FOUND"),
+                Some(RefusalCode::HoldAndRecallTlrNotAllowedPageableAvailableItemFound),
                 &["instanceId", "itemId"]
             )
         );

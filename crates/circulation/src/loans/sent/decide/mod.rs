@@ -13,7 +13,7 @@ use crate::desk::{ItemAtDesk, queue};
 use crate::loans::find::text_at;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;
-use carrel_records::{Failure, ItemStatus, Refusal};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -75,7 +75,7 @@ pub(super) fn refuse_for_proxy(
     if proxy == text_at(sent, "userId") {
         return Err(Refusal::new("User cannot be proxy for themselves")
             .with("proxyUserId", proxy)
-            .code("USER_CANNOT_BE_PROXY_FOR_THEMSELVES")
+            .code(RefusalCode::UserCannotBeProxyForThemselves)
             .into());
     }
     if !facts.proxy_relations.iter().any(|relation| is_valid_relation(relation, now)) {
