@@ -73,12 +73,12 @@ pub async fn save(
     let ready = match stored {
         None => {
             let ready = write::prepare_new(&CALENDAR, document, &call.caller, call.now)?;
-            write::insert(&mut pipeline, &tenant.id, &CALENDAR, &ready, call.now);
+            write::insert(&mut pipeline, tenant, &CALENDAR, &ready, call.now);
             ready
         }
         Some((id, stored)) => {
             let ready = write::prepare_replacement(&CALENDAR, id, document, &stored, &call.caller, call.now)?;
-            write::update(&mut pipeline, &tenant.id, &CALENDAR, &ready, &stored, call.now);
+            write::update(&mut pipeline, tenant, &CALENDAR, &ready, &stored, call.now);
             ready
         }
     };

@@ -8,8 +8,8 @@ use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::collections::{HashMap, VecDeque};
-use std::sync::{LazyLock, Mutex};
+use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::time::Duration;
 
 pub fn connect(router: &mut Router) {
@@ -27,7 +27,7 @@ async fn show(call: Call) -> Result<Answer, Failure> {
             vec![format!("carrel {}", tenant.schema).into()],
         )
         .await?;
-    let mut figures = figures(&tenant.id);
+    let mut figures = figures(tenant);
     figures["waitingNow"] = rows.first().map_or(0, |row| row.get::<_, i64>(0)).into();
     Ok(Answer::json(&figures))
 }
@@ -46,12 +46,10 @@ struct Waits {
     last: VecDeque<(Timestamp, Duration)>,
 }
 
-static WAITS: LazyLock<Mutex<HashMap<String, Waits>>> = LazyLock::new(Mutex::default);
-
 /// Records how long the facts of a check-out took to arrive: one round trip if no lock was taken.
 pub fn waited(tenant: &Tenant, all_read: Duration) {
-    let mut all = WAITS.lock().expect("no holder of this lock panics");
-    let waits = all.entry(tenant.id.clone()).or_default();
+    let waits = tenant.state.of::<Mutex<Waits>>();
+    let mut waits = waits.lock().expect("no holder of this lock panics");
     waits.scans += 1;
     if all_read < A_WAIT {
         return;
@@ -66,11 +64,9 @@ pub fn waited(tenant: &Tenant, all_read: Duration) {
 }
 
 /// The figures of a tenant.
-pub fn figures(tenant: &str) -> Value {
-    let all = WAITS.lock().expect("no holder of this lock panics");
-    let Some(waits) = all.get(tenant) else {
-        return json!({"checkOuts": 0, "waits": 0, "rate": 0.0, "longestMilliseconds": 0, "meanMilliseconds": 0, "last": []});
-    };
+pub fn figures(tenant: &Tenant) -> Value {
+    let waits = tenant.state.of::<Mutex<Waits>>();
+    let waits = waits.lock().expect("no holder of this lock panics");
     let last: Vec<Value> = waits
         .last
         .iter()

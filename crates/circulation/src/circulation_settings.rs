@@ -100,12 +100,12 @@ async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> 
                 &call.caller,
                 call.now,
             )?;
-            write::update(&mut pipeline, &tenant.id, &CIRCULATION_SETTING, &ready, &stored, call.now);
+            write::update(&mut pipeline, tenant, &CIRCULATION_SETTING, &ready, &stored, call.now);
             ready
         }
         None => {
             let ready = write::prepare_new(&CIRCULATION_SETTING, setting, &call.caller, call.now)?;
-            write::insert(&mut pipeline, &tenant.id, &CIRCULATION_SETTING, &ready, call.now);
+            write::insert(&mut pipeline, tenant, &CIRCULATION_SETTING, &ready, call.now);
             ready
         }
     };

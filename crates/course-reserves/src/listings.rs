@@ -77,7 +77,7 @@ async fn delete_listing(call: Call) -> Result<Answer, Failure> {
     let (id, tenant) = (call.id(0)?, call.tenant()?);
     let mut tx = tenant.begin().await?;
     tx.query("DELETE FROM coursereserves_instructors WHERE course_listing_id = $1", vec![id.into()]).await?;
-    match write::delete(tx, &tenant.id, &COURSE_LISTING, id, &call.node.records, call.now).await? {
+    match write::delete(tx, tenant, &COURSE_LISTING, id, &call.node.records, call.now).await? {
         true => Ok(Answer::no_content()),
         false => Err(Failure::NotFound("Not found".into())),
     }
@@ -93,7 +93,7 @@ async fn create_instructor(call: Call) -> Result<Answer, Failure> {
     add_user(&mut tx, &mut document).await?;
     let ready = write::prepare_new(&INSTRUCTOR, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &INSTRUCTOR, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &INSTRUCTOR, &ready, call.now);
     pipeline.add(SHOW_INSTRUCTORS, vec![listing.into()]);
     let stored = tx.send_and_commit(pipeline).await;
     stored.map_err(|error| write::constraint_failure(&INSTRUCTOR, error, &ready.document))?;
@@ -112,7 +112,7 @@ async fn replace_instructor(call: Call) -> Result<Answer, Failure> {
     document.remove("patronGroupObject");
     let ready = write::prepare_replacement(&INSTRUCTOR, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &INSTRUCTOR, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &INSTRUCTOR, &ready, &stored, call.now);
     pipeline.add(SHOW_INSTRUCTORS, vec![listing.into()]);
     let replaced = tx.send_and_commit(pipeline).await;
     replaced.map_err(|error| write::constraint_failure(&INSTRUCTOR, error, &ready.document))?;

@@ -40,7 +40,7 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&RESERVE, document, &call.caller, call.now)?;
     refuse_second_reserve(&mut tx, &ready.document).await?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &RESERVE, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &RESERVE, &ready, call.now);
     let stored = tx.send_and_commit(pipeline).await;
     stored.map_err(|error| write::constraint_failure(&RESERVE, error, &ready.document))?;
     Ok(routes::created(&RESERVE, &ready))
@@ -59,7 +59,7 @@ pub async fn replace(call: Call) -> Result<Answer, Failure> {
     {
         copied.insert("temporaryLocationId".into(), kept);
     }
-    match write::replace(tx, &tenant.id, &RESERVE, id, document, &call.caller, call.now).await? {
+    match write::replace(tx, tenant, &RESERVE, id, document, &call.caller, call.now).await? {
         Some(_) => Ok(Answer::no_content()),
         None => Err(Failure::NotFound("Not found".into())),
     }

@@ -99,7 +99,7 @@ pub async fn create_action(call: Call) -> Result<Answer, Failure> {
         )
         .await?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &FEEFINEACTION, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &FEEFINEACTION, &ready, call.now);
     if let Some(row) = rows.first() {
         let account = row.get::<_, Json>("doc").parse();
         if let Some(entry) = action(&account, &ready.document, row.get("is_automated")) {
@@ -120,7 +120,7 @@ pub async fn create_block(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&MANUALBLOCK, call.object()?, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &MANUALBLOCK, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &MANUALBLOCK, &ready, call.now);
     let stored = Value::Object(ready.document.clone());
     write_looking_up(&mut pipeline, &block(&stored, Action::Created, call.caller.user_id), call.now);
     let stored = tenant.begin().await?.send_and_commit(pipeline).await;
@@ -142,7 +142,7 @@ pub async fn replace_block(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&MANUALBLOCK, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &MANUALBLOCK, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &MANUALBLOCK, &ready, &stored, call.now);
     let replaced = Value::Object(ready.document.clone());
     write_looking_up(&mut pipeline, &block(&replaced, Action::Modified, call.caller.user_id), call.now);
     let written = tx.send_and_commit(pipeline).await;

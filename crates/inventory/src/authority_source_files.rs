@@ -56,7 +56,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&AUTHORITY_SOURCE_FILE, sent, &call.caller, call.now)?;
     refuse_duplicates(&mut tx, ready.id, &ready.document, true).await?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &AUTHORITY_SOURCE_FILE, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &AUTHORITY_SOURCE_FILE, &ready, call.now);
     pipeline.add(NUMBER, vec![ready.id.into(), start.into()]);
     tx.send_and_commit(pipeline).await?;
     Ok(plain::created(&AUTHORITY_SOURCE_FILE, &ready))
@@ -95,7 +95,7 @@ async fn patch(call: Call) -> Result<Answer, Failure> {
     let ready =
         write::prepare_replacement(&AUTHORITY_SOURCE_FILE, id, changed, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &AUTHORITY_SOURCE_FILE, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &AUTHORITY_SOURCE_FILE, &ready, &stored, call.now);
     if let Some(start) = start.filter(|start| stored["hridManagement"]["startNumber"] != *start) {
         pipeline.add(NUMBER, vec![id.into(), start.into()]);
     }
@@ -133,7 +133,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
             .with("source", "FOLIO")
             .into());
     }
-    write::delete(tx, &tenant.id, &AUTHORITY_SOURCE_FILE, id, &call.node.records, call.now).await?;
+    write::delete(tx, tenant, &AUTHORITY_SOURCE_FILE, id, &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 

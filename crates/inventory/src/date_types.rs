@@ -34,7 +34,7 @@ async fn rename(call: Call) -> Result<Answer, Failure> {
     let ready =
         write::prepare_replacement(&INSTANCE_DATE_TYPE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &INSTANCE_DATE_TYPE, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &INSTANCE_DATE_TYPE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::constraint_failure(&INSTANCE_DATE_TYPE, error, &ready.document))?;

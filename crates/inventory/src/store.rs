@@ -6,7 +6,7 @@ use carrel_platform::database::{DatabaseError, Json, Tx};
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::change_listeners;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Bind, Event, Pipeline, event};
+use carrel_platform::{Bind, Event, Pipeline, Tenant, event};
 use carrel_records::{Failure, RecordType, Refusal};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -238,7 +238,7 @@ pub async fn lock(tx: &mut Tx, record: &RecordType, ids: Vec<Uuid>) -> Result<Ha
 pub fn store(
     pipeline: &mut Pipeline,
     record: &RecordType,
-    tenant: &str,
+    tenant: &Tenant,
     changes: &[Change],
     topic: &'static str,
     now: Timestamp,
@@ -255,7 +255,7 @@ pub fn store(
     }
     insert(pipeline, record.table, inserted);
     update(pipeline, record.table, updated);
-    announce(pipeline, topic, tenant, events, now);
+    announce(pipeline, topic, &tenant.id, events, now);
     mark_for_listeners(pipeline, record.table, tenant, changes);
 }
 
@@ -291,7 +291,7 @@ pub fn announce(
 }
 
 /// Adds the marks for change listeners.
-pub fn mark_for_listeners(pipeline: &mut Pipeline, table: &str, tenant: &str, changes: &[Change]) {
+pub fn mark_for_listeners(pipeline: &mut Pipeline, table: &str, tenant: &Tenant, changes: &[Change]) {
     let changed = changes.iter().filter_map(|change| Some((change.id, change.old.as_ref()?, &change.new)));
     change_listeners::tell(pipeline, table, tenant, changed);
 }

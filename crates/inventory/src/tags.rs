@@ -53,7 +53,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&TAG, document, &call.caller, call.now).map_err(in_the_form_of_tags)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &TAG, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &TAG, &ready, call.now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(plain::created(&TAG, &ready)),
         Err(error) => {
@@ -88,7 +88,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_replacement(&TAG, id, document, &stored, &call.caller, call.now)
         .map_err(in_the_form_of_tags)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &TAG, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &TAG, &ready, &stored, call.now);
     match tx.send_and_commit(pipeline).await {
         Ok(_) => Ok(Answer::no_content()),
         Err(error) => {
@@ -100,8 +100,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let Ok(id) = call.id(0) else { return Ok(malformed_id(&call)) };
     let tenant = call.tenant()?;
-    let found =
-        write::delete(tenant.begin().await?, &tenant.id, &TAG, id, &call.node.records, call.now).await?;
+    let found = write::delete(tenant.begin().await?, tenant, &TAG, id, &call.node.records, call.now).await?;
     Ok(if found { Answer::no_content() } else { not_found(id) })
 }
 

@@ -140,7 +140,7 @@ pub async fn send(call: &Call, delivery: &Delivery) -> Result<(), Failure> {
     }
     if !pipeline.is_empty() {
         connection.begin().send_and_commit(pipeline).await?;
-        jobs::hint(&tenant.id, email::DELIVERY.name);
+        jobs::hint(tenant, email::DELIVERY.name);
     }
     Ok(())
 }

@@ -86,8 +86,7 @@ pub async fn create_with(
     let messages = event_messages(call, &document, context).await?;
     let recipient_user_id = text(&document, "recipientId").unwrap_or_default().to_owned();
     let ready =
-        write::create(tenant.begin().await?, &tenant.id, &NOTIFICATION, document, &call.caller, call.now)
-            .await?;
+        write::create(tenant.begin().await?, tenant, &NOTIFICATION, document, &call.caller, call.now).await?;
     if !messages.is_empty() {
         let notification_id = Uuid::new_v7(uuid_time(call.now)).to_string();
         delivery::send(call, &Delivery { notification_id, recipient_user_id, messages }).await?;

@@ -50,7 +50,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     refuse_unknown_resolver(&document)?;
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    match write::replace(tx, &tenant.id, &TEMPLATE, id, document, &call.caller, call.now).await? {
+    match write::replace(tx, tenant, &TEMPLATE, id, document, &call.caller, call.now).await? {
         Some(ready) => Ok(Answer::json(&ready.document)),
         None => Err(not_found(&call)),
     }
@@ -71,7 +71,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
             return Err(Failure::Invalid("Cannot delete template which is currently in use".into()));
         }
     }
-    let found = write::delete(tx, &tenant.id, &TEMPLATE, id, &call.node.records, call.now).await?;
+    let found = write::delete(tx, tenant, &TEMPLATE, id, &call.node.records, call.now).await?;
     if found { Ok(Answer::no_content()) } else { Err(not_found(&call)) }
 }
 

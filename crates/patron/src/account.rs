@@ -8,7 +8,7 @@ use carrel_circulation::records::requests::REQUEST;
 use carrel_fees_fines::records::accounts::ACCOUNT;
 use carrel_platform::database::Results;
 use carrel_platform::http::Query;
-use carrel_platform::record_store::read;
+use carrel_platform::record_store::{Records, read};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router};
 use carrel_records::{Failure, RecordType, Refusal, RefusalCode};
 use rust_decimal::Decimal;
@@ -145,7 +145,7 @@ impl Part {
         query: &str,
         asked: &Asked,
         wanted: bool,
-        all: &[&'static RecordType],
+        all: &Records,
     ) -> Result<Part, Failure> {
         let understood = || {
             let query = read::parse(query)?;

@@ -8,11 +8,13 @@ pub(crate) use indexes::large_tables;
 use crate::cache::Cache;
 use crate::database::replicas::{ReplicaState, Replicas};
 use crate::database::{Connection, OpenPool, Tx};
+use crate::jobs::Hints;
 use crate::node::Database;
+use crate::record_store::Records;
 use crate::settings_version::SettingsVersion;
 use crate::tenant_state::TenantState;
 use crate::transaction_listeners::TransactionListeners;
-use carrel_records::{Failure, RecordType};
+use carrel_records::Failure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -37,7 +39,9 @@ pub struct Tenant {
     /// Where its data are.
     pub(crate) database: Arc<Database>,
     /// Every declared record type.
-    pub(crate) records: Arc<[&'static RecordType]>,
+    pub(crate) records: Arc<Records>,
+    /// To the jobs of its node.
+    pub(crate) hints: Hints,
 }
 
 /// Its pools.

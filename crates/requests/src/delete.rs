@@ -23,7 +23,7 @@ pub fn connect(router: &mut Router) {
         let mut pipeline = Pipeline::new();
         pipeline.add("DELETE FROM request WHERE id = $1", vec![id.into()]);
         let stored = Json(Value::Object(held.stored.clone()).to_string());
-        records::announce_delete(&mut pipeline, &tenant.id, &REQUEST, id, &stored, call.now);
+        records::announce_delete(&mut pipeline, tenant, &REQUEST, id, &stored, call.now);
         carrel_circulation::desk::queue::renumber(
             &mut pipeline,
             held.queue_id(&settings),

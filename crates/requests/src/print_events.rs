@@ -108,7 +108,7 @@ async fn write_events(call: &Call, printed: Printed) -> Result<(), Failure> {
         });
         let Value::Object(event) = event else { continue };
         let ready = write::prepare_new(&PRINT_EVENT, event, &call.caller, call.now)?;
-        write::insert(&mut pipeline, &tenant.id, &PRINT_EVENT, &ready, call.now);
+        write::insert(&mut pipeline, tenant, &PRINT_EVENT, &ready, call.now);
     }
     for row in &rows {
         let (id, before): (Uuid, i64) = (row.get(0), row.get(1));

@@ -88,7 +88,7 @@ pub static CHANGE_LISTENERS: &[ChangeListener] = &[
 /// Hears of deleted records only.
 const fn forget_originals(
     table: &'static str,
-    changed: fn(&mut Pipeline, &str, Vec<Uuid>),
+    changed: fn(&mut Pipeline, &Tenant, Vec<Uuid>),
 ) -> ChangeListener {
     ChangeListener { table, keeps: &[], deletions: true, changed }
 }
@@ -119,7 +119,7 @@ fn requests_of(kind: &str) -> Option<&'static str> {
 }
 
 /// Marks records that open requests refer to.
-fn mark(pipeline: &mut Pipeline, tenant: &str, kind: &'static str, ids: Vec<Uuid>) {
+fn mark(pipeline: &mut Pipeline, tenant: &Tenant, kind: &'static str, ids: Vec<Uuid>) {
     let somebody_waits = match kind {
         "item" => "EXISTS (SELECT 1 FROM request r WHERE r.item_id = one.id AND r.is_open)",
         "instance" => "EXISTS (SELECT 1 FROM request r WHERE r.instance_id = one.id AND r.is_open)",

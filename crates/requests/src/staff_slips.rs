@@ -41,7 +41,7 @@ async fn store(call: &Call, mut slip: Document) -> Result<Answer, Failure> {
     }
     let tenant = call.tenant()?;
     let ready =
-        write::create(tenant.begin().await?, &tenant.id, &STAFF_SLIP, slip, &call.caller, call.now).await?;
+        write::create(tenant.begin().await?, tenant, &STAFF_SLIP, slip, &call.caller, call.now).await?;
     Ok(routes::created(&STAFF_SLIP, &ready))
 }
 

@@ -1,7 +1,6 @@
 //! What anybody may see of the server: metrics, the API document, a start page. Health is in `health.rs`.
 
 use carrel_platform::http::{App, BOUNDS, content_security_policy};
-use carrel_platform::record_store::missing_index;
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use http::header::CONTENT_SECURITY_POLICY;
@@ -22,8 +21,9 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/saml/check", |_| async { Ok(Answer::json(&json!({"active": false}))) });
 }
 
-async fn missing_indexes(_: Call) -> Result<Answer, Failure> {
-    let all: Vec<Value> = missing_index::all()
+async fn missing_indexes(call: Call) -> Result<Answer, Failure> {
+    let seen = call.node.records.missing_indexes.all();
+    let all: Vec<Value> = seen
         .into_iter()
         .map(|(missing, count)| {
             json!({"record": missing.table, "field": missing.field, "relation": missing.relation, "queries": count})

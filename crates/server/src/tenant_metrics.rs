@@ -95,7 +95,7 @@ pub async fn text(node: &Arc<Node>) -> String {
         ),
     ] {
         let figure = |tenant: &Arc<Tenant>| {
-            let value = check_out_lock::figures(&tenant.id)[key].as_f64().unwrap_or(0.0) * scale;
+            let value = check_out_lock::figures(tenant)[key].as_f64().unwrap_or(0.0) * scale;
             (format!("tenant=\"{}\"", tenant.id), value)
         };
         family(&mut text, name, kind, help, tenants.iter().map(figure).collect());

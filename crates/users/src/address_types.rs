@@ -29,6 +29,6 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
         let words = format!("Cannot remove address type '{id}' as it is being used");
         return Err(Failure::Conflict(words));
     }
-    write::delete(tx, &tenant.id, &ADDRESS_TYPE, id, &call.node.records, call.now).await?;
+    write::delete(tx, tenant, &ADDRESS_TYPE, id, &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }

@@ -32,12 +32,12 @@ pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<
     let given = json!({"userId": user.id, "permissions": [surface::EVERYTHING]});
     let given = write::prepare_new(&PERMISSION_USER, object(given)?, &Caller::default(), now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &USER, &user, now);
+    write::insert(&mut pipeline, tenant, &USER, &user, now);
     pipeline.add(
         "INSERT INTO auth_credentials (user_id, id, hash, changed) VALUES ($1, $2, $3, $4)",
         vec![user.id.into(), Uuid::new_v4().into(), hash.into(), now.into()],
     );
-    write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &given, now);
+    write::insert(&mut pipeline, tenant, &PERMISSION_USER, &given, now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(Appointed::Now),
         // Of all that is written only the name can be another's.

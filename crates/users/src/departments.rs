@@ -21,7 +21,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&DEPARTMENT, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &DEPARTMENT, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &DEPARTMENT, &ready, call.now);
     tenant
         .begin()
         .await?
@@ -43,7 +43,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&DEPARTMENT, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &DEPARTMENT, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &DEPARTMENT, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }
@@ -66,7 +66,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     if is_used {
         return Err(Failure::Conflict(format!("Key (id)=({id}) is still referenced from table \"users\".")));
     }
-    write::delete(tx, &tenant.id, &DEPARTMENT, id, &call.node.records, call.now).await?;
+    write::delete(tx, tenant, &DEPARTMENT, id, &call.node.records, call.now).await?;
     Ok(Answer::no_content())
 }
 

@@ -97,7 +97,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&NOTE, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &NOTE, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &NOTE, &ready, call.now);
     tenant
         .begin()
         .await?
@@ -119,12 +119,12 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let Some(stored) = write::lock(&mut tx, &NOTE, id).await? else { return Ok(not_found("Note", id)) };
     let stored = stored.parse();
     if unlinked {
-        write::delete(tx, &tenant.id, &NOTE, id, &call.node.records, call.now).await?;
+        write::delete(tx, tenant, &NOTE, id, &call.node.records, call.now).await?;
         return Ok(Answer::no_content());
     }
     let ready = write::prepare_replacement(&NOTE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &NOTE, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &NOTE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }
@@ -134,7 +134,7 @@ async fn delete(record: &'static RecordType, noun: &str, call: Call) -> Result<A
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
     let found =
-        write::delete(tx, &tenant.id, record, id, &call.node.records, call.now).await.map_err(|failure| {
+        write::delete(tx, tenant, record, id, &call.node.records, call.now).await.map_err(|failure| {
             match failure {
                 Failure::Conflict(_) => {
                     refusal(format!("Key (id)=({id}) is still referenced from table \"note\"."))
@@ -162,7 +162,7 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
         }
     }
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &NOTE_TYPE, &ready, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(routes::created(&NOTE_TYPE, &ready))
 }
@@ -179,7 +179,7 @@ async fn replace_type(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&NOTE_TYPE, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &NOTE_TYPE, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &NOTE_TYPE, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| storage_failure(error, &ready.document))?;
     Ok(Answer::no_content())
 }

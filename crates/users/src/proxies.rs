@@ -40,7 +40,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         }
     }
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &PROXIES_FOR, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &PROXIES_FOR, &ready, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::constraint_failure(&PROXIES_FOR, error, &ready.document))?;

@@ -31,7 +31,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Failure> {
     document.entry("isEmailVerified").or_insert(false.into());
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    let ready = write::create(tx, &tenant.id, &STAGING_USER, document, &call.caller, call.now).await?;
+    let ready = write::create(tx, tenant, &STAGING_USER, document, &call.caller, call.now).await?;
     Ok(Answer::created(&ready.document))
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn update(call: Call) -> Result<Answer, Failure> {
     };
     let ready = write::prepare_replacement(&STAGING_USER, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &STAGING_USER, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &STAGING_USER, &ready, &stored, call.now);
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::json(&ready.document))
 }
@@ -115,12 +115,12 @@ async fn merge_or_create_user(call: Call) -> Result<Answer, Failure> {
     let user_id = match &existing {
         Some((user_id, stored)) => {
             let ready = write::prepare_replacement(&USER, *user_id, user, stored, &call.caller, call.now)?;
-            write::update(&mut pipeline, &tenant.id, &USER, &ready, stored, call.now);
+            write::update(&mut pipeline, tenant, &USER, &ready, stored, call.now);
             *user_id
         }
         None => {
             let ready = write::prepare_new(&USER, user, &call.caller, call.now)?;
-            write::insert(&mut pipeline, &tenant.id, &USER, &ready, call.now);
+            write::insert(&mut pipeline, tenant, &USER, &ready, call.now);
             ready.id
         }
     };
@@ -215,7 +215,7 @@ async fn find_by_name(tx: &mut Tx, table: &str, key: &str, name: &str) -> Result
     } else {
         &crate::records::people::ADDRESS_TYPE
     };
-    let built = read::condition(Some(&condition), record, &[record])?;
+    let built = read::unreported_condition(Some(&condition), record, &[record])?;
     let sql = format!("SELECT {table}.doc FROM {table} WHERE {}", built.conditions);
     let rows = tx.query(sql, read::binds(&built.arguments)).await?;
     Ok(rows.first().map(|row| row.get::<_, Json>("doc").parse()))

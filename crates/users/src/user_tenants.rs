@@ -64,7 +64,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    write::create(tx, &tenant.id, &USER_TENANT, call.object()?, &call.caller, call.now).await?;
+    write::create(tx, tenant, &USER_TENANT, call.object()?, &call.caller, call.now).await?;
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 

@@ -278,5 +278,5 @@ impl CirculationSettings {
 
 /// Has the e-mails that were queued sent now.
 fn send_emails(tenant: &Arc<Tenant>) {
-    jobs::hint(&tenant.id, carrel_notices::email::DELIVERY.name);
+    jobs::hint(tenant, carrel_notices::email::DELIVERY.name);
 }

@@ -35,7 +35,7 @@ pub async fn forget(tenant: &Tenant, point: Uuid, now: Timestamp) -> Result<usiz
         let Some(document) = stored.as_object().and_then(|policy| without(policy, point)) else { continue };
         let ready =
             write::complete_replacement(&REQUEST_POLICY, id, document, &stored, &Caller::default(), now)?;
-        write::update(&mut pipeline, &tenant.id, &REQUEST_POLICY, &ready, &stored, now);
+        write::update(&mut pipeline, tenant, &REQUEST_POLICY, &ready, &stored, now);
         changed += 1;
     }
     if changed > 0 {

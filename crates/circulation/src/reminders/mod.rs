@@ -145,7 +145,7 @@ async fn work_on(
     tx.send_and_commit(pipeline).await?;
     let was_sent = matches!(outcome, Outcome::Remind(_));
     if was_sent {
-        jobs::hint(&tenant.id, carrel_notices::email::DELIVERY.name);
+        jobs::hint(tenant, carrel_notices::email::DELIVERY.name);
     }
     Ok(was_sent)
 }

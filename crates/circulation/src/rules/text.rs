@@ -80,7 +80,7 @@ async fn replace(call: &Call, mut document: Document) -> Result<Answer, Failure>
                 &call.caller,
                 call.now,
             )?;
-            write::update(&mut pipeline, &tenant.id, &CIRCULATION_RULES, &ready, &before, call.now);
+            write::update(&mut pipeline, tenant, &CIRCULATION_RULES, &ready, &before, call.now);
         }
         None => {
             document.insert("id".into(), RULES_ID.to_string().into());

@@ -8,7 +8,7 @@ use crate::{events, log};
 use carrel_audit::circulation_log::write_looking_up;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write;
-use carrel_platform::{Call, Changes, Connection, Json, Pipeline, Tx};
+use carrel_platform::{Call, Changes, Connection, Json, Pipeline, Tenant, Tx};
 use carrel_records::{Failure, Money, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -98,14 +98,8 @@ pub async fn store(
 ) -> Result<Vec<Value>, Failure> {
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    let written = write_actions(
-        &mut pipeline,
-        &tenant.id,
-        &call.caller,
-        call.now,
-        request,
-        (accounts, changes, actions),
-    )?;
+    let written =
+        write_actions(&mut pipeline, tenant, &call.caller, call.now, request, (accounts, changes, actions))?;
     let closed = LoanFeesClosed::of(&written.accounts);
     let mut changes =
         Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
@@ -128,7 +122,7 @@ pub struct Written {
 /// Adds the statements that store the changes, the records of the action and the events. The accounts are locked.
 pub fn write_actions(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     caller: &Caller,
     now: Timestamp,
     request: &ActionRequest,

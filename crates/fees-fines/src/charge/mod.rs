@@ -92,7 +92,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&ACCOUNT, call.object()?, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &ACCOUNT, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &ACCOUNT, &ready, call.now);
     events::balance_changed(&mut pipeline, &Value::Object(ready.document.clone()), call.now);
     let stored = tenant.begin().await?.send_and_commit(pipeline).await;
     stored.map_err(|error| write::constraint_failure(&ACCOUNT, error, &ready.document))?;
@@ -110,7 +110,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&ACCOUNT, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &ACCOUNT, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &ACCOUNT, &ready, &stored, call.now);
     let replaced = Value::Object(ready.document.clone());
     events::balance_changed(&mut pipeline, &replaced, call.now);
     let closed: Vec<LoanFeesClosed> = LoanFeesClosed::of(Account::read(replaced).as_slice());

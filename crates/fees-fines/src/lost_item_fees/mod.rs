@@ -52,13 +52,13 @@ pub fn reverse(
         if let Some(refund) = decide::refund(&account, &fees.past) {
             let request = request(reversal, Some("Lost item found"));
             let stored = (std::slice::from_ref(&account), &refund.changes[..], &refund.actions[..]);
-            let written = write_actions(pipeline, &tenant.id, caller, now, &request, stored)?;
+            let written = write_actions(pipeline, tenant, caller, now, &request, stored)?;
             records.extend(written.records);
             account = written.accounts.into_iter().next().unwrap_or(account);
         }
         if let Some((changes, actions)) = decide::cancel(&account, reversal.reason) {
             let stored = (std::slice::from_ref(&account), &changes[..], &actions[..]);
-            let written = write_actions(pipeline, &tenant.id, caller, now, &request(reversal, None), stored)?;
+            let written = write_actions(pipeline, tenant, caller, now, &request(reversal, None), stored)?;
             records.extend(written.records);
         }
     }

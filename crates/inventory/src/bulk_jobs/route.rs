@@ -117,8 +117,8 @@ async fn cancel(kind: Kind, call: Call) -> Result<Answer, Failure> {
 
 /// Schedules the background job for now, on any node.
 async fn schedule_job(call: &Call) -> Result<(), Failure> {
-    let tenant = &call.tenant()?.id;
-    jobs::soon(&call.node.platform().await?, tenant, BULK_JOBS.name).await?;
+    let tenant = call.tenant()?;
+    jobs::soon(&call.node.platform().await?, &tenant.id, BULK_JOBS.name).await?;
     jobs::hint(tenant, BULK_JOBS.name);
     Ok(())
 }

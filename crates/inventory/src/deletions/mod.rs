@@ -100,7 +100,7 @@ async fn remove(
     let mut pipeline = Pipeline::new();
     record_all(&mut pipeline, table, gone, call.now);
     let ids = rows.iter().map(|row| row.get("id")).collect();
-    change_listeners::tell_deleted(&mut pipeline, table, &tenant.id, ids);
+    change_listeners::tell_deleted(&mut pipeline, table, tenant, ids);
     if let Some(topic) = record.events {
         store::announce(&mut pipeline, topic, &tenant.id, events, call.now);
     }

@@ -16,10 +16,9 @@ use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::items::ITEM;
 use crate::store::{self, Change, WriteMode};
 use crate::{effective_location, hrid};
-use carrel_platform::Tx;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write::{self, Document};
-use carrel_platform::{Call, Pipeline};
+use carrel_platform::{Call, Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -59,8 +58,8 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
     }
     let mut pipeline = Pipeline::new();
     let topic = "inventory.holdings-record";
-    store::store(&mut pipeline, &HOLDINGS_RECORD, &tenant.id, &changes, topic, call.now);
-    update_items(&mut tx, &mut pipeline, &tenant.id, &changes, &call.caller, call.now).await?;
+    store::store(&mut pipeline, &HOLDINGS_RECORD, tenant, &changes, topic, call.now);
+    update_items(&mut tx, &mut pipeline, tenant, &changes, &call.caller, call.now).await?;
     tx.send_and_commit(pipeline).await.map_err(|error| {
         let failure =
             store::constraint_failure(&HOLDINGS_RECORD, error, changes.iter().map(|change| &change.new));
@@ -73,7 +72,7 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
 async fn update_items(
     tx: &mut Tx,
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     holdings: &[Change],
     caller: &Caller,
     now: Timestamp,

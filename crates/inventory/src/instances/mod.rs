@@ -46,7 +46,7 @@ pub async fn save(
         source_record::keep_format(&mut change.new, change.old.as_ref());
     }
     let mut pipeline = Pipeline::new();
-    store::store(&mut pipeline, &INSTANCE, &tenant.id, &changes, "inventory.instance", call.now);
+    store::store(&mut pipeline, &INSTANCE, tenant, &changes, "inventory.instance", call.now);
     also(&mut pipeline);
     tx.send_and_commit(pipeline).await.map_err(|error| {
         tells(store::constraint_failure(&INSTANCE, error, changes.iter().map(|change| &change.new)))

@@ -4,8 +4,8 @@ use super::facts::StoredState;
 use crate::item_state::{self, State};
 use crate::records::items::ITEM;
 use crate::store::{self, Change, RecordEvent};
-use carrel_platform::Pipeline;
 use carrel_platform::record_store::write::Document;
+use carrel_platform::{Pipeline, Tenant};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// Adds the statements that store the changes; the events name each item's instance.
 pub fn store(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     changes: &[Change],
     stored_state: &HashMap<Uuid, StoredState>,
     instance_of: impl Fn(&Document) -> Option<Uuid>,
@@ -53,7 +53,7 @@ pub fn store(
     store::update(pipeline, ITEM.table, updated);
     item_state::replace(pipeline, updated_states);
     store::mark_for_listeners(pipeline, ITEM.table, tenant, changes);
-    store::announce(pipeline, "inventory.item", tenant, events, now);
+    store::announce(pipeline, "inventory.item", &tenant.id, events, now);
 }
 
 /// An item as its events have it: with the id of its instance.

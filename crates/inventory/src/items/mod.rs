@@ -60,7 +60,7 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
             .and_then(|h| id(h, "instanceId"))
     };
     let mut pipeline = Pipeline::new();
-    apply::store(&mut pipeline, &tenant.id, &changes, &facts.versions, instance_of, call.now);
+    apply::store(&mut pipeline, tenant, &changes, &facts.versions, instance_of, call.now);
     if let Err(error) = tx.send_and_commit(pipeline).await {
         let failure = store::constraint_failure(&ITEM, error, changes.iter().map(|change| &change.new));
         return Err(if mode == WriteMode::Replace { in_words_of_replacement(failure) } else { failure });

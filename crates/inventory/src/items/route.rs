@@ -141,7 +141,7 @@ async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>)
         .filter_map(|id| Some(Deletion { id: *id, instance: instance_of(id)?, source: None }));
     deletions::record_all(&mut pipeline, ITEM.table, gone.collect(), call.now);
     let ids = found.stored.keys().copied().collect();
-    change_listeners::tell_deleted(&mut pipeline, ITEM.table, &tenant.id, ids);
+    change_listeners::tell_deleted(&mut pipeline, ITEM.table, tenant, ids);
     let events = found.stored.iter().map(|(id, old): (&Uuid, &Value)| RecordEvent {
         id: *id,
         old: Some(apply::event_document(old, instance_of(id))),

@@ -7,7 +7,6 @@ use crate::entity_types::declaration::DECLARATIONS;
 use carrel_fql::path::FieldPath;
 use carrel_fql::{Condition, Field, Fields, Kind, Operand, Operator, Query, Scalar, Source};
 use carrel_platform::Node;
-use carrel_platform::record_store::missing_index;
 use carrel_records::{ForeignKey, Index, RecordType, ReferenceIndex};
 use std::collections::HashSet;
 
@@ -16,7 +15,7 @@ pub fn report(node: &Node, entity_type: &EntityType, query: &Query) {
     let scanned = without_index(entity_type, query, &|field| is_indexed(&node.records, entity_type, field));
     if scanned.len() == query.conditions.len() {
         for (table, field) in scanned {
-            missing_index::saw(&table, &field, "in a list");
+            node.records.missing_indexes.saw(&table, &field, "in a list");
         }
     }
 }

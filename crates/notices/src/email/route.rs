@@ -40,7 +40,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/delayedTask/retryFailedEmails", |call| async move {
         let tenant = Arc::clone(call.tenant()?);
         store::retry_failed(&tenant, call.now).await?;
-        carrel_platform::jobs::hint(&tenant.id, super::DELIVERY.name);
+        carrel_platform::jobs::hint(&tenant, super::DELIVERY.name);
         tokio::spawn(async move {
             if let Err(failure) = sender::send_due(&tenant).await {
                 tracing::warn!(tenant = tenant.id, %failure, "failed e-mails could not be sent again");

@@ -4,7 +4,7 @@ use crate::tenant::Tenant;
 use carrel_records::Failure;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
@@ -19,15 +19,28 @@ pub struct Job {
     pub run: fn(Run) -> Running,
 }
 
-/// Says on this node that a job has something to do. Only a hint, that may be lost: what is to be done stands in the
-/// database, and the job finds it when it is due.
-pub fn hint(tenant: &str, name: &'static str) {
+/// Tells this node that a job of the tenant has something to do. Only a hint, which may be lost: what is to be done is
+/// in the database, and the job finds it when it is due.
+pub fn hint(tenant: &Tenant, name: &'static str) {
     // Nobody listens where no jobs are done.
-    let _ = HINTS.send((tenant.to_owned(), name));
+    let _ = tenant.hints.0.send((tenant.id.clone(), name));
 }
 
-pub(super) static HINTS: LazyLock<broadcast::Sender<(String, &'static str)>> =
-    LazyLock::new(|| broadcast::Sender::new(64));
+/// Hints to the jobs of a node: tenant and name of the job.
+#[derive(Clone)]
+pub(crate) struct Hints(broadcast::Sender<(String, &'static str)>);
+
+impl Hints {
+    pub fn subscribe(&self) -> broadcast::Receiver<(String, &'static str)> {
+        self.0.subscribe()
+    }
+}
+
+impl Default for Hints {
+    fn default() -> Self {
+        Hints(broadcast::Sender::new(64))
+    }
+}
 
 /// For whom a job runs.
 pub struct Run {

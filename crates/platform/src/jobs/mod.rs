@@ -16,6 +16,7 @@ pub(crate) mod table;
 pub mod timers;
 pub mod timing;
 
+pub(crate) use declaration::Hints;
 pub use declaration::{Job, Run, Running, hint};
 pub use runner::{Pace, Runner, start, start_at, start_with};
 pub use table::{State, all, cancel, delete, of_tenant, set, soon};

@@ -1,6 +1,6 @@
 //! Who does the work: a node looks for rows that are due, takes a few, and keeps its word on them until they are done.
 
-use super::declaration::{HINTS, Job, Run};
+use super::declaration::{Job, Run};
 use super::table::{self, Beat, Taken};
 use super::timers::{RouteCall, TIMERS, Timer, TimerSetting};
 use super::timing::{Next, Timing};
@@ -120,7 +120,7 @@ async fn work(
 ) {
     let mut entered = HashSet::new();
     let mut running: JoinSet<()> = JoinSet::new();
-    let mut hints = HINTS.subscribe();
+    let mut hints = node.hints.subscribe();
     loop {
         while running.try_join_next().is_some() {}
         let room = pace.at_once.saturating_sub(running.len());

@@ -17,16 +17,16 @@ use crate::cache::Cache;
 use crate::database::replicas::Replicas;
 use crate::database::{Address, Bind, Connection, Pools, WatchedTables, Work, database_unreachable, failure};
 use crate::http::App;
-use crate::jobs::Job;
 use crate::jobs::timers::TimerSetting;
+use crate::jobs::{Hints, Job};
 use crate::module::Module;
-use crate::record_store::{change_listeners, upgrade};
+use crate::record_store::{Records, upgrade};
 use crate::settings_version::SettingsVersion;
 use crate::tenant::{Tenant, TenantPools, is_tenant_id, schema_of};
 use crate::tenant_state::TenantState;
 use crate::token::Keys;
 use crate::transaction_listeners::TransactionListeners;
-use carrel_records::{Failure, RecordType};
+use carrel_records::Failure;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -139,7 +139,7 @@ pub enum ReferenceRecords {
 pub struct Node {
     pub modules: Vec<Module>,
     /// Every declared record type.
-    pub records: Arc<[&'static RecordType]>,
+    pub records: Arc<Records>,
     listeners: Arc<TransactionListeners>,
     pub options: ServerOptions,
     pub keys: Keys,
@@ -161,6 +161,8 @@ pub struct Node {
     started: Instant,
     /// It will soon take no more calls.
     stopping: AtomicBool,
+    /// Hints of this node's use cases to its jobs.
+    pub(crate) hints: Hints,
     /// What answers this node's calls.
     app: RwLock<Weak<App>>,
 }
@@ -225,9 +227,8 @@ impl Node {
         let per_tenant = address.per_tenant;
         let main = Database::new(None, address.primary, address.replicas, connections).await;
         let secret = set_up_platform(&main.upkeep.get().await?).await?;
-        change_listeners::connect(modules.iter().flat_map(|module| module.change_listeners));
-        let records: Arc<[&'static RecordType]> =
-            modules.iter().flat_map(|module| module.records.iter().copied()).collect();
+        let declared = modules.iter().flat_map(|module| module.records.iter().copied()).collect();
+        let change_listeners = modules.iter().flat_map(|module| module.change_listeners).collect();
         let cached_tables = modules.iter().flat_map(|module| module.cached_tables.iter().copied()).collect();
         let mut listeners = TransactionListeners::default();
         for module in &modules {
@@ -235,7 +236,7 @@ impl Node {
         }
         let node = Arc::new(Node {
             modules,
-            records,
+            records: Arc::new(Records::new(declared, change_listeners)),
             listeners: Arc::new(listeners),
             options,
             keys: Keys::new(&secret),
@@ -250,6 +251,7 @@ impl Node {
             making: tokio::sync::Mutex::new(()),
             started: Instant::now(),
             stopping: AtomicBool::new(false),
+            hints: Hints::default(),
             app: RwLock::default(),
         });
         tokio::spawn(notifications::listen(Arc::downgrade(&node), Arc::downgrade(&node.main)));
@@ -465,7 +467,8 @@ impl Node {
             listeners: Arc::clone(&self.listeners),
             version,
             database,
-            records: self.records.clone(),
+            records: Arc::clone(&self.records),
+            hints: self.hints.clone(),
         });
         tenants.insert(entry.id.clone(), Arc::clone(&tenant));
         tenant

@@ -1,61 +1,56 @@
 //! Some records keep something of others: a request the name of its pickup service point. Whoever keeps it says so
 //! here, and hears of the change in the transaction that makes it, without the changed record's module knowing.
 
+use super::records::Records;
 use crate::database::Pipeline;
+use crate::tenant::Tenant;
 use serde_json::{Map, Value};
-use std::sync::OnceLock;
 use uuid::Uuid;
 
 /// Somebody who keeps something of the records of a table.
 pub struct ChangeListener {
     pub table: &'static str,
-    /// JSON pointers to what is kept; changes elsewhere in the record are none of the follower's business.
+    /// JSON pointers to what is kept; changes elsewhere in the record are none of the listener's business.
     pub keeps: &'static [&'static str],
     /// Deleted records count as changed, too.
     pub deletions: bool,
     /// Adds what is to be remembered of these records, of the tenant, to the pipeline that changes them.
-    pub changed: fn(&mut Pipeline, &str, Vec<Uuid>),
-}
-
-/// The followers of the program; the same in every house of this program.
-static LISTENERS: OnceLock<Vec<&'static ChangeListener>> = OnceLock::new();
-
-/// Makes the followers known, once.
-pub(crate) fn connect(followers: impl Iterator<Item = &'static ChangeListener>) {
-    LISTENERS.get_or_init(|| followers.collect());
+    pub changed: fn(&mut Pipeline, &Tenant, Vec<Uuid>),
 }
 
 /// A record that changes, before and after.
 pub type Changed<'a> = (Uuid, &'a Value, &'a Map<String, Value>);
 
-/// Adds what the followers of a table want to remember.
+/// Adds what the listeners of a table want to remember.
 pub fn tell<'a>(
     pipeline: &mut Pipeline,
     table: &str,
-    tenant: &str,
+    tenant: &Tenant,
     changes: impl Iterator<Item = Changed<'a>> + Clone,
 ) {
-    let followers = LISTENERS.get().into_iter().flatten().filter(|follower| follower.table == table);
-    for follower in followers {
+    for listener in of_table(&tenant.records, table) {
         let ids: Vec<Uuid> = changes
             .clone()
-            .filter(|(_, old, new)| follower.keeps.iter().any(|pointer| differs(pointer, old, new)))
+            .filter(|(_, old, new)| listener.keeps.iter().any(|pointer| differs(pointer, old, new)))
             .map(|(id, ..)| id)
             .collect();
         if !ids.is_empty() {
-            (follower.changed)(pipeline, tenant, ids);
+            (listener.changed)(pipeline, tenant, ids);
         }
     }
 }
 
-/// Adds what the followers of a table want to remember of deleted records.
-pub fn tell_deleted(pipeline: &mut Pipeline, table: &str, tenant: &str, ids: Vec<Uuid>) {
-    let followers = LISTENERS.get().into_iter().flatten();
-    for follower in followers.filter(|follower| follower.deletions && follower.table == table) {
+/// Adds what the listeners of a table want to remember of deleted records.
+pub fn tell_deleted(pipeline: &mut Pipeline, table: &str, tenant: &Tenant, ids: Vec<Uuid>) {
+    for listener in of_table(&tenant.records, table).filter(|listener| listener.deletions) {
         if !ids.is_empty() {
-            (follower.changed)(pipeline, tenant, ids.clone());
+            (listener.changed)(pipeline, tenant, ids.clone());
         }
     }
+}
+
+fn of_table<'a>(records: &'a Records, table: &str) -> impl Iterator<Item = &'a &'static ChangeListener> {
+    records.listeners.iter().filter(move |listener| listener.table == table)
 }
 
 fn differs(pointer: &str, old: &Value, new: &Map<String, Value>) -> bool {

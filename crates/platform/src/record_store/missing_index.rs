@@ -1,7 +1,7 @@
 //! Queries on fields without an index: answered, counted, and logged once.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex};
+use std::sync::Mutex;
 
 /// A field that was searched or sorted without an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,25 +11,29 @@ pub struct MissingIndex {
     pub relation: String,
 }
 
-static SEEN: LazyLock<Mutex<BTreeMap<MissingIndex, u64>>> = LazyLock::new(Mutex::default);
+/// The fields that were searched without an index, with how often; at most a thousand.
+#[derive(Default)]
+pub struct MissingIndexes(Mutex<BTreeMap<MissingIndex, u64>>);
 
-/// Counts the query; logs the first of its kind.
-pub fn saw(table: &str, field: &str, relation: &str) {
-    let key = MissingIndex { table: table.into(), field: field.into(), relation: relation.into() };
-    let mut seen = SEEN.lock().expect("no holder of this lock panics");
-    // Field names come from clients: the list is bounded.
-    if seen.len() >= 1_000 && !seen.contains_key(&key) {
-        return;
+impl MissingIndexes {
+    /// Counts the query; logs the first of its kind.
+    pub fn saw(&self, table: &str, field: &str, relation: &str) {
+        let key = MissingIndex { table: table.into(), field: field.into(), relation: relation.into() };
+        let mut seen = self.0.lock().expect("no holder of this lock panics");
+        // Field names come from clients: the list is bounded.
+        if seen.len() >= 1_000 && !seen.contains_key(&key) {
+            return;
+        }
+        let count = seen.entry(key).or_insert(0);
+        *count += 1;
+        if *count == 1 {
+            tracing::info!(table, field, relation, "a query on {table}.{field} {relation} has no index");
+        }
     }
-    let count = seen.entry(key).or_insert(0);
-    *count += 1;
-    if *count == 1 {
-        tracing::info!(table, field, relation, "a query on {table}.{field} {relation} has no index");
-    }
-}
 
-/// All that was seen since the start, with how often.
-pub fn all() -> Vec<(MissingIndex, u64)> {
-    let seen = SEEN.lock().expect("no holder of this lock panics");
-    seen.iter().map(|(key, count)| (key.clone(), *count)).collect()
+    /// All that was seen since the start.
+    pub fn all(&self) -> Vec<(MissingIndex, u64)> {
+        let seen = self.0.lock().expect("no holder of this lock panics");
+        seen.iter().map(|(key, count)| (key.clone(), *count)).collect()
+    }
 }

@@ -6,10 +6,13 @@ mod constraints;
 pub mod ddl;
 pub mod missing_index;
 pub mod read;
+mod records;
 pub mod routes;
 pub mod stream;
 pub mod upgrade;
 pub mod write;
+
+pub use records::Records;
 
 use carrel_records::RecordType;
 use carrel_records::shape::Shape;

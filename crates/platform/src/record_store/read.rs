@@ -2,7 +2,7 @@
 
 use crate::database::{Bind, Connection, Json, Pipeline, Results};
 use crate::http::Query as UrlQuery;
-use crate::record_store::missing_index;
+use crate::record_store::Records;
 use carrel_cql::{Argument, Query, Statement, Where};
 use carrel_records::{Failure, RecordType};
 use tokio_postgres::Row;
@@ -76,17 +76,22 @@ pub fn from_sql(record: &RecordType) -> &'static str {
     }
 }
 
-/// The condition of a query over a record type, with fields lacking an index reported.
-pub fn condition(
+/// The condition of a query over a record type; `all` has the types that the query's fields refer to.
+pub fn unreported_condition(
     query: Option<&Query>,
     record: &RecordType,
     all: &[&'static RecordType],
 ) -> Result<Where, Failure> {
-    let condition = Statement::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))?;
+    Statement::build(query, record, all).map_err(|bad| Failure::Invalid(bad.to_string()))
+}
+
+/// The condition of a client's query over a record type, with fields lacking an index reported.
+pub fn condition(query: Option<&Query>, record: &RecordType, all: &Records) -> Result<Where, Failure> {
+    let condition = unreported_condition(query, record, all)?;
     // A second condition beside one that narrows needs no index of its own.
     if condition.scans || condition.unindexed.iter().any(|missing| missing.relation == "sortBy") {
         for missing in &condition.unindexed {
-            missing_index::saw(missing.record, &missing.field, missing.relation);
+            all.missing_indexes.saw(missing.record, &missing.field, missing.relation);
         }
     }
     Ok(condition)
@@ -130,7 +135,7 @@ pub async fn single(connection: &Connection, record: &RecordType) -> Result<Opti
 pub async fn list(
     connection: &Connection,
     record: &RecordType,
-    all: &[&'static RecordType],
+    all: &Records,
     asked: &Asked,
 ) -> Result<Page, Failure> {
     let condition = condition(asked.query.as_ref(), record, all)?;

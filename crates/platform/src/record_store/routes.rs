@@ -60,7 +60,7 @@ pub async fn create(record: &'static RecordType, call: Call) -> Result<Answer, F
     let document = call.object()?;
     let tenant = call.tenant()?;
     let ready =
-        write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
+        write::create(tenant.begin().await?, tenant, record, document, &call.caller, call.now).await?;
     Ok(created(record, &ready))
 }
 
@@ -75,15 +75,14 @@ pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, 
     let document = call.object()?;
     let tenant = call.tenant()?;
     let tx = tenant.begin().await?;
-    let replaced =
-        write::replace(tx, &tenant.id, record, id, document.clone(), &call.caller, call.now).await?;
+    let replaced = write::replace(tx, tenant, record, id, document.clone(), &call.caller, call.now).await?;
     if replaced.is_none() {
         if record.put == Put::ReplacesOnly && !tenant.lenient {
             return Err(Failure::NotFound("Not found".into()));
         }
         let mut document = document;
         document.insert("id".into(), id.to_string().into());
-        write::create(tenant.begin().await?, &tenant.id, record, document, &call.caller, call.now).await?;
+        write::create(tenant.begin().await?, tenant, record, document, &call.caller, call.now).await?;
     }
     Ok(Answer::no_content())
 }
@@ -93,7 +92,7 @@ pub async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, F
     let id = known_id(&call)?;
     let tenant = call.tenant()?;
     let found =
-        write::delete(tenant.begin().await?, &tenant.id, record, id, &call.node.records, call.now).await?;
+        write::delete(tenant.begin().await?, tenant, record, id, &call.node.records, call.now).await?;
     if !found {
         return Err(Failure::NotFound("Not found".into()));
     }
@@ -113,7 +112,7 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
     let query = text.map(read::parse).transpose()?;
     write::delete_matching(
         tenant.begin().await?,
-        &tenant.id,
+        tenant,
         record,
         query.as_ref(),
         &call.node.records,
@@ -141,14 +140,14 @@ pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<A
     let tx = tenant.begin().await?;
     match id {
         Some(id) => {
-            write::replace(tx, &tenant.id, record, id, document, &call.caller, call.now).await?;
+            write::replace(tx, tenant, record, id, document, &call.caller, call.now).await?;
         }
         None => {
             // Always the same id, so that two first writers do not make two records.
             let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, record.path.as_bytes());
             let mut document = document;
             document.insert("id".into(), id.to_string().into());
-            write::create(tx, &tenant.id, record, document, &call.caller, call.now).await?;
+            write::create(tx, tenant, record, document, &call.caller, call.now).await?;
         }
     }
     Ok(Answer::no_content())

@@ -5,7 +5,8 @@ use crate::database::{Bind, Json, Pipeline, Tx};
 use crate::event::Event;
 use crate::http::Caller;
 use crate::outbox;
-use crate::record_store::{change_listeners, read, shape_of};
+use crate::record_store::{Records, change_listeners, read, shape_of};
+use crate::tenant::Tenant;
 use carrel_records::shape::Strictness;
 use carrel_records::{Failure, RecordType, Refusal, metadata};
 use jiff::Timestamp;
@@ -100,7 +101,7 @@ pub fn complete_replacement(
 /// Adds the statements that store a new record.
 pub fn insert(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     ready: &Ready,
     now: Timestamp,
@@ -118,7 +119,7 @@ pub fn insert(
         insert_text(pipeline, record, ready.id, text.clone());
     }
     if let Some(topic) = record.events {
-        let event = Event::created(tenant, &text);
+        let event = Event::created(&tenant.id, &text);
         outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
     }
 }
@@ -134,7 +135,7 @@ pub fn insert_text(pipeline: &mut Pipeline, record: &RecordType, id: Uuid, docum
 /// Adds the statements that replace a record.
 pub fn update(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     ready: &Ready,
     stored: &Value,
@@ -152,7 +153,7 @@ pub fn update(
         std::iter::once((ready.id, stored, &ready.document)),
     );
     if let Some(topic) = record.events {
-        let event = Event::updated(tenant, stored, &text);
+        let event = Event::updated(&tenant.id, stored, &text);
         outbox::announce(pipeline, topic, ready.id.to_string(), event.to_string(), now);
     }
 }
@@ -179,7 +180,7 @@ pub fn insert_first(
 /// Stores a new record in a transaction of its own; gives the stored document.
 pub async fn create(
     tx: Tx,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     document: Document,
     caller: &Caller,
@@ -202,7 +203,7 @@ pub async fn lock(tx: &mut Tx, record: &RecordType, id: Uuid) -> Result<Option<J
 /// Replaces a record; `None` where there is none with the id.
 pub async fn replace(
     mut tx: Tx,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     id: Uuid,
     document: Document,
@@ -221,7 +222,7 @@ pub async fn replace(
 /// Deletes a record; false where there is none with the id.
 pub async fn delete(
     mut tx: Tx,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     id: Uuid,
     all: &[&'static RecordType],
@@ -240,14 +241,14 @@ pub async fn delete(
 /// Adds what follows a deletion: event, what followers remember, and settings version.
 pub fn announce_delete(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     id: Uuid,
     stored: &Json,
     now: Timestamp,
 ) {
     if let Some(topic) = record.events {
-        let event = Event::deleted(tenant, &stored.0);
+        let event = Event::deleted(&tenant.id, &stored.0);
         outbox::announce(pipeline, topic, id.to_string(), event.to_string(), now);
     }
     change_listeners::tell_deleted(pipeline, record.table, tenant, vec![id]);
@@ -256,10 +257,10 @@ pub fn announce_delete(
 /// Deletes what a query finds, or everything; gives the number.
 pub async fn delete_matching(
     mut tx: Tx,
-    tenant: &str,
+    tenant: &Tenant,
     record: &'static RecordType,
     query: Option<&carrel_cql::Query>,
-    all: &[&'static RecordType],
+    all: &Records,
     now: Timestamp,
 ) -> Result<usize, Failure> {
     let condition = read::condition(query, record, all)?;
@@ -277,7 +278,7 @@ pub async fn delete_matching(
     if let Some(topic) = record.events {
         for row in &rows {
             let (id, stored): (Uuid, Json) = (row.get(0), row.get(1));
-            let event = Event::deleted(tenant, &stored.0);
+            let event = Event::deleted(&tenant.id, &stored.0);
             outbox::announce(&mut pipeline, topic, id.to_string(), event.to_string(), now);
         }
     }

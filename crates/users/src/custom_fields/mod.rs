@@ -8,7 +8,7 @@ pub mod value;
 use crate::records::people::CUSTOM_FIELD;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::record_store::{read, routes};
-use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant, Tx};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let taken: Vec<String> = fields.iter().map(|(_, field)| ref_id(field)).collect();
     let ready = new_field(&call, field, &taken, last + 1)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, call.now);
+    write::insert(&mut pipeline, call.tenant()?, &CUSTOM_FIELD, &ready, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::constraint_failure(&CUSTOM_FIELD, error, &ready.document))?;
@@ -112,7 +112,7 @@ fn change(
         return refuse("fieldFormat", words, &json!(new));
     }
     let ready = write::prepare_replacement(&CUSTOM_FIELD, id, field, stored, &call.caller, call.now)?;
-    write::update(pipeline, &call.tenant()?.id, &CUSTOM_FIELD, &ready, stored, call.now);
+    write::update(pipeline, call.tenant()?, &CUSTOM_FIELD, &ready, stored, call.now);
     let (had, _) = definition::option_ids(stored);
     let (has, defaults) = definition::option_ids(&Value::Object(ready.document));
     let removed: Vec<String> = had.into_iter().filter(|option| !has.contains(option)).collect();
@@ -155,10 +155,10 @@ async fn replace_all(call: Call) -> Result<Answer, Failure> {
         }
     }
     for (id, stored) in &stored_fields {
-        delete_field(&mut pipeline, &tenant.id, *id, stored, &call);
+        delete_field(&mut pipeline, tenant, *id, stored, &call);
     }
     for ready in &created {
-        write::insert(&mut pipeline, &tenant.id, &CUSTOM_FIELD, ready, call.now);
+        write::insert(&mut pipeline, tenant, &CUSTOM_FIELD, ready, call.now);
     }
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())
@@ -172,7 +172,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let index = fields.iter().position(|(known, _)| *known == id).ok_or_else(|| not_found(id))?;
     let (_, stored) = fields.remove(index);
     let mut pipeline = Pipeline::new();
-    delete_field(&mut pipeline, &tenant.id, id, &stored, &call);
+    delete_field(&mut pipeline, tenant, id, &stored, &call);
     for (order, (other, field)) in (1_i64..).zip(&fields) {
         if field["order"] != order {
             pipeline.add(
@@ -245,7 +245,7 @@ fn not_found(id: Uuid) -> Failure {
 }
 
 /// Adds the statements that delete a field with its values.
-fn delete_field(pipeline: &mut Pipeline, tenant: &str, id: Uuid, stored: &Value, call: &Call) {
+fn delete_field(pipeline: &mut Pipeline, tenant: &Tenant, id: Uuid, stored: &Value, call: &Call) {
     pipeline.add(
         "UPDATE users SET doc = doc #- ARRAY['customFields', $1::text] WHERE doc->'customFields' ? $1",
         vec![ref_id(stored).into()],

@@ -118,7 +118,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     }
     document.remove("id");
     let tx = tenant.begin().await?;
-    let ready = write::create(tx, &tenant.id, &LOG_EVENT, document, &call.caller, call.now).await?;
+    let ready = write::create(tx, tenant, &LOG_EVENT, document, &call.caller, call.now).await?;
     let words = format!("Event id: {} was successfully saved to event log", ready.id);
     Ok(Answer::created(&json!({"message": words})))
 }
@@ -133,7 +133,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let query = read::parse(&query)?;
     let all = &call.node.records;
     let tx = tenant.begin().await?;
-    match write::delete_matching(tx, &tenant.id, &LOG_EVENT, Some(&query), all, call.now).await? {
+    match write::delete_matching(tx, tenant, &LOG_EVENT, Some(&query), all, call.now).await? {
         0 => Err(Failure::NotFound(format!("Event Config with `userId`: `{user}` was not found in the db"))),
         _ => Ok(Answer::json(&json!({"message": "Event was successfully deleted from event log"}))),
     }

@@ -46,7 +46,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let catalog = PermissionCatalog::of(tenant).await?;
     refuse_names(&call, &catalog, ready.id, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &PERMISSION_USER, &ready, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| duplicate(error, &user, &ready))?;
     Ok(routes::created(&PERMISSION_USER, &ready))
 }
@@ -82,7 +82,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     refuse_names(&call, &catalog, id, &added)?;
     let ready = write::prepare_replacement(&PERMISSION_USER, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &PERMISSION_USER, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &PERMISSION_USER, &ready, &stored, call.now);
     let user = ready.document.get("userId").and_then(Value::as_str).unwrap_or_default();
     tx.send_and_commit(pipeline).await.map_err(|error| duplicate(error, user, &ready))?;
     // FOLIO quirk: mod-permissions answers 200 with the record without its metadata, not 204.
@@ -96,7 +96,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let all = &call.node.records;
     let tx = tenant.begin().await?;
-    if !write::delete(tx, &tenant.id, &PERMISSION_USER, id, all, call.now).await? {
+    if !write::delete(tx, tenant, &PERMISSION_USER, id, all, call.now).await? {
         return Err(Failure::NotFound(format!("No permissions user found with id {id}")));
     }
     Ok(Answer::no_content())

@@ -146,7 +146,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     add_server_properties(&mut document);
     let ready = write::prepare_new(&PERMISSION, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &PERMISSION, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &PERMISSION, &ready, call.now);
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| {
         let of_name = error.constraint.as_deref().is_some_and(|name| !name.contains("pkey"));
         match error.is_unique_violation() && of_name {
@@ -194,7 +194,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     add_server_properties(&mut document);
     let ready = write::prepare_replacement(&PERMISSION, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &PERMISSION, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &PERMISSION, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::constraint_failure(&PERMISSION, error, &ready.document))?;

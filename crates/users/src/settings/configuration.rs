@@ -21,7 +21,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&CONFIG, with_default_enabled(call.object()?), &call.caller, call.now)?;
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &CONFIG, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &CONFIG, &ready, call.now);
     add_audit(&mut pipeline, Operation::Inserted, ready.id, &Value::Object(ready.document.clone()), call.now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => {}
@@ -48,7 +48,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         call.now,
     )?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &CONFIG, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &CONFIG, &ready, &stored, call.now);
     add_audit(&mut pipeline, Operation::Updated, id, &Value::Object(ready.document.clone()), call.now);
     tx.send_and_commit(pipeline)
         .await
@@ -65,7 +65,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     };
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM config_data WHERE id = $1", vec![id.into()]);
-    write::announce_delete(&mut pipeline, &tenant.id, &CONFIG, id, &stored, call.now);
+    write::announce_delete(&mut pipeline, tenant, &CONFIG, id, &stored, call.now);
     add_audit(&mut pipeline, Operation::Deleted, id, &stored.parse(), call.now);
     tx.send_and_commit(pipeline).await?;
     Ok(Answer::no_content())

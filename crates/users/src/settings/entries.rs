@@ -87,7 +87,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let ready = write::prepare_new(&SETTINGS_ENTRY, entry, &call.caller, call.now)?;
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &SETTINGS_ENTRY, &ready, call.now);
     tenant
         .begin()
         .await?
@@ -125,7 +125,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     }
     let ready = write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &SETTINGS_ENTRY, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| if error.is_unique_violation() { not_found() } else { Failure::from(error) })?;

@@ -31,7 +31,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&TENANT_ADDRESS, address, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &tenant.id, &TENANT_ADDRESS, &ready, call.now);
+    write::insert(&mut pipeline, tenant, &TENANT_ADDRESS, &ready, call.now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(routes::created(&TENANT_ADDRESS, &ready)),
         Err(error) if error.is_unique_violation() => Ok(name_is_taken()),
@@ -52,7 +52,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let stored = stored.parse();
     let ready = write::prepare_replacement(&TENANT_ADDRESS, id, address, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &TENANT_ADDRESS, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &TENANT_ADDRESS, &ready, &stored, call.now);
     match tx.send_and_commit(pipeline).await {
         Ok(_) => Ok(Answer::no_content()),
         Err(error) if error.is_unique_violation() => Ok(name_is_taken()),

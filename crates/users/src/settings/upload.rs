@@ -36,7 +36,7 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
             None => {
                 let ready =
                     write::prepare_new(&SETTINGS_ENTRY, with_id(entry, &call), &call.caller, call.now)?;
-                write::insert(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, call.now);
+                write::insert(&mut pipeline, tenant, &SETTINGS_ENTRY, &ready, call.now);
                 inserted += 1;
             }
             Some((id, before)) => {
@@ -45,7 +45,7 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
                 let before = before.parse();
                 let ready =
                     write::prepare_replacement(&SETTINGS_ENTRY, id, entry, &before, &call.caller, call.now)?;
-                write::update(&mut pipeline, &tenant.id, &SETTINGS_ENTRY, &ready, &before, call.now);
+                write::update(&mut pipeline, tenant, &SETTINGS_ENTRY, &ready, &before, call.now);
                 updated += 1;
             }
         }

@@ -56,7 +56,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let record = &USER_SETTING;
     let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, record, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, record, &ready, &stored, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| write::constraint_failure(record, error, &ready.document))?;

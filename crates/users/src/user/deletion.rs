@@ -56,7 +56,7 @@ pub(crate) async fn delete_in(
     let mut pipeline = Pipeline::new();
     for row in &rows {
         let (id, document): (Uuid, Json) = (row.get("id"), row.get("doc"));
-        write::announce_delete(&mut pipeline, &tenant.id, &USER, id, &document, call.now);
+        write::announce_delete(&mut pipeline, tenant, &USER, id, &document, call.now);
     }
     for dependents in extensions.dependents {
         (dependents.delete)(&mut pipeline, &ids);

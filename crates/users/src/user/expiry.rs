@@ -5,9 +5,9 @@
 use crate::login::tokens;
 use crate::records::people::USER;
 use carrel_platform::http::Caller;
-use carrel_platform::record_store::{read, write};
+use carrel_platform::record_store::{Records, read, write};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
-use carrel_records::{Failure, RecordType, time};
+use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ pub fn connect(router: &mut Router) {
 /// Deactivates users whose expiration date has passed, and gives their number.
 pub async fn deactivate_expired(
     tenant: &Tenant,
-    records: &[&'static RecordType],
+    records: &Records,
     caller: &Caller,
     now: Timestamp,
 ) -> Result<usize, Failure> {
@@ -53,7 +53,7 @@ pub async fn deactivate_expired(
             // The stored record may be older than a stricter shape, and only `active` changes.
             let lenient = Caller { lenient: true, ..caller.clone() };
             let ready = write::prepare_replacement(&USER, id, document, &stored, &lenient, now)?;
-            write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, now);
+            write::update(&mut pipeline, tenant, &USER, &ready, &stored, now);
             ids.push(id);
         }
         tokens::revoke_all(&mut pipeline, ids, now);

@@ -14,7 +14,7 @@ pub async fn id_of_username(connection: &Connection, name: &str) -> Result<Optio
         return Ok(None);
     }
     let query = read::parse(&format!("username=={}", quoted(name)))?;
-    let condition = read::condition(Some(&query), &USER, &[&USER])?;
+    let condition = read::unreported_condition(Some(&query), &USER, &[&USER])?;
     let sql = format!("SELECT users.id FROM users WHERE {}", condition.conditions);
     let rows = connection.query(sql, read::binds(&condition.arguments)).await?;
     Ok(rows.first().map(|row| row.get("id")))

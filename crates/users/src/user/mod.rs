@@ -50,7 +50,7 @@ async fn create_user(call: &Call, mut tx: Tx, mut document: Document) -> Result<
         decide::refuse(&ready.document, &facts, Operation::Create)?;
     }
     let mut pipeline = Pipeline::new();
-    write::insert(&mut pipeline, &call.tenant()?.id, &USER, &ready, call.now);
+    write::insert(&mut pipeline, call.tenant()?, &USER, &ready, call.now);
     tx.send_and_commit(pipeline)
         .await
         .map_err(|error| storage_failure(error, &ready.document, Operation::Create))?;
@@ -87,7 +87,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         decide::refuse(&ready.document, &facts, Operation::Replace)?;
     }
     let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, &tenant.id, &USER, &ready, &stored, call.now);
+    write::update(&mut pipeline, tenant, &USER, &ready, &stored, call.now);
     let is_deactivated =
         stored["active"] == json!(true) && ready.document.get("active") != Some(&json!(true));
     if is_deactivated {

@@ -82,7 +82,7 @@ async fn expire_record(
     let mut pipeline = Pipeline::new();
     let caller = Caller::default();
     let ready = write::complete_replacement(&ACTUAL_COST_RECORD, id, changed, &stored, &caller, now)?;
-    write::update(&mut pipeline, &tenant.id, &ACTUAL_COST_RECORD, &ready, &stored, now);
+    write::update(&mut pipeline, tenant, &ACTUAL_COST_RECORD, &ready, &stored, now);
     if let Some(loan) = loan {
         let settled = Settled { loan, accounts: &[], record: Some((id, "Expired")) };
         close_if_settled(&mut tx, &mut pipeline, tenant, &settled, None, now).await?;

@@ -187,7 +187,7 @@ fn store(
     let stored = Value::Object(record.clone());
     let ready =
         write::complete_replacement(&ACTUAL_COST_RECORD, id, changed, &stored, &call.caller, call.now)?;
-    write::update(pipeline, &call.tenant()?.id, &ACTUAL_COST_RECORD, &ready, &stored, call.now);
+    write::update(pipeline, call.tenant()?, &ACTUAL_COST_RECORD, &ready, &stored, call.now);
     Ok(ready.document)
 }
 

@@ -109,7 +109,7 @@ pub fn apply(
     if let Some(fee_type) = &charging.actual_cost {
         let document = record::document(loan, fee_type, &charging.owner, facts, settings);
         let ready = write::complete_new(&ACTUAL_COST_RECORD, document, by.caller, by.now)?;
-        write::insert(pipeline, &tenant.id, &ACTUAL_COST_RECORD, &ready, by.now);
+        write::insert(pipeline, tenant, &ACTUAL_COST_RECORD, &ready, by.now);
     }
     let Ok(user) = Uuid::parse_str(text_at(loan.document, "userId")) else {
         return Err(Failure::internal("the loan of a lost item has a patron"));

@@ -145,7 +145,7 @@ pub fn apply(
             found.caller,
             found.now,
         )?;
-        write::update(pipeline, &tenant.id, &ACTUAL_COST_RECORD, &ready, &stored, found.now);
+        write::update(pipeline, tenant, &ACTUAL_COST_RECORD, &ready, &stored, found.now);
     }
     if found.cause == Cause::Returned {
         notify(pipeline, id, &actions, settings, found.now);

@@ -98,7 +98,8 @@ async fn plan(
     text: &str,
 ) -> Result<Value, String> {
     let query = Query::parse(text).map_err(|bad| bad.to_string())?;
-    let condition = read::condition(Some(&query), record, all).map_err(|failure| failure.to_string())?;
+    let condition =
+        read::unreported_condition(Some(&query), record, all).map_err(|failure| failure.to_string())?;
     let sql = format!(
         "EXPLAIN (FORMAT JSON) SELECT 1 FROM {} WHERE {}",
         read::from_sql(record),
