@@ -1,6 +1,7 @@
 //! What every module stands on: tenants and their pools, pipelines of statements, the store of plain records, the
 //! outbox, and the glue to HTTP. No library words here.
 
+pub mod batch_deletion;
 pub mod batcher;
 pub mod cache;
 pub mod event;

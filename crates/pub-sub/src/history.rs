@@ -1,6 +1,7 @@
 //! What became of events: `/pubsub/history`, `/pubsub/audit-messages/{eventId}/payload`. Messages are kept as long as
 //! the events of the outbox.
 
+use carrel_platform::batch_deletion::delete_in_batches;
 use carrel_platform::jobs::Job;
 use carrel_platform::outbox::{self, follow};
 use carrel_platform::record_store::write::uuid_time;
@@ -13,8 +14,6 @@ use uuid::Uuid;
 
 /// Messages of one answer, at most.
 const MAX_MESSAGES: i64 = 10_000;
-/// Messages that one statement deletes, at most.
-const BATCH: i64 = 5_000;
 
 /// Deletes messages older than [`outbox::RETENTION`].
 pub static RETENTION: Job = Job {
@@ -170,27 +169,11 @@ async fn payload(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"eventId": id, "content": content.ok_or_else(missing)?})))
 }
 
-/// Deletes the messages before an instant, in batches; gives their number.
+/// Deletes the messages before an instant; returns their number.
 pub async fn prune(tenant: &Tenant, before: Timestamp) -> Result<u64, Failure> {
-    let mut deleted = 0;
-    loop {
-        let rows = tenant
-            .writer()
-            .await?
-            .query(
-                "WITH gone AS (DELETE FROM pubsub_audit_message WHERE id IN (
-                     SELECT id FROM pubsub_audit_message WHERE audit_date < $1 ORDER BY audit_date LIMIT $2::bigint)
-                     RETURNING id)
-                 SELECT count(*) AS deleted FROM gone",
-                vec![before.into(), BATCH.into()],
-            )
-            .await?;
-        let number: i64 = rows.first().map_or(0, |row| row.get("deleted"));
-        deleted += number.unsigned_abs();
-        if number == 0 {
-            return Ok(deleted);
-        }
-    }
+    let delete = "DELETE FROM pubsub_audit_message WHERE id IN (
+             SELECT id FROM pubsub_audit_message WHERE audit_date < $1 ORDER BY audit_date LIMIT $2::bigint)";
+    delete_in_batches(tenant, delete, vec![before.into()]).await
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::records::people::PROFILE_PICTURE;
 use crate::records::settings::PROFILE_PICTURE_CONFIGURATION;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use carrel_platform::record_store::{read, write};
+use carrel_platform::record_store::{read, routes, write};
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router, Tenant};
 use carrel_records::Failure;
 use http::StatusCode;
@@ -200,12 +200,5 @@ async fn configure(call: Call) -> Result<Answer, Failure> {
     if document.get("maxFileSize").and_then(Value::as_f64).is_some_and(|size| size > 10.0) {
         return Ok(refused(LIMIT_TOO_LARGE));
     }
-    let record = &PROFILE_PICTURE_CONFIGURATION;
-    let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
-    let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, tenant, record, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline)
-        .await
-        .map_err(|error| write::constraint_failure(record, error, &ready.document))?;
-    Ok(Answer::no_content())
+    routes::replace_locked(&call, tx, &PROFILE_PICTURE_CONFIGURATION, id, document, &stored).await
 }

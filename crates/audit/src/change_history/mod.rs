@@ -7,6 +7,7 @@
 pub mod diff;
 
 use crate::settings::{self, Setting};
+use carrel_platform::batch_deletion::delete_in_batches;
 use carrel_platform::jobs::Job;
 use carrel_platform::outbox::follow::{self, StoredEvent};
 use carrel_platform::record_store::write::uuid_time;
@@ -21,8 +22,6 @@ use uuid::Uuid;
 
 /// Events of one transaction.
 const BATCH: i64 = 200;
-/// Rows that one statement deletes, at most.
-const DELETED: i64 = 5_000;
 
 /// Writes the histories.
 pub static HISTORIES: Job = Job {
@@ -271,25 +270,9 @@ pub async fn clean_up(tenant: &Tenant, now: Timestamp) -> Result<u64, Failure> {
     Ok(deleted)
 }
 
-/// Deletes the changes of users, or of inventory, before an instant.
+/// Deletes the changes of users, or of inventory, before an instant; returns their number.
 pub async fn delete_before(tenant: &Tenant, users: bool, before: Timestamp) -> Result<u64, Failure> {
-    let mut deleted = 0;
-    loop {
-        let rows = tenant
-            .writer()
-            .await?
-            .query(
-                "WITH gone AS (DELETE FROM audit_change WHERE id IN (
-                     SELECT id FROM audit_change WHERE (kind = 'user') = $1 AND at < $2 ORDER BY at LIMIT $3::bigint)
-                     RETURNING id)
-                 SELECT count(*) AS deleted FROM gone",
-                vec![users.into(), before.into(), DELETED.into()],
-            )
-            .await?;
-        let number: i64 = rows.first().map_or(0, |row| row.get("deleted"));
-        deleted += number.unsigned_abs();
-        if number == 0 {
-            return Ok(deleted);
-        }
-    }
+    let delete = "DELETE FROM audit_change WHERE id IN (
+             SELECT id FROM audit_change WHERE (kind = 'user') = $1 AND at < $2 ORDER BY at LIMIT $3::bigint)";
+    delete_in_batches(tenant, delete, vec![users.into(), before.into()]).await
 }

@@ -5,8 +5,9 @@
 //! clients send the scan at once. Refused scans leave no key. Keys are deleted after [`KEPT_DAYS`] days, and with the
 //! anonymization of their loan. Scans without a key read and write nothing here.
 
+use carrel_platform::batch_deletion::delete_in_batches;
 use carrel_platform::jobs::Job;
-use carrel_platform::{Call, Pipeline, Tenant};
+use carrel_platform::{Bind, Call, Json, Pipeline, Tenant};
 use carrel_records::{Failure, Refusal, RefusalCode, json_text};
 use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
@@ -24,9 +25,10 @@ pub static EXPIRY: Job = Job {
     run: |run| {
         Box::pin(async move {
             let before = Timestamp::now() - (KEPT_DAYS * 24).hours();
-            let sql = "DELETE FROM idempotency_key WHERE created < $1 RETURNING 1";
-            let deleted = run.tenant.writer().await?.query(sql, vec![before.into()]).await?;
-            Ok(format!("{} keys deleted", deleted.len()))
+            let delete = "DELETE FROM idempotency_key WHERE id IN (
+                     SELECT id FROM idempotency_key WHERE created < $1 LIMIT $2::bigint)";
+            let deleted = delete_in_batches(&run.tenant, delete, vec![before.into()]).await?;
+            Ok(format!("{deleted} keys deleted"))
         })
     },
 };
@@ -64,7 +66,7 @@ pub fn keep(
             key.id.into(),
             key.action.clone().into(),
             loan.into(),
-            carrel_platform::Bind::Json(json_text(answer)),
+            Bind::Json(json_text(answer)),
             now.into(),
         ],
     );
@@ -100,5 +102,5 @@ async fn find(tenant: &Tenant, key: &IdempotencyKey) -> Result<Option<Value>, Fa
             .code(RefusalCode::IdempotencyKeyReused);
         return Err(refusal.into());
     }
-    Ok(Some(row.get::<_, carrel_platform::Json>("answer").parse()))
+    Ok(Some(row.get::<_, Json>("answer").parse()))
 }

@@ -16,7 +16,7 @@ use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::Failure;
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_postgres::Row;
 use uuid::Uuid;
 

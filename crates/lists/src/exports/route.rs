@@ -4,7 +4,7 @@ use crate::answers::lists::{Action, INVALID};
 use crate::answers::{Outcome, answered};
 use crate::engine;
 use crate::engine::jobs::{self, Job, Kind, NewJob};
-use crate::saved_lists::{self, List, named};
+use crate::saved_lists::{self, List, named, refuse_if_inactive, refuse_if_refreshing};
 use bytes::Bytes;
 use carrel_platform::http::Rest;
 use carrel_platform::{Answer, Call, Pipeline, Router, Tenant};
@@ -27,26 +27,11 @@ pub fn connect(router: &mut Router) {
 async fn begin(call: Call) -> Outcome<Answer> {
     let list = saved_lists::permitted(&call, call.id(0)?, Action::Export).await?;
     let fields = fields_of(&call)?.unwrap_or_else(|| list.fields.clone());
-    if !list.is_active {
-        return Err(Action::Export.inactive(list.id, &list.name));
-    }
-    if let Some(refresh) = &list.open_refresh {
-        return Err(Action::Export.refreshing(list.id, &list.name, refresh.id));
-    }
-    let id = Uuid::now_v7();
-    let job = NewJob {
-        id,
-        kind: Kind::Export,
-        list_id: Some(list.id),
-        user_id: call.caller.user_id,
-        entity_type_id: list.entity_type_id,
-        fql_query: String::new(),
-        fields,
-        max_size: i64::MAX,
-        list_version: Some(list.version),
-        result_id: list.result_id,
-        visible_for: Duration::ZERO,
-    };
+    refuse_if_inactive(&list, Action::Export)?;
+    refuse_if_refreshing(&list, Action::Export)?;
+    let of_list = NewJob::of_list(&list, Kind::Export, call.caller.user_id);
+    let job = NewJob { fields, result_id: list.result_id, ..of_list };
+    let id = job.id;
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
     let mut pipeline = Pipeline::new();

@@ -8,6 +8,7 @@ mod route;
 mod store;
 mod view;
 
+pub use decide::{refuse_if_inactive, refuse_if_refreshing};
 pub use route::{connect, permitted};
 pub use store::List;
 

@@ -10,7 +10,6 @@ use crate::engine::jobs::{self, Job, Kind, NewJob};
 use carrel_platform::{Answer, Call, Pipeline};
 use carrel_records::Failure;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 /// `POST /lists/{id}/refresh`
 pub async fn begin(call: Call) -> Outcome<Answer> {
@@ -22,20 +21,13 @@ pub async fn begin(call: Call) -> Outcome<Answer> {
     refuse_if_refreshing(&list, Action::Refresh)?;
     refuse_if_exporting(&list, Action::Refresh)?;
     let (_, options) = engine::of_call(&call.node);
-    let id = Uuid::now_v7();
     let job = NewJob {
-        id,
-        kind: Kind::Refresh,
-        list_id: Some(list.id),
-        user_id: call.caller.user_id,
-        entity_type_id: list.entity_type_id,
         fql_query: query,
-        fields: list.fields.clone(),
         max_size: options.max_size,
-        list_version: Some(list.version),
-        result_id: None,
         visible_for: options.visible_for,
+        ..NewJob::of_list(&list, Kind::Refresh, call.caller.user_id)
     };
+    let id = job.id;
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
     let mut pipeline = Pipeline::new();

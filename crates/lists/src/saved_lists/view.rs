@@ -13,6 +13,23 @@ const SYSTEM: Uuid = uuid!("7eb41f7c-ec2f-4637-8ceb-2e9573666ad0");
 struct Shown(Map<String, Value>);
 
 impl Shown {
+    /// What is shown of a list everywhere.
+    fn of(list: &List) -> Shown {
+        let mut shown = Shown(Map::new());
+        shown.put("id", list.id.to_string());
+        shown.put("name", list.name.as_str());
+        shown.put("entityTypeId", list.entity_type_id.to_string());
+        shown.put_user(None, "createdByUsername", list.created_by, &list.created_by_name);
+        shown.put_time("createdDate", Some(list.created_date));
+        shown.put("isActive", list.is_active);
+        shown.put("isPrivate", list.is_private);
+        shown.put("isCanned", list.is_canned);
+        shown.put("isDeleted", list.is_deleted);
+        shown.put_user(Some("updatedBy"), "updatedByUsername", list.updated_by, &list.updated_by_name);
+        shown.put_time("updatedDate", list.updated_date);
+        shown
+    }
+
     fn put(&mut self, name: &str, value: impl Into<Value>) {
         match value.into() {
             Value::Null => {}
@@ -38,21 +55,11 @@ impl Shown {
 
 /// A list with all that is known of it.
 pub fn whole(list: &List) -> Value {
-    let mut shown = Shown(Map::new());
-    shown.put("id", list.id.to_string());
-    shown.put("name", list.name.as_str());
+    let mut shown = Shown::of(list);
     shown.put("description", list.description.clone());
-    shown.put("entityTypeId", list.entity_type_id.to_string());
     shown.put("fqlQuery", list.fql_query.clone());
     shown.put("fields", list.fields.clone());
-    shown.put_user(Some("createdBy"), "createdByUsername", list.created_by, &list.created_by_name);
-    shown.put_time("createdDate", Some(list.created_date));
-    shown.put("isActive", list.is_active);
-    shown.put("isPrivate", list.is_private);
-    shown.put("isCanned", list.is_canned);
-    shown.put("isDeleted", list.is_deleted);
-    shown.put_user(Some("updatedBy"), "updatedByUsername", list.updated_by, &list.updated_by_name);
-    shown.put_time("updatedDate", list.updated_date);
+    shown.put("createdBy", list.created_by.map(|id| id.to_string()));
     shown.put("successRefresh", list.success.as_ref().map(refresh));
     shown.put("inProgressRefresh", list.open_refresh.as_ref().map(refresh));
     shown.put("failedRefresh", list.failed.as_ref().map(refresh));
@@ -63,18 +70,7 @@ pub fn whole(list: &List) -> Value {
 
 /// A list among others.
 pub fn summary(list: &List) -> Value {
-    let mut shown = Shown(Map::new());
-    shown.put("id", list.id.to_string());
-    shown.put("name", list.name.as_str());
-    shown.put("entityTypeId", list.entity_type_id.to_string());
-    shown.put_user(None, "createdByUsername", list.created_by, &list.created_by_name);
-    shown.put_time("createdDate", Some(list.created_date));
-    shown.put("isActive", list.is_active);
-    shown.put("isPrivate", list.is_private);
-    shown.put("isCanned", list.is_canned);
-    shown.put("isDeleted", list.is_deleted);
-    shown.put_user(Some("updatedBy"), "updatedByUsername", list.updated_by, &list.updated_by_name);
-    shown.put_time("updatedDate", list.updated_date);
+    let mut shown = Shown::of(list);
     if let Some(success) = &list.success {
         shown.put("recordsCount", success.records);
         shown.put_time("refreshedDate", success.ended);

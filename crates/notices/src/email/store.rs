@@ -3,6 +3,7 @@
 use super::configuration::Configuration;
 use super::{Email, MAX_ATTEMPTS, wait_after};
 use crate::records::SMTP_CONFIGURATION;
+use carrel_platform::batch_deletion::delete_in_batches;
 use carrel_platform::record_store::read;
 use carrel_platform::{Json, Pipeline, Tenant};
 use carrel_records::{Failure, time};
@@ -15,8 +16,6 @@ use uuid::Uuid;
 pub const LEASE: Duration = Duration::from_secs(90);
 /// Hours for which delivered e-mails are stored, unless the configuration says otherwise (mod-email's default).
 const DEFAULT_EXPIRATION_HOURS: i64 = 24;
-/// E-mails deleted in one statement.
-const DELETE_BATCH: i64 = 1_000;
 
 /// Who makes the first attempt to send an e-mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,24 +173,10 @@ pub async fn delete_expired(
             now - Duration::from_secs(3_600 * hours as u64)
         }
     };
-    let mut deleted = 0;
-    loop {
-        let rows = tenant
-            .writer()
-            .await?
-            .query(
-                "DELETE FROM email_statistics WHERE id IN (
-                    SELECT id FROM email_statistics
-                    WHERE carrel.instant(doc->>'date') < $1 AND doc->>'status' = $2 LIMIT $3
-                 ) RETURNING id",
-                vec![before.into(), status.into(), DELETE_BATCH.into()],
-            )
-            .await?;
-        deleted += rows.len() as u64;
-        if (rows.len() as i64) < DELETE_BATCH {
-            return Ok(deleted);
-        }
-    }
+    let delete = "DELETE FROM email_statistics WHERE id IN (
+             SELECT id FROM email_statistics
+             WHERE carrel.instant(doc->>'date') < $1 AND doc->>'status' = $2 LIMIT $3::bigint)";
+    delete_in_batches(tenant, delete, vec![before.into(), status.into()]).await
 }
 
 /// The tenant's mail server, if one is configured completely: as `/smtp-configuration`, else as the setting

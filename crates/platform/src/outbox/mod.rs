@@ -2,6 +2,7 @@
 
 pub mod follow;
 
+use crate::batch_deletion::delete_in_batches;
 use crate::database::{Bind, Pipeline, RowChange};
 use crate::tenant::Tenant;
 use carrel_records::Failure;
@@ -9,8 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Events are kept for this long; whoever follows them must not be late by more.
 pub const RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Events that one statement deletes, at most.
-const BATCH: i64 = 5_000;
 
 /// Adds an event, as JSON text, to the pipeline that makes it true.
 ///
@@ -20,27 +19,13 @@ pub fn announce(pipeline: &mut Pipeline, topic: &str, key: String, payload: Stri
     pipeline.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
 }
 
-/// Deletes the events before an instant, the oldest first, in batches; gives their number.
+/// Deletes the events before an instant, the oldest first; returns their number.
 pub async fn prune(tenant: &Tenant, before: Timestamp) -> Result<u64, Failure> {
-    let mut deleted = 0;
-    loop {
-        let connection = tenant.writer().await?;
-        // Numbers follow the time but for transactions that overlap, so only the oldest are looked at.
-        let rows = connection
-            .query(
-                "WITH gone AS (DELETE FROM outbox WHERE created < $1 AND id <= (
-                     SELECT max(id) FROM (SELECT id, created FROM outbox ORDER BY id LIMIT $2::bigint) oldest
-                     WHERE created < $1) RETURNING id)
-                 SELECT count(*) AS deleted FROM gone",
-                vec![before.into(), BATCH.into()],
-            )
-            .await?;
-        let number: i64 = rows.first().map_or(0, |row| row.get("deleted"));
-        deleted += number.unsigned_abs();
-        if number == 0 {
-            return Ok(deleted);
-        }
-    }
+    // Numbers follow the time but for transactions that overlap, so only the oldest are looked at.
+    let delete = "DELETE FROM outbox WHERE created < $1 AND id <= (
+             SELECT max(id) FROM (SELECT id, created FROM outbox ORDER BY id LIMIT $2::bigint) oldest
+             WHERE created < $1)";
+    delete_in_batches(tenant, delete, vec![before.into()]).await
 }
 
 static EVENT: RowChange = RowChange {

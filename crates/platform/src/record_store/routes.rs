@@ -1,10 +1,12 @@
 //! The routes of plain records: whichever of the usual six the surface has for the collection and no use case has
 //! taken over, or the two of a record that a tenant has one of.
 
+use crate::database::{Pipeline, Tx};
 use crate::http::{Answer, Call, Router, handler};
 use crate::record_store::{read, stream, write};
 use carrel_records::{Failure, Put, RecordType, Routes};
 use http::StatusCode;
+use serde_json::Value;
 
 /// Connects the routes of declared records that nothing answers yet.
 pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
@@ -84,6 +86,24 @@ pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, 
         document.insert("id".into(), id.to_string().into());
         write::create(tenant.begin().await?, tenant, record, document, &call.caller, call.now).await?;
     }
+    Ok(Answer::no_content())
+}
+
+/// Stores the replacement of a record that the transaction has locked.
+pub async fn replace_locked(
+    call: &Call,
+    tx: Tx,
+    record: &'static RecordType,
+    id: Uuid,
+    document: write::Document,
+    stored: &Value,
+) -> Result<Answer, Failure> {
+    let ready = write::prepare_replacement(record, id, document, stored, &call.caller, call.now)?;
+    let mut pipeline = Pipeline::new();
+    write::update(&mut pipeline, call.tenant()?, record, &ready, stored, call.now);
+    tx.send_and_commit(pipeline)
+        .await
+        .map_err(|error| write::constraint_failure(record, error, &ready.document))?;
     Ok(Answer::no_content())
 }
 

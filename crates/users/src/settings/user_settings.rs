@@ -5,8 +5,8 @@
 
 use crate::profile_pictures;
 use crate::records::settings::USER_SETTING;
-use carrel_platform::record_store::write;
-use carrel_platform::{Answer, Call, Pipeline, Router};
+use carrel_platform::record_store::{routes, write};
+use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -53,14 +53,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             return Ok(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, profile_pictures::LIMIT_TOO_LARGE));
         }
     }
-    let record = &USER_SETTING;
-    let ready = write::prepare_replacement(record, id, document, &stored, &call.caller, call.now)?;
-    let mut pipeline = Pipeline::new();
-    write::update(&mut pipeline, tenant, record, &ready, &stored, call.now);
-    tx.send_and_commit(pipeline)
-        .await
-        .map_err(|error| write::constraint_failure(record, error, &ready.document))?;
-    Ok(Answer::no_content())
+    routes::replace_locked(&call, tx, &USER_SETTING, id, document, &stored).await
 }
 
 /// FOLIO quirk: one error stands alone, not in a list.

@@ -1,7 +1,5 @@
 //! The decision of a check-in: the item's destination, its loan, and the request that it fulfills.
 
-use carrel_records::ItemStatus;
-
 mod destination;
 #[cfg(test)]
 mod fixtures;
@@ -11,7 +9,7 @@ mod request;
 
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
-use crate::desk::{ItemAtDesk, confirmation, queue};
+use crate::desk::{ItemAtDesk, QueuedRequest, confirmation, queue};
 use crate::lost_items::may_have_fees;
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::patron_notices::{About, Cause, NoticeEvent};
@@ -20,7 +18,7 @@ use carrel_audit::circulation_log::LogEntry;
 use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
 use carrel_loan_rules::request::RequestStatus;
-use carrel_records::{Failure, Refusal, RefusalCode, metadata, time};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode, metadata, time};
 use destination::{destination, floats_to};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

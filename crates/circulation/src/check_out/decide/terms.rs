@@ -66,7 +66,7 @@ impl Scan<'_> {
 
 /// What an item limit counts by, in words and as a code; `None` if the rule names neither material nor loan type, as the
 /// limit then counts nothing.
-fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, &'static str)> {
+fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, RefusalCode)> {
     match (conditions.patron_group, conditions.material_type, conditions.loan_type) {
         (true, true, true) => Some((
             "combination of patron group, material type and loan type",

@@ -2,8 +2,6 @@
 //!
 //! `patron` finds the loan and checks its borrower, `rules` renews by the loan policy, `by_override` by an override.
 
-use carrel_records::ItemStatus;
-
 mod by_override;
 #[cfg(test)]
 mod fixtures;
@@ -24,7 +22,7 @@ use carrel_audit::circulation_log::{Action, LogEntry};
 use carrel_circulation_rules::PolicyKind;
 use carrel_fees_fines::charge::Charge;
 use carrel_loan_rules::loan_policy::LoanTerms;
-use carrel_records::{Failure, Refusal, RefusalCode, time};
+use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode, time};
 use jiff::Timestamp;
 use patron::{find, refuse_for_account_status, refuse_for_patron_blocks};
 use serde_json::{Map, Value};
