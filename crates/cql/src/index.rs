@@ -10,8 +10,8 @@ pub fn index_ddl(record: &RecordType) -> Vec<String> {
 
 /// The indexes of a record type: unique sets, reference columns, and the fields declared as indexed. Where a
 /// composed record's field is an SQL expression beyond a plain `table.column`, its index is the table's own DDL.
-/// In a lenient tenant some values may repeat.
-pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
+/// Where `repeats_allowed`, the values that a declaration relaxes may repeat.
+pub fn index_ddl_of(record: &RecordType, repeats_allowed: bool) -> Vec<String> {
     let mut ddl = Vec::new();
     for unique in record.unique {
         let name = index_name(record.table, &unique.fields.join("."), "key");
@@ -22,7 +22,7 @@ pub fn index_ddl_of(record: &RecordType, lenient: bool) -> Vec<String> {
             .collect();
         ddl.push(format!(
             "CREATE {}INDEX IF NOT EXISTS {name} ON {} ({}){}{}",
-            if lenient && unique.may_repeat_in_lenient { "" } else { "UNIQUE " },
+            if repeats_allowed && unique.is_relaxable { "" } else { "UNIQUE " },
             record.table,
             columns.join(", "),
             if unique.absent_counts { " NULLS NOT DISTINCT" } else { "" },

@@ -135,7 +135,7 @@ pub async fn replace_block(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let Some(stored) = write::lock(&mut tx, &MANUALBLOCK, id).await? else {
-        // As for every plain record: a lenient tenant may create it.
+        // As for every plain record: the tenant's profile may let PUT create it.
         drop(tx);
         return plain::replace(&MANUALBLOCK, call).await;
     };

@@ -66,7 +66,7 @@ async fn replace(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
 /// Lenient tenants store policies unvalidated.
 fn refuse(call: &Call, kind: &Kind, policy: &Document) -> Result<(), Failure> {
     match (kind.check)(policy) {
-        Some(refusal) if !call.caller.lenient => Err(refusal.into()),
+        Some(refusal) if !call.caller.profile.unchecked_records => Err(refusal.into()),
         _ => Ok(()),
     }
 }

@@ -125,8 +125,9 @@ fn not_found(failure: Failure) -> Failure {
 }
 
 fn refuse_if_type_is_automatic(kind: &Kind, call: &Call, id: Option<Uuid>) -> Result<(), Failure> {
-    let is_automatic =
-        kind.name == "Feefine" && !call.caller.lenient && id.is_some_and(|id| AUTOMATIC_TYPES.contains(&id));
+    let is_automatic = kind.name == "Feefine"
+        && !call.caller.profile.unchecked_records
+        && id.is_some_and(|id| AUTOMATIC_TYPES.contains(&id));
     if is_automatic {
         return Err(Refusal::new("Attempt to change an automatic fee/fine type").into());
     }

@@ -61,7 +61,7 @@ pub fn body_with_path_id(call: &Call) -> Result<Document, Failure> {
 /// The query of a deletion; `None` deletes all records, which needs an explicit query.
 pub fn deletion_query(call: &Call) -> Result<Option<carrel_cql::Query>, Failure> {
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
-    if text.is_none() && !call.tenant()?.lenient {
+    if text.is_none() && !call.tenant()?.profile.delete_without_query {
         return Err(Failure::Invalid("Expected CQL but query parameter is empty".into()));
     }
     text.map(read::parse).transpose()

@@ -31,9 +31,9 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// The mode for one new record: a lenient tenant replaces a stored one with the same id.
+    /// The mode for one new record by the tenant's profile.
     pub fn create_in(tenant: &carrel_platform::Tenant) -> WriteMode {
-        if tenant.lenient { WriteMode::UpsertUnchecked } else { WriteMode::Create }
+        if tenant.profile.post_replaces { WriteMode::UpsertUnchecked } else { WriteMode::Create }
     }
 }
 
@@ -143,7 +143,7 @@ fn keep_hrid(
     caller: &Caller,
 ) -> Result<(), Failure> {
     let (stored, sent) = (old.get("hrid"), document.get("hrid"));
-    if mode == WriteMode::Replace && !caller.lenient && stored != sent {
+    if mode == WriteMode::Replace && !caller.profile.stored_as_sent && stored != sent {
         let text = |hrid: Option<&Value>| hrid.and_then(Value::as_str).unwrap_or("null").to_owned();
         return Err(Failure::Invalid(format!(
             "The hrid field cannot be changed: new={}, old={}",

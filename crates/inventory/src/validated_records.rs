@@ -5,7 +5,7 @@ use carrel_platform::record_store::write::Document;
 use carrel_platform::{Call, Router};
 use carrel_records::{RecordType, Refusal};
 
-/// Connects POST and PUT of a record type; a lenient tenant's records are not validated.
+/// Connects POST and PUT of a record type whose records are validated.
 pub fn connect(router: &mut Router, record: &'static RecordType, check: fn(&Document) -> Vec<Refusal>) {
     router.on("POST", record.path, move |call: Call| async move {
         refuse(&call, check)?;
@@ -19,7 +19,7 @@ pub fn connect(router: &mut Router, record: &'static RecordType, check: fn(&Docu
 }
 
 fn refuse(call: &Call, check: fn(&Document) -> Vec<Refusal>) -> Result<(), carrel_records::Failure> {
-    if call.caller.lenient {
+    if call.caller.profile.unchecked_records {
         return Ok(());
     }
     let refusals = check(&call.object()?);

@@ -61,7 +61,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     // A gateway asks the module that has the policies.
-    if !call.caller.lenient {
+    if !call.caller.profile.effects_left_to_modules {
         let mut deletion = TemplateDeletion { template: id, is_used: false };
         let mut pipeline = Pipeline::new();
         let mut changes =

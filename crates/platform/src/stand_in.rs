@@ -1,5 +1,5 @@
 //! What a public test suite writes to the stand-in of a module, in order to read it back later: documents by kind and
-//! id. Only lenient tenants have any.
+//! id. Only tenants with stand-ins have any.
 
 use crate::http::{Answer, Call};
 use crate::record_store::write::uuid_time;

@@ -12,6 +12,7 @@ use crate::jobs::Hints;
 use crate::node::Database;
 use crate::record_store::Records;
 use crate::settings_version::SettingsVersion;
+use crate::tenant_profile::TenantProfile;
 use crate::tenant_state::TenantState;
 use crate::transaction_listeners::TransactionListeners;
 use carrel_records::Failure;
@@ -25,9 +26,8 @@ pub struct Tenant {
     pub description: String,
     /// Name of its schema and of its role.
     pub schema: String,
-    /// It accepts records with properties missing, unknown, or referring to nothing, for public test suites. Unique
-    /// values stay unique.
-    pub lenient: bool,
+    /// The rules that it relaxes; it never changes.
+    pub profile: TenantProfile,
     pub(crate) pools: TenantPools,
     /// Values computed from its settings.
     pub cache: Cache,

@@ -325,8 +325,8 @@ pub struct Unique {
     pub absent_counts: bool,
     /// SQL condition over `doc`; only records that meet it are compared.
     pub when: Option<&'static str>,
-    /// A lenient tenant takes the same value again.
-    pub may_repeat_in_lenient: bool,
+    /// A tenant whose profile allows repeated values takes the same value again.
+    pub is_relaxable: bool,
 }
 
 /// One field, compared without case and accents.
@@ -337,7 +337,7 @@ pub const fn unique(fields: &'static [&'static str]) -> Unique {
         keeps_accents: false,
         absent_counts: false,
         when: None,
-        may_repeat_in_lenient: false,
+        is_relaxable: false,
     }
 }
 impl Unique {
@@ -358,8 +358,8 @@ impl Unique {
         self.keeps_accents = true;
         self
     }
-    pub const fn unless_lenient(mut self) -> Self {
-        self.may_repeat_in_lenient = true;
+    pub const fn relaxable(mut self) -> Self {
+        self.is_relaxable = true;
         self
     }
 }

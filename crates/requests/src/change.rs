@@ -38,7 +38,7 @@ pub fn write(
     now: Timestamp,
 ) -> Result<Map<String, Value>, Failure> {
     let Change { id, before, mut after, queue, moves, left, items } = change;
-    if caller.lenient {
+    if caller.profile.stored_as_sent {
         // Test suites write this date themselves and send a blank one where there is none.
         after.retain(|key, value| key != "awaitingPickupRequestClosedDate" || *value != "");
     } else {

@@ -49,8 +49,7 @@ pub fn connect(router: &mut Router) {
 
 /// A request has both an item and its holdings record or neither; an item-level one has both.
 fn refuse_half_an_item(call: &Call, request: &Map<String, Value>) -> Result<(), Failure> {
-    // A lenient tenant accepts requests without these ids.
-    let refusals = if call.caller.lenient { Vec::new() } else { half_an_item(request) };
+    let refusals = if call.caller.profile.unchecked_records { Vec::new() } else { half_an_item(request) };
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }
 
@@ -109,18 +108,19 @@ async fn write(
     let (mut ids, mut texts, mut of_queues) = (Vec::new(), Vec::new(), Vec::new());
     for mut document in documents {
         let before = request::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
-        let (ready, old) = match before.filter(|_| if_stored == IfStored::Replace || call.caller.lenient) {
-            None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
-            Some((id, before)) => {
-                let old = before.parse();
-                if let (Value::Object(before), false) = (&old, call.caller.lenient) {
-                    note_end_of_pickup(before, &mut document, call.now);
+        let (ready, old) =
+            match before.filter(|_| if_stored == IfStored::Replace || call.caller.profile.post_replaces) {
+                None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
+                Some((id, before)) => {
+                    let old = before.parse();
+                    if let (Value::Object(before), false) = (&old, call.caller.profile.stored_as_sent) {
+                        note_end_of_pickup(before, &mut document, call.now);
+                    }
+                    let ready =
+                        records::prepare_replacement(&REQUEST, id, document, &old, &call.caller, call.now)?;
+                    (ready, Some(before.0))
                 }
-                let ready =
-                    records::prepare_replacement(&REQUEST, id, document, &old, &call.caller, call.now)?;
-                (ready, Some(before.0))
-            }
-        };
+            };
         let text = Value::Object(ready.document.clone()).to_string();
         let event = match &old {
             None => Event::created(&tenant.id, &text),
@@ -134,11 +134,15 @@ async fn write(
         written.push(ready);
     }
     pipeline.add(
-        if if_stored == IfStored::Refuse && !call.caller.lenient { INSERT } else { INSERT_OR_REPLACE },
+        if if_stored == IfStored::Refuse && !call.caller.profile.post_replaces {
+            INSERT
+        } else {
+            INSERT_OR_REPLACE
+        },
         vec![ids.into(), Bind::Jsons(texts), of_queues.into()],
     );
     // Test suites compare stored documents with what they sent.
-    if !call.caller.lenient {
+    if !call.caller.profile.stored_as_sent {
         snapshot_refresh::mark_without_snapshots(
             &mut pipeline,
             &tenant.id,

@@ -233,7 +233,7 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
 /// Purges the tenant with all its data.
 async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
-    if let Some(tenant) = call.node.find_tenant(&id).await?.filter(|tenant| tenant.lenient) {
+    if let Some(tenant) = call.node.find_tenant(&id).await?.filter(|tenant| tenant.profile.emptied_at_end) {
         call.node.empty_tenant(&tenant).await?;
     } else if !call.node.drop_tenant(&id).await? {
         return Err(Failure::NotFound(id));

@@ -151,7 +151,7 @@ async fn create_type(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let ready = write::prepare_new(&NOTE_TYPE, document, &call.caller, call.now)?;
     let mut tx = tenant.begin().await?;
-    if !call.caller.lenient {
+    if !call.caller.profile.unchecked_records {
         let rows = tx.query("SELECT count(*) AS total FROM note_type", vec![]).await?;
         if rows.first().map_or(0, |row| row.get::<_, i64>("total")) >= MAX_NOTE_TYPES {
             return Err(Refusal::new(format!("Maximum number of note types allowed is {MAX_NOTE_TYPES}"))

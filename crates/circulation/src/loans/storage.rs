@@ -6,7 +6,7 @@ use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_loan_rules::LoanStatus;
 use carrel_platform::record_store::read::{self, Asked};
 use carrel_platform::record_store::{routes, stream, write};
-use carrel_platform::{Answer, Call, Pipeline, Router};
+use carrel_platform::{Answer, Call, Pipeline, Router, TenantProfile};
 use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value, json};
 
@@ -17,13 +17,13 @@ pub fn connect(router: &mut Router) {
 }
 
 /// The checks of storage.
-fn checked(mut document: Map<String, Value>, lenient: bool) -> Result<Map<String, Value>, Failure> {
+fn checked(mut document: Map<String, Value>, profile: &TenantProfile) -> Result<Map<String, Value>, Failure> {
     if document.get("status").is_none_or(Value::is_null) {
         document.insert("status".into(), json!({"name": LoanStatus::Open}));
     }
     if LoanStatus::of(&document) == Some(LoanStatus::Open)
         && text_at(&document, "userId").is_empty()
-        && !lenient
+        && !profile.unchecked_records
     {
         return Err(Refusal::new("Open loan must have a user ID").into());
     }
@@ -32,7 +32,7 @@ fn checked(mut document: Map<String, Value>, lenient: bool) -> Result<Map<String
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let document = checked(call.object()?, call.caller.lenient)?;
+    let document = checked(call.object()?, &call.caller.profile)?;
     let ready = write::prepare_new(&LOAN, document, &call.caller, call.now)?;
     let mut pipeline = Pipeline::new();
     store::insert(&mut pipeline, &tenant.id, ready.id, &ready.document, None, call.now);
@@ -45,7 +45,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let id = call.id(0)?;
-    let document = checked(call.object()?, call.caller.lenient)?;
+    let document = checked(call.object()?, &call.caller.profile)?;
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let ready = match write::lock(&mut tx, &LOAN, id).await? {
@@ -101,10 +101,13 @@ mod tests {
     #[test]
     fn a_loan_without_status_is_open_and_needs_a_borrower() {
         let loan = Map::from_iter([("itemId".to_owned(), json!("i"))]);
-        assert!(checked(loan.clone(), false).is_err());
+        assert!(checked(loan.clone(), &TenantProfile::STRICT).is_err());
         let mut with_user = loan;
         with_user.insert("userId".into(), "u".into());
-        assert_eq!(checked(with_user, false).expect("allowed")["status"], json!({"name": "Open"}));
+        assert_eq!(
+            checked(with_user, &TenantProfile::STRICT).expect("allowed")["status"],
+            json!({"name": "Open"})
+        );
     }
 
     #[test]

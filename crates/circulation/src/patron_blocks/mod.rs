@@ -28,7 +28,7 @@ use crate::settings::CirculationSettings;
 use carrel_platform::Router;
 use uuid::Uuid;
 
-/// Kind of the stored blocks that a public test suite gives to patrons of a lenient tenant.
+/// Kind of the stored blocks that a public test suite gives to patrons of a tenant with stand-ins.
 pub const GIVEN_BLOCKS: &str = "automated patron blocks";
 
 /// The conditions and limits of a tenant's settings.
@@ -36,7 +36,7 @@ pub fn conditions(settings: &CirculationSettings) -> Conditions {
     Conditions::read(&settings.patron_block_conditions, &settings.patron_block_limits)
 }
 
-/// The blocks of a patron: those that follow from the facts, and in a lenient tenant those that a test suite has set.
+/// The blocks of a patron: those that follow from the facts, and in a tenant with stand-ins those that a test suite has set.
 pub fn blocks_of(
     settings: &CirculationSettings,
     patron: Uuid,

@@ -166,7 +166,12 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     let templates = causes.iter().flat_map(|cause| settings.notice_templates(cause.event));
     let templates = templates.chain(of_fees).collect();
     let people = facts::people(tx.connection(), users_of(&records), templates, now).await?;
-    let known = Known { records: &records, people: &people, settings: &settings, keeps_late: tenant.lenient };
+    let known = Known {
+        records: &records,
+        people: &people,
+        settings: &settings,
+        keeps_late: tenant.profile.late_notices,
+    };
     let plan = immediate::plan(&causes, &known, &mut || Uuid::new_v7(uuid_time(now)));
     let mut pipeline = Pipeline::new();
     let count = deliver::write(&mut pipeline, &plan.notices, &plan.unsent, &people, now);

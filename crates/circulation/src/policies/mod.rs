@@ -43,7 +43,7 @@ pub fn check_before_saving(router: &mut Router, record: &'static RecordType, che
 
 /// Tenants of public test suites keep whatever policies these write.
 fn refuse(call: &Call, check: Check) -> Result<(), Failure> {
-    if call.caller.lenient {
+    if call.caller.profile.unchecked_records {
         return Ok(());
     }
     let refusals = check(&call.object()?);

@@ -34,7 +34,7 @@ async fn replace(call: Call) -> Written {
 
 async fn delete(call: Call) -> Written {
     let id = call.id(0)?;
-    if !call.caller.lenient {
+    if !call.caller.profile.dangling_references {
         let connection = call.tenant()?.writer().await?;
         let used = connection
             .query(

@@ -91,7 +91,8 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
     let circulation_settings = table("circulation_settings");
     let locale = table("locale");
     let given = tenant
-        .lenient
+        .profile
+        .stand_ins
         .then(|| pipeline.add("SELECT doc FROM stand_in WHERE kind = $1", vec![GIVEN_BLOCKS.into()]));
     let results = match tx {
         Some(tx) => tx.send(pipeline).await,
@@ -140,7 +141,7 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
         check_out_lock: CheckOutLock::read(settings.scoped.get("checkoutLockFeature").map(|value| &**value)),
         features: Features::read(|name| settings.own(name)),
         settings: settings.own,
-        open_without_calendar: tenant.lenient,
+        open_without_calendar: tenant.profile.open_without_calendar,
         given_blocks: given.map(|step| given_blocks(values(&results, step))).unwrap_or_default(),
     };
     Ok((settings_version, settings))

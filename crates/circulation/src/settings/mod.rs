@@ -68,7 +68,7 @@ pub struct CirculationSettings {
     pub limits_items: bool,
     /// A service point without a calendar is always open, as in tenants for public test suites.
     pub open_without_calendar: bool,
-    /// Blocks that a public test suite has set in a lenient tenant.
+    /// Blocks that a public test suite has set in a tenant with stand-ins.
     pub given_blocks: HashMap<Uuid, Vec<Block>>,
 }
 

@@ -118,7 +118,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         events::loan_related_fee_fine_closed(&mut pipeline, event.loan, call.now);
     }
     // Modules behind a gateway use the accounts as mere storage, and say by the routes of the handlers what follows.
-    if !call.caller.lenient {
+    if !call.caller.profile.effects_left_to_modules {
         let mut changes =
             Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };
         loan_fees_closed::announce(&mut changes, closed).await?;

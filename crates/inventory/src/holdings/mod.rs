@@ -41,7 +41,7 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
     let tenant = call.tenant()?;
     let mut records = store::validate(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
-    if mode != WriteMode::Replace && !tenant.lenient {
+    if mode != WriteMode::Replace && !tenant.profile.stored_as_sent {
         hrid::assign(&connection, hrid::Kind::Holdings, &mut records).await?;
     }
     let mut tx = connection.begin();

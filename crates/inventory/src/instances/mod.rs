@@ -31,7 +31,7 @@ pub async fn save(
     let tenant = call.tenant()?;
     let mut instances = store::validate(&INSTANCE, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
-    if mode != WriteMode::Replace && !tenant.lenient {
+    if mode != WriteMode::Replace && !tenant.profile.stored_as_sent {
         hrid::assign(&connection, hrid::Kind::Instances, &mut instances).await?;
         for instance in &mut instances {
             instance.document.insert("statusUpdatedDate".into(), status_date(call.now).into());

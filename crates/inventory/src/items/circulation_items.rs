@@ -1,7 +1,7 @@
 //! Circulation items: items of other libraries that are lent here (mod-circulation-item). They are stored as items with
 //! `dcbItem`.
 //!
-//! Routes, for lenient tenants: `/circulation-item…`.
+//! Routes, of tenants with stand-ins: `/circulation-item…`.
 
 use super::save;
 use crate::batch;

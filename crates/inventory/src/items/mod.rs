@@ -37,8 +37,7 @@ pub fn barcode_is(barcode: &str) -> String {
 /// Writes items in one transaction; gives them as clients see them.
 pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
-    // A lenient tenant stores what it was sent, without HRIDs and order numbers.
-    let numbers = !tenant.lenient;
+    let numbers = !tenant.profile.stored_as_sent;
     let is_batch = documents.len() > 1 || matches!(mode, WriteMode::Upsert | WriteMode::UpsertUnchecked);
     let mut items = store::validate(&ITEM, documents, &call.caller, call.now)?;
     let connection = tenant.writer().await?;
@@ -49,7 +48,7 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
     let mut facts = facts::gather(&mut tx, &items, mode, numbers).await?;
     let mut changes = store::prepare(&ITEM, items, &mut facts.stored, mode, &call.caller, call.now)?;
     for change in &mut changes {
-        if !tenant.lenient {
+        if !tenant.profile.dangling_references {
             refuse_if_holdings_record_is_missing(change, &facts, mode)?;
         }
         finish(change, &mut facts, is_batch, numbers, call.now);

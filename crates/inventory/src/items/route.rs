@@ -35,8 +35,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let document = batch::body_with_path_id(&call)?;
     match save(&call, vec![document.clone()], WriteMode::Replace).await {
-        // A lenient tenant accepts a replacement of a missing record, as the stand-ins of test suites do.
-        Err(Failure::NotFound(_)) if call.tenant()?.lenient => {
+        Err(Failure::NotFound(_)) if call.tenant()?.profile.put_creates => {
             save(&call, vec![document], WriteMode::Create).await?
         }
         other => other?,

@@ -140,7 +140,7 @@ pub static ITEM: RecordType = RecordType {
         text("effectiveShelvingOrder").indexed(),
         date("metadata.updatedDate").indexed(),
     ],
-    unique: &[unique(&["barcode"]).keep_accents().unless_lenient(), unique(&["hrid"])],
+    unique: &[unique(&["barcode"]).keep_accents().relaxable(), unique(&["hrid"])],
     belongs_to: &[
         to("holdingsRecordId", "holdings_record").alias("holdingsRecords").reverse("item"),
         to("permanentLoanTypeId", "loan_type"),

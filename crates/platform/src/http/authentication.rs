@@ -76,7 +76,7 @@ impl Authentication<'_> {
                 return Err(Failure::Forbidden(words));
             }
         }
-        let caller = Caller { user_id, username: Some(claims.sub), permissions, lenient: tenant.lenient };
+        let caller = Caller { user_id, username: Some(claims.sub), permissions, profile: tenant.profile };
         Ok((Some(tenant), caller))
     }
 
@@ -150,8 +150,8 @@ impl Authentication<'_> {
             .unwrap_or_else(|_| names.split(',').map(|name| name.trim().to_owned()).collect());
         let user_id = header_text(headers, "x-okapi-user-id").and_then(|id| Uuid::parse_str(id).ok());
         let permissions = Permissions::new(names.into_iter().map(Into::into).collect());
-        let lenient = tenant.as_ref().is_some_and(|tenant| tenant.lenient);
-        Ok((tenant, Caller { user_id, username: None, permissions, lenient }))
+        let profile = tenant.as_ref().map(|tenant| tenant.profile).unwrap_or_default();
+        Ok((tenant, Caller { user_id, username: None, permissions, profile }))
     }
 
     fn named_tenant(&self) -> Option<&str> {

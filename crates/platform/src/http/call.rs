@@ -4,6 +4,7 @@ use crate::http::{App, Permissions};
 use crate::node::Node;
 use crate::surface::Route;
 use crate::tenant::Tenant;
+use crate::tenant_profile::TenantProfile;
 use carrel_records::Failure;
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -38,8 +39,8 @@ pub struct Caller {
     pub user_id: Option<Uuid>,
     pub username: Option<String>,
     pub permissions: Permissions,
-    /// The tenant accepts incomplete records; see [`Tenant::lenient`].
-    pub lenient: bool,
+    /// The rules that the tenant relaxes.
+    pub profile: TenantProfile,
 }
 
 impl Caller {

@@ -45,7 +45,7 @@ pub async fn call_route(
         app: Arc::clone(app),
         node: Arc::clone(&app.node),
         tenant: Some(Arc::clone(tenant)),
-        caller: Caller { user_id: user, username: None, permissions, lenient: tenant.lenient },
+        caller: Caller { user_id: user, username: None, permissions, profile: tenant.profile },
         route,
         parameters,
         query: Query::read(query),

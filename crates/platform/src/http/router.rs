@@ -32,7 +32,7 @@ pub struct RouteEntry {
 /// All routes.
 pub struct Router {
     surface: Table,
-    /// Routes that only lenient tenants have.
+    /// Routes that only tenants with stand-ins have.
     stand_ins: Table,
 }
 
@@ -98,7 +98,7 @@ impl Router {
         self.surface.connect(method, path, handler)
     }
 
-    /// Sets the handler of a route that only lenient tenants have.
+    /// Sets the handler of a route that only tenants with stand-ins have.
     ///
     /// # Panics
     /// Where the table of stand-ins has no such route: a spelling mistake in a module.
@@ -107,16 +107,16 @@ impl Router {
         F: Fn(Call) -> W + Clone + Send + Sync + 'static,
         W: Future<Output = Result<Answer, Failure>> + Send + 'static,
     {
-        let of_the_lenient = move |call: Call| {
+        let of_tenants_with_stand_ins = move |call: Call| {
             let function = function.clone();
             async move {
-                if !call.caller.lenient {
+                if !call.caller.profile.stand_ins {
                     return Err(Failure::NotFound(format!("Only lenient tenants have {}", call.route.path)));
                 }
                 function(call).await
             }
         };
-        let connected = self.stand_ins.connect(method, path, handler(of_the_lenient));
+        let connected = self.stand_ins.connect(method, path, handler(of_tenants_with_stand_ins));
         assert!(connected, "there is no stand-in {method} {path}");
     }
 
@@ -155,7 +155,7 @@ impl Router {
         self.surface.find(method, path)
     }
 
-    /// The route of lenient tenants for a request the route table does not match.
+    /// The route of tenants with stand-ins for a request the route table does not match.
     pub fn find_stand_in(&self, method: &str, path: &str) -> Option<(&RouteEntry, Vec<String>)> {
         self.stand_ins.find(method, path).filter(|(entry, _)| entry.handler.is_some())
     }

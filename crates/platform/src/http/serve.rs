@@ -180,7 +180,7 @@ async fn route(
             address,
             now: Timestamp::now(),
         };
-        let lenient = call.caller.lenient;
+        let has_module_formats = call.caller.profile.module_formats;
         // A panic ends this call only: the connection serves the next one.
         let answer = within(time, async {
             AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
@@ -189,7 +189,7 @@ async fn route(
         })
         .await?;
         drop(body.memory);
-        Ok(if lenient { answer.with_modules_times() } else { answer })
+        Ok(if has_module_formats { answer.with_modules_times() } else { answer })
     }
     .await;
     let outcome = match outcome {

@@ -160,7 +160,7 @@ async fn heed(
     }
     let Ok(connection) = node.platform().await else { return };
     for (tenant, name) in wanted {
-        let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.lenient);
+        let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.profile.no_jobs);
         if known && declared.job(name).is_some() {
             // Not done soon, it is done when it is due.
             let _ = table::wake(&connection, &tenant, name).await;
@@ -180,7 +180,7 @@ async fn look(
     let connection = node.platform().await?;
     for tenant in node.tenants() {
         // A tenant made for a public test suite is left to the suite, which calls what it wants done.
-        if tenant.lenient || entered.contains(&tenant.id) {
+        if tenant.profile.no_jobs || entered.contains(&tenant.id) {
             continue;
         }
         if declared.calls {

@@ -7,6 +7,7 @@ use crate::jobs::timing::Next;
 use crate::jobs::{self, table};
 use crate::record_store::upgrade;
 use crate::tenant::{Tenant, is_tenant_id, schema_of};
+use crate::tenant_profile::TenantProfile;
 use carrel_records::Failure;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -82,7 +83,7 @@ impl Node {
             .map_err(|error| failure(error, "making the tenant's schema"))?;
         drop(connection);
         let lenient = first_records.is_none();
-        self.bring_up_to_date(&database, id, lenient).await?;
+        self.bring_up_to_date(&database, id, &TenantProfile::stored(lenient)).await?;
         if let Some(reference_records) = first_records {
             self.write_first_records(&database, id, reference_records).await?;
         }

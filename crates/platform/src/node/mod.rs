@@ -23,6 +23,7 @@ use crate::module::Module;
 use crate::record_store::{Records, upgrade};
 use crate::settings_version::SettingsVersion;
 use crate::tenant::{Tenant, TenantPools, is_tenant_id, schema_of};
+use crate::tenant_profile::TenantProfile;
 use crate::tenant_state::TenantState;
 use crate::token::Keys;
 use crate::transaction_listeners::TransactionListeners;
@@ -401,7 +402,7 @@ impl Node {
                 if upgrade::is_newer(&entry.release, RELEASE) {
                     tracing::debug!(tenant = id, "release {} has upgraded tenant {id}", entry.release);
                 } else if entry.declarations != current {
-                    self.bring_up_to_date(&database, id, entry.lenient).await?;
+                    self.bring_up_to_date(&database, id, &TenantProfile::stored(entry.lenient)).await?;
                 }
                 Ok::<_, Failure>(database)
             };
@@ -427,7 +428,7 @@ impl Node {
             let is_same_place = known.database.address() == database.address();
             if known.name == entry.name
                 && known.description == entry.description
-                && known.lenient == entry.lenient
+                && known.profile == TenantProfile::stored(entry.lenient)
                 && is_same_place
             {
                 return Arc::clone(known);
@@ -461,7 +462,7 @@ impl Node {
             name: entry.name.clone(),
             description: entry.description.clone(),
             schema,
-            lenient: entry.lenient,
+            profile: TenantProfile::stored(entry.lenient),
             cache: Cache::default(),
             state: TenantState::default(),
             listeners: Arc::clone(&self.listeners),

@@ -5,6 +5,7 @@ use crate::database::{failure, run_script};
 use crate::jobs::table;
 use crate::record_store::{ddl, upgrade};
 use crate::tenant::{Tenant, large_tables, schema_of};
+use crate::tenant_profile::TenantProfile;
 use carrel_records::Failure;
 
 impl Node {
@@ -14,16 +15,16 @@ impl Node {
         &self,
         database: &Database,
         id: &str,
-        lenient: bool,
+        profile: &TenantProfile,
     ) -> Result<(), Failure> {
         let connection = database.upkeep.get().await?;
         let client = connection.client();
         let done = async {
             run_script(client, &self.opening(id)).await?;
             let made = read_made(client).await?;
-            let parts = ddl::parts(&self.records, lenient);
-            // A suite's tenant has no work in the background.
-            let large = if lenient { Vec::new() } else { large_tables(client).await? };
+            let parts = ddl::parts(&self.records, profile);
+            // Without jobs nobody builds the indexes of large tables later.
+            let large = if profile.no_jobs { Vec::new() } else { large_tables(client).await? };
             let mut plan = upgrade::plan(&parts, &made, &large);
             let mut script = String::new();
             for step in self.modules.iter().flat_map(|module| module.steps) {
@@ -44,7 +45,7 @@ impl Node {
                 script.push_str(module.tables);
                 script.push('\n');
             }
-            if lenient {
+            if profile.dangling_references {
                 script.push_str(ddl::WITHOUT_REFERENCES);
             }
             run_script(client, &script).await?;
@@ -89,7 +90,7 @@ impl Node {
         let done = async {
             run_script(client, &self.opening(&tenant.id)).await?;
             let made = read_made(client).await?;
-            let (go, mut notes) = upgrade::leftovers(&ddl::parts(&self.records, tenant.lenient), &made);
+            let (go, mut notes) = upgrade::leftovers(&ddl::parts(&self.records, &tenant.profile), &made);
             for (leftover, statement) in &go {
                 client.batch_execute(statement).await?;
                 client
@@ -128,7 +129,7 @@ impl Node {
     /// A fingerprint of all that a tenant's schema holds.
     pub(super) fn declarations(&self) -> String {
         let mut all = String::from(include_str!("../tenant.sql"));
-        for part in ddl::parts(&self.records, false) {
+        for part in ddl::parts(&self.records, &TenantProfile::STRICT) {
             all.push_str(&part.make);
             all.push('\n');
         }

@@ -1,5 +1,6 @@
 //! The tables, references and indexes of declared records, as SQL that may be run again.
 
+use crate::tenant_profile::TenantProfile;
 use carrel_records::{ForeignKey, RecordType, column_name};
 use std::fmt::Write;
 
@@ -35,14 +36,14 @@ impl PartKind {
     }
 }
 
-/// The parts of all declared records: tables first, so that references may point anywhere; in a lenient tenant
-/// nothing watches over them.
-pub fn parts(records: &[&'static RecordType], lenient: bool) -> Vec<Part> {
+/// The parts of all declared records: tables first, so that references may point anywhere; without
+/// constraints on references where the profile lets them dangle.
+pub fn parts(records: &[&'static RecordType], profile: &TenantProfile) -> Vec<Part> {
     let mut parts = Vec::new();
     for record in records {
         parts.extend(table(record));
     }
-    for record in records.iter().filter(|_| !lenient) {
+    for record in records.iter().filter(|_| !profile.dangling_references) {
         for reference in record.belongs_to.iter().filter(|reference| !reference.loose) {
             parts.push(Part {
                 kind: PartKind::Reference,
@@ -53,7 +54,7 @@ pub fn parts(records: &[&'static RecordType], lenient: bool) -> Vec<Part> {
         }
     }
     for record in records {
-        for make in carrel_cql::sql::index_ddl_of(record, lenient) {
+        for make in carrel_cql::sql::index_ddl_of(record, profile.repeated_values) {
             let name = make.split_once("IF NOT EXISTS ").and_then(|(_, rest)| rest.split(' ').next());
             let name = name.expect("an index is made where it does not exist").to_owned();
             parts.push(Part { kind: PartKind::Index, table: record.table, name, make });

@@ -79,7 +79,7 @@ pub async fn replace(record: &'static RecordType, call: Call) -> Result<Answer, 
     let tx = tenant.begin().await?;
     let replaced = write::replace(tx, tenant, record, id, document.clone(), &call.caller, call.now).await?;
     if replaced.is_none() {
-        if record.put == Put::ReplacesOnly && !tenant.lenient {
+        if record.put == Put::ReplacesOnly && !tenant.profile.put_creates {
             return Err(Failure::NotFound("Not found".into()));
         }
         let mut document = document;
@@ -124,7 +124,7 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
     // FOLIO quirk: circulation's storage empties the whole table; elsewhere a query must say so.
     let tenant = call.tenant()?;
-    if text.is_none() && record.module != "mod-circulation-storage" && !tenant.lenient {
+    if text.is_none() && record.module != "mod-circulation-storage" && !tenant.profile.delete_without_query {
         return Err(Failure::Invalid(
             "Expected CQL but query parameter is empty. Use cql.allRecords=1 for all records".into(),
         ));

@@ -23,7 +23,7 @@ pub type Document = Map<String, Value>;
 pub struct Ready {
     pub id: Uuid,
     pub document: Document,
-    /// A lenient tenant takes a new record also where there is one with its id.
+    /// The tenant's profile lets a new record replace one with its id.
     overwrites: bool,
 }
 
@@ -53,7 +53,7 @@ pub fn complete_new(
     if record.metadata {
         document.insert("metadata".into(), metadata::made(caller.user_id, now));
     }
-    Ok(Ready { id, document, overwrites: caller.lenient })
+    Ok(Ready { id, document, overwrites: caller.profile.post_replaces })
 }
 
 /// Checks a replacement of a stored document: version, id, metadata.
@@ -84,7 +84,7 @@ pub fn complete_replacement(
         let current = stored.get("_version").and_then(Value::as_i64).unwrap_or(0);
         let sent = document.get("_version").and_then(Value::as_i64);
         // -1 is how FOLIO's importers say: whatever it is now.
-        if sent != Some(current) && sent != Some(-1) && !caller.lenient {
+        if sent != Some(current) && sent != Some(-1) && !caller.profile.unchecked_versions {
             return Err(Failure::StaleVersion(format!(
                 "Cannot update record {id} because it has been changed (optimistic locking): Stored _version is {current}, _version of request is {}",
                 sent.map_or_else(|| "null".to_owned(), |version| version.to_string())
@@ -289,7 +289,7 @@ pub async fn delete_matching(
 
 /// Checks a document against the shape of its record type; fills in defaults.
 pub fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
-    let strictness = if caller.lenient { Strictness::TypesOnly } else { Strictness::Whole };
+    let strictness = if caller.profile.unchecked_records { Strictness::TypesOnly } else { Strictness::Whole };
     let refusals = shape_of(record).check_as(document, strictness);
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }

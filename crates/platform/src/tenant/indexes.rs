@@ -72,7 +72,7 @@ impl Tenant {
             .await?;
         let state = |name: &str| rows.iter().find(|row| row.get::<_, &str>(0) == name);
         let mut missing = Vec::new();
-        for part in ddl::parts(&self.records, self.lenient) {
+        for part in ddl::parts(&self.records, &self.profile) {
             if part.kind != ddl::PartKind::Index {
                 continue;
             }

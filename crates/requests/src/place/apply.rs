@@ -19,7 +19,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 const INSERT: &str = "INSERT INTO request (id, doc, queue_id, keeps_copies) VALUES ($1, $2, $3, $4)";
-/// In a lenient tenant a request with a known id is replaced.
+/// By the profile of a test suite's tenant a request with a known id is replaced.
 const INSERT_OR_REPLACE: &str = "INSERT INTO request (id, doc, queue_id, keeps_copies)
      VALUES ($1, $2, $3, $4)
      ON CONFLICT (id) DO UPDATE SET doc = $2, queue_id = $3, keeps_copies = excluded.keeps_copies";
@@ -37,7 +37,7 @@ pub async fn apply(
     let text = Value::Object(ready.document.clone()).to_string();
     let mut pipeline = Pipeline::new();
     pipeline.change(
-        if actor.caller.lenient { INSERT_OR_REPLACE } else { INSERT },
+        if actor.caller.profile.post_replaces { INSERT_OR_REPLACE } else { INSERT },
         vec![ready.id.into(), Bind::Json(text.clone()), placed.queue.into(), placed.keeps_copies.into()],
     );
     let (id, event) = (ready.id.to_string(), Event::created(&tenant.id, &text).to_string());

@@ -137,7 +137,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     }
     let subs = texts(&document, "subPermissions");
     refuse_unknown_permissions(&catalog, &name, &subs, "'permissionName'", &name, "")?;
-    if !call.caller.lenient {
+    if !call.caller.profile.unlimited_permissions {
         refuse_reserved_name(&call.caller, &catalog, &name)?;
         let added: Vec<&str> = subs.iter().map(String::as_str).collect();
         refuse_more_than_held(&call.caller, &catalog, &added)?;

@@ -29,7 +29,7 @@ fn not_found() -> Failure {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    if call.caller.lenient {
+    if call.caller.profile.unlimited_permissions {
         return routes::list(&SETTINGS_ENTRY, call).await;
     }
     let readable = ReadableScopes::of(&call.caller);
@@ -80,7 +80,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {
-    if call.caller.lenient {
+    if call.caller.profile.unlimited_permissions {
         return routes::create(&SETTINGS_ENTRY, call).await;
     }
     let entry = read_entry(&call)?;
@@ -101,14 +101,16 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let connection = call.tenant()?.reader().await?;
     let stored = read::find(&connection, &SETTINGS_ENTRY, id).await?.ok_or_else(not_found)?;
-    if !call.caller.lenient && !is_allowed_on(&call.caller, Operation::Read, &stored.parse()) {
+    if !call.caller.profile.unlimited_permissions
+        && !is_allowed_on(&call.caller, Operation::Read, &stored.parse())
+    {
         return Err(not_found());
     }
     Ok(Answer::document(stored))
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {
-    if call.caller.lenient {
+    if call.caller.profile.unlimited_permissions {
         return routes::replace(&SETTINGS_ENTRY, call).await;
     }
     let id = call.id(0)?;
@@ -133,7 +135,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn delete(call: Call) -> Result<Answer, Failure> {
-    if !call.caller.lenient {
+    if !call.caller.profile.unlimited_permissions {
         let connection = call.tenant()?.writer().await?;
         let stored = read::find(&connection, &SETTINGS_ENTRY, call.id(0)?).await?.ok_or_else(not_found)?;
         if !is_allowed_on(&call.caller, Operation::Write, &stored.parse()) {

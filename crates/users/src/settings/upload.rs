@@ -20,7 +20,7 @@ async fn upload(call: Call) -> Result<Answer, Failure> {
         if entry.contains_key("id") {
             return Err(Failure::Invalid("No id must supplied for upload".into()));
         }
-        if !call.caller.lenient
+        if !call.caller.profile.unlimited_permissions
             && !is_allowed_on(&call.caller, Operation::Write, &Value::Object(entry.clone()))
         {
             return Err(forbidden());

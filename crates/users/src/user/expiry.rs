@@ -6,7 +6,7 @@ use crate::login::tokens;
 use crate::records::people::USER;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::{Records, read, write};
-use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant};
+use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tenant, TenantProfile};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -51,8 +51,9 @@ pub async fn deactivate_expired(
             document.insert("active".into(), false.into());
             document.insert("updatedDate".into(), time::format(now).into());
             // The stored record may be older than a stricter shape, and only `active` changes.
-            let lenient = Caller { lenient: true, ..caller.clone() };
-            let ready = write::prepare_replacement(&USER, id, document, &stored, &lenient, now)?;
+            let profile = TenantProfile { unchecked_records: true, ..caller.profile };
+            let caller = Caller { profile, ..caller.clone() };
+            let ready = write::prepare_replacement(&USER, id, document, &stored, &caller, now)?;
             write::update(&mut pipeline, tenant, &USER, &ready, &stored, now);
             ids.push(id);
         }

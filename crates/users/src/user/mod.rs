@@ -45,7 +45,7 @@ async fn create_user(call: &Call, mut tx: Tx, mut document: Document) -> Result<
     document.insert("createdDate".into(), now.clone());
     document.insert("updatedDate".into(), now);
     let ready = write::prepare_new(&USER, document, &call.caller, call.now)?;
-    if !call.caller.lenient {
+    if !call.caller.profile.unchecked_records {
         let facts = load_facts(&mut tx, &ready.document).await?;
         decide::refuse(&ready.document, &facts, Operation::Create)?;
     }
@@ -61,13 +61,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let mut document = call.object()?;
     let named = decide::text(&document, "id").and_then(lenient_uuid);
-    if named != Some(id) && !call.caller.lenient {
+    if named != Some(id) && !call.caller.profile.unchecked_records {
         return Err(Failure::Invalid("You cannot change the value of the id field".into()));
     }
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
     let Some(stored) = write::lock(&mut tx, &USER, id).await? else {
-        if !call.caller.lenient {
+        if !call.caller.profile.put_creates {
             return Err(Failure::NotFound(id.to_string()));
         }
         document.insert("id".into(), id.to_string().into());
@@ -82,7 +82,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         None => document.remove("createdDate"),
     };
     let ready = write::prepare_replacement(&USER, id, document, &stored, &call.caller, call.now)?;
-    if !call.caller.lenient {
+    if !call.caller.profile.unchecked_records {
         let facts = load_facts(&mut tx, &ready.document).await?;
         decide::refuse(&ready.document, &facts, Operation::Replace)?;
     }

@@ -179,7 +179,12 @@ async fn send_page(
     users.extend(notices.iter().filter_map(|notice| notice.recipient));
     let templates = notices.iter().map(|notice| notice.template).collect();
     let people = facts::people(tx.connection(), users, templates, now).await?;
-    let known = Known { records: &records, people: &people, settings: &settings, keeps_late: tenant.lenient };
+    let known = Known {
+        records: &records,
+        people: &people,
+        settings: &settings,
+        keeps_late: tenant.profile.late_notices,
+    };
     let mut groups = groups(&notices, kind.list.is_some());
     // The last group may go on in the next page.
     if kind.list.is_some() && !is_last && groups.len() > 1 {
