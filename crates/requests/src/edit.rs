@@ -13,7 +13,7 @@ use super::validate::{
     expiration_at_end_of_day, refuse_fulfillment, refuse_level, refuse_pickup, status, without_related,
 };
 use carrel_audit::circulation_log;
-use carrel_circulation::check_out::is_valid_relation;
+use carrel_circulation::desk::is_valid_relation;
 use carrel_circulation::patron_notices::{self, About, NoticeEvent};
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;

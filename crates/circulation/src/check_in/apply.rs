@@ -1,8 +1,8 @@
 //! The changes of check-ins, with the commit, in one round trip.
 
-use super::decide::{CheckIn, MovedRequest};
+use super::decide::CheckIn;
 use super::{Done, Scan, route};
-use crate::desk::idempotency;
+use crate::desk::{idempotency, moved_request};
 use crate::overdue_fine;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
@@ -11,7 +11,6 @@ use carrel_inventory::item_state;
 use carrel_platform::database::DatabaseError;
 use carrel_platform::{Bind, Event, Pipeline, RowChange, Tenant, Tx, outbox};
 use carrel_records::json_text;
-use jiff::Timestamp;
 use serde_json::json;
 
 /// Writes the changes of check-ins of different items: all or none.
@@ -65,7 +64,7 @@ fn write(
         }
     }
     if let Some(request) = &decision.request {
-        move_on(pipeline, tenant, request, now);
+        moved_request::write(pipeline, tenant, request, now);
     }
     patron_notices::record(pipeline, &decision.notices, now);
     item_state::change(pipeline, decision.item.id, &decision.state, now);
@@ -81,20 +80,4 @@ fn write(
 static RECORD: RowChange = RowChange {
     one: "INSERT INTO check_in (id, doc) VALUES ($1, $2)",
     several: "INSERT INTO check_in (id, doc) SELECT * FROM unnest($1::uuid[], $2::jsonb[])",
-};
-
-/// Adds the statements that give a request its next status and its queue new positions.
-pub fn move_on(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
-    request.change.apply(pipeline, &REQUEST);
-    crate::desk::queue::write(pipeline, &request.positions);
-    let (old, new) = (request.change.stored_text(), request.change.text());
-    let event = Event::updated(&tenant.id, &old, &new).to_string();
-    outbox::announce(pipeline, "circulation.request", request.change.id.to_string(), event, now);
-}
-
-static REQUEST: RowChange = RowChange {
-    one: "UPDATE request SET doc = (doc - string_to_array($2, chr(31))) || $3 WHERE id = $1",
-    several: "UPDATE request SET doc = (request.doc - string_to_array(one.removed, chr(31))) || one.doc
-         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
-         WHERE request.id = one.id AND request.id = ANY ($1::uuid[])",
 };

@@ -13,9 +13,8 @@ mod decide;
 mod facts;
 mod route;
 
-pub use apply::move_on;
 pub use command::{CheckInRequest, Resolution};
-pub use decide::{CheckIn, MovedRequest, TakenIn, moved};
+pub use decide::CheckIn;
 pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;

@@ -11,7 +11,6 @@ mod facts;
 mod locks;
 mod route;
 
-pub use decide::is_valid_relation;
 pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;

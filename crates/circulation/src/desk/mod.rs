@@ -6,6 +6,7 @@ pub mod idempotency;
 pub mod item;
 pub mod lenient_json;
 pub mod log;
+pub mod moved_request;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;
@@ -15,6 +16,6 @@ pub mod user_note;
 
 pub use item::ItemAtDesk;
 pub use override_blocks::OverrideBlocks;
-pub use patron::Patron;
+pub use patron::{Patron, is_valid_relation};
 pub use queue::QueuedRequest;
 pub use record_change::RecordChange;

@@ -116,6 +116,15 @@ impl Patron {
     }
 }
 
+/// Whether a proxy relation is active and has not expired; older records keep both under `meta`.
+pub fn is_valid_relation(relation: &Value, now: Timestamp) -> bool {
+    let at = |key: &str| {
+        relation.get(key).or_else(|| relation.pointer(&format!("/meta/{key}"))).and_then(Value::as_str)
+    };
+    at("status") == Some("Active")
+        && at("expirationDate").and_then(time::parse).is_none_or(|expiration| expiration > now)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,7 @@
 //! `/circulation/loans`: loans with their related records, and loans sent whole.
 
 use super::{find, sent, store};
-use crate::check_in;
-use crate::desk::queue;
+use crate::desk::{moved_request, queue};
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
 use crate::reminders;
@@ -102,7 +101,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         reminders::reschedule(&mut pipeline, &first, call.now);
     }
     if let Some(request) = &decision.moved {
-        check_in::move_on(&mut pipeline, tenant, request, call.now);
+        moved_request::write(&mut pipeline, tenant, request, call.now);
     }
     let notices = settings.notice_causes(&[NoticeEvent::DueDate], About::Loan(id));
     patron_notices::record(&mut pipeline, &notices, call.now);

@@ -1,9 +1,8 @@
 //! Loans, requests, fees and people that notices are about, each kind in one statement for a whole batch.
 
 use super::policy::ContactPreference;
-use crate::check_out::is_valid_relation;
 use crate::desk::item::{self, TITLE, Title};
-use crate::desk::{ItemAtDesk, Patron};
+use crate::desk::{ItemAtDesk, Patron, is_valid_relation};
 use crate::loans::find::text_at;
 use carrel_fees_fines::patron_notified::is_action;
 use carrel_notices::rendering::Templates;

@@ -1,7 +1,6 @@
 //! The rows of the job table: added, taken, kept, ended. A row is owned by the node that took it until its lease ends;
 //! what a node writes at the end counts only while it still owns the row.
 
-use crate::saved_lists::List;
 use carrel_platform::{Bind, Connection, Pipeline, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
@@ -59,23 +58,6 @@ pub struct NewJob {
 }
 
 impl NewJob {
-    /// Work for a list as it is now, without limits.
-    pub fn of_list(list: &List, kind: Kind, user_id: Option<Uuid>) -> NewJob {
-        NewJob {
-            id: Uuid::now_v7(),
-            kind,
-            list_id: Some(list.id),
-            user_id,
-            entity_type_id: list.entity_type_id,
-            fql_query: String::new(),
-            fields: list.fields.clone(),
-            max_size: i64::MAX,
-            list_version: Some(list.version),
-            result_id: None,
-            visible_for: Duration::ZERO,
-        }
-    }
-
     /// Adds the statement that stores it; a second open refresh of a list, or export of a list and user, violates a
     /// unique index.
     pub fn add_to(self, pipeline: &mut Pipeline) -> usize {

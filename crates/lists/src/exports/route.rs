@@ -29,7 +29,7 @@ async fn begin(call: Call) -> Outcome<Answer> {
     let fields = fields_of(&call)?.unwrap_or_else(|| list.fields.clone());
     refuse_if_inactive(&list, Action::Export)?;
     refuse_if_refreshing(&list, Action::Export)?;
-    let of_list = NewJob::of_list(&list, Kind::Export, call.caller.user_id);
+    let of_list = list.job(Kind::Export, call.caller.user_id);
     let job = NewJob { fields, result_id: list.result_id, ..of_list };
     let id = job.id;
     let tenant = call.tenant()?;

@@ -25,7 +25,7 @@ pub async fn begin(call: Call) -> Outcome<Answer> {
         fql_query: query,
         max_size: options.max_size,
         visible_for: options.visible_for,
-        ..NewJob::of_list(&list, Kind::Refresh, call.caller.user_id)
+        ..list.job(Kind::Refresh, call.caller.user_id)
     };
     let id = job.id;
     let tenant = call.tenant()?;

@@ -1,9 +1,10 @@
 //! The rows of lists and of their versions.
 
-use crate::engine::jobs::{self, Job};
+use crate::engine::jobs::{self, Job, Kind, NewJob};
 use carrel_platform::{Bind, Connection, Pipeline};
 use carrel_records::Failure;
 use jiff::Timestamp;
+use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -41,6 +42,23 @@ pub struct List {
 }
 
 impl List {
+    /// Work for the list as it is now, without limits.
+    pub fn job(&self, kind: Kind, user_id: Option<Uuid>) -> NewJob {
+        NewJob {
+            id: Uuid::now_v7(),
+            kind,
+            list_id: Some(self.id),
+            user_id,
+            entity_type_id: self.entity_type_id,
+            fql_query: String::new(),
+            fields: self.fields.clone(),
+            max_size: i64::MAX,
+            list_version: Some(self.version),
+            result_id: None,
+            visible_for: Duration::ZERO,
+        }
+    }
+
     /// A private list is its last updater's.
     pub fn owner(&self) -> Option<Uuid> {
         self.updated_by.or(self.created_by)

@@ -7,6 +7,7 @@ use crate::record_store::{read, stream, write};
 use carrel_records::{Failure, Put, RecordType, Routes};
 use http::StatusCode;
 use serde_json::Value;
+use uuid::Uuid;
 
 /// Connects the routes of declared records that nothing answers yet.
 pub fn connect(router: &mut Router, records: &[&'static RecordType]) {

@@ -5,7 +5,7 @@ use super::PlaceRequest;
 use super::decide::{Check, Refusals, and_sent, with_sent};
 use super::facts::Facts;
 use crate::actor::Actor;
-use carrel_circulation::check_out::is_valid_relation;
+use carrel_circulation::desk::is_valid_relation;
 use carrel_circulation::desk::override_blocks::PATRON_BLOCK;
 use carrel_circulation::desk::patron::AccountStatus;
 use carrel_circulation::desk::{Patron, blocks};

@@ -1,6 +1,7 @@
 //! What the circulation log says of a check-in: the item, the loan that ends, the request that moves on.
 
-use super::{CheckInRequest, ClosedLoan, MovedRequest};
+use super::{CheckInRequest, ClosedLoan};
+use crate::desk::moved_request::MovedRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest, log};
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{Action, LogEntry, LogObject, LoggedPatron, Source, description};

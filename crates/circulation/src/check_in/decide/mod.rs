@@ -5,10 +5,12 @@ mod destination;
 mod fixtures;
 mod loan;
 mod log;
-mod request;
+#[cfg(test)]
+mod request_tests;
 
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
+use crate::desk::moved_request::{MovedRequest, TakenIn, moved};
 use crate::desk::{ItemAtDesk, QueuedRequest, confirmation, queue};
 use crate::lost_items::may_have_fees;
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
@@ -25,7 +27,6 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 pub use loan::ClosedLoan;
-pub use request::{MovedRequest, TakenIn, moved};
 
 /// The changes of a check-in.
 #[derive(Debug, Clone)]

@@ -11,8 +11,6 @@ mod log;
 mod patron;
 mod terms;
 
-pub use patron::is_valid_relation;
-
 use super::facts::Facts;
 use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;

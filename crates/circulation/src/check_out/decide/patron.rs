@@ -3,11 +3,9 @@
 use super::{Scan, with_maybe};
 use crate::desk::override_blocks::PATRON_BLOCK;
 use crate::desk::patron::AccountStatus;
-use crate::desk::{Patron, blocks};
+use crate::desk::{Patron, blocks, is_valid_relation};
 use crate::patron_blocks::Action;
-use carrel_records::{Refusal, RefusalCode, time};
-use jiff::Timestamp;
-use serde_json::Value;
+use carrel_records::{Refusal, RefusalCode};
 
 impl Scan<'_> {
     pub(super) fn refuse_unknown_patron(&self) -> Option<Refusal> {
@@ -88,15 +86,6 @@ fn unknown(key: &str, barcode: &Option<String>) -> Refusal {
         .code(RefusalCode::UserBarcodeNotFound)
 }
 
-/// Whether a proxy relation is active and has not expired; older records keep both under `meta`.
-pub fn is_valid_relation(relation: &Value, now: Timestamp) -> bool {
-    let at = |key: &str| {
-        relation.get(key).or_else(|| relation.pointer(&format!("/meta/{key}"))).and_then(Value::as_str)
-    };
-    at("status") == Some("Active")
-        && at("expirationDate").and_then(time::parse).is_none_or(|expiration| expiration > now)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Facts;
@@ -105,7 +94,7 @@ mod tests {
     use crate::check_out::{Actor, CheckOutRequest};
     use crate::desk::override_blocks::{Empty, MayOverride};
     use crate::patron_blocks::Block;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use uuid::Uuid;
 
     fn blocked() -> Facts {

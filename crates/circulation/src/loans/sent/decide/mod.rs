@@ -7,9 +7,8 @@ pub use new::decide_new;
 pub use replacement::decide_replacement;
 
 use super::facts::Facts;
-use crate::check_in::MovedRequest;
-use crate::check_out::is_valid_relation;
-use crate::desk::{ItemAtDesk, queue};
+use crate::desk::moved_request::MovedRequest;
+use crate::desk::{ItemAtDesk, is_valid_relation, queue};
 use crate::loans::find::text_at;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;

@@ -1,7 +1,7 @@
 //! The replacement of a stored loan, which may return its item.
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks};
-use crate::check_in::{self, MovedRequest, TakenIn};
+use crate::desk::moved_request::{MovedRequest, TakenIn, moved};
 use crate::desk::{ItemAtDesk, QueuedRequest, queue};
 use crate::loans::change::{KEEPS_DUE_DATE, has_open_recall};
 use crate::loans::find::text_at;
@@ -89,7 +89,7 @@ fn moved_on(
     } else {
         RequestStatus::InTransit
     };
-    check_in::moved(request, &facts.queue, item, status, &taken_in, settings)
+    moved(request, &facts.queue, item, status, &taken_in, settings)
 }
 
 /// Keeps fields that clients may omit or cannot change.

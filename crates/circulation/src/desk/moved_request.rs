@@ -1,10 +1,11 @@
-//! The next status of the request that an item fulfills: hold shelf, in transit or delivery.
+//! The request that a returned item fulfills: its next status (hold shelf, in transit or delivery), dates and position.
 
-use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
+use super::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::request_snapshot as snapshot;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::due_date::{HoldShelf, hold_shelf_expiration};
 use carrel_loan_rules::request::RequestStatus;
+use carrel_platform::{Event, Pipeline, RowChange, Tenant, outbox};
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -16,9 +17,9 @@ pub struct MovedRequest {
     pub change: RecordChange,
     /// New positions in its queue.
     pub positions: queue::Moves,
-    /// The request after the check-in.
     /// The new status.
     pub status: RequestStatus,
+    /// The request as it is then.
     pub request: QueuedRequest,
 }
 
@@ -81,66 +82,18 @@ fn search_index(request: &QueuedRequest, item: &ItemAtDesk) -> Value {
     Value::Object(index)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::fixtures::*;
-    use crate::check_in::facts::Facts;
-    use carrel_loan_rules::request::RequestStatus;
-    use carrel_records::ItemStatus;
-    use serde_json::json;
-    use uuid::Uuid;
-
-    #[test]
-    fn a_requested_item_waits_on_the_shelf_of_its_pickup_desk() {
-        let queue = vec![request(1, json!({}))];
-        let check_in = done(Facts { queue, ..facts("Checked out") }, MAIN_DESK);
-        assert_eq!(check_in.state.status, ItemStatus::AwaitingPickup);
-        let request = check_in.request.expect("the request moved");
-        assert_eq!(request.status, RequestStatus::AwaitingPickup);
-        assert_eq!(request.request.text("holdShelfExpirationDate"), "2024-05-13T23:59:59.000+00:00");
-    }
-
-    #[test]
-    fn a_date_on_the_hold_shelf_is_given_once() {
-        let queue = vec![request(
-            1,
-            json!({"status": "Open - Awaiting pickup", "holdShelfExpirationDate": "2024-05-11T23:59:59.000+00:00"}),
-        )];
-        let check_in = done(Facts { queue, ..facts("Awaiting pickup") }, MAIN_DESK);
-        let request = check_in.request.expect("the request moved");
-        assert_eq!(request.request.text("holdShelfExpirationDate"), "2024-05-11T23:59:59.000+00:00");
-    }
-
-    #[test]
-    fn a_requested_item_travels_to_its_pickup_desk() {
-        let queue = vec![request(1, json!({"holdShelfExpirationDate": "2024-05-11"}))];
-        let check_in = done(Facts { queue, ..facts("Checked out") }, BRANCH_DESK);
-        assert_eq!(check_in.state.in_transit_destination, Some(MAIN_DESK));
-        let request = check_in.request.expect("the request moved");
-        assert_eq!(request.status, RequestStatus::InTransit);
-        assert_eq!(request.request.text("holdShelfExpirationDate"), "");
-    }
-
-    #[test]
-    fn a_delivery_starts_at_any_desk() {
-        let queue =
-            vec![request(1, json!({"fulfillmentPreference": "Delivery", "pickupServicePointId": null}))];
-        let check_in = done(Facts { queue, ..facts("Checked out") }, BRANCH_DESK);
-        assert_eq!(check_in.state.status, ItemStatus::AwaitingDelivery);
-        assert_eq!(check_in.request.expect("it moved").status, RequestStatus::AwaitingDelivery);
-    }
-
-    #[test]
-    fn the_request_that_an_item_fulfills_goes_ahead_of_those_that_still_wait() {
-        let other = Uuid::from_u128(77);
-        let queue = vec![
-            request(1, json!({"itemId": other, "status": "Open - Awaiting pickup"})),
-            request(2, json!({"itemId": other})),
-            request(3, json!({})),
-        ];
-        let check_in = done(Facts { queue, ..facts("Checked out") }, MAIN_DESK);
-        let moved = check_in.request.expect("it moved");
-        assert_eq!(moved.positions.positions, [(Uuid::from_u128(103), 2), (Uuid::from_u128(102), 3)]);
-        assert_eq!(moved.request.position(), 2);
-    }
+/// Adds the statements that give a request its next status and its queue new positions.
+pub fn write(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
+    request.change.apply(pipeline, &REQUEST);
+    queue::write(pipeline, &request.positions);
+    let (old, new) = (request.change.stored_text(), request.change.text());
+    let event = Event::updated(&tenant.id, &old, &new).to_string();
+    outbox::announce(pipeline, "circulation.request", request.change.id.to_string(), event, now);
 }
+
+static REQUEST: RowChange = RowChange {
+    one: "UPDATE request SET doc = (doc - string_to_array($2, chr(31))) || $3 WHERE id = $1",
+    several: "UPDATE request SET doc = (request.doc - string_to_array(one.removed, chr(31))) || one.doc
+         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
+         WHERE request.id = one.id AND request.id = ANY ($1::uuid[])",
+};
