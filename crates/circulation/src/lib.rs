@@ -12,6 +12,7 @@ pub mod desk;
 pub mod live;
 pub mod loans;
 pub mod lost_items;
+mod moved_request;
 pub mod overdue_fine;
 pub mod patron_action_sessions;
 pub mod patron_blocks;

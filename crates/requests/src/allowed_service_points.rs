@@ -268,7 +268,7 @@ mod tests {
             "allowedServicePoints": {"Hold": [here], "Recall": [Uuid::from_u128(3)]}
         }));
         let points = BTreeSet::from([here, there]);
-        let allowed = by_policy(&policy, Some(&["Checked out"]), &points);
+        let allowed = by_policy(&policy, Some(&[&ItemStatus::CheckedOut]), &points);
         assert_eq!(allowed, Allowed::from([(RequestType::Hold, BTreeSet::from([here]))]));
         let whatever_the_status = by_policy(&policy, None, &points);
         assert_eq!(whatever_the_status.get(&RequestType::Page), Some(&points));

@@ -177,6 +177,7 @@ mod tests {
     use super::*;
     use crate::candidate::Candidate;
     use crate::fixtures::*;
+    use carrel_records::ItemStatus;
     use serde_json::{Value, json};
 
     /// A stored request of the given status, optionally with another one behind it.
@@ -246,7 +247,7 @@ mod tests {
     fn a_paged_item_that_nobody_wants_any_more_is_available() {
         let alone = locked_as(RequestStatus::NotYetFilled, item_as(ITEM, "Paged"), false);
         let change = put(&alone, json!({"status": RequestStatus::Cancelled})).expect("cancelled");
-        assert_eq!(change.items, [(ITEM, "Available")]);
+        assert_eq!(change.items, [(ITEM, ItemStatus::Available)]);
         let on_the_shelf = locked_as(RequestStatus::AwaitingPickup, item_as(ITEM, "Awaiting pickup"), false);
         let change = put(&on_the_shelf, json!({"status": RequestStatus::Cancelled})).expect("cancelled");
         assert!(change.items.is_empty(), "it stays on the hold shelf until staff fetch it");

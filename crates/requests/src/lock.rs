@@ -94,82 +94,99 @@ pub async fn lock_request(
     loop {
         let title_level = cached.settings.title_level_requests.enabled();
         let mut tx = tenant.begin().await?;
-        let mut pipeline = Pipeline::new();
-        let (request, item): (Bind, Bind) = (wanted.request.into(), wanted.item.into());
-        let which = if title_level {
-            "SELECT instance_id FROM request WHERE id = $1"
-        } else {
-            "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
-        };
-        let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
-        let held = queue::hold_those(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
-        pipeline.add(
-            "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
-             ORDER BY item_id FOR NO KEY UPDATE",
-            vec![request.clone(), item.clone()],
-        );
-        if wanted.item.is_some() {
-            // Moving a recall shortens the loan of its new item.
-            pipeline.add(
-                format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
-                vec![item.clone()],
-            );
-        }
-        let named = wanted.named.clone().unwrap_or_default();
-        let facts = pipeline.add(
-            format!(
-                "SELECT (SELECT value FROM settings_version WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
-                    (SELECT jsonb_agg(p.doc) FROM proxyfor p
-                      WHERE p.user_id = requester.id AND p.proxy_user_id = proxy.id)
-                 FROM request r
-                 LEFT JOIN instance ON instance.id = CASE WHEN $2 THEN $3 ELSE r.instance_id END
-                 LEFT JOIN users requester ON requester.id = CASE WHEN $2 THEN $4 ELSE r.requester_id END
-                 LEFT JOIN users proxy ON proxy.id = CASE WHEN $2 THEN $5 ELSE (r.doc->>'proxyUserId')::uuid END
-                 WHERE r.id = $1"
-            ),
-            vec![
-                request.clone(),
-                wanted.named.is_some().into(),
-                named.instance.into(),
-                named.requester.into(),
-                named.proxy.into(),
-            ],
-        );
-        let queue_entry = pipeline.add(
-            if title_level {
-                format!(
-                    "{QUEUE_ENTRIES} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
-                )
-            } else {
-                format!(
-                    "{QUEUE_ENTRIES} coalesce(r.doc->>'requestLevel', 'Item') = 'Item' AND
-                     r.item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
-                     ORDER BY r.position"
-                )
-            },
-            queues(vec![request.clone(), item.clone()]),
-        );
-        let items = pipeline.add(
-            format!(
-                "{} WHERE item.id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)",
-                CANDIDATES.as_str()
-            ),
-            vec![request, item],
-        );
+        let (pipeline, steps) = lock_and_read(wanted, title_level);
         let results = tx.send(pipeline).await?;
-        let Some(row) = results.first(facts) else { return Ok(None) };
+        let Some(row) = results.first(steps.facts) else { return Ok(None) };
         cached.refresh(tenant, &mut tx, row).await?;
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
-        let read = read(row, results.rows(queue_entry), results.rows(items), title_level)?;
+        let read = read(row, results.rows(steps.queue), results.rows(steps.items), title_level)?;
         let queue = queue::id_of(title_level, request::id(&read.stored, "instanceId"), read.stored_item());
         // Another transaction moved the request to another queue while this one waited for the lock.
-        if queue.is_some_and(|queue| !results.rows(held).iter().any(|row| row.get::<_, Uuid>(0) == queue)) {
+        if queue
+            .is_some_and(|queue| !results.rows(steps.queues).iter().any(|row| row.get::<_, Uuid>(0) == queue))
+        {
             continue;
         }
         return Ok(Some((tx, read, cached.settings)));
     }
+}
+
+/// The statements of [`lock_request`] whose rows are read.
+struct Steps {
+    /// The queues that are locked.
+    queues: usize,
+    facts: usize,
+    queue: usize,
+    items: usize,
+}
+
+/// The statements that lock the request with its queue, items and loan, and read them.
+fn lock_and_read(wanted: &LockQuery, title_level: bool) -> (Pipeline, Steps) {
+    let mut pipeline = Pipeline::new();
+    let (request, item): (Bind, Bind) = (wanted.request.into(), wanted.item.into());
+    let which = if title_level {
+        "SELECT instance_id FROM request WHERE id = $1"
+    } else {
+        "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
+    };
+    let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
+    let queues_held = queue::hold_those(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
+    pipeline.add(
+        "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
+         ORDER BY item_id FOR NO KEY UPDATE",
+        vec![request.clone(), item.clone()],
+    );
+    if wanted.item.is_some() {
+        // Moving a recall shortens the loan of its new item.
+        pipeline.add(
+            format!("SELECT 1 FROM loan WHERE item_id = $1 AND {OPEN} FOR NO KEY UPDATE"),
+            vec![item.clone()],
+        );
+    }
+    let named = wanted.named.clone().unwrap_or_default();
+    let facts = pipeline.add(
+        format!(
+            "SELECT (SELECT value FROM settings_version WHERE id = 1), r.doc, {TITLE}, requester.doc, proxy.doc,
+                (SELECT jsonb_agg(p.doc) FROM proxyfor p
+                  WHERE p.user_id = requester.id AND p.proxy_user_id = proxy.id)
+             FROM request r
+             LEFT JOIN instance ON instance.id = CASE WHEN $2 THEN $3 ELSE r.instance_id END
+             LEFT JOIN users requester ON requester.id = CASE WHEN $2 THEN $4 ELSE r.requester_id END
+             LEFT JOIN users proxy ON proxy.id = CASE WHEN $2 THEN $5 ELSE (r.doc->>'proxyUserId')::uuid END
+             WHERE r.id = $1"
+        ),
+        vec![
+            request.clone(),
+            wanted.named.is_some().into(),
+            named.instance.into(),
+            named.requester.into(),
+            named.proxy.into(),
+        ],
+    );
+    let queue_entry = pipeline.add(
+        if title_level {
+            format!(
+                "{QUEUE_ENTRIES} r.instance_id = (SELECT instance_id FROM request WHERE id = $1) ORDER BY r.position"
+            )
+        } else {
+            format!(
+                "{QUEUE_ENTRIES} coalesce(r.doc->>'requestLevel', 'Item') = 'Item' AND
+                 r.item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
+                 ORDER BY r.position"
+            )
+        },
+        queues(vec![request.clone(), item.clone()]),
+    );
+    let items = pipeline.add(
+        format!(
+            "{} WHERE item.id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)",
+            CANDIDATES.as_str()
+        ),
+        vec![request, item],
+    );
+    (pipeline, Steps { queues: queues_held, facts, queue: queue_entry, items })
 }
 
 /// Selects queue entries; the caller appends the condition.

@@ -364,7 +364,7 @@ mod tests {
         held.queue.pop();
         let change = moved(&held, None, false).expect("moved").change;
         assert_eq!(change.after["requestType"], "Page");
-        assert_eq!(change.items, [(OTHER_ITEM, "Paged"), (ITEM, "Available")]);
+        assert_eq!(change.items, [(OTHER_ITEM, ItemStatus::Paged), (ITEM, ItemStatus::Available)]);
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn mark(pipeline: &mut Pipeline, tenant: &Tenant, kind: &'static str, ids: Vec<U
 /// statement that stores them.
 pub(super) fn mark_without_snapshots<'a>(
     pipeline: &mut Pipeline,
-    tenant: &str,
+    tenant: &Tenant,
     stored: impl Iterator<Item = &'a Map<String, Value>> + Clone,
 ) {
     let ids = |key: &'static str, keeps: fn(&Map<String, Value>) -> bool| -> Vec<Uuid> {

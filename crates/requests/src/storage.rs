@@ -145,7 +145,7 @@ async fn write(
     if !call.caller.profile.stored_as_sent {
         snapshot_refresh::mark_without_snapshots(
             &mut pipeline,
-            &tenant.id,
+            tenant,
             written.iter().map(|ready| &ready.document),
         );
     }

@@ -2,7 +2,8 @@
 
 use super::decide::CheckIn;
 use super::{Done, Scan, route};
-use crate::desk::{idempotency, moved_request};
+use crate::desk::idempotency;
+use crate::moved_request;
 use crate::overdue_fine;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;

@@ -6,7 +6,6 @@ pub mod idempotency;
 pub mod item;
 pub mod lenient_json;
 pub mod log;
-pub mod moved_request;
 pub mod override_blocks;
 pub mod patron;
 pub mod queue;

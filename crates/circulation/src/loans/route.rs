@@ -1,7 +1,8 @@
 //! `/circulation/loans`: loans with their related records, and loans sent whole.
 
 use super::{find, sent, store};
-use crate::desk::{moved_request, queue};
+use crate::desk::queue;
+use crate::moved_request;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
 use crate::reminders;

@@ -67,7 +67,7 @@ pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal
 
 /// The refusal where status or policy do not allow this type.
 pub fn refusal_of_kind(kind: Option<RequestType>) -> Refusal {
-    let kind = kind.map_or("", RequestType::text);
+    let kind = kind.map_or("", RequestType::as_str);
     Refusal::new(format!("{kind} requests are not allowed for this patron and item combination"))
         .with("requestType", kind)
         .code(RefusalCode::RequestNotAllowedForPatronItemCombination)

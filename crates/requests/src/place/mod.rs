@@ -185,7 +185,7 @@ fn first_of(
 ) -> Result<Placement, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for kind in kinds {
-        command.document.insert("requestType".into(), kind.into());
+        command.document.insert("requestType".into(), (*kind).into());
         match decide::decide(facts, command, actor, settings) {
             Err(failure) => refusals.extend(first_refusal(failure)),
             Ok(placed) => return Ok(placed),

@@ -1,8 +1,8 @@
 //! What the circulation log says of a check-in: the item, the loan that ends, the request that moves on.
 
 use super::{CheckInRequest, ClosedLoan};
-use crate::desk::moved_request::MovedRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest, log};
+use crate::moved_request::MovedRequest;
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{Action, LogEntry, LogObject, LoggedPatron, Source, description};
 use carrel_inventory::item_state::StateChange;

@@ -10,9 +10,9 @@ mod request_tests;
 
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
-use crate::desk::moved_request::{MovedRequest, TakenIn, moved};
 use crate::desk::{ItemAtDesk, QueuedRequest, confirmation, queue};
 use crate::lost_items::may_have_fees;
+use crate::moved_request::{MovedRequest, TakenIn, moved};
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
 use crate::patron_notices::{About, Cause, NoticeEvent};
 use crate::settings::CirculationSettings;
@@ -21,7 +21,7 @@ use carrel_fees_fines::charge::Charge;
 use carrel_inventory::item_state::StateChange;
 use carrel_loan_rules::request::RequestStatus;
 use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode, metadata, time};
-use destination::{destination, floats_to};
+use destination::{Destination, destination, floats_to};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -67,60 +67,26 @@ pub fn decide(
     record_id: Uuid,
 ) -> Result<CheckIn, Failure> {
     let item = known(facts.item.as_ref(), command)?;
-    if command.refuses_unconfirmed
-        && let Some(refusal) = confirmation::refuse(item, "Check in", is_used_at_location(&facts))
-    {
-        return Err(refusal.into());
-    }
-    if let Some(refusal) = refuse_intellectual_item(item, settings)
-        .or_else(|| refuse_open_claim(item, command))
-        .or_else(|| refuse_lost_item_without_loss(&facts, item))
-    {
+    if let Some(refusal) = refuse(&facts, item, command, settings) {
         return Err(refusal.into());
     }
     let request = queue::first_fulfillable(&facts.queue, item, settings);
     let destination = destination(item, request, command, settings)?;
     let floats_to =
         (destination.status == ItemStatus::Available).then(|| floats_to(item, command, settings)).flatten();
-    let last_check_in = json!({
-        "dateTime": time::format(now),
-        "servicePointId": command.service_point,
-        "staffMemberId": command.by,
-    });
-    let state = StateChange {
-        status: destination.status,
-        in_transit_destination: destination.service_point,
-        last_check_in: Some(last_check_in),
-    };
-    let mut after = item.after(&state);
-    if floats_to.is_some() {
-        after.record.temporary_location_id = floats_to;
-        after.record.effective_location_id = floats_to;
-    }
-    let in_node_use = item.status == ItemStatus::Available
-        && facts.queue.is_empty()
-        && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at));
     let taken_in = TakenIn { service_point: command.service_point, by: Some(command.by), now };
     let moved = request
         .zip(destination.request_status)
         .map(|(request, status)| moved(request, &facts.queue, item, status, &taken_in, settings))
         .transpose()?;
     let before_and_after = request.zip(moved.as_ref());
-    let overdue_fine = facts.loan.as_ref().and_then(|loan| {
-        let overdue = OverdueItem {
-            loan,
-            item,
-            patron_group: facts.patron.as_ref().and_then(|patron| patron.patron_group),
-            occasion: Occasion::CheckIn {
-                returned: command.returned,
-                service_point: command.service_point,
-                found_by_library: command.resolution == Some(Resolution::FoundByLibrary),
-            },
-            by: Some(command.by),
-            now,
-        };
-        overdue_fine(&overdue, settings)
-    });
+    let state = state(destination, command, now);
+    let mut after = item.after(&state);
+    if floats_to.is_some() {
+        after.record.temporary_location_id = floats_to;
+        after.record.effective_location_id = floats_to;
+    }
+    let overdue_fine = charge_overdue(&facts, item, command, settings, now);
     let loan = facts
         .loan
         .as_ref()
@@ -130,6 +96,7 @@ pub fn decide(
         notices: before_and_after.map_or_else(Vec::new, |(before, after)| notices(before, after, settings)),
         log: log::entries(item, &state, loan.as_ref(), before_and_after, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
+        in_node_use: is_in_node_use(item, &facts.queue, command, settings),
         record_id,
         item: after,
         state,
@@ -137,8 +104,72 @@ pub fn decide(
         loan,
         overdue_fine,
         request: moved,
-        in_node_use,
     })
+}
+
+/// The first refusal in desk order.
+fn refuse(
+    facts: &Facts,
+    item: &ItemAtDesk,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
+) -> Option<Refusal> {
+    let unconfirmed = || confirmation::refuse(item, "Check in", is_used_at_location(facts));
+    command
+        .refuses_unconfirmed
+        .then(unconfirmed)
+        .flatten()
+        .or_else(|| refuse_intellectual_item(item, settings))
+        .or_else(|| refuse_open_claim(item, command))
+        .or_else(|| refuse_lost_item_without_loss(facts, item))
+}
+
+/// The item's state after the check-in.
+fn state(destination: Destination, command: &CheckInRequest, now: Timestamp) -> StateChange {
+    StateChange {
+        status: destination.status,
+        in_transit_destination: destination.service_point,
+        last_check_in: Some(json!({
+            "dateTime": time::format(now),
+            "servicePointId": command.service_point,
+            "staffMemberId": command.by,
+        })),
+    }
+}
+
+/// The fine for the loan that the check-in ends; `None` where there is none, or nothing is owed.
+fn charge_overdue(
+    facts: &Facts,
+    item: &ItemAtDesk,
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Option<Charge> {
+    let overdue = OverdueItem {
+        loan: facts.loan.as_ref()?,
+        item,
+        patron_group: facts.patron.as_ref().and_then(|patron| patron.patron_group),
+        occasion: Occasion::CheckIn {
+            returned: command.returned,
+            service_point: command.service_point,
+            found_by_library: command.resolution == Some(Resolution::FoundByLibrary),
+        },
+        by: Some(command.by),
+        now,
+    };
+    overdue_fine(&overdue, settings)
+}
+
+/// The item was used in the library without a loan: nobody waits for it, and it is at its own location.
+fn is_in_node_use(
+    item: &ItemAtDesk,
+    queue: &[QueuedRequest],
+    command: &CheckInRequest,
+    settings: &CirculationSettings,
+) -> bool {
+    item.status == ItemStatus::Available
+        && queue.is_empty()
+        && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at))
 }
 
 /// The request is available when it begins to wait on the hold shelf; its dates may have changed in any case.

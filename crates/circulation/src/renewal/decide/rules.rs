@@ -4,7 +4,7 @@ use super::{Case, Renewed};
 use crate::desk::QueuedRequest;
 use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
 use crate::loans::find::text_at;
-use carrel_loan_rules::due_date::{self, Circumstances, Renewal};
+use carrel_loan_rules::due_date::{self, Circumstances, DueDate, Renewal};
 use carrel_records::{ItemStatus, Refusal, RefusalCode};
 use serde_json::Value;
 use uuid::Uuid;
@@ -28,46 +28,12 @@ impl Case<'_> {
 
     /// The renewed loan, or all refusals.
     pub(super) fn renew_by_the_rules(&self, refusals: &mut Vec<Refusal>) -> Option<Renewed> {
-        let policy = self.terms.policy;
-        let before = refusals.len();
-        let due_date_required =
-            |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.actor.may);
-        let loanable = policy.is_loanable();
-        if !loanable {
-            refusals.push(due_date_required(
-                policy.refusal("item is not loanable").code(RefusalCode::ItemNotLoanable),
-            ));
-        }
-        refusals.extend(
-            self.refusals_that_keep_the_due_date()
-                .into_iter()
-                .map(|refusal| RENEWAL_BLOCK.mark(refusal, &self.actor.may)),
-        );
         let renewal =
             Renewal { due_date: self.due_date(), first_request_is_hold: self.first_request_is_hold() };
-        refusals.extend(
-            due_date::refusals_of_renewal(self.terms, renewal.first_request_is_hold)
-                .into_iter()
-                .map(due_date_required),
-        );
-        if self.loan.item_status() == ItemStatus::ClaimedReturned {
-            refusals.push(
-                Refusal::new("item is Claimed returned")
-                    .with("itemId", self.item_id())
-                    .code(RefusalCode::ItemClaimedReturnedNotRenewable),
-            );
-        }
-        if !loanable {
-            return None;
-        }
-        let refusal = match due_date::proposed_for_renewal(self.terms, &renewal, self.actor.now) {
-            Ok(proposed) => {
-                due_date::refuse_if_renewal_changes_nothing(self.terms, renewal.due_date, proposed)
-            }
-            Err(refusal) => Some(refusal),
-        };
-        refusals.extend(refusal.map(due_date_required));
-        if refusals.len() > before {
+        let of_the_policy = self.refusals_of_the_policy(&renewal);
+        let is_refused = !of_the_policy.is_empty();
+        refusals.extend(of_the_policy);
+        if is_refused {
             return None;
         }
         let desk =
@@ -85,6 +51,50 @@ impl Case<'_> {
                 return None;
             }
         };
+        Some(self.renewed_by_the_rules(&due))
+    }
+
+    /// All refusals of the loan policy and of the item, in FOLIO's order.
+    fn refusals_of_the_policy(&self, renewal: &Renewal) -> Vec<Refusal> {
+        let policy = self.terms.policy;
+        let due_date_required =
+            |refusal: Refusal| RENEWAL_DUE_DATE_REQUIRED_BLOCK.mark(refusal, &self.actor.may);
+        let mut refusals = Vec::new();
+        if !policy.is_loanable() {
+            refusals.push(due_date_required(
+                policy.refusal("item is not loanable").code(RefusalCode::ItemNotLoanable),
+            ));
+        }
+        refusals.extend(
+            self.refusals_that_keep_the_due_date()
+                .into_iter()
+                .map(|refusal| RENEWAL_BLOCK.mark(refusal, &self.actor.may)),
+        );
+        refusals.extend(
+            due_date::refusals_of_renewal(self.terms, renewal.first_request_is_hold)
+                .into_iter()
+                .map(due_date_required),
+        );
+        if self.loan.item_status() == ItemStatus::ClaimedReturned {
+            refusals.push(
+                Refusal::new("item is Claimed returned")
+                    .with("itemId", self.item_id())
+                    .code(RefusalCode::ItemClaimedReturnedNotRenewable),
+            );
+        }
+        if policy.is_loanable() {
+            let refusal = match due_date::proposed_for_renewal(self.terms, renewal, self.actor.now) {
+                Ok(proposed) => {
+                    due_date::refuse_if_renewal_changes_nothing(self.terms, renewal.due_date, proposed)
+                }
+                Err(refusal) => Some(refusal),
+            };
+            refusals.extend(refusal.map(due_date_required));
+        }
+        refusals
+    }
+
+    fn renewed_by_the_rules(&self, due: &DueDate) -> Renewed {
         let by_override = self.command.override_blocks.patron_block.is_some();
         let mut loan = self.renewed_until(due.at);
         let action = if by_override { "renewedThroughOverride" } else { "renewed" };
@@ -96,7 +106,7 @@ impl Case<'_> {
         if due.changed_by_near_expire_user {
             loan.insert("dueDateChangedByNearExpireUser".into(), true.into());
         }
-        Some(Renewed { loan, item_status: None, overdue_fine: None, first_reminder: None, log: Vec::new() })
+        Renewed { loan, item_status: None, overdue_fine: None, first_reminder: None, log: Vec::new() }
     }
 
     fn first_request_is_hold(&self) -> bool {

@@ -7,9 +7,9 @@ pub use new::decide_new;
 pub use replacement::decide_replacement;
 
 use super::facts::Facts;
-use crate::desk::moved_request::MovedRequest;
 use crate::desk::{ItemAtDesk, is_valid_relation, queue};
 use crate::loans::find::text_at;
+use crate::moved_request::MovedRequest;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;
 use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};

@@ -1,12 +1,12 @@
 //! The replacement of a stored loan, which may return its item.
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks};
-use crate::desk::moved_request::{MovedRequest, TakenIn, moved};
 use crate::desk::{ItemAtDesk, QueuedRequest, queue};
 use crate::loans::change::{KEEPS_DUE_DATE, has_open_recall};
 use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
+use crate::moved_request::{MovedRequest, TakenIn, moved};
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::request::RequestStatus;

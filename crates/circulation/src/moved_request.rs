@@ -1,6 +1,6 @@
 //! The request that a returned item fulfills: its next status (hold shelf, in transit or delivery), dates and position.
 
-use super::{ItemAtDesk, QueuedRequest, RecordChange, queue};
+use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::request_snapshot as snapshot;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::due_date::{HoldShelf, hold_shelf_expiration};
