@@ -1,11 +1,10 @@
-//! The request that a returned item fulfills: its next status (hold shelf, in transit or delivery), dates and position.
+//! The next status, dates and position of the request that a returned item fulfills.
 
 use crate::desk::{ItemAtDesk, QueuedRequest, RecordChange, queue};
 use crate::request_snapshot as snapshot;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::due_date::{HoldShelf, hold_shelf_expiration};
 use carrel_loan_rules::request::RequestStatus;
-use carrel_platform::{Event, Pipeline, RowChange, Tenant, outbox};
 use carrel_records::{Refusal, time};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -81,19 +80,3 @@ fn search_index(request: &QueuedRequest, item: &ItemAtDesk) -> Value {
     index.extend(snapshot::search_index(item));
     Value::Object(index)
 }
-
-/// Adds the statements that give a request its next status and its queue new positions.
-pub fn write(pipeline: &mut Pipeline, tenant: &Tenant, request: &MovedRequest, now: Timestamp) {
-    request.change.apply(pipeline, &REQUEST);
-    queue::write(pipeline, &request.positions);
-    let (old, new) = (request.change.stored_text(), request.change.text());
-    let event = Event::updated(&tenant.id, &old, &new).to_string();
-    outbox::announce(pipeline, "circulation.request", request.change.id.to_string(), event, now);
-}
-
-static REQUEST: RowChange = RowChange {
-    one: "UPDATE request SET doc = (doc - string_to_array($2, chr(31))) || $3 WHERE id = $1",
-    several: "UPDATE request SET doc = (request.doc - string_to_array(one.removed, chr(31))) || one.doc
-         FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS one (id, removed, doc)
-         WHERE request.id = one.id AND request.id = ANY ($1::uuid[])",
-};
