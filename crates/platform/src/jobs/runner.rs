@@ -82,7 +82,9 @@ impl Declared {
 fn run_on(node: &Arc<Node>, declared: Declared, pace: Pace) -> Runner {
     let node_id = Uuid::new_v4();
     let (stop, stopped) = watch::channel(false);
-    let work = tokio::spawn(work(Arc::clone(node), declared, pace, node_id, stopped));
+    // Before the first use case can give one.
+    let hints = node.hints.subscribe();
+    let work = tokio::spawn(work(Arc::clone(node), declared, pace, node_id, hints, stopped));
     Runner { node_id, node: Arc::clone(node), stop, work: Some(work) }
 }
 
@@ -116,11 +118,11 @@ async fn work(
     declared: Declared,
     pace: Pace,
     node_id: Uuid,
+    mut hints: broadcast::Receiver<(String, &'static str)>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut entered = HashSet::new();
     let mut running: JoinSet<()> = JoinSet::new();
-    let mut hints = node.hints.subscribe();
     loop {
         while running.try_join_next().is_some() {}
         let room = pace.at_once.saturating_sub(running.len());

@@ -199,12 +199,13 @@ async fn a_page_that_a_client_stores_bare_comes_to_the_pick_slips() {
     let test_item = server.item().await;
     let mut page = stored(&server, &test_item, 1).await;
     page["requestType"] = "Page".into();
-    server.create(PATH, &page).await;
     let open_node = &server.server.node;
     let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
     let node: Runner = jobs::start_with(open_node, open_node.jobs(), pace);
+    // Stored while the jobs run, which are told of it; otherwise it waits for up to a minute.
+    server.create(PATH, &page).await;
     let path = format!("/circulation/pick-slips/{}", server.main_desk.0);
-    for _ in 0..200 {
+    for _ in 0..1_600 {
         let slips = server.admin().get(&path).await.expect(200);
         if slips["totalRecords"] == 1 {
             node.stop().await;
