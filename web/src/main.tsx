@@ -20,7 +20,7 @@ const queries = new QueryClient({ defaultOptions: { queries: { retry: false, ref
 
 function App() {
   const { state, logIn, start } = useSessionState();
-  // A change of language draws the frame anew; what is in hand lives above it.
+  // A change of language re-renders the frame; sessions are kept above it.
   const [drawing, setDrawing] = useState(0);
   switch (state.phase) {
     case 'starting':
@@ -63,7 +63,7 @@ function App() {
   }
 }
 
-// Only what is below `/desk/` is kept for offline work, so the page's own address is there, too.
+// The service worker caches only paths below `/desk/`, so the page is served there too.
 if (location.pathname === '/desk') history.replaceState(null, '', `/desk/${location.search}${location.hash}`);
 
 const { language } = deviceSettings();
@@ -78,5 +78,5 @@ if (root) {
     </StrictMode>,
   );
 }
-// Once the desk can be used; the first scan must not wait for it.
+// Load this after the desk is usable; the first scan must not wait for it.
 window.addEventListener('load', () => setTimeout(() => void keepFilesForOffline(), 2_000));

@@ -11,7 +11,7 @@ use carrel_platform::{Module, Router};
 
 static JOBS: &[&Job] = &[&change_history::HISTORIES, &change_history::CLEANUP];
 
-/// This module.
+/// The audit module.
 pub fn module() -> Module {
     Module {
         name: "audit",

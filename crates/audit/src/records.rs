@@ -68,7 +68,7 @@ pub static LOG_RECORD: RecordType = RecordType {
         linkToIds.templateId:string(uuid)
         linkToIds.noticePolicyId:string(uuid)
     ",
-    // The brackets keep the declaration from making the indexes, which are in `tables.sql` after the columns.
+    // The brackets prevent the declaration from creating the indexes, which are in `tables.sql` after the columns.
     fields: &[
         date("date").sql("(circulation_log.at)").indexed(),
         text("userBarcode").sql("(circulation_log.user_barcode)").keep_accents().indexed(),

@@ -1,4 +1,4 @@
-//! Settings of audit: whether changes are recorded, for how long, and what is left out.
+//! Settings of audit: whether changes are recorded, for how long, and which fields are excluded.
 //!
 //! Routes: `GET /audit/config/groups`, `GET …/{groupId}/settings`, `PUT …/{groupId}/settings/{settingId}`. Only values
 //! that differ from the default are stored.
@@ -99,7 +99,7 @@ impl Values {
     pub fn number(&self, setting: Setting) -> i64 {
         self.value(setting).as_i64().unwrap_or(0)
     }
-    /// Paths of users that are left out; the setting's text is a JSON list.
+    /// Excluded paths of users; the setting's text is a JSON list.
     pub fn excluded_fields(&self) -> Vec<String> {
         let value = self.value(Setting::UserExcludedFields);
         value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
@@ -193,7 +193,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         let message = format!("Setting with key '{key}' in group '{group}' not found");
         return Ok(error(StatusCode::NOT_FOUND, "notFound", message));
     };
-    // A value of another type would be one that nobody can read.
+    // A value of another type could not be read.
     if sent.get("type").and_then(Value::as_str) != Some(declared.kind) {
         return Ok(unprocessable("Setting type cannot be changed"));
     }

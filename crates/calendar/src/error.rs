@@ -15,7 +15,7 @@ pub struct CalendarFailure {
 }
 
 impl CalendarFailure {
-    /// A parameter or a body that cannot be read.
+    /// A parameter or a body that cannot be parsed.
     pub fn unreadable(why: impl std::fmt::Display) -> CalendarFailure {
         let message = format!("One of the parameters was the incorrect type: {why}");
         CalendarFailure::one(StatusCode::BAD_REQUEST, "invalidParameter", message, None, json!({}))
@@ -32,7 +32,7 @@ impl CalendarFailure {
         )
     }
 
-    /// A calendar that may not be saved.
+    /// A calendar that cannot be saved.
     pub fn unsaved(errors: Vec<CalendarError>) -> CalendarFailure {
         let conflict = errors.iter().any(CalendarError::is_conflict);
         let status = if conflict { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };

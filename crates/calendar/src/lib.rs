@@ -1,7 +1,7 @@
 //! The calendar: opening hours of service points as records, and queries about them.
 //!
-//! Routes: `/calendar/calendars` and `/calendar/dates/{servicePointId}/…`. The rules are those of
-//! `carrel_loan_rules::opening_hours`. Every change of a calendar moves the settings version.
+//! Routes: `/calendar/calendars` and `/calendar/dates/{servicePointId}/…`. The rules are in
+//! `carrel_loan_rules::opening_hours`. Every change of a calendar increments the settings version.
 
 mod error;
 mod query;
@@ -11,7 +11,7 @@ mod store;
 
 use carrel_platform::{Module, Router};
 
-/// This module.
+/// The calendar module.
 pub fn module() -> Module {
     Module {
         name: "calendar",

@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// A listed span has at most this many days, some hundred years: each day is computed.
 const LONGEST_SPAN: i32 = 36_600;
 
-/// Which calendars are searched for.
+/// The parameters of a search for calendars.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Search {
     pub ids: Option<Vec<Uuid>>,
@@ -35,7 +35,7 @@ impl Search {
     }
 }
 
-/// Ids under a name that may come several times, or with commas between them.
+/// The ids of a parameter that may be repeated, or contain several ids separated by commas.
 pub fn ids(query: &Query, name: &str) -> Result<Option<Vec<Uuid>>, CalendarFailure> {
     let texts: Vec<&str> =
         query.all(name).flat_map(|text| text.split(',')).filter(|text| !text.is_empty()).collect();

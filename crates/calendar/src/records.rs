@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, array, text};
 
-/// Opening hours of service points in a span of days.
+/// Opening hours of service points in a period.
 pub static CALENDAR: RecordType = RecordType {
     name: "calendar",
     module: "mod-calendar",

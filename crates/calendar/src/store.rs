@@ -1,4 +1,4 @@
-//! Stores calendars: finds, creates, replaces and deletes them.
+//! Finds, creates, replaces and deletes calendars.
 
 use super::error::CalendarFailure;
 use super::query::Search;
@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A page of calendars by start date, and the number of all that fit.
+/// A page of calendars by start date, and the number of all that match.
 pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<Json>, i64), Failure> {
     const FITTING: &str = "FROM calendars
         WHERE ($1::uuid[] IS NULL OR id = ANY($1)) AND ($2::text[] IS NULL OR doc->'assignments' ?| $2)
@@ -47,7 +47,7 @@ pub async fn find(connection: &Connection, id: Uuid) -> Result<Result<Json, Cale
     Ok(rows.first().map(|row| row.get(0)).ok_or_else(|| CalendarFailure::not_found(&[id], &[id])))
 }
 
-/// Saves a calendar beside the others; with an id in place of the one that has it.
+/// Creates a calendar; with an id, replaces the calendar with that id.
 pub async fn save(
     call: &Call,
     mut calendar: Calendar,
@@ -86,7 +86,7 @@ pub async fn save(
     Ok(Ok(ready))
 }
 
-/// Deletes all of them, or none where one is missing.
+/// Deletes all of them, or none if one is missing.
 pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), CalendarFailure>, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;

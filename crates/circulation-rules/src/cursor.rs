@@ -1,8 +1,8 @@
-//! Walks over the visible tokens, and words a surprise the way FOLIO does.
+//! Steps through the visible tokens, and words syntax errors like FOLIO.
 //!
-//! FOLIO's reader is generated from a grammar, and its messages show which of the generator's
-//! recoveries comes first: a token too many, a token missing, or a plain mismatch. Since the
-//! first message ends the reading, only the wording is needed here, not the recovery.
+//! FOLIO's parser is generated from a grammar, and its messages show which of the generator's recoveries comes first:
+//! an extraneous token, a missing token, or a plain mismatch. Since parsing ends with the first message, only its text
+//! is reproduced here, not the recovery.
 
 use crate::SyntaxError;
 use crate::statement::Position;
@@ -11,7 +11,7 @@ use crate::token::{Kind, Kinds, Token};
 pub(crate) struct Cursor<'t, 'a> {
     tokens: &'t [Token<'a>],
     current: usize,
-    /// What the last optional part would have accepted, if it was left without finding any.
+    /// The tokens that the last optional part would have accepted, if it was skipped.
     ///
     /// FOLIO quirk: a later plain mismatch reports this set, even some tokens further on.
     left_open: Option<Kinds>,
@@ -31,7 +31,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         self.token().kind
     }
 
-    /// The text of the current token; only for tokens that stand in the text itself.
+    /// The text of the current token; only for tokens with a text.
     pub(crate) fn text(&self) -> &'a str {
         match &self.token().text {
             std::borrow::Cow::Borrowed(text) => text,
@@ -52,7 +52,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         self.kind() == kind
     }
 
-    /// Looks at later tokens without moving.
+    /// Looks ahead without moving.
     pub(crate) fn preview(&self) -> Preview<'_, 't, 'a> {
         Preview { cursor: self, at: self.current }
     }
@@ -65,7 +65,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         Ok(self.tokens[self.next(self.current)?].kind)
     }
 
-    /// Passes a token that must come; `then` is what may come after it.
+    /// Consumes a required token; `then` contains the tokens that may follow.
     pub(crate) fn expect(&mut self, kind: Kind, then: Kinds) -> Result<(), SyntaxError> {
         self.expect_any(Kinds::of(&[kind]), then)
     }
@@ -96,7 +96,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         })
     }
 
-    /// Between two turns of a repetition that must go on with one of `kinds`.
+    /// Between two iterations of a repetition that must continue with one of `kinds`.
     pub(crate) fn repeat(&mut self, kinds: Kinds) -> Result<(), SyntaxError> {
         if kinds.contains(self.kind()) {
             self.left_open = None;
@@ -105,7 +105,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         Err(self.extraneous(kinds))
     }
 
-    /// Before a part that may be left out: it begins with one of `part`, or `then` follows.
+    /// Before an optional part: it begins with one of `part`, or `then` follows.
     pub(crate) fn option(&mut self, part: Kinds, whole: Kinds) {
         if part.contains(self.kind()) {
             self.left_open = None;
@@ -119,7 +119,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         error_at(self.token(), message)
     }
 
-    /// No way of reading fits the tokens from the current one on.
+    /// No alternative matches the tokens from the current one on.
     pub(crate) fn no_alternative(&self) -> SyntaxError {
         self.preview().no_alternative()
     }
@@ -137,7 +137,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
     }
 }
 
-/// A look ahead that decides between ways of reading.
+/// A look-ahead that chooses between alternatives.
 pub(crate) struct Preview<'c, 't, 'a> {
     cursor: &'c Cursor<'t, 'a>,
     at: usize,
@@ -153,7 +153,7 @@ impl Preview<'_, '_, '_> {
         Ok(())
     }
 
-    /// Passes a token that every way of reading requires.
+    /// Consumes a token that every alternative requires.
     pub(crate) fn require(&mut self, kind: Kind) -> Result<(), SyntaxError> {
         if self.kind() != kind {
             return Err(self.no_alternative());
@@ -161,7 +161,7 @@ impl Preview<'_, '_, '_> {
         self.advance()
     }
 
-    /// Quotes all from where the look ahead began, spaces and comments included.
+    /// Quotes the text from the start of the look-ahead, spaces and comments included.
     pub(crate) fn no_alternative(&self) -> SyntaxError {
         let start = self.cursor.current;
         let read = &self.cursor.tokens[start..=self.at];
@@ -181,7 +181,7 @@ fn visible_from(tokens: &[Token<'_>], index: usize) -> Result<usize, SyntaxError
     let token = &tokens[index];
     if token.kind == Kind::Tabulator {
         let message = "Tabulator character is not allowed, use spaces instead.";
-        // FOLIO quirk: the column is taken behind the tabulator.
+        // FOLIO quirk: the column is the one after the tabulator.
         return Err(SyntaxError::new(message, token.line, token.column + 2));
     }
     Ok(index)

@@ -1,8 +1,8 @@
-//! What can be wrong with a rules text, in FOLIO's words and at FOLIO's positions.
+//! Errors of a rules text, with FOLIO's texts and FOLIO's positions.
 
 use std::fmt;
 
-/// The first fault of a rules text, as `PUT /circulation/rules` reports it.
+/// The first error of a rules text, as `PUT /circulation/rules` reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// FOLIO's message.
@@ -28,7 +28,7 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// The refusal to look up a policy in rules that say nothing.
+/// A lookup in blank rules is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlankRules;
 

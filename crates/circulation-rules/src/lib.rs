@@ -1,12 +1,12 @@
-//! FOLIO's circulation rules: which policies apply to this item and this patron.
+//! FOLIO's circulation rules: which policies apply to an item and a patron.
 //!
-//! A library writes its rules as one text: criteria on the left, five policies after a colon,
-//! indentation for exceptions, a header that says which of several matching rules wins. This
-//! crate reads that text ([`Rules::parse`]), refuses it as FOLIO would ([`Rules::check`]), and
-//! answers lookups ([`Rules::matching`], [`Rules::all_matching`]). It does no I/O.
+//! A library writes its rules as one text: criteria on the left, five policies after a colon, indentation for
+//! exceptions, and a header that determines which of several matching rules wins. This crate parses the text
+//! ([`Rules::parse`]), refuses it like FOLIO ([`Rules::check`]), and answers lookups ([`Rules::matching`],
+//! [`Rules::all_matching`]). It does no I/O.
 //!
-//! The way of a text: `token` cuts it, `cursor` and `parse` find its structure, `statement`
-//! names the parts, `weight` ranks them, `rules` checks and compiles, `matching` answers.
+//! A text passes `token` (tokens), `cursor` and `parse` (structure), `statement` (syntax tree), `weight` (order of the
+//! rules), `rules` (validation and compilation), and `matching` (lookups).
 
 mod cursor;
 mod error;

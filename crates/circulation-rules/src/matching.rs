@@ -1,4 +1,4 @@
-//! Answers a lookup: which rules fit an item and a patron, and which of them wins.
+//! Lookups: which rules match an item and a patron, and which of them wins.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::statement::Selection;
 use crate::weight::FieldSet;
 use crate::{BlankRules, PolicyKind};
 
-/// What a lookup knows of an item and a patron; ids as they stand in the rules.
+/// The facts of a lookup about an item and a patron; ids as in the rules.
 ///
-/// An empty text means unknown: it is none of the names in any rule. Where library, campus or
-/// institution is unknown, no criterium about it fits at all, neither `all` nor a negated one.
+/// An empty text means unknown, which equals no name in any rule. If library, campus or institution is unknown, no
+/// criterium about it matches, not even `all` or a negated one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// The item's material type, `m`.
@@ -29,21 +29,21 @@ pub struct Facts<'a> {
     pub institution: &'a str,
 }
 
-/// A rule that fits, and the policy it chooses.
+/// A matching rule, and the policy that it selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match<'r> {
     /// The policy's name as written, in stored rules its id.
     pub policy: &'r str,
     /// The line of the rule's colon, counted from 1 (FOLIO's `circulationRuleLine`).
     pub line: usize,
-    /// What the rule asks for.
+    /// The criteria of the rule.
     pub conditions: AppliedConditions,
 }
 
-/// Which criteria a matched rule uses, its parents' and `all` included; the item limit of a loan
-/// policy counts by them.
+/// The criteria that a matched rule uses, including those of its parents and `all`; the item limit of a loan policy
+/// counts by them.
 ///
-/// FOLIO quirk: only a lookup of the loan policy fills them, for other policies all are false.
+/// FOLIO quirk: only a lookup of the loan policy sets them, for other policies all are false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AppliedConditions {
     /// The rule uses `m`.
@@ -55,12 +55,12 @@ pub struct AppliedConditions {
 }
 
 impl Rules {
-    /// The winning rule; the fallback policies when no rule fits.
+    /// The winning rule; the fallback policies if no rule matches.
     pub fn matching(&self, facts: &Facts<'_>, kind: PolicyKind) -> Result<Match<'_>, BlankRules> {
         self.fitting(facts).next().map(|rule| rule.as_match(kind)).ok_or(BlankRules)
     }
 
-    /// All rules that fit, the winning one first, the fallback policies included.
+    /// All matching rules, the winning one first, including the fallback policies.
     pub fn all_matching(&self, facts: &Facts<'_>, kind: PolicyKind) -> Result<Vec<Match<'_>>, BlankRules> {
         let matches: Vec<_> = self.fitting(facts).map(|rule| rule.as_match(kind)).collect();
         if matches.is_empty() { Err(BlankRules) } else { Ok(matches) }
@@ -99,7 +99,7 @@ impl AppliedConditions {
     }
 }
 
-/// A thing that a criterium can ask for.
+/// What a criterium is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     LoanType,
@@ -156,7 +156,7 @@ impl Field {
     }
 }
 
-/// The names of all criteria, numbered, so that a lookup compares numbers and not texts.
+/// The names in all criteria, numbered, so that a lookup compares numbers instead of texts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     numbers: HashMap<Box<str>, u32>,
@@ -164,9 +164,9 @@ pub(crate) struct Names {
     asked: Vec<u32>,
 }
 
-/// Stands for a fact that no criterium fits.
+/// The number of a fact that matches no criterium.
 const ABSENT: u32 = u32::MAX;
-/// Stands for a fact that no rule names.
+/// The number of a fact that occurs in no rule.
 const UNNAMED: u32 = u32::MAX - 1;
 
 impl Names {
@@ -180,7 +180,7 @@ impl Names {
     }
 }
 
-/// A place in one of the lists that lookups run through.
+/// An index into one of the lists of a lookup.
 pub(crate) fn index(length: usize) -> u32 {
     u32::try_from(length).expect("a rules text is far shorter than four billion characters")
 }
@@ -200,13 +200,13 @@ impl NumberedFacts {
     }
 }
 
-/// A criterium made ready for lookups.
+/// A criterium compiled for lookups.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Test {
     field: Field,
-    /// Whether the names are those that do not fit.
+    /// Whether the criterium excludes the names.
     negated: bool,
-    /// Where its names stand in [`Names::asked`].
+    /// Index of its first name in [`Names::in_tests`].
     start: u32,
     end: u32,
 }
@@ -214,7 +214,7 @@ pub(crate) struct Test {
 impl Test {
     pub(crate) fn compile(field: Field, selection: &Selection<'_>, names: &mut Names) -> Test {
         let (negated, chosen): (bool, &[&str]) = match selection {
-            // `all` is: none of no names.
+            // `all` is compiled as: none of no names.
             Selection::All => (true, &[]),
             Selection::AnyOf(chosen) => (false, chosen),
             Selection::NoneOf(chosen) => (true, chosen),

@@ -1,4 +1,4 @@
-//! Finds the structure of a rules text, or the first place where it has none.
+//! Parses a rules text, or returns its first syntax error.
 
 use crate::SyntaxError;
 use crate::cursor::{Cursor, Preview};
@@ -114,7 +114,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(Header::Regulations(regulations, order))
     }
 
-    /// Whether a second regulation follows the first one and not already the order of lines.
+    /// Whether a second regulation follows the first one, and not the order of lines.
     fn preview_second_regulation(&self) -> Result<bool, SyntaxError> {
         let mut preview = self.cursor.preview();
         if preview.kind() == Kind::NumberOfCriteria {
@@ -184,11 +184,11 @@ impl<'a> Parser<'_, 'a> {
         Ok(Fallback { position, policies })
     }
 
-    /// All statements, nested ones too, until something else comes; `around` is what may come
-    /// between or after statements that are not indented.
+    /// All statements, nested ones included, up to another construct; `around` contains the tokens that may come
+    /// between or after statements without indentation.
     fn statements(&mut self, around: Kinds) -> Result<Vec<Statement<'a>>, SyntaxError> {
         let mut statements = Vec::new();
-        // A counter and not recursion, so that no depth of indentation exhausts the stack.
+        // A counter instead of recursion, so that deep indentation cannot exhaust the stack.
         let mut depth = 0_usize;
         while self.cursor.is_at(Kind::CriteriumLetter) {
             let statement = self.statement()?;
@@ -312,10 +312,10 @@ impl<'a> Parser<'_, 'a> {
     }
 }
 
-/// Reads ahead to the end of the line, to see whether deeper lines follow.
+/// Looks ahead to the end of the line, to check whether deeper lines follow.
 ///
-/// FOLIO decides on a statement as a whole, so that most faults in a line are reported as input
-/// without viable alternative, before any more precise message about an earlier part of the line.
+/// FOLIO's parser decides about a statement as a whole, so it reports most errors in a line as input without viable
+/// alternative, before any more precise message about an earlier part of the line.
 fn preview_statement(mut preview: Preview<'_, '_, '_>) -> Result<bool, SyntaxError> {
     loop {
         preview.require(Kind::CriteriumLetter)?;
@@ -357,7 +357,7 @@ fn preview_selection(preview: &mut Preview<'_, '_, '_>) -> Result<(), SyntaxErro
         }
         _ => return Ok(()),
     }
-    // From the first unequal negation on any mixture is read; it gets a message of its own.
+    // After the first unequal negation any mixture is accepted; it gets a separate message.
     while matches!(preview.kind(), Kind::Name | Kind::Bang) {
         preview.advance()?;
     }

@@ -1,8 +1,8 @@
-//! The five kinds of policy that every rule names.
+//! The five kinds of policy that every rule selects.
 
 use crate::SyntaxError;
 
-/// A kind of policy that a rule chooses.
+/// A kind of policy that a rule selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PolicyKind {
     /// Loan policy, `l`.
@@ -43,7 +43,7 @@ impl PolicyKind {
     }
 }
 
-/// A policy that a rules text names, and where.
+/// A policy in a rules text, with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyUse<'a> {
     /// The kind of the policy.
@@ -57,7 +57,7 @@ pub struct PolicyUse<'a> {
 }
 
 impl PolicyUse<'_> {
-    /// FOLIO's refusal of rules that name this policy although it does not exist.
+    /// FOLIO's error for a policy that does not exist.
     pub fn missing(&self) -> SyntaxError {
         SyntaxError::new(format!("The policy {} does not exist", self.kind.letter()), self.line, self.column)
     }

@@ -1,4 +1,4 @@
-//! Checks the contents of a rules text and makes it ready for lookups.
+//! Validates a rules text and compiles it for lookups.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use crate::weight::{FieldSet, LineOrder, Ranking, Regulation};
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     pub(crate) names: Names,
-    /// The rule that wins over all others first, the fallback policies as a rule without criteria.
+    /// The rule that wins over all others first; the fallback policies as a rule without criteria.
     pub(crate) ranked: Vec<CompiledRule>,
-    /// For each ranked rule where its criteria stand in `tests`; apart from the rules, so that a
-    /// lookup passes over the rules that do not fit within a few cache lines.
+    /// For each ranked rule the range of its criteria in `tests`; stored apart from the rules, so that a lookup skips
+    /// rules that do not match within a few cache lines.
     pub(crate) spans: Vec<Range<u32>>,
     pub(crate) tests: Vec<Test>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct CompiledRule {
 }
 
 impl Rules {
-    /// Reads stored rules for lookups; a text without any visible character gives blank rules.
+    /// Parses stored rules for lookups; a text without any visible character gives blank rules.
     pub fn parse(text: &str) -> Result<Rules, SyntaxError> {
         if text.chars().all(is_java_whitespace) {
             return Ok(Rules::default());
@@ -41,8 +41,8 @@ impl Rules {
         compile(&parse(text)?, |_| true)
     }
 
-    /// Reads rules that someone wants to store: a blank text is refused, and so is a policy of
-    /// which `exists` says no; FOLIO's first complaint is returned.
+    /// Validates rules before they are stored: a blank text is refused, and so is a policy for which `exists` is false.
+    /// Returns FOLIO's first error.
     pub fn check(text: &str, exists: impl FnMut(&PolicyUse<'_>) -> bool) -> Result<Rules, SyntaxError> {
         compile(&parse(text)?, exists)
     }
@@ -52,7 +52,7 @@ impl Rules {
         self.ranked.is_empty()
     }
 
-    /// All policies named, in the order in which FOLIO checks that they exist.
+    /// All policies in the text, in the order in which FOLIO checks that they exist.
     pub fn policies(&self) -> impl Iterator<Item = PolicyUse<'_>> {
         let mut rules: Vec<&CompiledRule> = self.ranked.iter().collect();
         rules.sort_by_key(|rule| (rule.colon.line, rule.colon.column));
@@ -67,7 +67,7 @@ impl Rules {
     }
 }
 
-/// Java's idea of blank, which decides in FOLIO: no-break spaces are visible, separators are not.
+/// Java's definition of whitespace, which FOLIO uses: no-break spaces are visible, separators are not.
 fn is_java_whitespace(c: char) -> bool {
     match c {
         '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => false,
@@ -85,8 +85,7 @@ fn compile(text: &Text<'_>, exists: impl FnMut(&PolicyUse<'_>) -> bool) -> Resul
     compiler.fallback(text)?;
     compiler.statements(below)?;
     let Compiler { names, rules: mut ranked, ranking, .. } = compiler;
-    // Rules of equal weight stand in one line for FOLIO, which then cannot rank them; the order of
-    // the text does it here.
+    // FOLIO computes equal weights for such rules and cannot rank them; here the order of the text decides.
     if ranking.line_order == LineOrder::LastLine {
         ranked.reverse();
     }
@@ -115,7 +114,7 @@ fn check_header(header: &Header<'_>) -> Result<Ranking, SyntaxError> {
     };
     for regulation in regulations {
         if let Some(letters) = &regulation.letters {
-            // FOLIO quirk: a second criterium(…) is refused for its first letter, known already.
+            // FOLIO quirk: a second criterium(…) is refused as a duplicate of its first letter.
             rank_letters(letters, &mut ranks)?;
         }
     }
@@ -159,7 +158,7 @@ struct Compiler<E> {
     exists: E,
     names: Names,
     rules: Vec<(CompiledRule, Vec<Test>)>,
-    /// The lines whose criteria hold for the current one, the outermost first.
+    /// The lines whose criteria also apply to the current line, the outermost first.
     parents: Vec<Parent>,
 }
 
@@ -248,7 +247,7 @@ fn named<'p>(policies: &'p Policies<'_>, kind: PolicyKind) -> impl Iterator<Item
     policies.named.iter().filter(move |(named, _)| *named == kind).map(|(_, name)| *name)
 }
 
-/// Most messages of the check count columns from 1.
+/// Most messages of the validation count columns from 1.
 fn error_from_one(position: Position, message: impl Into<String>) -> SyntaxError {
     SyntaxError::new(message, position.line, position.column + 1)
 }

@@ -1,4 +1,4 @@
-//! The parts of a rules text, in the order of the text.
+//! The syntax tree of a rules text, in the order of the text.
 
 use crate::PolicyKind;
 use crate::matching::Field;
@@ -11,17 +11,17 @@ pub(crate) struct Position {
     pub(crate) column: usize,
 }
 
-/// A text whose structure is right, its contents still unchecked.
+/// A text with valid structure, whose contents are not validated yet.
 #[derive(Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) header: Header<'a>,
     pub(crate) statements: Vec<Statement<'a>>,
     pub(crate) fallback: Fallback<'a>,
-    /// How many statements stand above the fallback policies.
+    /// Number of statements before the fallback policies.
     pub(crate) statements_before_fallback: usize,
 }
 
-/// The line that says which of several matching rules wins.
+/// The line that determines which of several matching rules wins.
 #[derive(Debug)]
 pub(crate) enum Header<'a> {
     /// Seven letters: criterium, then number of criteria, then last line.
@@ -37,7 +37,7 @@ pub(crate) struct Regulation<'a> {
     pub(crate) letters: Option<Letters<'a>>,
 }
 
-/// Criterium letters, most important first, each with its place.
+/// Criterium letters, most important first, each with its position.
 pub(crate) type Letters<'a> = Vec<(&'a str, Position)>;
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) struct Fallback<'a> {
 /// The policies after a colon.
 #[derive(Debug)]
 pub(crate) struct Policies<'a> {
-    /// Where the colon stands.
+    /// Position of the colon.
     pub(crate) colon: Position,
     pub(crate) named: Vec<(PolicyKind, &'a str)>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Statement<'a> {
     pub(crate) indentation: usize,
     pub(crate) criteria: Vec<Criterium<'a>>,
     pub(crate) policies: Option<Policies<'a>>,
-    /// Whether deeper lines follow, so that this one may do without policies.
+    /// Whether deeper lines follow, so that the policies may be missing.
     pub(crate) has_children: bool,
 }
 

@@ -1,11 +1,14 @@
-//! Cuts a rules text into tokens, and turns indentation into tokens of its own.
+//! Splits a rules text into tokens, and turns changes of indentation into tokens.
 //!
-//! Hidden tokens (spaces, comments, empty lines) stay in the list, because FOLIO quotes them in
-//! its messages. Lines end at `\n`, `\r\n` or `\r`, but only `\n` counts for line numbers.
+//! Hidden tokens (spaces, comments, empty lines) stay in the list, because FOLIO quotes them in its messages. Lines end
+//! at `
+//! `, `\r
+//! ` or `\r`, but only `
+//! ` counts for line numbers.
 
 use std::borrow::Cow;
 
-/// What a token is; the order is the one in which FOLIO lists expectations.
+/// The kind of a token, in the order in which FOLIO lists expected tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     End,
@@ -30,12 +33,12 @@ pub(crate) enum Kind {
     Dedent,
     /// Spaces, comments and empty lines.
     Hidden,
-    /// A tabulator: the fault is raised when the reader gets here, nothing follows.
+    /// A tabulator, the last token: it is reported when the parser reaches it.
     Tabulator,
 }
 
 impl Kind {
-    /// The kinds that a message can name as expected.
+    /// The kinds that a message can list as expected.
     const NAMED: [(Kind, &str); 20] = [
         (Kind::End, "<EOF>"),
         (Kind::Priority, "'priority'"),
@@ -75,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A set of kinds, to say what would have been right.
+/// A set of expected kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kinds(u32);
 
@@ -114,11 +117,11 @@ pub(crate) struct Token<'a> {
     pub(crate) line: usize,
     /// Counted from 0, in Unicode characters.
     pub(crate) column: usize,
-    /// For a change of indentation the new one, else 0.
+    /// For a change of indentation the new one, otherwise 0.
     pub(crate) indentation: usize,
 }
 
-/// Cuts the text up to its end or its first tabulator; the last token says which.
+/// Splits the text up to its end or its first tabulator; the kind of the last token tells which.
 pub(crate) fn tokenize(text: &str) -> Vec<Token<'_>> {
     let mut tokenizer = Tokenizer {
         rest: text,
@@ -145,11 +148,11 @@ struct Tokenizer<'a> {
     line: usize,
     column: usize,
     tokens: Vec<Token<'a>>,
-    /// No visible token yet in this line.
+    /// No visible token so far in this line.
     at_line_start: bool,
-    /// The spaces counted so far at the start of this line.
+    /// The spaces so far at the start of this line.
     indentation: usize,
-    /// Where this line's first token stands, spaces and comments included.
+    /// Position of this line's first token, spaces and comments included.
     line_start: Option<(usize, usize)>,
     open_indentations: Vec<usize>,
 }
@@ -190,7 +193,7 @@ impl<'a> Tokenizer<'a> {
                 let length = self.span(is_name_character);
                 self.take_visible(length, Kind::of_word(&self.rest[..length]));
             }
-            // FOLIO quirk: a character of no meaning is skipped in silence; it still separates names.
+            // FOLIO quirk: a meaningless character is silently skipped; it still separates names.
             c => {
                 self.rest = &self.rest[c.len_utf8()..];
                 self.column += 1;
@@ -243,7 +246,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The length in bytes of the longest start of the rest that fits.
+    /// The length in bytes of the longest prefix of the rest whose characters match.
     fn span(&self, fits: impl Fn(char) -> bool) -> usize {
         self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len())
     }

@@ -1,8 +1,8 @@
-//! Which of several matching rules wins: the header's order turned into one number.
+//! Which of several matching rules wins: turns the header's order into one number.
 
 use crate::matching::Field;
 
-/// The header, once checked.
+/// The order of rules, from the validated header.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranking {
     /// At most two, the more important first.
@@ -27,14 +27,14 @@ pub(crate) enum LineOrder {
 const LINES: i64 = 10_000_000;
 
 impl Ranking {
-    /// How strongly a rule with these fields, written in this line, wins over others.
+    /// The weight of a rule with these fields in this line; the greater one wins.
     pub(crate) fn weight(&self, fields: FieldSet, line: usize) -> i64 {
         let line = i64::try_from(line).unwrap_or(i64::MAX / 2);
         let by_line = match self.line_order {
             LineOrder::FirstLine => LINES - line,
             LineOrder::LastLine => line,
         };
-        // The last regulation counts ten million a step, the one before it ten times that.
+        // The last regulation counts ten million a step, the one before it ten times as much.
         let by_regulation = self.regulations.iter().rev().zip([LINES, 10 * LINES]);
         by_line + by_regulation.map(|(regulation, step)| regulation.value(fields) * step).sum::<i64>()
     }
@@ -51,7 +51,7 @@ impl Regulation {
     }
 }
 
-/// The fields that a rule asks for, its parents' included.
+/// The fields in a rule's criteria, including its parents'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FieldSet(u8);
 
@@ -68,7 +68,7 @@ impl FieldSet {
         Field::ALL.into_iter().filter(move |field| self.contains(*field))
     }
 
-    /// How many kinds of criteria there are; the four levels of a location are one kind.
+    /// Number of kinds of criteria; the four levels of a location are one kind.
     fn kinds(self) -> i64 {
         let places = self.iter().filter(|field| field.is_place()).count();
         let others = self.iter().count() - places;

@@ -1,8 +1,8 @@
-//! Lock waits of check-outs: how often and how long they waited for another check-out of the same patron or another scan
-//! of the same item.
+//! Lock waits of check-outs: how often and how long they waited for another check-out of the same patron or another
+//! scan of the same item.
 //!
-//! Route: `GET /admin/check-out-locks`. Figures of this node since its start; the number of present waits comes from the
-//! database.
+//! Route: `GET /admin/check-out-locks`. Figures of this node since its start; the number of current waits comes from
+//! the database.
 
 use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
@@ -18,7 +18,7 @@ pub fn connect(router: &mut Router) {
 
 async fn show(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    // The tenant's own role may not see the activity of other connections.
+    // The tenant's role may not see the activity of other connections.
     let connection = tenant.upkeep().await?;
     let rows = connection
         .query(
@@ -34,7 +34,7 @@ async fn show(call: Call) -> Result<Answer, Failure> {
 
 /// Shorter times are the round trip, not a lock.
 const A_WAIT: Duration = Duration::from_millis(5);
-/// Waits that are kept per tenant, at most.
+/// Waits that are stored per tenant, at most.
 const REMEMBERED: usize = 100;
 
 #[derive(Default)]

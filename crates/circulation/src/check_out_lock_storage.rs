@@ -1,7 +1,7 @@
-//! Check-out locks kept from outside: a client that holds one keeps others from lending to the patron.
+//! Check-out locks of other programs: a client that has one prevents check-outs to the patron.
 //!
-//! Routes: `/check-out-lock-storage…`. Changes the table `check_out_lock`, one row a patron. Carrel's own
-//! check-outs lock the patron in their transaction and only look whether somebody else holds one of these.
+//! Routes: `/check-out-lock-storage…`. Changes the table `check_out_lock`, one row for each patron. Carrel's check-outs
+//! lock the patron in their transaction and only check whether another client has one of these.
 
 use crate::records::loans::CHECK_OUT_LOCK;
 use carrel_platform::record_store::routes::delete_many;
@@ -37,7 +37,7 @@ async fn acquire(call: Call) -> Result<Answer, Failure> {
     let id = Uuid::new_v7(uuid_time(call.now));
     let lock = json!({"id": id, "userId": lock_request.user_id, "creationDate": time::format(call.now)});
     let mut pipeline = Pipeline::new();
-    // FOLIO quirk: whether the other's lock is over is judged by the time that the newcomer asks for himself.
+    // FOLIO quirk: the expiry of the existing lock is computed with the duration in the new request.
     pipeline.add(
         "DELETE FROM check_out_lock WHERE user_id = $1 AND doc->>'creationDate' < $2",
         vec![lock_request.user_id.into(), time::format(shifted(call.now, -time_to_live)).into()],
@@ -89,7 +89,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// A lock that is not there is as good as released.
+/// Releasing a lock that does not exist succeeds.
 async fn release(call: Call) -> Result<Answer, Failure> {
     let id = lock_id(&call)?;
     let connection = call.tenant()?.writer().await?;

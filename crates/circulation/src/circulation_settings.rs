@@ -1,7 +1,7 @@
 //! Settings of circulation, by name: title level requests, check-out, printing, anonymization.
 //!
-//! Routes: `/circulation/settings…`, and POST of `/circulation-settings-storage/circulation-settings`; the other
-//! routes of storage are those of plain records. Every change moves the settings version and announces
+//! Routes: `/circulation/settings…`, and POST of `/circulation-settings-storage/circulation-settings`; the other routes
+//! of storage are those of plain records. Every change increments the settings version and announces
 //! `circulation.circulation-settings`.
 
 use crate::records::policies::CIRCULATION_SETTING;
@@ -57,13 +57,13 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json_bytes(pretty(&ready.document)).status(StatusCode::CREATED))
 }
 
-/// FOLIO quirk: the library's own module means to answer 201 and forwards the 204 of its storage.
+/// FOLIO quirk: mod-circulation intends to answer 201 but forwards the 204 of its storage.
 async fn replace(call: Call) -> Result<Answer, Failure> {
     refuse_if_incomplete(&call.object()?)?;
     routes::replace(&CIRCULATION_SETTING, call).await
 }
 
-/// FOLIO quirk: a setting that is not there is as good as deleted.
+/// FOLIO quirk: deleting a setting that does not exist succeeds.
 async fn delete(call: Call) -> Result<Answer, Failure> {
     known_id(&call)?;
     match routes::delete(&CIRCULATION_SETTING, call).await {
@@ -72,7 +72,7 @@ async fn delete(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// Makes the setting; one of the same name keeps its id and gets the new value.
+/// Stores the setting; an existing one with the same name keeps its id and gets the new value.
 async fn save_by_name(call: &Call, setting: Document) -> Result<Ready, Failure> {
     let tenant = call.tenant()?;
     let name = setting.get("name").and_then(Value::as_str).unwrap_or_default();

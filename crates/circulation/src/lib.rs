@@ -1,5 +1,5 @@
-//! Circulation: check-out, check-in, renewal, loans, lost items, patron blocks, policies and settings, and of requests
-//! what a scan needs.
+//! Circulation: check-out, check-in, renewal, loans, lost items, patron blocks, policies and settings, and the parts of
+//! requests that scans need.
 
 pub mod anonymization;
 pub mod check_in;
@@ -30,7 +30,7 @@ pub mod user_dependents;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 
-/// What is done in the background.
+/// The background jobs.
 static JOBS: [&Job; 16] = [
     &anonymization::JOB,
     &reminders::JOB,
@@ -50,7 +50,7 @@ static JOBS: [&Job; 16] = [
     &desk::idempotency::EXPIRY,
 ];
 
-/// This module.
+/// The circulation module.
 pub fn module() -> Module {
     Module {
         name: "circulation",

@@ -1,4 +1,4 @@
-//! Patron action sessions: what a patron did at the desk and was not notified about yet.
+//! Patron action sessions: a patron's actions at the desk for which no notice has been sent yet.
 //!
 //! Routes: `/patron-action-session-storage/expired-session-patron-ids`; the sessions themselves are plain records.
 
@@ -20,10 +20,10 @@ pub fn connect(router: &mut Router) {
     );
 }
 
-/// What a test suite says to be expired.
+/// The kind of the stored documents by which a test suite marks sessions as expired.
 const EXPIRED_SESSION: &str = "expired session";
 
-/// Patrons whose last action of a kind lies before a moment, the longest ago first.
+/// Patrons whose last action of a kind was before a moment, the oldest first.
 async fn expired(call: Call) -> Result<Answer, Failure> {
     let limit_text = call.query.get("session_inactivity_time_limit").unwrap_or_default();
     let Some(moment) = time::parse(limit_text) else {
@@ -36,7 +36,7 @@ async fn expired(call: Call) -> Result<Answer, Failure> {
     if let Some(action) = action
         && !matches!(action, "Check-out" | "Check-in")
     {
-        // FOLIO quirk: the value shown is that of the other parameter.
+        // FOLIO quirk: the text shows the value of the other parameter.
         return Err(Refusal::new("Invalid action type value")
             .with("action_type", limit_text)
             .of_storage()
@@ -44,7 +44,7 @@ async fn expired(call: Call) -> Result<Answer, Failure> {
     }
     let limit = call.query.number("limit", 10, 0, i64::from(i32::MAX))?;
     let connection = call.tenant()?.writer().await?;
-    // Times are stored in one spelling, so their texts compare as they do.
+    // Times are stored in one format, so their texts can be compared.
     let rows = connection
         .query(
             "SELECT doc->>'patronId', doc->>'actionType' FROM patron_action_session

@@ -58,7 +58,7 @@ pub fn pickup_service_point<'a>(
     settings.service_points.get(&request::id(request, "pickupServicePointId")?)
 }
 
-/// Inserts a text that is not blank: FOLIO leaves out blank ones.
+/// Inserts a text that is not blank: FOLIO omits blank ones.
 pub fn put(into: &mut Map<String, Value>, key: &str, value: Option<&str>) {
     if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
         into.insert(key.to_owned(), value.into());

@@ -1,8 +1,8 @@
-//! Loans and requests that keep a user from being deleted.
+//! Loans and requests that prevent the deletion of a user.
 
 use carrel_users::extensions::{OpenTransactionCount, OpenTransactionKind, UserDependents};
 
-/// What circulation stores about users.
+/// Records of this module that depend on users.
 pub static DEPENDENTS: UserDependents = UserDependents {
     open: &[
         OpenTransactionCount {

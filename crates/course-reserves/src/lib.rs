@@ -9,7 +9,7 @@ mod reserves;
 
 use carrel_platform::{Module, Router};
 
-/// This module.
+/// The course reserves module.
 pub fn module() -> Module {
     Module {
         name: "course-reserves",

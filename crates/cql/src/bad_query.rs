@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a query is refused, and where in its text.
+/// Why a query is refused, and at which position of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadQuery {
     /// What is wrong, in words for the query's author.
@@ -22,7 +22,7 @@ impl BadQuery {
     }
 }
 
-/// Enough of the text to recognize the spot.
+/// Enough of the text to recognize the position.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,9 +1,9 @@
-//! The SQL expressions of a field. Queries and index DDL both come here, so an index is always usable.
+//! The SQL expressions of a field. Both queries and index DDL use these functions, so an index always matches the
+//! query.
 //!
-//! Text compares folded, cut at 600 letters (a B-tree entry holds at most some 2,700 bytes), and in the
-//! collation `C`: one index then serves equality, `<`, prefixes and `ORDER BY`, it survives an upgrade of the
-//! machine's locales, and comparing is cheap. The price is that sorting knows no language's rules, only
-//! folded letters.
+//! Text is compared folded, cut at 600 letters (a B-tree entry holds at most some 2,700 bytes), and in the collation
+//! `C`: one index then serves equality, `<`, prefixes and `ORDER BY`, it survives an upgrade of the machine's locales,
+//! and comparison is cheap. The drawback is that the order follows folded letters and not the rules of a language.
 
 use carrel_records::{Field, Kind, Source, column_name};
 
@@ -48,7 +48,7 @@ impl Folding {
         }
     }
 
-    /// Folds here what needs no dictionary, so that the database need not.
+    /// The folded text if no dictionary is needed for it, which saves the database the work.
     pub fn of_ascii(self, text: &str) -> Option<String> {
         match self.function() {
             None => Some(text.to_owned()),
@@ -58,13 +58,13 @@ impl Folding {
         }
     }
 
-    /// Word search never minds the case.
+    /// Word search always ignores case.
     pub fn for_words(self) -> Folding {
         Folding { keeps_case: false, ..self }
     }
 }
 
-/// The SQL behind a field, before anything is done with it.
+/// The SQL of a field's value, before folding.
 #[derive(Debug, Clone)]
 pub(crate) struct Expression {
     /// The value as text.
@@ -123,8 +123,8 @@ impl Expression {
         }
     }
 
-    /// A path of a jsonb expression; `[]` behind a name stands for all elements of an array. The path must come
-    /// from a declaration or a shape.
+    /// The value at a path of a jsonb expression; `[]` after a name stands for all elements of an array. The path must
+    /// come from a declaration or a shape.
     pub fn at(document: &str, path: &str, kind: Kind) -> Expression {
         let plain = Expression { kind, folding: Folding::FULL, typed: None, ..Expression::nothing() };
         if let Some((array, subfield)) = path.split_once("[]") {
@@ -141,7 +141,7 @@ impl Expression {
         Expression { text, json: format!("({json})"), ..plain }
     }
 
-    /// A path that no declaration and no shape knows: its segments are the argument named.
+    /// A path of neither a declaration nor a shape: its segments are in the given argument.
     pub fn unknown(document: &str, path_argument: &str) -> Expression {
         Expression {
             text: format!("({document}#>>{path_argument})"),
@@ -169,7 +169,7 @@ impl Expression {
         }
     }
 
-    /// What is compared, sorted and indexed.
+    /// The expression that is compared, sorted and indexed.
     pub fn value(&self) -> String {
         match self.kind {
             Kind::Text => {
@@ -189,7 +189,7 @@ impl Expression {
         }
     }
 
-    /// Like [`Self::value`] for text, not cut.
+    /// Like [`Self::value`] for text, but not cut.
     pub fn whole(&self) -> String {
         format!("{} COLLATE \"C\"", self.folding.of(&self.text))
     }

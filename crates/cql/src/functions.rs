@@ -1,14 +1,14 @@
-//! The SQL functions behind fields. They live in the schema `carrel`, shared by all tenants and without tables;
-//! all are immutable, so that indexes can stand on them.
+//! The SQL functions that fields use. They are in the schema `carrel`, which all tenants share and which has no tables;
+//! all are immutable, so that indexes can use them.
 
-/// Makes or renews the functions; to be run once per database, by a role that may create schemas there.
+/// Creates or replaces the functions; run once per database, by a role that may create schemas there.
 ///
-/// Folding is written in PL/pgSQL because most texts are pure ASCII, where a comparison of two lengths saves
-/// the dictionary: a quarter of the time of a plain SQL function. The letter case comes from the database's
-/// own locale if that knows letters beyond ASCII, else from the best collation that there is.
+/// Folding is written in PL/pgSQL: most texts are pure ASCII, and a comparison of two lengths then avoids the
+/// dictionary, in a quarter of the time of a plain SQL function. The letter case comes from the database's locale if it
+/// covers letters beyond ASCII, otherwise from the best available collation.
 ///
-/// The costs are set higher than measured. With `ORDER BY id LIMIT 10`, PostgreSQL tends to scan the ids
-/// until ten records fit; when fewer do than it believes, it evaluates the function for the whole table.
+/// The declared costs are higher than measured. For `ORDER BY id LIMIT 10`, PostgreSQL tends to scan the ids until ten
+/// records match; if fewer match than it estimates, it evaluates the function for the whole table.
 pub const HELPERS_DDL: &str = r#"
 CREATE SCHEMA IF NOT EXISTS carrel;
 GRANT USAGE ON SCHEMA carrel TO PUBLIC;

@@ -3,7 +3,7 @@
 use crate::expression::{Expression, Folding};
 use carrel_records::{Field, Index, Kind, RecordType, ReferenceIndex, Source, Unique, column_name};
 
-/// The indexes of a record type in a tenant of the usual kind; see [`index_ddl_of`].
+/// The indexes of a record type in a strict tenant; see [`index_ddl_of`].
 pub fn index_ddl(record: &RecordType) -> Vec<String> {
     index_ddl_of(record, false)
 }
@@ -78,7 +78,7 @@ fn held_records(field: &Field, indexed: &str) -> String {
     }
 }
 
-/// The name of an index: readable, the same every time, at most 63 bytes.
+/// The name of an index: readable, deterministic, at most 63 bytes.
 pub fn index_name(table: &str, field: &str, suffix: &str) -> String {
     let plain: String = column_name(field)
         .chars()
@@ -92,7 +92,7 @@ pub fn index_name(table: &str, field: &str, suffix: &str) -> String {
     format!("{}{tail}", &name[..63 - tail.len()])
 }
 
-/// FNV-1a: stable for ever, unlike the standard library's hashes.
+/// FNV-1a, whose values never change, unlike those of the standard library's hashes.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -105,8 +105,8 @@ pub(crate) fn has_words(index: Index) -> bool {
     matches!(index, Index::Words | Index::ValueAndWords)
 }
 
-/// The unique set that begins with the field and so serves as its index; one with a condition does not hold
-/// all records.
+/// The unique set that begins with the field and so serves as its index; one with a condition does not contain all
+/// records.
 pub(crate) fn covering_unique<'r>(record: &'r RecordType, field: &str) -> Option<&'r Unique> {
     let begins = |unique: &&Unique| unique.fields.first().is_some_and(|first| *first == field);
     record.unique.iter().filter(|unique| unique.when.is_none()).find(begins)
@@ -121,7 +121,7 @@ fn unique_expression(record: &RecordType, unique: &Unique, path: &str) -> String
         return column_name(path);
     }
     match record.fields.iter().find(|field| field.name == path) {
-        // Numbers, dates and the like have no letters to fold.
+        // Numbers, dates and similar kinds have no letters to fold.
         Some(field) if field.kind != Kind::Text => Expression::of(field, record.table).value(),
         Some(field) => {
             let expression = Expression::of(field, record.table);
@@ -135,7 +135,7 @@ fn unique_expression(record: &RecordType, unique: &Unique, path: &str) -> String
     }
 }
 
-/// The table on which a field's index stands, if it can be made from the declaration.
+/// The table of a field's index, if the declaration is enough to create it.
 fn table_of<'r>(record: &'r RecordType, field: &Field) -> Option<&'r str> {
     let Source::Sql(sql) = field.source else { return Some(record.table) };
     if record.composed.is_none() {

@@ -1,5 +1,5 @@
-//! CQL text cut into tokens, as the Z39.50 community's parsers cut it: `( ) / < > =` and blanks end a word,
-//! quotes only count at a word's beginning.
+//! Splits CQL text into tokens, like the parsers of the Z39.50 community: `( ) / < > =` and blanks end a word, and a
+//! quotation mark counts only at the beginning of a word.
 
 use crate::BadQuery;
 use crate::tree::Verb;
@@ -9,17 +9,17 @@ pub(crate) enum Token<'t> {
     Open,
     Close,
     Slash,
-    /// A relation made of signs.
+    /// A relation of operator characters.
     Sign(Verb),
     Word(&'t str),
-    /// The inside of a quoted text, escapes untouched.
+    /// The text between quotation marks, with its escapes.
     Quoted(&'t str),
     End,
 }
 
 pub(crate) struct Lexer<'t> {
     text: &'t str,
-    /// Where the next token is looked for.
+    /// Byte offset at which the next token begins.
     next: usize,
     pub token: Token<'t>,
     /// Where the current token begins.
@@ -30,7 +30,7 @@ const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 const WORD_ENDS: [char; 10] = ['(', ')', '/', '<', '>', '=', ' ', '\t', '\r', '\n'];
 
 impl<'t> Lexer<'t> {
-    /// Stands on the first token.
+    /// A lexer at the first token.
     pub fn new(text: &'t str) -> Result<Self, BadQuery> {
         let mut lexer = Lexer { text, next: 0, token: Token::End, place: 0 };
         lexer.advance()?;

@@ -1,9 +1,9 @@
-//! The Contextual Query Language, in which every FOLIO client asks for records: text → tree → PostgreSQL text
-//! with bound arguments.
+//! The Contextual Query Language, FOLIO's query language for collections: text → tree → PostgreSQL text with bound
+//! arguments.
 //!
-//! [`Query::parse`] reads the text, [`Statement::build`] turns it into conditions over one record type, and
-//! [`sql`] makes the SQL expression of a field, for the query and for its index alike, so that an index that
-//! stands is also used. No I/O here; SQL text never contains what a client wrote.
+//! [`Query::parse`] parses the text, [`Statement::build`] translates it into conditions over one record type, and
+//! [`sql`] builds the SQL expression of a field, for the query and for its index alike, so that an existing index is
+//! used. This crate does no I/O, and its SQL text never contains input of a client.
 
 mod bad_query;
 mod build;
@@ -21,7 +21,7 @@ pub use build::{Argument, Statement, Unindexed, Where};
 pub use term::{Part, Term};
 pub use tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Place, Query, Relation, SortKey, Verb};
 
-/// SQL that belongs to fields: their expressions, their indexes, and the functions that both use.
+/// The SQL of fields: their expressions, their indexes, and the functions that both use.
 pub mod sql {
     pub use crate::expression::{expression, words_expression};
     pub use crate::functions::HELPERS_DDL;

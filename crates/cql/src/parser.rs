@@ -1,8 +1,8 @@
 //! From text to tree.
 //!
-//! An index and relation before a bracket apply to the bare terms inside: `id==(a or b)`. Boolean words have
-//! equal rank and are read from left to right. Proximity, prefixes and the relations `within` and `encloses`
-//! are refused by name, as FOLIO's storage does.
+//! An index and relation before a bracket apply to the bare terms inside: `id==(a or b)`. Boolean operators have equal
+//! rank and are read from left to right. Proximity, prefixes and the relations `within` and `encloses` are refused with
+//! their names, as FOLIO's storage does.
 
 use crate::BadQuery;
 use crate::lexer::{Lexer, Token};
@@ -52,7 +52,7 @@ impl Query {
     }
 }
 
-/// The index of a term that names none.
+/// The index of a term without an index.
 pub(crate) const SERVER_CHOICE: &str = "cql.serverChoice";
 
 /// Index and relation of bare terms.
@@ -140,7 +140,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// An index, or the words of a term: the first, and all of them when there are several.
+    /// An index, or the words of a term: the first, and all of them if there are several.
     fn symbols(&mut self) -> Result<(&'t str, Option<String>), BadQuery> {
         let first = self.symbol("an index or a term")?;
         let mut all: Option<String> = None;
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
             let next = match self.lexer.token {
                 Token::Quoted(text) => text,
                 Token::Word(word) if Keyword::of(word).is_some() => break,
-                // Behind one word a relation can stand, behind several it is just one more word.
+                // A relation can follow one word; after several words it is part of the term.
                 Token::Word(_) if all.is_none() && self.verb()?.is_some() => break,
                 Token::Word(word) => word,
                 _ => break,
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
         Ok((first, all))
     }
 
-    /// A word or quoted text; here keywords are words like others.
+    /// A word or quoted text; a keyword counts as a word here.
     fn symbol(&mut self, expected: &str) -> Result<&'t str, BadQuery> {
         match self.lexer.token {
             Token::Word(text) | Token::Quoted(text) => {
@@ -240,7 +240,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `(a or b) and c` says the same as `a or b and c`: one spelling for both.
+/// `(a or b) and c` means the same as `a or b and c`: both get the same tree.
 fn chained(first: Node, mut rest: Vec<Link>) -> Node {
     if rest.is_empty() {
         return first;

@@ -1,4 +1,4 @@
-//! From tree to text, such that reading the text gives the same tree.
+//! From tree to text; parsing the text gives the same tree.
 
 use crate::parser::Keyword;
 use crate::term::{Part, Term};
@@ -47,7 +47,7 @@ impl Display for Clause {
             verb => f.write_str(verb.sign())?,
         }
         modifiers(f, &self.relation.modifiers)?;
-        // The blank keeps the term from running into a word before it.
+        // The blank separates the term from a word before it.
         if self.relation.verb.sign().len() > 2 || !self.relation.modifiers.is_empty() {
             f.write_char(' ')?;
         }
@@ -106,7 +106,7 @@ fn symbol(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Letters that need no quotes wherever they stand.
+/// Text that needs no quotation marks.
 fn is_bare(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'@'))

@@ -1,13 +1,13 @@
-//! A search term: letters and masks. `*` stands for any text, `?` for one letter; a backslash takes a sign's
-//! meaning away.
+//! A search term: letters and wildcards. `*` stands for any text, `?` for one letter; a backslash escapes the next
+//! character.
 
-/// What is looked for, with its masks.
+/// The searched text, with its wildcards.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Term {
     parts: Vec<Part>,
 }
 
-/// A stretch of a term.
+/// A part of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Text(String),
@@ -17,7 +17,7 @@ pub enum Part {
     AnyLetter,
 }
 
-/// A word of a term; the mark says that it may go on.
+/// A word of a term; the flag says that it is truncated on the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
@@ -25,7 +25,7 @@ pub(crate) struct Word {
 }
 
 impl Term {
-    /// Reads CQL's spelling, in which a backslash makes the next sign a letter.
+    /// Parses CQL's spelling, in which a backslash makes the next character a letter.
     pub fn parse(raw: &str) -> Term {
         let mut term = Term::default();
         let mut letters = raw.chars();
@@ -57,7 +57,7 @@ impl Term {
         &self.parts
     }
 
-    /// The text, if there is no mask in it.
+    /// The text, if it contains no wildcard.
     pub fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -70,12 +70,12 @@ impl Term {
         self.parts.is_empty()
     }
 
-    /// Only `*`: anything.
+    /// Only `*`: any text.
     pub fn is_anything(&self) -> bool {
         self.parts == [Part::AnyText]
     }
 
-    /// The text before the first mask.
+    /// The text before the first wildcard.
     pub fn prefix(&self) -> &str {
         match self.parts.first() {
             Some(Part::Text(text)) => text,
@@ -91,7 +91,7 @@ impl Term {
         }
     }
 
-    /// The text with its masks as plain signs, for relations that know no masks.
+    /// The text with its wildcards as plain characters, for relations without wildcards.
     pub fn literal(&self) -> String {
         self.parts
             .iter()
@@ -103,7 +103,7 @@ impl Term {
             .collect()
     }
 
-    /// Numbers written together, as `carrel.without_hyphens` writes those of values.
+    /// The term without the hyphens that `carrel.without_hyphens` removes from values.
     pub(crate) fn without_hyphens(&self) -> Term {
         let batcher = |text: &str| {
             let letters: Vec<char> = text.chars().collect();
@@ -118,7 +118,7 @@ impl Term {
                     let number_goes_on = match letters.get(behind) {
                         Some('x' | 'X') => letters.get(behind + 1).is_none_or(|c| !c.is_alphanumeric()),
                         Some(next) => next.is_ascii_digit(),
-                        // A mask stands for the rest of the number.
+                        // A wildcard stands for the rest of the number.
                         None => !self.parts.last().is_some_and(|part| matches!(part, Part::Text(_))),
                     };
                     if gap > 0 && number_goes_on {
@@ -155,8 +155,8 @@ impl Term {
         pattern
     }
 
-    /// The words for word search, each perhaps truncated; a `*` that stands alone says nothing. Other masks
-    /// cannot be looked up among words and are refused with the sentence returned.
+    /// The words for word search, each perhaps truncated; a single `*` is ignored. Other wildcards are impossible in a
+    /// word search and refused with the returned sentence.
     pub(crate) fn words(&self) -> Result<Vec<Word>, &'static str> {
         let mut words: Vec<Word> = Vec::new();
         let mut open = false;
@@ -199,12 +199,12 @@ impl Term {
     }
 }
 
-/// Signs with a meaning in `LIKE`, and letters that unaccenting turns into such signs.
+/// Characters with a meaning in `LIKE`, and letters that unaccenting turns into such characters.
 fn escaped_in_like(letter: char) -> bool {
     matches!(letter, '%' | '_' | '\\' | '％' | '＿' | '＼' | '﹪' | '﹨' | '∖')
 }
 
-/// Text of an index name or modifier: escapes taken away, masks without meaning.
+/// Text of an index name or modifier: without escapes, and with wildcards as plain characters.
 pub(crate) fn unescaped(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut letters = raw.chars();

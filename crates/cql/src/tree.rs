@@ -1,5 +1,5 @@
-//! A query as a tree. Operands of equal rank stand side by side in one [`Chain`], so that a thousand terms
-//! joined by `or` are no deeper than two.
+//! A query as a tree. Operands of equal rank are siblings in one [`Chain`], so that a thousand terms joined by `or` are
+//! no deeper than two.
 
 use crate::Term;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// The query narrowed by one more condition; the order of the results stays.
+    /// The query with one more condition, in the same order.
     #[must_use]
     pub fn and(self, condition: Node) -> Query {
         let link = Link { word: BooleanWord::And, modifiers: Vec::new(), node: condition };
@@ -26,18 +26,18 @@ pub enum Node {
     Chain(Chain),
 }
 
-/// Operands joined by boolean words of equal rank, to be read from left to right.
+/// Operands joined by boolean operators of equal rank, to be read from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     pub first: Box<Node>,
     pub rest: Vec<Link>,
 }
 
-/// A boolean word and the operand behind it.
+/// A boolean operator and the operand after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     pub word: BooleanWord,
-    /// Accepted, without meaning.
+    /// Accepted, without effect.
     pub modifiers: Vec<Modifier>,
     pub node: Node,
 }
@@ -66,12 +66,12 @@ pub struct Relation {
     pub modifiers: Vec<Modifier>,
 }
 
-/// What a relation says of index and term.
+/// The comparison of index and term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// `=`: the words stand in the field, in this order and next to each other.
+    /// `=`: the field contains the words, in this order and next to each other.
     Words,
-    /// `==` or `exact`: the whole value, masks allowed.
+    /// `==` or `exact`: the whole value, with wildcards.
     Equal,
     /// `<>`
     NotEqual,
@@ -79,9 +79,9 @@ pub enum Verb {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-    /// `all`: every word stands in the field.
+    /// `all`: the field contains every word.
     All,
-    /// `any`: at least one word stands in the field.
+    /// `any`: the field contains at least one word.
     Any,
     /// `adj`: the same as `=`.
     Adjacent,
@@ -117,7 +117,7 @@ impl BooleanWord {
 /// `/name` or `/name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Modifier {
-    /// In lower case, with its `@` where it has one.
+    /// In lower case, with its `@` if it has one.
     pub name: String,
     pub value: Option<(Verb, Term)>,
 }
@@ -130,7 +130,7 @@ pub struct SortKey {
     pub place: Place,
 }
 
-/// Byte offset in the query's text. Two queries that differ only in it are the same query.
+/// Byte offset in the query's text; ignored when queries are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Place(pub usize);
 

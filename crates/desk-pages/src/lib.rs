@@ -1,6 +1,6 @@
-//! The pages of the staff desk as `web/dist` had them when this program was compiled.
+//! The pages of the staff desk, embedded from `web/dist` at compile time.
 //!
-//! A clone in which the desk was never built compiles as well: the list is empty then, and the server says so.
+//! A clone without a built desk compiles as well: the list is then empty, and the server reports that.
 
 /// A file of the desk.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct Page {
     /// The entity tag with its quotes; it changes with the content.
     pub etag: &'static str,
     pub content: &'static [u8],
-    /// The same content compressed, where that is smaller.
+    /// The same content compressed, if that is smaller.
     pub gzip: Option<&'static [u8]>,
 }
 

@@ -22,12 +22,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio_postgres::Config;
 
-/// How durable and how big the private server is.
+/// Durability and size of the private server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Real data: every commit reaches the disk.
     Production,
-    /// Tests: nothing has to survive.
+    /// Tests: no data has to survive.
     Test,
 }
 
@@ -118,7 +118,7 @@ struct Server {
     lock: File,
     owns_lock: AtomicBool,
     stopping: AtomicBool,
-    /// The server process, where this program has started it.
+    /// The server process, if this program started it.
     child: Mutex<Option<Child>>,
 }
 
@@ -274,9 +274,9 @@ impl Server {
 
     /// Makes a pid file that a killed server left behind recognizable as stale.
     ///
-    /// A killed server that nobody has waited for is a zombie and keeps its process id, so PostgreSQL takes the file for
-    /// a running server's. It takes a file with its own parent's process id for stale, and then looks for remaining
-    /// backends by the other lines: so only the process id is replaced.
+    /// A killed server whose parent has not waited for it is a zombie and keeps its process id, so PostgreSQL would
+    /// assume that the server of the file runs. It considers a file with the process id of its own parent stale, and
+    /// then searches for remaining backends by the other lines. So only the process id is replaced.
     fn clear_stale_pid_file(&self) {
         let file = self.data.join("postmaster.pid");
         let (Some(pid), Ok(text)) = (self.pid(), std::fs::read_to_string(&file)) else { return };

@@ -8,12 +8,12 @@ use uuid::Uuid;
 const BALANCE_CHANGED: &str = "feesfines.FEE_FINE_BALANCE_CHANGED";
 const LOAN_RELATED_FEE_FINE_CLOSED: &str = "feesfines.LOAN_RELATED_FEE_FINE_CLOSED";
 
-/// An account was made or changed, and this is what it owes.
+/// An account was created or changed; the event contains its balance.
 pub fn balance_changed(pipeline: &mut Pipeline, account: &Value, now: Timestamp) {
     announce_balance(pipeline, account, &account["remaining"], now);
 }
 
-/// A deleted account owes nothing.
+/// A deleted account has no balance.
 pub fn account_deleted(pipeline: &mut Pipeline, id: Uuid, now: Timestamp) {
     announce_balance(pipeline, &json!({"id": id}), &json!(0.0), now);
 }
@@ -29,7 +29,7 @@ fn announce_balance(pipeline: &mut Pipeline, account: &Value, balance: &Value, n
     outbox::announce(pipeline, BALANCE_CHANGED, key, payload.to_string(), now);
 }
 
-/// The last cent of a fee/fine of a loan was settled, or staff decided not to charge one.
+/// A fee/fine of a loan was completely settled, or staff decided not to charge one.
 pub fn loan_related_fee_fine_closed(pipeline: &mut Pipeline, loan: Uuid, now: Timestamp) {
     let payload = json!({"loanId": loan});
     outbox::announce(pipeline, LOAN_RELATED_FEE_FINE_CLOSED, loan.to_string(), payload.to_string(), now);

@@ -1,4 +1,4 @@
-//! Fees and fines: accounts, the actions that settle them, reports, and the policies that say what is charged.
+//! Fees and fines: accounts, the actions that settle them, reports, and the policies of charges.
 
 mod actions;
 mod cancel;
@@ -18,7 +18,7 @@ pub mod user_dependents;
 
 use carrel_platform::{Module, Router};
 
-/// This module.
+/// The fees and fines module.
 pub fn module() -> Module {
     Module {
         name: "fees-fines",

@@ -1,16 +1,16 @@
-//! The typed event that fees/fines of a loan are settled, for modules above: a lost item whose fees are settled is lost
-//! and paid, in the transaction of the payment.
+//! The typed event that the fees/fines of a loan are settled, for dependent modules: a lost item whose fees are settled
+//! becomes lost and paid, in the transaction of the payment.
 
 use crate::actions::Account;
 use carrel_platform::Changes;
 use carrel_records::Failure;
 use uuid::Uuid;
 
-/// Fees/fines of a loan that this transaction closes, with nothing left to be paid. Their items are locked.
+/// Fees/fines of a loan that this transaction closes with a balance of zero. Their items are locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoanFeesClosed {
     pub loan: Uuid,
-    /// The accounts that are closed; the database still has them open.
+    /// The closed accounts; in the database they are still open.
     pub accounts: Vec<Uuid>,
 }
 
@@ -29,7 +29,7 @@ impl LoanFeesClosed {
     }
 }
 
-/// Runs the listeners of modules above.
+/// Runs the listeners of dependent modules.
 pub(crate) async fn announce(changes: &mut Changes<'_>, events: Vec<LoanFeesClosed>) -> Result<(), Failure> {
     let tenant = changes.tenant;
     for mut event in events {

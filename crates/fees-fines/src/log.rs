@@ -1,7 +1,7 @@
-//! What the circulation log says of fees/fines and manual blocks.
+//! Entries of the circulation log about fees/fines and manual blocks.
 //!
-//! `POST /feefineactions`, and POST, PUT and DELETE of `/manualblocks`, write an entry with the record; their answers are in
-//! [`crate::storage_answers`].
+//! `POST /feefineactions`, and POST, PUT and DELETE of `/manualblocks`, write an entry with the record; their answers
+//! are in [`crate::storage_answers`].
 
 use crate::charge::{Charge, ChargedBy};
 use crate::patron_notified::PatronNotified;
@@ -16,7 +16,7 @@ use carrel_records::{Failure, Money};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The entry about the record of an action of an account; `None` for one that the log has no word for.
+/// The entry about the record of an action of an account; `None` for an action that the log does not have.
 pub fn action(account: &Value, record: &Map<String, Value>, is_automated: bool) -> Option<LogEntry> {
     let kind = record.get("typeAction").and_then(Value::as_str).unwrap_or_default();
     let action = match kind {
@@ -53,7 +53,7 @@ pub fn action(account: &Value, record: &Map<String, Value>, is_automated: bool) 
     })
 }
 
-/// The entry about a charge of the system itself.
+/// The entry about an automatic charge.
 pub fn charged(charge: &Charge, account: &Value) -> Option<LogEntry> {
     let mut record = Map::new();
     record.insert("typeAction".into(), Action::Billed.name().into());

@@ -1,7 +1,7 @@
 //! Policies of overdue fines and lost item fees: validation and duplicate names.
 //!
 //! Routes: POST and PUT of `/overdue-fines-policies` and `/lost-item-fees-policies`; the others are those of plain
-//! records. Every change moves the settings version.
+//! records. Every change increments the settings version.
 
 use crate::records::policies::{LOST_ITEM_FEE_POLICY, OVERDUE_FINE_POLICY};
 use carrel_platform::record_store::{routes, write::Document};
@@ -48,7 +48,7 @@ async fn create(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
     refuse(&call, kind, &policy)?;
     let tenant = Arc::clone(call.tenant()?);
     let written = routes::create(kind.record, call).await;
-    // FOLIO quirk: only a new policy with a duplicate name has a refusal of its own.
+    // FOLIO quirk: only a new policy with a duplicate name has a specific refusal.
     let Err(Failure::Refused(refusals)) = written else { return written };
     if name_is_taken(&tenant, kind, &policy).await? {
         let (message, code) = kind.taken_name;

@@ -1,5 +1,5 @@
 //! Plain records of fees/fines whose answers differ from those of other modules: the texts of 404, the status of a new
-//! record that the database refuses, and automatic fee/fine types, which nobody changes.
+//! record that the database refuses, and automatic fee/fine types, which cannot be changed.
 //!
 //! Routes: POST, and GET, PUT and DELETE by id, of the record types in [`KINDS`].
 
@@ -12,7 +12,7 @@ use carrel_platform::{Answer, Call, Router};
 use carrel_records::{Failure, RecordType, Refusal};
 use uuid::{Uuid, uuid};
 
-/// A record type and how FOLIO answers for it.
+/// A record type and its answers in FOLIO.
 struct Kind {
     record: &'static RecordType,
     /// The record's name in the text of a 404.
@@ -39,7 +39,7 @@ static KINDS: [Kind; 11] = [
     kind(&MANUALBLOCK, "Manualblock"),
 ];
 
-/// Fee/fine types that charges of the system itself have.
+/// Fee/fine types of automatic charges.
 const AUTOMATIC_TYPES: [Uuid; 6] = [
     uuid!("9523cb96-e752-40c2-89da-60f3961a488d"),
     uuid!("d20df2fb-45fd-4184-b238-0d25747ffdd9"),
@@ -82,7 +82,7 @@ async fn create(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     };
     match created {
         Err(Failure::Refused(refusals)) if !kind.refuses_duplicates_with_422 => {
-            // What the shape refuses stays 422.
+            // Refusals of the shape stay 422.
             write::check(kind.record, &mut document, &caller)?;
             tracing::debug!(refusals = ?refusals, "a new {} was refused by the database", kind.record.name);
             Err(Failure::Invalid("Unable to process request".into()))
@@ -93,7 +93,7 @@ async fn create(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
 
 async fn find(kind: &'static Kind, call: Call) -> Result<Answer, Failure> {
     plain::find(kind.record, call).await.map_err(|failure| match failure {
-        // FOLIO quirk: name and sentence are written together.
+        // FOLIO quirk: there is no space between name and sentence.
         Failure::NotFound(_) => Failure::NotFound(format!("{}Object does not exist", kind.name)),
         failure => failure,
     })

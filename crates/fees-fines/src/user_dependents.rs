@@ -1,11 +1,11 @@
-//! Money owed and blocks that keep a user from being deleted, and what goes with a deleted user.
+//! Accounts and blocks that prevent the deletion of a user, and records that are deleted with a user.
 
 use carrel_platform::Pipeline;
 use carrel_records::time;
 use carrel_users::extensions::{OpenTransactionCount, OpenTransactionKind, UserDependents};
 use uuid::Uuid;
 
-/// What fees and fines store about users.
+/// Records of this module that depend on users.
 pub static DEPENDENTS: UserDependents = UserDependents {
     open: &[
         OpenTransactionCount {

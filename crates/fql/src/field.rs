@@ -1,8 +1,8 @@
-//! What a caller declares of a field, so that it can be compared.
+//! What a caller declares about a field so that queries can compare it.
 
 /// The fields of an entity type.
 pub trait Fields {
-    /// The field that a query names, or why there is none.
+    /// The field with this name in a query, or the reason why there is none.
     fn find(&self, name: &str) -> Result<Field, String>;
 }
 
@@ -27,11 +27,11 @@ pub enum Kind {
     Boolean,
     /// A day, compared as text.
     Date,
-    /// An instant; a value of a query stands for the 24 hours that begin with it.
+    /// An instant; a value in a query stands for the 24 hours that begin with it.
     DateTime,
 }
 
-/// Where a value comes from. The SQL must come from declarations.
+/// The SQL of a field's value. It must come from declarations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// An expression of type text.
@@ -43,7 +43,7 @@ pub enum Source {
     Elements { array: String, keys: Vec<String> },
 }
 
-/// Which differences between letters do not count.
+/// Which differences between letters are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fold {
     Case,
@@ -61,12 +61,12 @@ impl Fold {
 }
 
 impl Source {
-    /// The expression by which a text is compared and indexed: folded, cut, in the collation of bytes.
+    /// The expression by which a text is compared and indexed: folded, cut, in the collation `C`.
     pub fn key(text: &str, fold: Fold) -> String {
         format!("left({}({text}), 600) COLLATE \"C\"", fold.function())
     }
 
-    /// The values within an array, as an expression of type text[].
+    /// The values in an array, as an expression of type text[].
     pub fn elements(array: &str, keys: &[String]) -> String {
         match keys {
             [] => format!("carrel.elements({array}, '')"),

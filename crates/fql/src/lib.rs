@@ -1,8 +1,8 @@
 //! FQL, the query language of FOLIO's lists: JSON text → typed tree → PostgreSQL text with bound arguments.
 //!
-//! [`Query::parse`] reads the text, [`Condition::text`] writes it again, and [`select::build`] turns the conditions
-//! into SQL over the fields that a caller declares ([`Fields`]). No I/O and no clock here; SQL text never contains
-//! what a client wrote, and an error names the field that it concerns.
+//! [`Query::parse`] parses the text, [`Condition::text`] prints it, and [`select::build`] translates the conditions
+//! into SQL over the fields that a caller declares ([`Fields`]). This crate does no I/O and reads no clock, its SQL
+//! text never contains input of a client, and an error names the field that it concerns.
 
 pub mod field;
 mod parse;

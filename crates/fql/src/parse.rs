@@ -11,7 +11,7 @@ const AND: &str = "$and";
 const VERSION: &str = "_version";
 
 impl Query {
-    /// Reads FQL; an error names the field that it concerns.
+    /// Parses FQL; an error names the field that it concerns.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| QueryError::new(text, error.to_string()))?;
@@ -31,7 +31,7 @@ impl Query {
     }
 }
 
-/// Reads one condition object; of its keys the first counts, as in FOLIO.
+/// Parses one condition object; only its first key counts, as in FOLIO.
 fn read(object: &Map<String, Value>, into: &mut Vec<Condition>) -> Result<(), QueryError> {
     let Some((field, inner)) = object.iter().next() else {
         return Err(QueryError::new("", "a condition names a field"));
@@ -69,7 +69,7 @@ fn read(object: &Map<String, Value>, into: &mut Vec<Condition>) -> Result<(), Qu
     Err(invalid_operator(field, inner))
 }
 
-/// The value beside an operator, where it is of the form that the operator takes.
+/// The operand of an operator, if its JSON has the form that the operator needs.
 fn operand(operator: Operator, value: &Value) -> Option<Operand> {
     match (operator.expects(), value) {
         (Expects::Scalar, value) => scalar(value).map(Operand::One),
@@ -93,7 +93,7 @@ fn scalar(value: &Value) -> Option<Scalar> {
     }
 }
 
-/// FOLIO's words for it.
+/// FOLIO's text of this error.
 fn invalid_operator(field: &str, condition: &Value) -> QueryError {
     QueryError::new(field, format!("Condition {condition} contains an invalid operator"))
 }

@@ -1,4 +1,4 @@
-//! The name of a field in a query: a column, and the way to a property within its value.
+//! The name of a field in a query: a column, and the path to a property within its value.
 
 /// `items.notes[*]->note` is column `items.notes`, each element, property `note`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Step<'a> {
 }
 
 impl<'a> FieldPath<'a> {
-    /// Reads a name; `None` where its brackets and arrows are not in order.
+    /// Parses a name; `None` if its brackets and arrows are misplaced.
     pub fn parse(name: &'a str) -> Option<FieldPath<'a>> {
         let end = name.find("[*]").unwrap_or(name.len()).min(name.find("->").unwrap_or(name.len()));
         let (column, mut rest) = name.split_at(end);

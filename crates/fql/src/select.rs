@@ -17,14 +17,14 @@ pub enum Argument {
 /// Conditions as SQL.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Where {
-    /// One SQL condition for each of the query, in its order; they are joined by AND.
+    /// One SQL condition for each condition of the query, in its order; they are joined by AND.
     pub conditions: Vec<String>,
     /// Values of the parameters, from `$1` on.
     pub arguments: Vec<Argument>,
 }
 
 impl Where {
-    /// The conditions joined; every record where there are none.
+    /// The joined conditions; `true` if there are none.
     pub fn sql(&self) -> String {
         match self.conditions.as_slice() {
             [] => "TRUE".to_owned(),
@@ -33,7 +33,8 @@ impl Where {
     }
 }
 
-/// Turns a query into SQL over the fields; says what is wrong with each field that cannot be compared so.
+/// Translates a query into SQL over the fields; otherwise returns an error for each field that cannot be compared in
+/// this way.
 pub fn build(query: &Query, fields: &dyn Fields) -> Result<Where, Vec<QueryError>> {
     let mut builder = Builder::default();
     let mut errors: Vec<QueryError> = Vec::new();
@@ -65,7 +66,7 @@ const EVERYTHING: &str = "TRUE";
 
 impl Builder {
     fn condition(&mut self, field: &Field, condition: &Condition) -> Result<String, String> {
-        // The older operators are the newer ones with another name, on arrays as on single values.
+        // The older operators mean the same as newer ones with another name, on arrays as on single values.
         let operator = match condition.operator {
             Operator::ContainsAny => Operator::In,
             Operator::NotContainsAny => Operator::Nin,
@@ -90,7 +91,7 @@ impl Builder {
         format!("${}::text[]", self.arguments.len())
     }
 
-    /// A single value that stands as text in a document.
+    /// A single value that is text in a document.
     fn of_text(
         &mut self,
         field: &Field,
@@ -131,7 +132,7 @@ impl Builder {
         })
     }
 
-    /// Patterns: what is looked for within the letters of a value of any kind.
+    /// Patterns, which are searched in the text of a value of any kind.
     fn of_letters(
         &mut self,
         field: &Field,
@@ -143,7 +144,7 @@ impl Builder {
         let fold = field.fold.function();
         match operator {
             Operator::StartsWith => {
-                // The key is cut; what is longer is looked for in the whole value.
+                // The key is cut; longer values are also searched completely.
                 let pattern = self.text(format!("{}%", escaped(text)));
                 let key = match text.chars().count() < 500 {
                     true => Source::key(value, field.fold),
@@ -205,7 +206,7 @@ impl Builder {
         self.of_plain(&value, "", operator, operand, |text| Ok(text.to_ascii_lowercase()))
     }
 
-    /// Values that compare as they are, cast to a type.
+    /// Values that are compared without folding, cast to a type.
     fn of_plain(
         &mut self,
         value: &str,
@@ -237,7 +238,7 @@ impl Builder {
         }
     }
 
-    /// Instants: a value opens a window of 24 hours.
+    /// Instants: a value stands for a window of 24 hours.
     fn of_instant(&mut self, value: &str, operator: Operator, operand: &Operand) -> Result<String, String> {
         let (operator, scalar) = match operand {
             Operand::One(Scalar::Null) => return Ok(of_null(value, operator)),
@@ -276,7 +277,7 @@ impl Builder {
         }
         let operand = only_ids(operand);
         let condition = self.of_plain(sql, "::uuid", operator, &operand, Ok)?;
-        // What is no UUID equals nothing.
+        // A text that is no UUID equals no value.
         let none = matches!(operand, Operand::One(Scalar::Null));
         let negative = matches!(operator, Operator::Ne | Operator::Nin | Operator::NotContainsAll);
         Ok(match (negative, none) {
@@ -287,7 +288,7 @@ impl Builder {
         })
     }
 
-    /// Values within an array: some element meets the condition, or none equals it.
+    /// Values in an array: at least one element meets the condition, or none equals the operand.
     fn of_elements(
         &mut self,
         field: &Field,
@@ -355,7 +356,7 @@ impl Builder {
         }
     }
 
-    /// The older operators over a list, as one comparison for each value.
+    /// The older operators over a list: one comparison for each value.
     fn one_by_one(
         &mut self,
         operator: Operator,
@@ -379,7 +380,7 @@ impl Builder {
     }
 }
 
-/// The values of an operand that are UUIDs; what is none becomes null, which equals nothing.
+/// The values of an operand that are UUIDs; other values become null, which equals nothing.
 fn only_ids(operand: &Operand) -> Operand {
     let id = |scalar: &Scalar| match scalar {
         Scalar::Text(text) => Uuid::parse_str(text.trim()).ok().map(|id| Scalar::Text(id.to_string())),
@@ -392,7 +393,7 @@ fn only_ids(operand: &Operand) -> Operand {
     }
 }
 
-/// Nothing equals null; what differs from it is what has no value, as in FOLIO.
+/// Comparison with null: `$eq` finds nothing, `$ne` finds records without a value, as in FOLIO.
 fn of_null(value: &str, operator: Operator) -> String {
     match operator {
         Operator::Ne => format!("{value} IS NULL"),
@@ -423,7 +424,7 @@ fn does_not_take(operator: Operator) -> String {
     format!("The field does not take {} with such a value", operator.name())
 }
 
-/// The signs of LIKE stand for themselves.
+/// Escapes the wildcards of LIKE.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 4);
     for letter in text.chars() {
@@ -443,7 +444,7 @@ fn instant(value: &str) -> String {
     format!("carrel.instant({value})")
 }
 
-/// A number in digits that the database reads.
+/// A number in digits that PostgreSQL can read.
 fn as_number(text: String) -> Result<String, String> {
     let trimmed = text.trim();
     match trimmed.parse::<f64>() {
@@ -454,7 +455,7 @@ fn as_number(text: String) -> Result<String, String> {
     }
 }
 
-/// The 24 hours that a day or an instant of UTC opens.
+/// The 24 hours that begin with a day or an instant in UTC.
 fn window(text: &str) -> Result<(Timestamp, Timestamp), String> {
     let wrong = || {
         format!(

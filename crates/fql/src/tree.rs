@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// A query: all conditions hold.
+/// A query: all conditions must hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// The version of FQL that the query is written in; "0" where the text names none.
+    /// The version of FQL that the query is written in; "0" if the text has none.
     pub version: String,
-    /// In the order of the text, nested `$and` flattened. None: every record.
+    /// In the order of the text, with nested `$and` flattened. Without conditions the query finds every record.
     pub conditions: Vec<Condition>,
 }
 
@@ -35,18 +35,18 @@ pub enum Operator {
     Regex,
     StartsWith,
     Contains,
-    /// Older than version 17: some element is one of the values.
+    /// Before version 17: some element is one of the values.
     ContainsAny,
-    /// Older than version 18.
+    /// Before version 18.
     NotContainsAny,
-    /// Older than version 20: every value is an element.
+    /// Before version 20: every value is an element.
     ContainsAll,
-    /// Older than version 21.
+    /// Before version 21.
     NotContainsAll,
     Empty,
 }
 
-/// What an operator expects beside it.
+/// The form of the operand that an operator needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expects {
     Scalar,
@@ -126,14 +126,14 @@ pub enum Operand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar {
     Text(String),
-    /// A number in its own digits.
+    /// A number with the digits of the query.
     Number(serde_json::Number),
     Boolean(bool),
     Null,
 }
 
 impl Scalar {
-    /// The value as text; null has none.
+    /// The value as text; `None` for null.
     pub fn text(&self) -> Option<String> {
         match self {
             Scalar::Text(text) => Some(text.clone()),
@@ -190,10 +190,10 @@ impl Query {
     }
 }
 
-/// What is wrong with a query, and with which field of it.
+/// An error in a query, and the field that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
-    /// The field, or the whole text where no field can be named.
+    /// The field, or the whole text if no field can be named.
     pub field: String,
     pub message: String,
 }

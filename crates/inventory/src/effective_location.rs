@@ -1,4 +1,4 @@
-//! The effective location of an item or a holdings record, of up to four that they name.
+//! The effective location of an item or a holdings record, computed from up to four locations in their documents.
 
 use crate::fields::filled;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ pub fn of_item<'d>(
     item: &'d Map<String, Value>,
     holdings: Option<&'d Map<String, Value>>,
 ) -> Option<&'d str> {
-    // An item of another library names its effective location itself.
+    // An item of another library has its effective location in its document.
     let of_another_library = item.get("dcbItem") == Some(&Value::Bool(true));
     let named = if of_another_library { filled(item, "effectiveLocationId") } else { None };
     named

@@ -36,7 +36,7 @@ mod views;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router};
 
-/// This module.
+/// The inventory module.
 pub fn module() -> Module {
     Module {
         name: "inventory",

@@ -1,7 +1,7 @@
 //! Changes of ownership: items and holdings records move to another tenant of a consortium.
 //!
-//! Routes: `/inventory/items/update-ownership`, `/inventory/holdings/update-ownership`. There is no consortium, so
-//! a valid request is refused as FOLIO refuses it for a tenant outside of one; nothing changes.
+//! Routes: `/inventory/items/update-ownership`, `/inventory/holdings/update-ownership`. There is no consortium, so a
+//! valid request is refused like in a FOLIO tenant outside of one; nothing changes.
 
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};

@@ -77,7 +77,7 @@ fn unknown(call: &Call) -> Failure {
     Failure::NotFound(format!("Setting not found: {}", call.parameter(0)))
 }
 
-/// The value in the setting's type, or why it has another type.
+/// The value as text, or why it does not have the setting's type.
 fn fitting(kind: &str, value: &Value) -> Result<String, &'static str> {
     match (kind, value) {
         ("INTEGER", Value::Number(number)) if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {

@@ -1,5 +1,5 @@
-//! Writing of instances, holdings records and items, at most ten thousand at a time: ids, HRIDs, versions, length of
-//! notes, violated constraints, statements and events.
+//! Writes instances, holdings records and items, at most ten thousand at a time: ids, HRIDs, versions, length of notes,
+//! violated constraints, statements and events.
 
 use crate::fields::{filled, id};
 use carrel_platform::database::{DatabaseError, Json, Tx};
@@ -215,7 +215,7 @@ pub fn constraint_failure<'d>(
     }
 }
 
-/// Turns a refusal into plain text under 400, where FOLIO answers so.
+/// Turns a refusal into plain text under 400, for routes where FOLIO does so.
 pub fn in_plain_text(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusals) => {

@@ -1,7 +1,7 @@
-//! Tags: the labels that staff choose from when they tag a record.
+//! Tags: the labels that staff can attach to records.
 //!
-//! Routes: `/tags` and `/tags/{id}`. Changes the list of tags only: as in FOLIO, renaming or deleting a tag leaves the
-//! records that carry its label as they are.
+//! Routes: `/tags` and `/tags/{id}`. Changes the list of tags only: as in FOLIO, renaming or deleting a tag does not
+//! change the records with its label.
 
 use crate::records::tags::TAG;
 use carrel_platform::record_store::{read, routes as plain, write};
@@ -47,7 +47,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
 
 async fn create(call: Call) -> Result<Answer, Failure> {
     let mut document = call.object()?;
-    // FOLIO quirk: mod-tags gives ids of its own.
+    // FOLIO quirk: mod-tags ignores the client's id and assigns one.
     document.remove("id");
     let label = label_of(&document);
     let tenant = call.tenant()?;
@@ -78,7 +78,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let Some(stored) = write::lock(&mut tx, &TAG, id).await? else { return Ok(not_found(id)) };
     let stored = stored.parse();
-    // FOLIO quirk: a description that is not sent stays.
+    // FOLIO quirk: a description that is not sent is kept.
     if document.get("description").is_none_or(Value::is_null)
         && let Some(description) = stored.get("description")
     {
@@ -108,7 +108,7 @@ fn label_of(document: &write::Document) -> String {
     document.get("label").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Only the label is unique, so a refusal by the database means a label that another tag has.
+/// Only the label is unique, so a refusal by the database means that another tag has the label.
 fn refuse_taken_label(failure: Failure, label: &str) -> Failure {
     match failure {
         Failure::Refused(_) => refusal(Refusal::new(format!("Key (label)=({label}) already exists."))).into(),

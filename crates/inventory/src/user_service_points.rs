@@ -1,9 +1,10 @@
-//! The service points of a user, as a user is shown with them.
+//! The service points of a user, as part of the composite user.
 
 use carrel_platform::Pipeline;
 use uuid::Uuid;
 
-/// Adds a statement that gives the user's service points in a column `document`: their record, in full and by name.
+/// Adds a statement with the user's service points in a column `document`: their record, with the complete service
+/// points.
 pub fn add(pipeline: &mut Pipeline, user: Uuid) -> usize {
     pipeline.add(
         "SELECT own.doc || jsonb_build_object('servicePoints', coalesce(

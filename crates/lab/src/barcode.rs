@@ -6,7 +6,7 @@ pub fn item(number: u64) -> String {
     format!("item-{number:06}")
 }
 
-/// The barcode of item number `number` among those that many want.
+/// The barcode of item number `number` of the instances with many requests.
 pub fn popular_item(number: u64) -> String {
     format!("wanted-{number:06}")
 }

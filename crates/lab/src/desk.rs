@@ -1,17 +1,17 @@
-//! `lab run desk`: the staff desk in Chromium, from Enter to the painted row beside the time of the call itself. A script
-//! of `web/` drives the browser; this starts it and passes on what it prints.
+//! `lab run desk`: measures the staff desk in Chromium, from Enter to the painted row, and the call itself. A script of
+//! `web/` controls the browser; this module starts it and forwards its output.
 
 use crate::client::Credentials;
 use crate::error::{LabError, Result};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What `carrel lab run desk` is asked to do.
+/// Options of `carrel lab run desk`.
 #[derive(Debug, Clone)]
 pub struct DeskOptions {
     /// Address of the server, `http://host:port`.
     pub address: String,
-    /// Who logs in at the desk.
+    /// The login at the desk.
     pub credentials: Credentials,
     /// Folder of the desk's sources with its packages installed.
     pub web: PathBuf,

@@ -27,7 +27,7 @@ const RATIO_MARGIN: f64 = 0.25;
 /// How much below the lowest repeat of the baseline a ratio may be.
 const BELOW_THE_NOISE: f64 = 0.05;
 
-/// What is counted, and how it may change.
+/// The kind of a figure, which determines the allowed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Statements, round trips, missing indexes: never more.
@@ -130,7 +130,7 @@ impl GateRuns {
     }
 }
 
-/// Counts what single check-outs and check-ins cost on a server with its database.
+/// Measures the counts of single check-outs and check-ins on a server with its database.
 pub async fn count_actions(
     address: String,
     credentials: Credentials,
@@ -258,7 +258,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The table of all figures beside the baseline's, and the sentences that say what got worse.
+/// The table of all figures with the baseline's, and a sentence for each figure that got worse.
 pub fn judge(figures: &GateFigures, baseline: &GateBaseline) -> (String, Vec<String>) {
     let mut table = format!("{:<32}{:>12}{:>12}  verdict\n", "", "baseline", "now");
     let mut worse = Vec::new();

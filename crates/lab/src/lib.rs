@@ -1,5 +1,5 @@
-//! The lab: plays workloads of real libraries against any FOLIO-compatible address, measures the floor beside
-//! them, and writes the report. It is not part of the server: it uses the public API and PostgreSQL only.
+//! The lab: plays workloads of real libraries against any FOLIO-compatible address, measures the floor for comparison,
+//! and writes the report. It is independent of the server: it uses only the public API and PostgreSQL.
 
 mod barcode;
 mod cico;

@@ -1,4 +1,4 @@
-//! `lab run lists`: refreshing lists of the items that are not available, one and several at once, beside one statement
+//! `lab run lists`: refreshes lists of the items that are not available, one and several at once, and for comparison
 //! that stores the same result in the same packed form on the same database; and once more while desks check out and in.
 
 use crate::cico::Desks;
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// What `carrel lab run lists` is asked to do.
+/// Options of `carrel lab run lists`.
 #[derive(Debug, Clone)]
 pub struct ListsOptions {
     /// Address of the API, `http://host:port`.
     pub address: String,
-    /// Who logs in.
+    /// The login.
     pub credentials: Credentials,
     /// The server's database; the role may change its tables.
     pub database: String,
@@ -27,7 +27,7 @@ pub struct ListsOptions {
     pub json: Option<PathBuf>,
 }
 
-/// Refreshes at once.
+/// Concurrent refreshes.
 const LEVELS: [usize; 4] = [1, 3, 10, 30];
 /// Runs of each level, of which the median counts.
 const ROUNDS: usize = 5;
@@ -35,7 +35,7 @@ const ITEMS: &str = "d0213d22-32cf-490f-9196-d81c3c66e53f";
 /// Desks that scan meanwhile, and how long they scan alone before, for comparison.
 const DESKS: usize = 8;
 const DESKS_ALONE: Duration = Duration::from_secs(5);
-/// A refresh that takes longer is stuck.
+/// The time-out of a refresh.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// One level's figures.
@@ -134,7 +134,7 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measu
     let ((), alone) = desks.beside(alone).await?;
     let processes =
         Processes { server: options.server, ..Processes::default() }.with_backend(database.backend);
-    // Queries that differ in what they do not find, so that no two lists share a run.
+    // Queries with different conditions that match nothing, so that no two lists share a run.
     let mut lists = Vec::new();
     for number in 0..LEVELS[LEVELS.len() - 1] {
         let query = json!({"_version": "24", "$and": [{"items.status_name": {"$ne": "Available"}},
@@ -209,7 +209,7 @@ async fn refresh(session: &Session, connection: &mut Connection, lists: &[String
     }
 }
 
-/// The server's database, for the statement beside.
+/// The server's database, for the statement of the comparison.
 struct Database {
     client: Client,
     backend: i32,
@@ -229,7 +229,7 @@ impl Database {
         Ok(Database { client, items: row.get(0), backend: row.get(1) })
     }
 
-    /// A fifth of the available items becomes missing, as in a library; the statement that undoes it.
+    /// Marks a fifth of the available items as missing; returns the statement that reverts it.
     async fn make_some_unavailable(&self) -> Result<String> {
         let change = "UPDATE item_state SET status = 'Missing', status_date = 'lab'
              WHERE status = 'Available' AND get_byte(uuid_send(item_id), 15) < 51";

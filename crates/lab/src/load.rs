@@ -20,12 +20,12 @@ const BATCH: usize = 1000;
 /// Users have no batch endpoint; this many make a batch for progress and for skipping.
 const USERS_AT_ONCE: usize = 100;
 
-/// What `carrel lab load` does, as given on the command line.
+/// Options of `carrel lab load`.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// Address of the API, `http://host:port`.
     pub address: String,
-    /// Who logs in; needs the permissions to store inventory, users, policies and rules.
+    /// The login; it needs the permissions to store inventory, users, policies and rules.
     pub credentials: Credentials,
     /// Number of items.
     pub items: u64,
@@ -33,12 +33,12 @@ pub struct LoadOptions {
     pub users: u64,
     /// Number of instances; two thirds of the items unless given.
     pub instances: Option<u64>,
-    /// Decides the content.
+    /// The seed of the content.
     pub seed: u64,
-    /// Calls under way at once.
+    /// Concurrent calls.
     pub connections: usize,
-    /// Replaces circulation rules that somebody has written; without it only FOLIO's default rules and blank
-    /// ones are replaced.
+    /// Replaces circulation rules that somebody has written; otherwise only FOLIO's default rules and blank ones are
+    /// replaced.
     pub replace_rules: bool,
 }
 
@@ -69,7 +69,7 @@ impl LoadOptions {
     }
 }
 
-/// What a load stored.
+/// The numbers of records stored by a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// Instances stored by this load.
@@ -99,7 +99,7 @@ async fn send_all(options: LoadOptions) -> Result<LoadReport> {
     send(&address, session, options.connections, options.library()).await
 }
 
-/// Sends a library of which the foundation is laid.
+/// Sends the records of a library whose foundation exists.
 pub async fn send_all_of(address: &Address, session: &Session, library: Library) -> Result<LoadReport> {
     send(address, session.clone(), 1, library).await
 }
@@ -120,7 +120,7 @@ async fn send(
     })
 }
 
-/// Makes places, types, groups, policies and rules that are not there yet.
+/// Creates missing locations, types, groups, policies and rules.
 pub async fn lay_foundation(clerk: &mut Connection, session: &Session, replace_rules: bool) -> Result<()> {
     for (path, record) in data::library() {
         let id = record["id"].as_str().unwrap_or_default();
@@ -151,7 +151,7 @@ pub async fn lay_foundation(clerk: &mut Connection, session: &Session, replace_r
     Ok(())
 }
 
-/// Blank rules, FOLIO's default rules and older rules of the lab are nobody's work.
+/// Whether the rules may be replaced: blank ones, FOLIO's defaults, and earlier rules of the lab.
 fn may_be_replaced(rules: &str) -> bool {
     const FOLIO_EXAMPLE_LOAN_POLICY: &str = "d9cd0bed-1b49-4b5e-a7bd-064b8d177231";
     rules.is_empty()
@@ -170,7 +170,7 @@ pub async fn exists(connection: &mut Connection, session: &Session, path: &str, 
     }
 }
 
-/// Stores the instances in demand, of which those that are there already are kept.
+/// Stores the instances with many requests, except existing ones.
 pub async fn load_popular(address: &Address, session: &Session, popular: &PopularInstances) -> Result<()> {
     let connections = (0..4).map(|_| Connection::new(address.clone())).collect();
     let mut loader = Loader { connections, session: Arc::new(Mutex::new(session.clone())) };
@@ -180,7 +180,7 @@ pub async fn load_popular(address: &Address, session: &Session, popular: &Popula
     Ok(())
 }
 
-/// A kind of record and the way it is stored.
+/// A kind of record and its endpoint.
 struct Upload {
     name: &'static str,
     path: &'static str,
@@ -210,7 +210,7 @@ impl Upload {
         if self.batch.is_some() { BATCH } else { USERS_AT_ONCE }
     }
 
-    /// Stores the records that are not there yet and returns how many that were.
+    /// Stores the missing records and returns their number.
     async fn store(
         &self,
         connection: &mut Connection,
@@ -249,7 +249,7 @@ impl Upload {
     }
 }
 
-/// A few connections that take batches from one stream of records.
+/// A few connections that send batches from one stream of records.
 struct Loader {
     connections: Vec<Connection>,
     session: Arc<Mutex<Session>>,

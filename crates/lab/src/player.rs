@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Performs one action after the other, on a connection of its own.
+/// Performs one action after another on a separate connection.
 pub trait Worker: Send + 'static {
     /// Carries out the action for the given turn, counted from 0 over all workers; the text says why it failed.
     fn act(&mut self, turn: u64) -> impl Future<Output = std::result::Result<(), String>> + Send;
@@ -22,7 +22,7 @@ pub trait Worker: Send + 'static {
 /// When the actions of a phase begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tempo {
-    /// Every worker takes the next one as soon as it is free, for so long.
+    /// Every worker takes the next action as soon as it is free, for this long.
     Saturated(Duration),
     /// Arrivals follow a schedule.
     Paced {
@@ -42,7 +42,7 @@ impl Tempo {
         }
     }
 
-    /// How long actions begin.
+    /// The time during which actions begin.
     pub fn length(self) -> Duration {
         match self {
             Tempo::Saturated(length) | Tempo::Paced { length, .. } => length,

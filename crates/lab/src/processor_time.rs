@@ -1,19 +1,19 @@
-//! Processor time of the three sides of a measurement: the generator (this program and what it started), the server,
-//! and the database with all its processes. Read from `/proc`, whose clock ticks a hundred times a second: phases of
-//! a second and more give useful figures.
+//! Processor time of the three sides of a measurement: the generator (this program and its children), the server, and
+//! the database with all its processes. Read from `/proc`, which counts in hundredths of a second: phases of a second
+//! and more give useful figures.
 
 use std::fs;
 use std::time::Duration;
 
-/// Linux counts processor time for user programs in ticks of this length, whatever its own clock does.
+/// Linux counts processor time for user programs in ticks of this length, regardless of its clock rate.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The processes that are measured beside this one; `None` where the process is unknown or on another machine.
+/// The measured processes besides this one; `None` if the process is unknown or on another machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Processes {
     /// The server under test.
     pub server: Option<u32>,
-    /// PostgreSQL's first process, the parent of all others.
+    /// The postmaster.
     pub postmaster: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ impl ProcessorTime {
         self.generator + self.server + self.database
     }
 
-    /// What was used since an earlier reading.
+    /// The time used since an earlier reading.
     pub fn since(&self, earlier: &ProcessorTime) -> ProcessorTime {
         self.less(earlier)
     }
@@ -52,7 +52,7 @@ impl ProcessorTime {
 }
 
 impl Processes {
-    /// The processes behind a connection of PostgreSQL, known by its backend's id, if it runs on this machine.
+    /// These processes, with the postmaster of the given PostgreSQL backend if it runs on this machine.
     pub fn with_backend(self, backend: i32) -> Processes {
         Processes { postmaster: postmaster_of(backend), ..self }
     }
@@ -61,7 +61,7 @@ impl Processes {
     pub fn read(&self) -> ProcessorTime {
         let of = |id: u32| Stat::of(id).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
         let database = self.postmaster.map_or(Duration::ZERO, |postmaster| {
-            // What a process used that has ended since is among its parent's.
+            // The time of a process that has ended since is included in its parent's.
             of(postmaster) + children_of(postmaster).map(|(_, own)| own).sum::<Duration>()
         });
         ProcessorTime {
@@ -86,7 +86,7 @@ impl Stat {
     }
 
     fn parse(text: &str) -> Option<Stat> {
-        // The name in brackets may contain blanks and brackets; fields are counted behind the last one.
+        // The name in brackets may contain blanks and brackets; fields are counted after the last one.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let ticks = |field: usize| -> Option<Duration> {
             Some(TICK * u32::try_from(fields.get(field)?.parse::<u64>().ok()?).ok()?)
@@ -99,7 +99,7 @@ impl Stat {
     }
 }
 
-/// PostgreSQL's first process, the parent of the backend with the given id, if it runs on this machine.
+/// The postmaster of the backend with the given process id, if it runs on this machine.
 pub fn postmaster_of(backend: i32) -> Option<u32> {
     let parent = u32::try_from(backend).ok().and_then(Stat::of).map(|stat| stat.parent);
     let is_postgres =

@@ -1,4 +1,4 @@
-//! A run: the operations of a workload beside the floor, in the same minute.
+//! A run: the operations of a workload and the floor, in the same minute.
 //!
 //! Each level goes floor, operations, first saturated, then at a common arrival rate (see `timing`).
 
@@ -11,7 +11,7 @@ use crate::samples::Samples;
 use crate::timing::Timing;
 use std::path::PathBuf;
 
-/// What every run is asked for, whatever its workload.
+/// Options of every run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The server's database, for the floor; without it there are no ratios.
@@ -32,27 +32,27 @@ pub struct RunOptions {
 
 /// Operations that can be played one after the other, again and again, on the same data.
 pub trait Workload {
-    /// Names an operation.
+    /// Identifies an operation.
     type Operation: Copy;
-    /// What the report says besides figures.
+    /// The text of the report besides the figures.
     const DESCRIPTION: &'static Description;
 
     /// The operations in the order in which they are played, with their names in the JSON file.
     fn operations(&self) -> Vec<(&'static str, Self::Operation)>;
 
-    /// Asks how much data there is.
+    /// Reads the amount of data.
     async fn data_size(&mut self) -> Result<DataSize>;
 
     /// Opens all connections, here and behind the server, and lets caches fill.
     async fn warm_up(&mut self, workers: usize) -> Result<()>;
 
-    /// Sees to a login that lasts through the next level.
+    /// Renews the login so that it is valid during the next level.
     async fn begin_level(&mut self) -> Result<()>;
 
     /// Plays a phase of an operation.
     async fn play(&mut self, operation: Self::Operation, workers: usize, tempo: Tempo) -> Result<Samples>;
 
-    /// Sentences that the report repeats.
+    /// Remarks for the report.
     fn notes(&self) -> Vec<String>;
 }
 

@@ -1,5 +1,5 @@
-//! What a phase of a run measured: every answer's time in a histogram, how many failed and why, how long the
-//! phase took. Percentiles are over raw samples, never averages of percentiles.
+//! The figures of a phase: response times in a histogram, number and texts of failures, and the duration. Percentiles
+//! are over raw samples, never averages of percentiles.
 
 use crate::processor_time::ProcessorTime;
 use hdrhistogram::Histogram;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// An hour: refreshing a large list takes minutes. Later answers are recorded as an hour.
 const LONGEST: u64 = 3_600_000_000;
-/// Enough to see what is wrong.
+/// Different texts of failures that are kept; enough to see the cause.
 const FAILURES_SHOWN: usize = 3;
 
 /// The samples of one phase or of several phases of the same kind.
@@ -54,7 +54,7 @@ impl Samples {
         }
     }
 
-    /// Adds how long a phase took; the phases of one kind add up.
+    /// Adds the duration of a phase; the durations of phases of one kind are summed.
     pub fn lasted(&mut self, elapsed: Duration) {
         self.elapsed += elapsed;
     }
@@ -94,7 +94,7 @@ impl Samples {
         (!total.is_zero() && self.count() > 0).then(|| total.as_secs_f64() * 1e6 / self.count() as f64)
     }
 
-    /// Bytes of write-ahead log of a success; what autovacuum and checkpoints wrote meanwhile is among them.
+    /// Bytes of write-ahead log per success, including those that autovacuum and checkpoints wrote meanwhile.
     pub fn wal_bytes_each(&self) -> f64 {
         self.wal_bytes as f64 / self.count().max(1) as f64
     }
@@ -119,7 +119,7 @@ impl Samples {
         if self.elapsed.is_zero() { 0.0 } else { self.count() as f64 / self.elapsed.as_secs_f64() }
     }
 
-    /// The time within which `percent` of the answers came, in milliseconds.
+    /// The time within which `percent` of the calls were answered, in milliseconds.
     pub fn percentile_ms(&self, percent: f64) -> f64 {
         self.answers.value_at_quantile(percent / 100.0) as f64 / 1000.0
     }

@@ -1,6 +1,6 @@
-//! The arrival schedule: when the next patron stands at the workers, no matter how the last ones fared.
+//! The arrival schedule: when each action is due, regardless of how long earlier ones take.
 //!
-//! Arrivals are evenly spaced. A thread of its own releases them, because the timers of the asynchronous
+//! Arrivals are evenly spaced. A separate thread releases them, because the timers of the asynchronous
 //! runtime have steps of a millisecond, longer than a whole scan takes.
 
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use tokio::sync::Semaphore;
 /// A number of arrivals at a fixed rate from a given moment on.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    /// When the first one arrives.
+    /// Time of the first arrival.
     pub start: Instant,
     /// Arrivals per second, more than zero.
     pub rate: f64,
-    /// How many arrive in all.
+    /// Total number of arrivals.
     pub arrivals: u64,
 }
 
 impl Schedule {
-    /// As many arrivals as `rate` brings within `length`, at least one, starting in a moment.
+    /// The arrivals at `rate` per second within `length`, at least one, starting shortly.
     pub fn new(rate: f64, length: Duration) -> Schedule {
         let arrivals = (rate * length.as_secs_f64()).round().max(1.0) as u64;
         Schedule { start: Instant::now() + Duration::from_millis(2), rate, arrivals }
     }
 
-    /// The moment of the given arrival, counted from 0.
+    /// The due time of the given arrival, counted from 0.
     pub fn due(&self, arrival: u64) -> Instant {
         self.start + Duration::from_secs_f64(arrival as f64 / self.rate)
     }
 
-    /// How many have arrived by `now`.
+    /// The number of arrivals until `now`.
     fn arrived(&self, now: Instant) -> u64 {
         match now.checked_duration_since(self.start) {
             None => 0,
@@ -38,7 +38,7 @@ impl Schedule {
         }
     }
 
-    /// Starts to release one permit per arrival at its moment; never waits for anything but the clock.
+    /// Starts to release one permit per arrival when it is due, independent of everything but the clock.
     pub fn release(self, permits: Arc<Semaphore>) {
         std::thread::Builder::new()
             .name("lab-arrivals".into())
@@ -61,7 +61,7 @@ impl Schedule {
     }
 }
 
-/// Starts to call `act` with each moment when it has come, until it says no; `dues` are counted from `start`.
+/// Starts to call `act` at each due time until it returns false; `dues` are relative to `start`.
 pub fn release_at(
     start: Instant,
     dues: impl Iterator<Item = Duration> + Send + 'static,
@@ -81,8 +81,8 @@ pub fn release_at(
         .expect("the machine can start one more thread");
 }
 
-/// Asks the kernel to wake this thread within a microsecond instead of fifty. Failing is harmless: every
-/// arrival is then late by as much, and that lateness is counted like any other.
+/// Asks the kernel to wake this thread within a microsecond instead of fifty. Failing is harmless: every arrival is
+/// then late by as much, and the delay is measured.
 fn sharpen_sleep() {
     if let Ok(link) = std::fs::read_link("/proc/thread-self")
         && let Some(thread) = link.file_name().and_then(|name| name.to_str())

@@ -1,12 +1,12 @@
-//! How long a run measures, at how many users, and how fast people arrive: the same for the floor and for the
-//! scans, or the ratios would compare different things.
+//! How long a run measures, at how many users, and the arrival rate: the same for the floor and for the scans,
+//! otherwise the ratios would compare different loads.
 //!
-//! "N users" are N workers with a connection each, so at most N actions are under way. First both sides are
-//! saturated with N workers. Then both get the same arrivals: by default 45 % of what the slowest of them did,
-//! the "mid load" of FOLIO's performance strategy (low, mid, high: 10, 45, 80 % of capacity). That rate can be
-//! sustained by all, so the percentiles show the time of the work and not of a growing queue; and it is the
-//! slower side that sets it, so that the floor is never made slow on purpose. Real workers scan once every few
-//! seconds; at such a rate every percentile would be that of a machine asleep.
+//! "N users" are N workers with a connection each, so at most N actions are under way. First both sides are saturated
+//! with N workers. Then both get the same arrivals: by default 45 % of what the slowest of them did, the "mid load" of
+//! FOLIO's performance strategy (low, mid, high: 10, 45, 80 % of capacity). That rate can be sustained by all, so the
+//! percentiles show the time of the work and not of a growing queue; and it is the slower side that sets it, so that
+//! the floor is never made slow on purpose. Real workers scan once every few seconds; at such a rate every percentile
+//! would be that of a machine asleep.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub const HOLD_LEVELS: [usize; 4] = [1, 5, 8, 20];
 /// Mid load in FOLIO's strategy, as a share of capacity.
 pub const MID_LOAD: f64 = 0.45;
 
-/// How many arrive per second.
+/// Arrivals per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// A share, between 0 and 1, of what the slowest side did when saturated with as many workers.
@@ -35,8 +35,8 @@ pub struct Timing {
     pub saturated: Duration,
     /// How long arrivals go on for each side in each round.
     pub paced: Duration,
-    /// How often each level is measured; samples are added up. Many short rounds let all sides share the
-    /// machine's moods: a disk that is slow for two seconds must not be slow for one side only.
+    /// How often each level is measured; samples are added up. Many short rounds expose all sides to the same
+    /// disturbances: a disk that is slow for two seconds must not affect one side only.
     pub rounds: usize,
     /// The arrival rate.
     pub pace: Pace,
@@ -64,8 +64,8 @@ impl Timing {
         }
     }
 
-    /// The same for the ways of placing a hold. They are more, and all that was placed is cancelled between the
-    /// phases, which takes longer than placing it; so the phases are shorter.
+    /// The same for the ways of placing a hold. There are more of them, and all requests are cancelled between the
+    /// phases, which takes longer than placing them; so the phases are shorter.
     pub fn for_holds(self) -> Timing {
         Timing {
             levels: HOLD_LEVELS.to_vec(),
@@ -80,7 +80,7 @@ impl Timing {
     pub fn rate(&self, saturated: &[f64]) -> f64 {
         match self.pace {
             Pace::PerSecond(rate) => rate,
-            // One a second at least: a side that failed altogether must not stop the clock.
+            // At least one per second, even if every call of a side failed.
             Pace::ShareOfCapacity(share) => {
                 (share * saturated.iter().copied().fold(f64::INFINITY, f64::min)).max(1.0)
             }

@@ -1,4 +1,4 @@
-//! The lab against a server whose delays are known: what it reports must be what the server did.
+//! The lab against a server whose delays are known: its report must match the delays.
 
 use carrel_lab::{Credentials, Form, PlayOptions, PlayReport, WatchOptions, Workload, compare, play};
 use http::{Request, Response, StatusCode};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
-/// A server that does what the path says, and remembers when it was asked.
+/// A server whose delay depends on the path; stores the times of its calls.
 #[derive(Clone, Default)]
 struct StandIn {
     asked: Arc<Mutex<Vec<(String, Instant)>>>,
@@ -53,7 +53,7 @@ impl StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let stand_in = self.clone();
-        // On a thread of its own: the server's delays must not depend on the test's runtime.
+        // In a separate thread: the server's delays must not depend on the test's runtime.
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let listener = listener.into_std().unwrap();

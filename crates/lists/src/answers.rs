@@ -1,4 +1,4 @@
-//! Errors as FOLIO's two modules answer them: a message, a code, and parameters.
+//! Errors in the form of FOLIO's two modules: a message, a code, and parameters.
 
 use carrel_fql::QueryError;
 use carrel_platform::Answer;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::future::Future;
 use uuid::Uuid;
 
-/// Why a call ends before its end.
+/// Why a call ends early.
 #[derive(Debug)]
 pub enum Stop {
     Answer(Box<Answer>),
@@ -30,7 +30,7 @@ impl From<DatabaseError> for Stop {
     }
 }
 
-/// The answer of a handler; what cannot be understood of a request is answered with this code.
+/// The answer of a handler; a malformed request is answered with this code.
 pub async fn answered(
     code: &'static str,
     work: impl Future<Output = Outcome<Answer>>,
@@ -59,7 +59,7 @@ fn stop(status: StatusCode, code: &str, message: String, parameters: &[(&str, St
     Stop::Answer(Box::new(error(status, code, &message, parameters)))
 }
 
-/// Errors of the query machine.
+/// Errors of the query module (mod-fqm-manager).
 pub mod fqm {
     use super::*;
 
@@ -86,7 +86,7 @@ pub mod fqm {
         stop(StatusCode::CONFLICT, "entity.type.in.use", message, &[("entityTypeId", id.to_string())])
     }
 
-    /// A query that is not there: its entity type is looked for first.
+    /// A query that does not exist: FOLIO looks up its entity type first.
     pub fn entity_type_not_found_for_query(id: Uuid) -> Stop {
         let message = format!("Query with id {id} not found. ");
         stop(StatusCode::NOT_FOUND, "entity.type.not.found", message, &[("queryId", id.to_string())])
@@ -121,11 +121,11 @@ pub mod fqm {
     }
 }
 
-/// Errors of lists; each code begins with what was to be done.
+/// Errors of lists; each code begins with the action.
 pub mod lists {
     use super::*;
 
-    /// What is to be done with a list.
+    /// An action on a list.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Action {
         Create,
@@ -265,7 +265,7 @@ pub mod lists {
         }
     }
 
-    /// A request that is not of the expected form.
+    /// A malformed request.
     pub fn invalid(message: impl Into<String>) -> Stop {
         super::stop(StatusCode::BAD_REQUEST, INVALID, message.into(), &[])
     }

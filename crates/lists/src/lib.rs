@@ -1,9 +1,9 @@
-//! Lists: queries over the records of the library, kept, refreshed, and exported, as FOLIO's mod-lists and
-//! mod-fqm-manager have them.
+//! Lists: queries over the records of the library, stored, refreshed, and exported, with the APIs of FOLIO's mod-lists
+//! and mod-fqm-manager.
 //!
-//! `entity_types` says what can be listed, `query` asks, `saved_lists` keeps questions with their answers, `exports`
-//! writes files, and `engine` does the work in the background. This module stands above all others and reads their
-//! tables; it writes its own.
+//! `entity_types` declares what can be listed, `query` runs queries, `saved_lists` stores lists with their contents,
+//! `exports` writes files, and `engine` runs jobs in the background. This module depends on the tables of most others,
+//! which it only reads.
 
 mod answers;
 pub mod engine;
@@ -20,7 +20,7 @@ use carrel_platform::{Module, Router};
 
 static JOBS: &[&Job] = &[&engine::maintenance::MAINTENANCE];
 
-/// This module.
+/// The lists module.
 pub fn module() -> Module {
     Module {
         name: "lists",

@@ -1,8 +1,8 @@
-//! The rules of loans and requests as functions of values: due dates, loan policies, opening hours, overdue
-//! fines, lost items, reminder fees, positions in a request queue, automated patron blocks.
+//! The rules of loans and requests as functions of values: due dates, loan policies, opening hours, overdue fines, lost
+//! items, reminder fees, positions in a request queue, automated patron blocks.
 //!
-//! No database, no runtime and no clock: what a rule needs is a parameter, the time among it. The crates that read and
-//! write records call these rules.
+//! No database, no runtime and no clock: all inputs of a rule are parameters, including the time. The crates that read
+//! and write records call these rules.
 
 pub mod due_date;
 pub mod loan_policy;

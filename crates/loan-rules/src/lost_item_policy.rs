@@ -1,4 +1,4 @@
-//! Lost item fee policies: when an overdue item counts as lost, what its loss costs, and until when the fees go back.
+//! Lost item fee policies: when an overdue item counts as lost, the fees for it, and until when they are refunded.
 
 use crate::loan_policy::{Interval, Period};
 use carrel_records::{ItemStatus, Money};
@@ -6,19 +6,19 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// What the rules read of a lost item fee policy. The default is that of an unknown policy, which charges nothing and
-/// lets no item age to lost.
+/// The settings of a lost item fee policy. The default is that of an unknown policy, which charges nothing and under
+/// which no item ages to lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LostItemPolicy {
     /// A fee that is the same for every item; always above zero.
     pub set_cost: Option<Money>,
-    /// Staff find out what the item costs.
+    /// Staff determine the cost of the item.
     pub has_actual_cost: bool,
     /// Above zero; charged as the two flags say.
     processing_fee: Option<Money>,
     charges_processing_fee_when_declared_lost: bool,
     charges_processing_fee_when_aged_to_lost: bool,
-    /// The processing fee goes back with the lost item fee.
+    /// The processing fee is refunded with the lost item fee.
     pub refunds_processing_fee: bool,
     /// An item that is found costs its overdue fine.
     charges_overdue_fine_when_found: bool,
@@ -30,7 +30,7 @@ pub struct LostItemPolicy {
     charging_period: Option<Period>,
 }
 
-/// How an item got lost.
+/// The kind of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     DeclaredLost,
@@ -71,7 +71,7 @@ impl LostItemPolicy {
         }
     }
 
-    /// The processing fee of a loss, where one is charged.
+    /// The processing fee of a loss, if one is charged.
     pub fn processing_fee(&self, loss: Loss) -> Option<Money> {
         let is_charged = match loss {
             Loss::DeclaredLost => self.charges_processing_fee_when_declared_lost,
@@ -80,7 +80,7 @@ impl LostItemPolicy {
         self.processing_fee.filter(|_| is_charged)
     }
 
-    /// Whether a lost item costs something beside its processing.
+    /// Whether a lost item has a fee besides the processing fee.
     pub fn has_lost_item_fee(&self) -> bool {
         self.has_actual_cost || self.set_cost.is_some()
     }
@@ -90,9 +90,9 @@ impl LostItemPolicy {
         !self.has_lost_item_fee() && self.processing_fee(loss).is_none()
     }
 
-    /// The shortest time after the due date in which an item of this policy ages to lost; none where none does.
+    /// The shortest time after the due date in which an item of this policy ages to lost; `None` if none does.
     pub fn shortest_aging(&self) -> Option<jiff::SignedDuration> {
-        // The calendar's months are at least three days shorter than the longest.
+        // A calendar month is up to three days shorter than 31 days.
         let elapsed = |period: &Option<Period>| period.as_ref().map(|period| period.elapsed() * 9 / 10);
         [elapsed(&self.aged_to_lost_after), elapsed(&self.recalled_aged_to_lost_after)]
             .into_iter()
@@ -100,7 +100,7 @@ impl LostItemPolicy {
             .min()
     }
 
-    /// Whether an item that was due at a time is lost by now; without an interval it never is.
+    /// Whether an item with this due date is lost by now; without an interval it never is.
     pub fn is_aged_to_lost(&self, is_recalled: bool, due: Timestamp, now: Timestamp) -> bool {
         let interval = if is_recalled { &self.recalled_aged_to_lost_after } else { &self.aged_to_lost_after };
         interval.as_ref().and_then(|interval| after(interval, due)).is_some_and(|lost| lost <= now)
@@ -112,12 +112,12 @@ impl LostItemPolicy {
         interval.as_ref().and_then(|interval| after(interval, aged)).unwrap_or(aged)
     }
 
-    /// Until when staff may bill the actual cost of a loss; none for as long as they like.
+    /// Until when staff may bill the actual cost of a loss; `None` means without limit.
     pub fn charging_ends(&self, lost: Timestamp) -> Option<Timestamp> {
         after(self.charging_period.as_ref()?, lost)
     }
 
-    /// Whether the fees of a loss go back if the item is found now. Without an interval they always do.
+    /// Whether the fees of a loss are refunded if the item is found now; without an interval they always are.
     pub fn refunds_fees(&self, lost: Option<Timestamp>, now: Timestamp) -> bool {
         match (&self.refund_period, lost) {
             (Some(interval), Some(lost)) => {

@@ -1,4 +1,4 @@
-//! Reminder fees: a patron who keeps an item too long is reminded by a schedule, and each reminder may cost something.
+//! Reminder fees: a patron with an overdue item gets reminders by a schedule, and each reminder may have a fee.
 
 use crate::loan_policy::Interval;
 use crate::opening_hours::OpeningDays;
@@ -21,7 +21,7 @@ pub struct ReminderFeesPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reminder {
-    /// Time since the due date, or since the reminder before it.
+    /// Time since the due date, or since the previous reminder.
     interval: i64,
     /// day, week or minute; also in plural and any letter case.
     time_unit_id: String,
@@ -39,13 +39,13 @@ pub struct OpenDays<'a> {
 }
 
 impl ReminderFeesPolicy {
-    /// Of an overdue fine policy as stored; `None` if it reminds of nothing.
+    /// The policy in a stored overdue fine policy; `None` without reminders.
     pub fn of(overdue_fine_policy: &Value) -> Option<ReminderFeesPolicy> {
         let policy = ReminderFeesPolicy::deserialize(overdue_fine_policy.get("reminderFeesPolicy")?).ok()?;
         (!policy.reminder_schedule.is_empty()).then_some(policy)
     }
 
-    /// The reminder that follows the given number of sent ones.
+    /// The reminder after the given number of sent ones.
     pub fn reminder_after(&self, sent: u64) -> Option<&Reminder> {
         self.reminder_schedule.get(usize::try_from(sent).ok()?)
     }
@@ -55,13 +55,13 @@ impl ReminderFeesPolicy {
         Some(self.due_after(self.reminder_after(0)?, due, days))
     }
 
-    /// When a reminder is sent that follows one sent now, cut to the hour.
+    /// When a reminder after one sent now is sent, truncated to the hour.
     pub fn next_due(&self, reminder: &Reminder, now: Timestamp, days: OpenDays<'_>) -> Timestamp {
         let due = self.due_after(reminder, now, days);
         Timestamp::from_second(due.as_second().div_euclid(3600) * 3600).unwrap_or(due)
     }
 
-    /// On a closed day reminders wait for the next open one, unless closed days count. Where no later day is open, the
+    /// On a closed day, reminders wait for the next open one, unless closed days count. If no later day is open, the
     /// date stays.
     fn due_after(&self, reminder: &Reminder, from: Timestamp, days: OpenDays<'_>) -> Timestamp {
         let due = reminder.unit().after(reminder.interval.max(0), from, &TimeZone::UTC).unwrap_or(from);
@@ -79,14 +79,14 @@ impl ReminderFeesPolicy {
 }
 
 impl OpenDays<'_> {
-    /// Open at some hour of this day.
+    /// Whether it is open at some hour of this day.
     pub fn is_open_on(&self, moment: Timestamp) -> bool {
         self.calendar.on(moment.to_zoned(self.zone.clone()).date()).open
     }
 }
 
 impl Reminder {
-    /// FOLIO quirk: a unit that it does not know counts in minutes.
+    /// FOLIO quirk: an unknown unit counts in minutes.
     fn unit(&self) -> Interval {
         let plural = self.time_unit_id.strip_suffix(['s', 'S']).unwrap_or(&self.time_unit_id);
         Interval::named_in_any_case(&format!("{plural}s")).unwrap_or(Interval::Minutes)

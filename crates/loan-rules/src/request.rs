@@ -1,4 +1,4 @@
-//! Request types, levels and statuses, and which type is possible for which item status (circulation.md 6.2).
+//! Request types, levels and statuses, and the types that are possible for each item status.
 
 use carrel_records::{ItemStatus, text_enum};
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ impl RequestType {
             | ItemStatus::LongMissing
             | ItemStatus::Unavailable
             | ItemStatus::Unknown => false,
-            // FOLIO quirk: a status that circulation does not know can be held.
+            // FOLIO quirk: an item with an unknown status can be requested by a hold.
             ItemStatus::OrderClosed | ItemStatus::Other(_) => self == RequestType::Hold,
         }
     }
@@ -106,12 +106,12 @@ pub fn level(document: &Map<String, Value>) -> Option<RequestLevel> {
     text(document, "requestLevel").and_then(RequestLevel::parse)
 }
 
-/// The text at a key; `None` where it is blank.
+/// The text at a key; `None` if it is blank.
 pub fn text<'a>(document: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     document.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-/// The id at a key; `None` where it is absent or malformed.
+/// The id at a key; `None` if it is absent or malformed.
 pub fn id(document: &Map<String, Value>, key: &str) -> Option<Uuid> {
     text(document, key).and_then(|text| Uuid::parse_str(text).ok())
 }

@@ -1,11 +1,11 @@
-//! Positions in a request queue, 1..n: what leaving, moving and reordering change. Values only.
+//! Positions in a request queue, 1..n: the changes when a request leaves, moves, or all are reordered. Values only.
 
 use crate::request::{RequestStatus, RequestType};
 use carrel_records::Refusal;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// A request in a queue, with what its position depends on.
+/// A request in a queue, with the values that its position depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueEntry {
     pub id: Uuid,
@@ -18,7 +18,7 @@ pub struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// An item is on its way to the patron or waits for them.
+    /// An item is in transit to the pickup service point or awaits the patron.
     pub fn fulfillment_has_begun(&self) -> bool {
         self.status != Some(RequestStatus::NotYetFilled)
     }
@@ -48,7 +48,7 @@ pub fn with_last(queue: &[QueueEntry], mover: Uuid) -> PositionChanges {
     renumbered(stay.into_iter().chain(moved))
 }
 
-/// The changes when a request moves ahead of all others that are not yet filled.
+/// The changes when a request moves ahead of all unfilled requests.
 pub fn ahead_of_unfilled(queue: &[QueueEntry], mover: Uuid) -> PositionChanges {
     let Some(index) = queue.iter().position(|entry| entry.id == mover) else { return Vec::new() };
     let Some(first) = queue[..index].iter().position(|entry| !entry.fulfillment_has_begun()) else {
@@ -72,7 +72,7 @@ pub enum QueueKind {
     Instance,
 }
 
-/// The changes of a new order; refused where it is no order of this queue, or displaces requests whose fulfillment has
+/// The changes of a new order; refused if it is not an order of this queue, or displaces requests whose fulfillment has
 /// begun.
 pub fn reordered(
     queue: &[QueueEntry],
@@ -209,7 +209,7 @@ mod tests {
         fn positions_are_one_to_n_after_any_history(
             start in proptest::collection::vec(0i64..6, 0..5), history in proptest::collection::vec(event(), 0..40)
         ) {
-            // Whatever the positions were, the first change numbers the queue.
+            // Whatever the positions were, the first change renumbers the queue.
             let mut queue: Vec<QueueEntry> =
                 start.iter().zip(1000..).map(|(position, number)| waiting(number, *position)).collect();
             queue.sort_by_key(|request| request.position);

@@ -1,8 +1,8 @@
 //! Messages to patrons and other users, by e-mail, letter or text message.
 //!
 //! Routes: `POST /message-delivery` (mod-sender), `POST /patron-notice` (mod-notify). Reads users and templates; adds
-//! e-mails to the delivery queue. A letter (`mail`) is left to be printed; text messages (`sms`) have no gateway to
-//! go through, as in FOLIO.
+//! e-mails to the delivery queue. A letter (`mail`) is stored for printing; for text messages (`sms`) there is no
+//! gateway, as in FOLIO.
 
 use crate::email;
 use crate::rendering::TemplateRequest;
@@ -26,7 +26,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/patron-notice", |call| async move {
         let notice: PatronNotice = call.read_json()?;
         match notice.send(&call).await {
-            // FOLIO quirk: what template or recipient lack is 422 here, and 400 where it is asked for directly.
+            // FOLIO quirk: an invalid template or recipient is 422 here, and 400 on the routes of templates and users.
             Err(Failure::Invalid(message)) => Err(Refusal::new(message).into()),
             sent => sent.map(|()| Answer::text(http::StatusCode::OK, "")),
         }
@@ -112,7 +112,7 @@ pub struct Message {
     pub attachments: Vec<Value>,
 }
 
-/// Stores the e-mails of a delivery and has them sent.
+/// Stores the e-mails of a delivery and starts sending them.
 pub async fn send(call: &Call, delivery: &Delivery) -> Result<(), Failure> {
     for message in &delivery.messages {
         if !CHANNELS.contains(&message.delivery_channel.as_str()) {
@@ -128,7 +128,7 @@ pub async fn send(call: &Call, delivery: &Delivery) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
     for message in delivery.messages.iter().filter(|message| message.delivery_channel == "email") {
         let Some(address) = &address else {
-            // FOLIO quirk: a user without an address is no error.
+            // FOLIO quirk: a user without an address is not an error.
             tracing::info!(
                 user.id = delivery.recipient_user_id,
                 "an e-mail was not sent: the user has no address"
@@ -145,7 +145,7 @@ pub async fn send(call: &Call, delivery: &Delivery) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds an e-mail to the delivery queue, in the caller's transaction. Its `Message-ID` is made from `id`.
+/// Adds an e-mail to the delivery queue, in the caller's transaction. Its `Message-ID` is derived from `id`.
 pub fn queue_email(
     pipeline: &mut Pipeline,
     id: Uuid,
@@ -176,7 +176,7 @@ fn document(notification_id: &str, message: &Message, address: &str) -> Map<Stri
 
 /// The e-mail address of a user who exists.
 async fn address_of(connection: &Connection, user_id: &str) -> Result<Option<String>, Failure> {
-    // FOLIO quirk: mod-users' words for an unknown user.
+    // FOLIO quirk: mod-users' text for an unknown user.
     let unknown = || Failure::Invalid("Not found".into());
     let id = Uuid::parse_str(user_id).map_err(|_| unknown())?;
     let sql = "SELECT doc->'personal'->>'email' AS email FROM users WHERE id = $1";

@@ -1,12 +1,12 @@
 //! Mails to users who have forgotten their password or username, get a password reset link from staff, or have set a
 //! password by a link.
 //!
-//! Routes: `POST /bl-users/forgotten/password`, `POST /bl-users/forgotten/username` (both without a token),
+//! Routes: `POST /bl-users/forgotten/password`, `POST /bl-users/forgotten/username` (both without a token), `POST
 //! `POST /bl-users/password-reset/link` and `…/reset`. Reads users and settings; stores a password reset action and a notification,
-//! whose event configuration says what is mailed.
+//! event configuration determines the mail.
 //!
-//! Whoever calls the first two learns no more than in FOLIO: that no user or only an inactive one has the name,
-//! number or address. A user gets one mail of a kind a minute at most.
+//! The answers of the first two reveal no more than FOLIO's: that no user or only an inactive one has the name, number
+//! or address. A user gets at most one mail of a kind a minute.
 
 use crate::notifications;
 use carrel_platform::record_store::read::{self, Asked};
@@ -18,14 +18,14 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Codes of the configuration entries that name the fields by which users are found.
+/// Codes of the configuration entries with the fields by which users are found.
 const FOR_PASSWORD: [&str; 3] = ["userName", "phoneNumber", "email"];
 const FOR_USERNAME: [&str; 2] = ["phoneNumber", "email"];
-/// The fields where no entry names any.
+/// The fields without such an entry.
 const DEFAULT_FIELDS: [&str; 4] = ["personal.email", "personal.phone", "personal.mobilePhone", "username"];
 /// Entries that are read.
 const MAX_ENTRIES: i64 = 3;
-/// Between two mails of a kind to one user.
+/// Time between two mails of a kind to one user.
 const PAUSE: SignedDuration = SignedDuration::from_mins(1);
 /// Characters of a name, number or address.
 const MAX_LENGTH: usize = 500;
@@ -75,7 +75,7 @@ fn id_of(user: &Value) -> Result<Uuid, Failure> {
     id.ok_or_else(|| Failure::internal("a stored user has an id"))
 }
 
-/// The active user with the name, number or address in the body; nothing if there are several, of whom none is mailed.
+/// The active user with the name, number or address in the body; `None` if there are several, who get no mail.
 async fn locate(call: &Call, codes: &[&str]) -> Result<Option<Value>, Failure> {
     let body = call.object()?;
     let sent = body.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -113,7 +113,7 @@ async fn locate(call: &Call, codes: &[&str]) -> Result<Option<Value>, Failure> {
     Ok(Some(user.clone()))
 }
 
-/// Users one of whose fields is exactly what was sent. A configured value may name several fields.
+/// Finds users with a field that equals the text of the request. A configured value may contain several fields.
 fn query_of(configured: &[Option<String>], sent: &str) -> String {
     let mut fields: Vec<&str> = configured
         .iter()
@@ -128,7 +128,7 @@ fn query_of(configured: &[Option<String>], sent: &str) -> String {
     }
     let mut term = String::new();
     for letter in sent.trim().chars() {
-        // What was sent is text: no masks, and no end of the term.
+        // The text is quoted: no wildcards, and no end of the term.
         if matches!(letter, '\\' | '"' | '*' | '?' | '^') {
             term.push('\\');
         }
@@ -160,9 +160,8 @@ async fn mail_link(call: &Call, user: Uuid, link: PasswordResetLink) {
     mail(call, user, event, context).await;
 }
 
-/// Stores the notification of an event, which is mailed as its configuration says. The context is not stored: who may
-/// read notifications must not get to know links. FOLIO quirk: a notification that cannot be stored is logged, and the
-/// caller does not learn of it.
+/// Stores the notification of an event, which is mailed according to its configuration. The context is not stored:
+/// readers of notifications must not see links. FOLIO quirk: a notification that cannot be stored is only logged.
 async fn mail(call: &Call, user: Uuid, event: &str, context: Value) {
     let mut notification = Map::new();
     notification.insert("recipientId".into(), user.to_string().into());

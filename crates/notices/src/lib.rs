@@ -13,7 +13,7 @@ use carrel_platform::{Module, Router};
 
 static JOBS: &[&Job] = &[&email::DELIVERY, &email::RETENTION];
 
-/// This module.
+/// The notices module.
 pub fn module() -> Module {
     Module {
         name: "notices",

@@ -1,5 +1,5 @@
-//! Notifications: short messages to users of the system, which they find when they look, or which an event
-//! configuration turns into messages that are sent.
+//! Notifications: short messages to users of the system, which clients read, or which an event configuration turns into
+//! sent messages.
 //!
 //! Routes: `POST /notify`, `POST /notify/_username/{username}`, `PUT /notify/{id}`, `GET` and `DELETE
 //! /notify/user/_self` (mod-notify); the others come from the declaration. Changes `notify_data`.
@@ -13,7 +13,7 @@ use carrel_records::{Failure, Refusal};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Days for which notifications that were seen are stored; older ones go with the next one that is seen.
+/// Days for which seen notifications are stored; older ones are deleted when the next one is seen.
 const KEEP_SEEN_DAYS: i64 = 365;
 
 pub fn connect(router: &mut Router) {

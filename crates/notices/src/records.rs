@@ -1,4 +1,4 @@
-//! Texts of notices, how mail is sent, and what is reported on which occasion.
+//! Templates, mail settings, and the notices of events.
 
 use carrel_records::{PLAIN, RecordType, boolean, date, number, text, unique};
 
@@ -6,7 +6,7 @@ use carrel_records::{PLAIN, RecordType, boolean, date, number, text, unique};
 pub static RECORD_TYPES: &[&RecordType] =
     &[&TEMPLATE, &SMTP_CONFIGURATION, &EMAIL_SETTING, &EVENT_CONFIGURATION, &EMAIL, &NOTIFICATION];
 
-/// A text of notices in its languages and formats.
+/// A template of notices in its languages and formats.
 pub static TEMPLATE: RecordType = RecordType {
     name: "template",
     module: "mod-template-engine",
@@ -65,7 +65,7 @@ pub static SMTP_CONFIGURATION: RecordType = RecordType {
 pub static EMAIL_SETTING: RecordType = RecordType {
     name: "setting",
     module: "mod-email",
-    // FOLIO's module calls it settings, as another module does in a schema of its own.
+    // FOLIO's table is named `settings`, like a table of another module.
     table: "email_settings",
     path: "/email/settings",
     collection: "settings",
@@ -82,7 +82,7 @@ pub static EMAIL_SETTING: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Which texts go out on an occasion.
+/// The templates for an event.
 pub static EVENT_CONFIGURATION: RecordType = RecordType {
     name: "eventConfigEntity",
     module: "mod-event-config",
@@ -104,7 +104,7 @@ pub static EVENT_CONFIGURATION: RecordType = RecordType {
     ..PLAIN
 };
 
-/// An e-mail that was sent or is to be sent, with what became of it.
+/// An e-mail and the state of its delivery.
 pub static EMAIL: RecordType = RecordType {
     name: "emailEntity",
     module: "mod-email",

@@ -1,4 +1,4 @@
-//! Templates of notices: the answers in which they differ from plain records.
+//! Templates of notices: answers that differ from those of plain records.
 //!
 //! Routes: POST of `/templates`; GET, PUT and DELETE of `/templates/{templateId}`. Modules above say by
 //! [`TemplateDeletion`] whether a template is in use.
@@ -18,7 +18,7 @@ pub struct TemplateDeletion {
     pub is_used: bool,
 }
 
-/// The only template engine that there is.
+/// The only template engine.
 const RESOLVER: &str = "mustache";
 
 pub fn routes(router: &mut Router) {

@@ -158,7 +158,7 @@ impl Part {
         let page = (wanted && asked.limit > 0).then(|| {
             let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
             let columns = format!("{table}.doc, {table}.item_id", table = record.table);
-            // Where the item was deleted, the title comes from the request's own instance.
+            // If the item was deleted, the title comes from the request's instance.
             pipeline.add(
                 format!(
                     "SELECT page.doc, page.item_id, item.id, instance.id, instance.doc->>'title',
@@ -231,7 +231,7 @@ fn id_at(request: &Value) -> Option<Uuid> {
     request["id"].as_str().and_then(|id| Uuid::parse_str(id).ok())
 }
 
-/// A hold with the batch that it came from.
+/// A hold with the batch that created it.
 fn with_batch(mut hold: Value, request: &Value, batches: &[(BatchStatus, Titled)]) -> Value {
     let batch =
         batches.iter().find(|(batch, _)| batch.lines.iter().any(|line| Some(line.request) == id_at(request)));
@@ -245,7 +245,7 @@ fn with_batch(mut hold: Value, request: &Value, batches: &[(BatchStatus, Titled)
 /// The setting that enables requests for several items at once.
 const BATCHES: &str = "isMultiItemRequestingFeatureEnabled";
 
-/// Batches are reported only where the library has them.
+/// Batches are reported only if the library has enabled them.
 fn refuse_batches(setting: Option<&Value>) -> Result<(), Refusal> {
     let Some(setting) = setting else {
         return Err(Refusal::new(format!("Setting entity not found by key: {BATCHES}"))

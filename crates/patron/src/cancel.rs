@@ -24,7 +24,7 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     let wanted = LockQuery { request: id, ..LockQuery::default() };
     let (tx, held, settings) =
         lock_request(tenant, &wanted).await?.ok_or_else(|| unknown(&id.to_string()))?;
-    // Patrons cancel their own requests and those that a proxy placed for them, no others.
+    // Patrons can cancel their own requests and those that a proxy placed for them, no others.
     let is_his = |key: &str| request::id(&held.stored, key) == Some(patron);
     if !is_his("requesterId") && !is_his("proxyUserId") {
         return Err(unknown(&id.to_string()));
@@ -32,7 +32,7 @@ async fn cancelled(call: Call) -> Result<Answer, Failure> {
     let mut document = held.stored.clone();
     hold_request.cancel(&mut document, call.now);
     let before = document.clone();
-    // The patron can cancel also where the proxy relation has ended.
+    // The patron can cancel even if the proxy relationship has ended.
     let proxy = document.remove("proxyUserId");
     let mut decided = edit::decide(&held, document, id, call.now, &settings).map_err(shown_to_patron)?;
     if let Some(proxy) = proxy {

@@ -46,7 +46,7 @@ fn hold_request(call: &Call) -> Result<serde_json::Map<String, Value>, Failure> 
     Ok(request)
 }
 
-/// The patron has no right to override blocks, whatever the permissions of the calling system.
+/// Patrons cannot override blocks, whatever the permissions of the calling system.
 fn without_overrides(call: &Call) -> Actor {
     Actor { may: MayOverride::default(), ..Actor::of(call) }
 }
@@ -70,8 +70,8 @@ fn kind_for(facts: &Facts, item: &str, settings: &CirculationSettings) -> Result
     })
 }
 
-/// FOLIO quirk: patrons may try to hold an item in any status that is not listed here; placing the request then
-/// refuses it.
+/// FOLIO quirk: patrons may try to hold an item in any status that is not listed here; placing the request then refuses
+/// it.
 fn is_eligible(kind: RequestType, status: &ItemStatus) -> bool {
     match status {
         ItemStatus::Available => kind == RequestType::Page,

@@ -1,9 +1,9 @@
-//! The patron's account: what a patron sees and does from a discovery system, without staff.
+//! The patron's account: the API for patrons in a discovery system, without staff.
 //!
 //! Routes: `/patron/account/{accountId}` (loans, holds and charges with totals), renewals, holds of an item, an
-//! instance or several items at once, cancellation, allowed pickup service points. This crate has no rules of its own:
-//! a hold is placed by `carrel_requests::place`, renewed by `carrel_circulation::renewal`, cancelled by
-//! `carrel_requests::edit`, in the same two round trips as at the desk and without overrides.
+//! instance or several items at once, cancellation, allowed pickup service points. This crate has no rules: a hold is
+//! placed by `carrel_requests::place`, renewed by `carrel_circulation::renewal`, cancelled by `carrel_requests::edit`,
+//! in the same two round trips as at the desk and without overrides.
 
 mod account;
 pub mod batch;
@@ -19,10 +19,10 @@ use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 use carrel_records::{Failure, Refusal, RefusalCode};
 
-/// What is done in the background.
+/// The background jobs.
 static JOBS: &[&Job] = &[&batch::PLACING];
 
-/// This module.
+/// The patron module.
 pub fn module() -> Module {
     Module {
         name: "patron",
@@ -44,8 +44,8 @@ pub fn module() -> Module {
     }
 }
 
-/// A refusal as reported to the patron: without overrides, as no staff are present, and with what circulation cannot
-/// read as one more refusal.
+/// A refusal in the form for patrons: without overrides, since no staff are present; malformed values of circulation
+/// become refusals, too.
 fn shown_to_patron(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(refusals) => Failure::Refused(

@@ -1,4 +1,4 @@
-//! Two routes that mod-patron's descriptor still has, though the module does not: clients get the module's answers.
+//! Two routes that mod-patron declares but no longer implements: the answers are the module's.
 
 use carrel_platform::{Answer, Router};
 use carrel_records::Failure;

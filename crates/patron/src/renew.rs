@@ -1,4 +1,4 @@
-//! A patron keeps what he has on loan.
+//! Renews a loan for its patron.
 
 use super::response::{ItemSummary, loan};
 use super::shown_to_patron;

@@ -101,7 +101,7 @@ pub fn names(list: &Value) -> Vec<String> {
     list.as_array().map_or_else(Vec::new, |list| list.iter().filter_map(|one| text(&one["name"])).collect())
 }
 
-/// The text of a value; what is no text is left out.
+/// The text of a value; `None` if it is not a text.
 pub fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }

@@ -1,12 +1,12 @@
-//! Calls of one kind that arrive while others run share a transaction.
+//! Batches calls of one kind into shared transactions.
 //!
-//! No call waits for others to arrive: while fewer than [`CONCURRENT_BATCHES`] batches run, a call starts at once, and
-//! alone. Calls that arrive later are queued and run in one batch as soon as a running one ends. So a quiet server
-//! delays nothing, and the busier it is the less a call costs.
+//! No call waits for others to arrive: while fewer than [`CONCURRENT_BATCHES`] batches run, a call starts at once and
+//! alone. Calls that arrive later are queued and run in one batch as soon as a running batch ends. So an idle server
+//! delays nothing, and the busier it is, the less a call costs.
 //!
-//! A batch is one transaction: it locks what no other transaction holds, reads the facts of all its calls, decides for
-//! each call by itself, and writes the changes of all. A call that would have to wait for a lock is handed back, to run
-//! in a transaction of its own.
+//! A batch is one transaction: it locks rows that no other transaction has locked, reads the facts of all its calls,
+//! decides for each call separately, and writes the changes of all. A call that would have to wait for a lock leaves
+//! the batch and runs in a separate transaction.
 
 use crate::database::DatabaseError;
 use crate::meter::{self, Meter};
@@ -21,30 +21,30 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-/// Batches of one kind that run at once, at most: while some wait for the disk, others use the processor. With two, calls
-/// waited at medium load; with four, the batches of eight callers were too small to save much.
+/// Batches of one kind that run at the same time, at most: while some wait for the disk, others use the processor. With
+/// two, calls waited at medium load; with four, the batches of eight callers were too small to save much.
 const CONCURRENT_BATCHES: usize = 3;
 /// Calls per batch, at most: larger batches save little more, and each call waits for the last one of its batch.
 const MAX_BATCH: usize = 16;
 
 /// A call that may share a transaction with others of its kind and tenant.
 pub trait Batched: Sized + Send + Sync + 'static {
-    /// What the decision is made from.
+    /// The facts for the decision of one call.
     type Facts: Send;
-    /// What all decisions of a batch are made by.
+    /// The settings for the decisions of a batch.
     type Settings: Send + Sync;
     type Done: Send + Sync + 'static;
 
-    /// Locks what is free, waiting for no lock, and reads the facts.
+    /// Locks the rows that are free, without waiting for a lock, and reads the facts.
     fn gather(
         tenant: &Arc<Tenant>,
         calls: &[Arc<Self>],
     ) -> impl Future<Output = Result<Gathered<Self>, Failure>> + Send;
 
-    /// Decides for this call.
+    /// The decision for this call.
     fn decide(&self, facts: Self::Facts, settings: &Self::Settings) -> Result<Self::Done, Failure>;
 
-    /// Writes what was decided and commits: all or nothing.
+    /// Writes the changes of all decisions and commits: all or nothing.
     fn apply(
         tx: Tx,
         tenant: &Tenant,
@@ -52,21 +52,21 @@ pub trait Batched: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 }
 
-/// What a batch has read, with the facts of its calls in their order.
+/// The facts of a batch, in the order of its calls.
 pub struct Gathered<Call: Batched> {
     pub tx: Tx,
     pub facts: Vec<Result<Call::Facts, RunAlone>>,
     pub settings: Call::Settings,
 }
 
-/// A call needs a transaction of its own: it has to wait for a lock, or another call of the batch locks the same rows.
+/// A call needs a separate transaction: it has to wait for a lock, or another call of the batch locks the same rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunAlone {
-    /// Id of what is to be locked before everything else, where the batch has found that out.
+    /// The id of a row that must be locked before all others, if the batch has found one.
     pub lock_first: Option<Uuid>,
 }
 
-/// What becomes of a call in a batch.
+/// The outcome of a call in a batch.
 pub enum Outcome<Done> {
     Decided(Result<Done, Failure>),
     Alone(RunAlone),
@@ -88,12 +88,12 @@ pub async fn run<Call: Batched>(
     queue.answer(Arc::clone(call), batch).await
 }
 
-/// Calls of a kind since the start, and the batches in which they ran.
+/// Number of calls of a kind since the start, and of the batches in which they ran.
 pub fn figures<Call: Batched>(tenant: &Tenant) -> (u64, u64) {
     tenant.state.of::<QueueOf<Call>>().figures()
 }
 
-/// One text for each call of a batch, bound as an array; as a text where there is one call.
+/// One text for each call of a batch, bound as an array; for a single call, bound as a text.
 pub fn bind_texts(mut texts: Vec<String>) -> Bind {
     if texts.len() > 1 { texts.into() } else { texts.pop().into() }
 }
@@ -127,21 +127,21 @@ async fn run_batch<Call: Batched>(tenant: &Arc<Tenant>, calls: &[Arc<Call>]) -> 
     outcomes
 }
 
-/// The outcome of each call when the facts could not be read. Nothing is written yet.
+/// The outcome of each call if the facts could not be read. Nothing is written at this point.
 fn without_facts<Done>(failure: &Failure) -> Outcome<Done> {
     match failure {
         Failure::Unavailable(_) => Outcome::Decided(Err(copy_of(failure))),
-        // One call may have caused it: each finds out by itself.
+        // One call may have caused the failure: each is retried alone.
         _ => Outcome::Alone(RunAlone::default()),
     }
 }
 
-/// Replaces the outcomes whose changes could not be written.
+/// Replaces the outcomes of calls whose changes could not be written.
 fn withdraw<Done>(outcomes: &mut [Outcome<Done>], error: DatabaseError) {
     let undone = error.is_refusal();
     let failure = Failure::from(error);
     for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Decided(Ok(_)))) {
-        // After a refusal nothing of the transaction has happened: each call tries by itself.
+        // After a refused statement the transaction had no effect: each call is retried alone.
         *outcome = match undone {
             true => Outcome::Alone(RunAlone::default()),
             false => Outcome::Decided(Err(copy_of(&failure))),
@@ -166,11 +166,11 @@ struct CallQueue<Call, Answer> {
 
 struct QueueState<Call, Answer> {
     waiting: VecDeque<(Call, oneshot::Sender<BatchAnswer<Answer>>)>,
-    /// Batches that run.
+    /// Number of batches that run.
     running: usize,
 }
 
-/// An answer, what its batch cost, and the number of calls in it.
+/// An answer, the cost of its batch, and the number of calls in it.
 struct BatchAnswer<Answer> {
     answer: Answer,
     cost: Arc<Meter>,
@@ -188,8 +188,8 @@ impl<Call, Answer> Default for CallQueue<Call, Answer> {
 }
 
 impl<Call: Send + 'static, Answer: Send + 'static> CallQueue<Call, Answer> {
-    /// Answers a call; `batch` gives one answer for each call, in their order. A batch is finished also when one of its
-    /// callers goes away.
+    /// Answers a call; `batch` returns one answer for each call, in their order. A batch completes even if one of its
+    /// callers disconnects.
     async fn answer<W, F>(self: &Arc<Self>, call: Call, batch: W) -> Result<Answer, Failure>
     where
         W: Fn(Vec<Call>) -> F + Send + Sync + 'static,
@@ -223,16 +223,16 @@ impl<Call: Send + 'static, Answer: Send + 'static> CallQueue<Call, Answer> {
             self.batches.fetch_add(1, Relaxed);
             let cost = Arc::new(Meter::default());
             let answers = meter::metered(Arc::clone(&cost), batch(calls));
-            // After a panic the callers learn of it by their closed channels.
+            // After a panic, the callers notice that their channels are closed.
             let answers = AssertUnwindSafe(answers).catch_unwind().await.unwrap_or_default();
             for (sender, answer) in senders.into_iter().zip(answers) {
-                // A caller that has gone away needs no answer.
+                // The answer of a caller that has disconnected is dropped.
                 let _ = sender.send(BatchAnswer { answer, cost: Arc::clone(&cost), calls: number });
             }
         }
     }
 
-    /// The next batch; `None` ends this run when no call waits.
+    /// The next batch; `None` ends this loop if no call waits.
     #[allow(clippy::type_complexity)]
     fn next_batch(&self) -> Option<(Vec<Call>, Vec<oneshot::Sender<BatchAnswer<Answer>>>)> {
         let mut state = self.state.lock().expect("no holder of this lock panics");
@@ -259,7 +259,7 @@ mod tests {
 
     type Numbers = CallQueue<u64, (u64, usize)>;
 
-    /// Doubles numbers, and gives the size of its batch; the gate decides when a batch may end.
+    /// Doubles numbers, and returns the size of its batch; the semaphore decides when a batch may end.
     async fn doubled(
         numbers: &Arc<Numbers>,
         gate: &Arc<Semaphore>,
@@ -285,7 +285,7 @@ mod tests {
         for number in calls {
             let (numbers, gate) = (Arc::clone(&numbers), Arc::clone(&gate));
             answers.push(tokio::spawn(async move { doubled(&numbers, &gate, number).await }));
-            // Each call is queued before the next one is made.
+            // Each call is queued before the next one is created.
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         gate.add_permits(100);

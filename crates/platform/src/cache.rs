@@ -1,12 +1,11 @@
-//! Memory that may be thrown away: values computed from a tenant's slow-changing records, each good for one
-//! settings version.
+//! A cache of values computed from a tenant's slow-changing records, each valid for one settings version.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};
 
-/// Values by their type, each with the settings version it was read at.
+/// Values by type, each with the settings version at which it was read.
 #[derive(Default)]
 pub struct Cache {
     values: RwLock<HashMap<TypeId, Cached>>,
@@ -16,14 +15,14 @@ struct Cached {
     settings_version: i64,
     value: Arc<dyn Any + Send + Sync>,
     name: &'static str,
-    /// How often it was found, and how often it was then made anew because its settings version was too old.
+    /// How often it was found, and how often it was then recomputed because its settings version was out of date.
     found: AtomicU64,
     replaced: u64,
-    /// How often it was made.
+    /// How often it was computed.
     made: u64,
 }
 
-/// How well a value's cache has served since the start.
+/// The use of a value's cache since the start.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Served {
     /// The value's type.
@@ -33,7 +32,7 @@ pub struct Served {
 }
 
 impl Cache {
-    /// The value of this type and the settings version it is good for.
+    /// The value of this type and the settings version for which it is valid.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<(i64, Arc<T>)> {
         let values = self.values.read().expect("no holder of this lock panics");
         let known = values.get(&TypeId::of::<T>())?;
@@ -44,7 +43,7 @@ impl Cache {
         ))
     }
 
-    /// Keeps a value unless a newer one is there.
+    /// Stores a value unless a newer one is present.
     pub fn put<T: Send + Sync + 'static>(&self, settings_version: i64, value: Arc<T>) {
         let mut values = self.values.write().expect("no holder of this lock panics");
         match values.get_mut(&TypeId::of::<T>()) {
@@ -64,14 +63,14 @@ impl Cache {
         }
     }
 
-    /// What each value's cache has done, by name.
+    /// The use of each value's cache, by name.
     pub fn served(&self) -> Vec<Served> {
         let values = self.values.read().expect("no holder of this lock panics");
         let mut all: Vec<Served> = values
             .values()
             .map(|known| Served {
                 name: known.name,
-                // Who finds a value too old has found it in vain.
+                // A lookup that finds an outdated value counts as a miss.
                 hits: known.found.load(Relaxed).saturating_sub(known.replaced),
                 misses: known.made,
             })
@@ -80,7 +79,7 @@ impl Cache {
         all
     }
 
-    /// Forgets everything: the next one who asks reads anew.
+    /// Removes all values: the next lookup reads them again.
     pub fn clear(&self) {
         self.values.write().expect("no holder of this lock panics").clear();
     }
@@ -99,7 +98,7 @@ mod tests {
         cache.put(1, Arc::new(Rules(1)));
         cache.get::<Rules>();
         cache.get::<Rules>();
-        // Too old for whoever asks now.
+        // Out of date for the current version.
         cache.get::<Rules>();
         cache.put(2, Arc::new(Rules(2)));
         assert_eq!(cache.served(), [Served { name: "Rules", hits: 2, misses: 2 }]);

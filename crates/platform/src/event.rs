@@ -1,11 +1,11 @@
-//! What an event says of a record, in FOLIO's form: `{"type": …, "tenant": …, "old": …, "new": …}`.
+//! The payload of an event about a record, in FOLIO's form: `{"type": …, "tenant": …, "old": …, "new": …}`.
 
 use std::fmt::{Display, Formatter, Result};
 
 /// JSON, as text or as a value.
 pub type Document<'a> = &'a (dyn Display + Sync);
 
-/// A record as it was and as it is, in JSON; which of the two there are says what happened to it.
+/// A record before and after a change, as JSON; the presence of each determines the type of the event.
 #[derive(Clone, Copy)]
 pub struct Event<'a> {
     tenant: &'a str,
@@ -27,12 +27,12 @@ impl<'a> Event<'a> {
         Event::between(tenant, Some(old), None)
     }
 
-    /// Neither before nor after means all records of the type, which are gone.
+    /// Without both documents, the event means that all records of the type were deleted.
     pub fn between(tenant: &'a str, old: Option<Document<'a>>, new: Option<Document<'a>>) -> Event<'a> {
         Event { tenant, cause: None, old, new }
     }
 
-    /// Names what made it happen, for those who read events beside the records.
+    /// Adds the cause of the event for readers of the outbox.
     pub fn because(self, cause: &'a str) -> Event<'a> {
         Event { cause: Some(cause), ..self }
     }

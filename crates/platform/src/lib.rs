@@ -1,5 +1,5 @@
-//! What every module stands on: tenants and their pools, pipelines of statements, the store of plain records, the
-//! outbox, and the glue to HTTP. No library words here.
+//! The basis of all modules: tenants and their connections, the record store, jobs, the outbox, and the HTTP server. No
+//! library concepts.
 
 pub mod batch_deletion;
 pub mod batcher;

@@ -1,4 +1,4 @@
-//! What a module brings to the program.
+//! The declaration of a module.
 
 use crate::http::Router;
 use crate::jobs::Job;
@@ -11,25 +11,25 @@ use carrel_records::RecordType;
 pub struct Module {
     pub name: &'static str,
     pub records: &'static [&'static RecordType],
-    /// SQL run in a new tenant's schema after the declared tables exist; may be run again.
+    /// SQL that runs in a tenant's schema after the declared tables exist; idempotent.
     pub tables: &'static str,
-    /// Tables from which it caches values for a tenant. A transaction that changes one of them moves the tenant's
-    /// settings version, whoever runs it.
+    /// Tables whose values the module caches for a tenant. Every transaction that changes one of them increments the
+    /// tenant's settings version.
     pub cached_tables: &'static [&'static str],
-    /// Changes to what stood before, in the order in which they came; new tenants have them behind them.
+    /// Upgrade steps in order; a new tenant starts with all of them applied.
     pub steps: &'static [Step],
-    /// Connects handlers to routes of the surface.
+    /// Sets the handlers of the module's routes.
     pub routes: fn(&mut Router),
-    /// What it has done in the background for each tenant.
+    /// Background jobs for each tenant.
     pub jobs: &'static [&'static Job],
-    /// Records of other modules that it keeps something of.
+    /// Records of other modules of which this module stores copies.
     pub change_listeners: &'static [ChangeListener],
-    /// Connects functions that run in the transactions of other modules.
+    /// Registers functions that run in the transactions of other modules.
     pub transaction_listeners: fn(&mut TransactionListeners),
 }
 
 impl Module {
-    /// A starting point for declarations: `..Module::EMPTY`.
+    /// The default values of a declaration: `..Module::EMPTY`.
     pub const EMPTY: Module = Module {
         name: "",
         records: &[],

@@ -1,16 +1,16 @@
-//! The version of a tenant's slow records, as far as this node knows it.
+//! The settings version of a tenant, as far as this node has read it.
 //!
-//! Every transaction that changes a cached table moves the version and notifies all nodes. A node that hears of it
-//! asks for the version again before it uses what it has cached; should a notification get lost, it asks anyway
-//! when its last answer is two seconds old.
+//! Every transaction that changes a cached table increments the version and notifies all nodes. A notified node reads
+//! the version again before it uses a cached value; in case a notification is lost, it also does so if its last read is
+//! two seconds old.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// An answer is used for this long.
+/// A version that was read is used for this long.
 const GOOD_FOR: Duration = Duration::from_secs(2);
 
-/// What a node knows of a tenant's version.
+/// The last version that this node has read.
 #[derive(Debug, Default)]
 pub struct SettingsVersion {
     known: Mutex<Known>,
@@ -24,7 +24,7 @@ struct Known {
     changes: u64,
 }
 
-/// A question to the database for the version; only an answer to a question put after the last change counts.
+/// A read of the version; its result counts only if the read began after the last change.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
     at: Instant,
@@ -51,13 +51,13 @@ impl SettingsVersion {
         known.newest
     }
 
-    /// A version was read together with other facts.
+    /// Stores a version that was read together with other facts.
     pub fn saw(&self, version: i64) {
         let mut known = self.known.lock().expect("no holder of this lock panics");
         known.newest = known.newest.max(version);
     }
 
-    /// Somebody has changed a cached table: the next reader asks for the version.
+    /// A cached table has changed: the next reader reads the version again.
     pub fn has_changed(&self) {
         let mut known = self.known.lock().expect("no holder of this lock panics");
         known.asked = None;

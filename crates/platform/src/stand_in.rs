@@ -9,13 +9,13 @@ use carrel_records::Failure;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Keeps the body under its own id, or a new one; 201 with the document. The settings version moves, as decisions may be
-/// made from it.
+/// Stores the body under its id, or a new one; 201 with the document. The settings version is incremented, since
+/// decisions may depend on it.
 pub async fn keep(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     keep_document(call, kind, call.object()?).await
 }
 
-/// Keeps the body under the id of the address; 204.
+/// Stores the body under the id in the path; 204.
 pub async fn keep_addressed(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     let mut document = call.object()?;
     document.insert("id".into(), call.id(0)?.to_string().into());
@@ -53,7 +53,7 @@ pub async fn kept(tenant: &Tenant, kind: &'static str) -> Result<Vec<Value>, Fai
     Ok(rows.iter().map(|row| row.get::<_, Json>(0).parse()).collect())
 }
 
-/// Forgets all documents of a kind.
+/// Deletes all documents of a kind.
 pub async fn forget(call: &Call, kind: &'static str) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM stand_in WHERE kind = $1", vec![kind.into()]);

@@ -1,5 +1,5 @@
-//! FOLIO's public surface as data: every route with its permission, every permission with its set. What the
-//! server checks, what the API document says and what the tests try come from here.
+//! FOLIO's public surface as data: every route with its permission, every permission with its set. Authorization, the
+//! API document and tests read these tables.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -13,22 +13,23 @@ pub struct Route {
     pub method: String,
     /// Levels in braces are parameters: `/users/{id}`.
     pub path: String,
-    /// All of them are required; none means that a valid token is enough or not even that.
+    /// All of them are required; if empty, a valid token is enough, or no token is needed.
     pub permissions: Vec<String>,
-    /// What a caller needs instead where the path names their own tenant; nothing where that makes no difference.
+    /// The permissions required instead if the path contains the caller's own tenant; `None` if that makes no
+    /// difference.
     pub own_tenant_permissions: Option<Vec<String>>,
     /// When FOLIO's timers call it: `every 5 minute`, `cron=0 2 * * *; zone=CET`; empty for ordinary routes.
     pub timing: String,
 }
 
 impl Route {
-    /// Called by FOLIO's timers: not open to ordinary callers.
+    /// Called by FOLIO's timers, and not available to ordinary callers.
     pub fn is_timer(&self) -> bool {
         !self.timing.is_empty()
     }
 }
 
-/// Every route of FOLIO's modules that Carrel answers for, and Carrel's own.
+/// Every route of FOLIO's modules that Carrel covers, and Carrel's own.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let mut routes = read_routes(include_str!("../surface/routes.tsv"));
     routes.extend(read_routes(include_str!("../surface/own-routes.tsv")));
@@ -37,15 +38,15 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     routes
 });
 
-/// The routes that FOLIO's timers call, module by module; some of them are ordinary routes as well.
+/// The routes that FOLIO's timers call, by module; some of them are ordinary routes as well.
 pub static TIMER_ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let mut routes = read_routes(include_str!("../surface/routes.tsv"));
     routes.retain(Route::is_timer);
     routes
 });
 
-/// Routes that no module of FOLIO has in this form, but the stand-ins for modules in public test suites: there
-/// a suite writes what it wants to read back later. Lenient tenants have them beside the surface.
+/// Routes of simulated modules in public test suites, which no FOLIO module has in this form: a suite writes to them
+/// what it reads back later. Lenient tenants have them in addition to the surface.
 pub static STAND_INS: LazyLock<Vec<Route>> =
     LazyLock::new(|| read_routes(include_str!("../surface/stand-in-routes.tsv")));
 
@@ -67,12 +68,12 @@ pub static PERMISSIONS: LazyLock<Vec<Permission>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The release of each FOLIO module whose surface this is. Clients find the module's public schemas by it.
+/// The release of each FOLIO module in the surface. Clients find the module's public schemas by it.
 pub static MODULES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     include_str!("../surface/modules.tsv").lines().skip(1).filter_map(|line| line.split_once('\t')).collect()
 });
 
-/// The id of a module, as gateways name it: `mod-users-19.6.0`.
+/// The id of a module as gateways write it: `mod-users-19.6.0`.
 pub fn module_id(module: &str) -> String {
     format!("{module}-{}", MODULES.get(module).unwrap_or(&env!("CARGO_PKG_VERSION")))
 }
@@ -81,10 +82,10 @@ pub fn module_id(module: &str) -> String {
 pub static PERMISSION_BY_NAME: LazyLock<HashMap<&'static str, &'static Permission>> =
     LazyLock::new(|| PERMISSIONS.iter().map(|permission| (&*permission.name, permission)).collect());
 
-/// The set that holds every permission there is; the first administrator of a tenant has it.
+/// The set with all permissions, which the first administrator of a tenant has.
 pub const EVERYTHING: &str = "carrel.all";
 
-/// A permission of FOLIO's, with those that it holds.
+/// A permission of FOLIO, with those that it contains.
 #[derive(Debug)]
 pub struct Permission {
     pub module: String,
@@ -92,7 +93,7 @@ pub struct Permission {
     pub contains: Vec<Arc<str>>,
 }
 
-/// The beginning of paths that name a tenant.
+/// The beginning of paths that contain a tenant.
 const OWN_TENANT: &str = "/_/proxy/tenants/{tenantId}/";
 
 fn split(cell: &str) -> impl Iterator<Item = &str> {
@@ -106,7 +107,7 @@ fn read_routes(table: &str) -> Vec<Route> {
         let [module, interface, version, method, path, permissions, timer, kind, ..] = cells[..] else {
             panic!("a route has eight cells at least: {line:?}");
         };
-        // Edge modules have addresses of their own, and a filter is not a route.
+        // Edge modules have separate addresses, and a filter is not a route.
         if kind == "edge" || kind == "filter" {
             continue;
         }
@@ -128,7 +129,7 @@ fn read_routes(table: &str) -> Vec<Route> {
         };
         match path.strip_suffix('*') {
             None => routes.push(route(method, path)),
-            // `/perms/users*` carries what stands below it too.
+            // `/perms/users*` also matches the paths below it.
             Some("/perms/users") => {
                 routes.push(route(method, "/perms/users"));
                 match method {

@@ -1,4 +1,4 @@
-//! A tenant on this node: its connections, and what is kept in memory for it.
+//! A tenant on this node: its connections and its state in memory.
 
 mod indexes;
 
@@ -31,9 +31,9 @@ pub struct Tenant {
     pub(crate) pools: TenantPools,
     /// Values computed from its settings.
     pub cache: Cache,
-    /// What modules keep in memory for it.
+    /// State that modules keep in memory for it.
     pub state: TenantState,
-    /// What modules do in the transactions of others.
+    /// Functions of modules that run in the transactions of other modules.
     pub listeners: Arc<TransactionListeners>,
     pub(crate) version: Arc<SettingsVersion>,
     /// Where its data are.
@@ -49,10 +49,10 @@ pub(crate) struct TenantPools {
     pub writer: OpenPool,
     /// The primary, for clients' queries.
     pub reader: OpenPool,
-    /// The primary, for work that holds a reading connection meanwhile.
+    /// The primary, for work that holds a reading connection at the same time.
     pub background: OpenPool,
     pub replicas: Replicas,
-    /// Reads that the primary has answered.
+    /// Reads that the primary has served.
     pub reads: AtomicU64,
 }
 
@@ -71,8 +71,9 @@ impl Tenant {
         self.pools.writer.get().await
     }
 
-    /// A connection that may write, for work that reads from another connection at the same time. It is not of the
-    /// node's common budget: who holds one of that may wait for this one, and nobody who holds this one waits.
+    /// A connection that may write, for work that reads from another connection at the same time. It has a separate
+    /// budget: a task with a connection of the main budget may wait for this one, but no task with this one waits for
+    /// another.
     pub async fn background(&self) -> Result<Connection, Failure> {
         self.pools.background.get().await
     }
@@ -92,8 +93,8 @@ impl Tenant {
         Ok(self.writer().await?.begin())
     }
 
-    /// A connection for plain reading: a replica that has replayed every commit acknowledged so far, by
-    /// whichever node, else the primary. So users read their own writes.
+    /// A connection for plain reads: a replica that has replayed every commit acknowledged so far by any node,
+    /// otherwise the primary. So users read their own writes.
     pub async fn reader(&self) -> Result<Connection, Failure> {
         match self.pools.replicas.caught_up(&self.pools.reader).await {
             Some(connection) => Ok(connection),
@@ -104,7 +105,7 @@ impl Tenant {
         }
     }
 
-    /// A connection to the primary for plain reading, for what a replica could not finish.
+    /// A connection to the primary for plain reads, for queries that a replica could not finish.
     pub async fn primary_reader(&self) -> Result<Connection, Failure> {
         self.pools.reads.fetch_add(1, Relaxed);
         self.pools.reader.get().await
@@ -115,23 +116,23 @@ impl Tenant {
         self.pools.reader.max_connections()
     }
 
-    /// What is known of each replica, in the order of the configuration.
+    /// The state of each replica, in the order of the configuration.
     pub fn replicas(&self) -> Vec<ReplicaState> {
         self.pools.replicas.state()
     }
 
-    /// Reads that the primary has answered for this node.
+    /// Reads that the primary has served for this node.
     pub fn reads_of_the_primary(&self) -> u64 {
         self.pools.reads.load(Relaxed)
     }
 
-    /// Connections to the primary that are open and idle, and callers who wait, for writes and for clients' queries.
+    /// Open and idle connections to the primary, and waiting callers, for writes and for clients' queries.
     pub fn pool_use(&self) -> [(&'static str, (usize, usize, usize)); 2] {
         [("writes", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
     }
 
-    /// The tenant's settings version, at most two seconds old, and newer than every change that this node has made
-    /// or heard of.
+    /// The tenant's settings version, at most two seconds old, and newer than every change that this node has made or
+    /// was notified of.
     pub async fn settings_version(&self) -> Result<i64, Failure> {
         let question = match self.version.current() {
             Ok(version) => return Ok(version),
@@ -143,12 +144,12 @@ impl Tenant {
         Ok(self.version.answered(question, version))
     }
 
-    /// A desk action has read the settings version with its facts.
+    /// Stores the settings version that a desk action has read with its facts.
     pub fn saw_settings_version(&self, settings_version: i64) {
         self.version.saw(settings_version);
     }
 
-    /// Somebody has changed a cached table: the next reader asks for the settings version.
+    /// A cached table has changed: the next reader reads the settings version again.
     pub fn settings_version_is_stale(&self) {
         self.version.has_changed();
     }
@@ -159,7 +160,7 @@ pub fn schema_of(id: &str) -> String {
     format!("library_{id}")
 }
 
-/// Letters, digits and underscores, beginning with a letter: what can be part of a schema's name unquoted.
+/// Letters, digits and underscores, beginning with a letter: usable in a schema's name without quotes.
 pub fn is_tenant_id(id: &str) -> bool {
     id.len() <= 48
         && id.starts_with(|c: char| c.is_ascii_lowercase())

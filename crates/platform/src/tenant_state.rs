@@ -1,10 +1,10 @@
-//! What use cases keep in memory for a tenant while this node serves it.
+//! State that use cases keep in memory for a tenant while this node serves it.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
-/// Values by their type, each made when it is first asked for.
+/// Values by type, each created at its first use.
 #[derive(Default)]
 pub struct TenantState {
     values: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,

@@ -1,4 +1,4 @@
-//! Access and refresh tokens: signed by a key that all nodes share, read without a question to the database.
+//! Access and refresh tokens: signed with a key that all nodes share, verified without a query.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,33 +9,34 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use uuid::Uuid;
 
-/// Life of an access token, in seconds.
+/// Lifetime of an access token, in seconds.
 pub const ACCESS_SECONDS: i64 = 600;
-/// Life of a refresh token, in seconds.
+/// Lifetime of a refresh token, in seconds.
 pub const REFRESH_SECONDS: i64 = 604_800;
 
-/// Longest token that is read, in bytes.
+/// Longest token that is parsed, in bytes.
 const MAX_TOKEN_BYTES: usize = 8192;
 
-/// What a token says; the names are those of FOLIO's tokens.
+/// The claims of a token, with the names of FOLIO's tokens.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Claims {
-    /// User name, or what stands in its place.
+    /// Username, or a text in its stead.
     pub sub: String,
-    /// Nil where no user stands behind the token.
+    /// Nil if the token belongs to no user.
     #[serde(default)]
     pub user_id: Uuid,
     pub tenant: String,
     #[serde(rename = "type")]
     pub kind: TokenKind,
-    /// Seconds since 1970 at which the token ends; a legacy token has none.
+    /// Seconds since 1970 at which the token expires; a legacy token has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,
     pub iat: i64,
-    /// The user's generation of tokens: each revocation begins a new one, and tokens of earlier ones are refused.
+    /// The number of the user's token generation: each revocation begins a new one, and tokens of earlier ones are
+    /// refused.
     #[serde(default)]
     pub generation: i64,
-    /// What a token without a user allows.
+    /// The permissions of a token without a user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra_permissions: Vec<String>,
     /// Id of a refresh token.
@@ -43,26 +44,26 @@ pub struct Claims {
     pub jti: Option<Uuid>,
 }
 
-/// What a token is good for.
+/// The use of a token.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenKind {
     Access,
     Refresh,
-    /// Without an end, from the older login.
+    /// Without expiration, from the older login.
     LegacyAccess,
     /// Without a user, for one purpose: a link to set a password.
     DummyExpiring,
 }
 
-/// Signs and reads tokens: JSON Web Tokens with HMAC-SHA-256, and no other kind.
+/// Signs and verifies tokens: JSON Web Tokens with HMAC-SHA-256, and no other kind.
 ///
-/// A library for all kinds of such tokens would bring public-key code that nothing here uses.
+/// A general library for such tokens would add public-key code that is not needed.
 pub struct Keys {
     key: Hmac<Sha256>,
 }
 
-/// `{"alg":"HS256","typ":"JWT"}`: the only head that is written or read.
+/// `{"alg":"HS256","typ":"JWT"}`: the only header that is written or accepted.
 const HEAD: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
 
 impl Keys {
@@ -79,7 +80,7 @@ impl Keys {
         format!("{text}.{signature}")
     }
 
-    /// Reads a token; refuses one that is not ours or has ended.
+    /// Verifies a token; refuses one that is forged or has expired.
     pub fn read(&self, token: &str, now: Timestamp) -> Result<Claims, Failure> {
         let invalid = || Failure::Unauthenticated("Invalid token".into());
         if token.len() > MAX_TOKEN_BYTES {
@@ -101,7 +102,7 @@ impl Keys {
     }
 }
 
-/// What keeps a text from being a token at all, whoever signed it.
+/// Why a text cannot be a token at all, whatever its signature.
 pub fn malformed(token: &str) -> Option<String> {
     let mut parts = token.split('.');
     let (Some(_), Some(payload), Some(_)) = (parts.next(), parts.next(), parts.next()) else {

@@ -1,8 +1,8 @@
-//! Listeners within a transaction: what a module does because a module below it changes something.
+//! Listeners within a transaction: what a module does because a module that it depends on changes something.
 //!
-//! The module below defines an event as a type of its own and announces it before it sends its changes. Modules above
-//! connect functions to that type. So a table is written by its own module and by those above it only, and all of it
-//! commits together or not at all.
+//! The lower module defines an event as a type and announces it before it sends its changes. The dependent modules
+//! register functions for that type. So a table is written only by its module and those that depend on it, and all
+//! changes commit together or not at all.
 
 use crate::database::{Pipeline, Tx};
 use crate::http::Caller;
@@ -17,19 +17,19 @@ use std::pin::Pin;
 /// A transaction with changes that are not sent yet.
 pub struct Changes<'a> {
     pub tenant: &'a Tenant,
-    /// For reading what a listener decides on; rows that it changes are locked by that.
+    /// For reading the facts of a listener's decision; it must lock the rows that it changes.
     pub tx: &'a mut Tx,
-    /// The changes so far; listeners add theirs.
+    /// The changes so far, to which listeners add theirs.
     pub pipeline: &'a mut Pipeline,
     pub caller: &'a Caller,
     pub now: Timestamp,
 }
 
-/// What a listener returns: nothing, or why the whole transaction must not happen.
+/// The result of a listener: nothing, or why the whole transaction must fail.
 pub type Outcome<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
-/// A function that hears of events of one type. It may write into the event where the announcing module reads it
-/// afterwards, for instance to count what would be left behind.
+/// A function that receives events of one type. It may write into the event, which the announcing module reads
+/// afterwards, for instance to count dependent records.
 pub type Listener<E> = for<'a, 'c> fn(&'a mut Changes<'c>, &'a mut E) -> Outcome<'a>;
 
 /// The listeners of all modules by the type of their event.
@@ -39,12 +39,12 @@ pub struct TransactionListeners {
 }
 
 impl TransactionListeners {
-    /// Connects a listener; those of one event run in the order in which they were connected.
+    /// Registers a listener; those of one event run in the order of registration.
     pub fn connect<E: Send + 'static>(&mut self, listener: Listener<E>) {
         self.by_event.entry(TypeId::of::<E>()).or_default().push(Box::new(listener));
     }
 
-    /// Runs the listeners of an event; the first failure ends it.
+    /// Runs the listeners of an event; the first failure ends the run.
     pub async fn announce<E: Send + 'static>(
         &self,
         changes: &mut Changes<'_>,

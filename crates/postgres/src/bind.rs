@@ -1,4 +1,4 @@
-//! The values that statements are given, and documents as bytes.
+//! The values bound to statements, and documents as bytes.
 
 use bytes::BytesMut;
 use carrel_records::json_text;
@@ -24,7 +24,7 @@ pub enum Bind {
     Json(String),
     /// JSON texts, bound as text[] and cast in the statement.
     Jsons(Vec<String>),
-    /// What several rows bind to one parameter, as an array.
+    /// The values that several rows bind to one parameter, as an array.
     Several(Vec<Bind>),
 }
 
@@ -70,7 +70,7 @@ impl ToSql for Bind {
             Bind::Several(binds) => binds.to_sql(kind, out),
             Bind::Uuid(id) => id.to_sql(kind, out),
             Bind::Uuids(ids) => ids.to_sql(kind, out),
-            // A number is written in the width that the statement asks for.
+            // A number is sent in the width of the statement's parameter.
             Bind::Int(number) => match *kind {
                 Type::INT2 => i16::try_from(*number)?.to_sql(kind, out),
                 Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
@@ -91,23 +91,23 @@ impl ToSql for Bind {
     }
 
     fn accepts(_: &Type) -> bool {
-        // Statements are ours: a mismatch of type is found by the server and by the first test of the statement.
+        // Statements are part of the program: the server, and the first test of a statement, find a wrong type.
         true
     }
 
     to_sql_checked!();
 }
 
-/// A document as the text that PostgreSQL sends, unparsed.
+/// A document as the text that PostgreSQL sends, not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(pub String);
 
 impl Json {
-    /// Parses the text; stored documents are JSON by their column's type.
+    /// Parses the text; it is valid JSON, since the column's type is JSON.
     pub fn parse(&self) -> Value {
         serde_json::from_str(&self.0).expect("a jsonb column holds JSON")
     }
-    /// The elements of an array that may be absent; what is no array has none.
+    /// The elements of an array that may be absent; a value that is not an array has none.
     pub fn elements(array: Option<Json>) -> Vec<Value> {
         match array.map(|json| json.parse()) {
             Some(Value::Array(elements)) => elements,
@@ -115,7 +115,7 @@ impl Json {
         }
     }
     /// The text without the spaces that `jsonb` prints after colons and commas: FOLIO's storage modules send none, and
-    /// load plans cut values out of answers by `"id":"`.
+    /// load plans extract values from answers by `"id":"`.
     pub fn into_compact(self) -> Vec<u8> {
         let mut text = self.0.into_bytes();
         let (mut kept, mut in_string, mut escaped) = (0, false, false);
@@ -135,7 +135,7 @@ impl Json {
         text.truncate(kept);
         text
     }
-    /// Reads it into a type of ours.
+    /// Deserializes the document.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.0)
     }

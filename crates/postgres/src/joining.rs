@@ -1,12 +1,12 @@
-//! Changes joined into one statement. The cost of a desk action grows with the number of its statements, so consecutive
-//! changes become the parts of one statement, and changes of one kind the rows of one part.
+//! Joins changes into one statement. The cost of a desk action grows with the number of its statements, so consecutive
+//! changes become parts of one statement, and changes of one kind become rows of one part.
 
 use crate::Bind;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A change of one row, or a new row, in its two forms. In `several` each parameter is the array of what the rows bind
-/// to it in `one`. The first parameter of a change names the row.
+/// A change of one row, or a new row, in two SQL forms. In `several`, each parameter is the array of the values that
+/// the rows bind to it in `one`. The first parameter identifies the row.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RowChange {
     pub one: &'static str,
@@ -32,7 +32,7 @@ const MAX_ROWS_PER_PART: usize = 500;
 /// of two elements, but each length is a statement of its own.
 const MAX_LISTED_ROWS: usize = 4;
 
-/// The statements to send, changes that follow each other as one, each with the number of its first step.
+/// The statements to send, with consecutive changes joined; each with the number of its first step.
 pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     let mut sent = Vec::with_capacity(steps.len());
     let mut numbers = Vec::with_capacity(steps.len());
@@ -55,7 +55,7 @@ pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     (sent, numbers)
 }
 
-/// A part of a joined statement.
+/// One part of a joined statement.
 struct Part {
     sql: Cow<'static, str>,
     touch: Option<Touch>,
@@ -79,7 +79,7 @@ impl Part {
                 || self.rows.iter().all(|row| row.first() != step.binds.first()))
     }
 
-    /// Its statement and its values.
+    /// The statement of the part and its values.
     fn into_statement(mut self) -> (Cow<'static, str>, Vec<Bind>) {
         let listed = self.change.filter(|_| (2..=MAX_LISTED_ROWS).contains(&self.rows.len()));
         if let Some((change, values)) = listed.and_then(|change| Some((change, values_of(change)?))) {
@@ -137,7 +137,7 @@ fn one_statement(mut parts: Vec<Part>) -> Step {
     Step { sql: text.into(), binds: all, joins: None, rows: None }
 }
 
-/// The table that a change touches.
+/// The table that a change affects.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Touch {
     table: String,
@@ -157,7 +157,7 @@ impl Touch {
     }
 }
 
-/// The tables that a statement changes; of a statement that begins with WITH those of all its parts.
+/// The tables that a statement changes; for a statement that begins with WITH, those of all its parts.
 pub(crate) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
     let mut words = sql
         .split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | ',' | ';'))
@@ -173,7 +173,7 @@ pub(crate) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         loop {
             let word = words.next()?;
-            // "FOR UPDATE", "DO UPDATE", "ON DELETE" change nothing else than what was named before.
+            // The keywords in "FOR UPDATE", "DO UPDATE" and "ON DELETE" are not followed by a table.
             let changes = match word {
                 "INSERT" => true,
                 "UPDATE" => !matches!(before, "FOR" | "KEY" | "DO" | "ON"),
@@ -191,7 +191,7 @@ pub(crate) fn changed_tables(sql: &str) -> impl Iterator<Item = &str> {
     .take(parts)
 }
 
-/// Appends a statement with its parameters numbered from `by` on.
+/// Appends a statement with its parameters renumbered, beginning after `by`.
 fn shift_parameters(sql: &str, by: usize, out: &mut String) {
     let mut pieces = sql.split('$');
     out.push_str(pieces.next().unwrap_or_default());

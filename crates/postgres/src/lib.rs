@@ -1,4 +1,4 @@
-//! PostgreSQL through small pools: values bound to statements, pipelines of pipelined statements, transactions.
+//! PostgreSQL through small pools: values bound to statements, pipelines of statements, transactions.
 
 mod bind;
 mod joining;
@@ -26,13 +26,13 @@ use carrel_records::Failure;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The failure for an error of the driver; `doing` says what was under way, for the log.
+/// The failure for an error of the driver; `doing` describes the failed operation for the log.
 pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
     if is_outage(&error) {
         log_outage(&error, doing);
         return database_unreachable();
     }
-    // A NUL character, which no text of the database can hold.
+    // A NUL character, which PostgreSQL cannot store in a text.
     if error.code().is_some_and(|code| code.code() == "22021") {
         return Failure::Invalid("A text holds a character that cannot be stored".into());
     }
@@ -43,14 +43,14 @@ pub fn failure(error: tokio_postgres::Error, doing: &str) -> Failure {
     Failure::Internal { context: doing.to_owned(), cause: Some(error.into()) }
 }
 
-/// The longest time until a client's query has its first row. FOLIO's modules wait as long.
+/// The longest time until a client's query has its first row. FOLIO's modules have the same limit.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn query_timed_out() -> Failure {
     Failure::TooLarge("The query took too long. Ask for less, or by indexed fields.".into())
 }
 
-/// The server, or the role, has as many connections as it may have.
+/// The server or the role has reached its limit of connections.
 pub(crate) fn is_shortage(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| code.code() == "53300")
 }
@@ -59,7 +59,7 @@ pub fn database_unreachable() -> Failure {
     Failure::Unavailable("The database cannot be reached at the moment. Try again.".into())
 }
 
-/// At most one line in five seconds, as every call meets the same outage.
+/// Logs at most one line in five seconds, since every call fails during an outage.
 fn log_outage(error: &dyn std::error::Error, doing: &str) {
     static LAST_REPORT: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last = LAST_REPORT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -74,7 +74,7 @@ fn log_outage(error: &dyn std::error::Error, doing: &str) {
 fn is_outage(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => is_outage_state(code.code()),
-        // Without a code: the connection broke or was never opened. The driver shows the kind of an error only by
+        // No SQLSTATE: the connection broke or was never opened. The driver reveals the kind of such an error only by
         // its source.
         None => {
             error.is_closed()
@@ -85,8 +85,8 @@ fn is_outage(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Connection lost (08), disk full or too many connections (53), shutting down, starting up, ended by an operator or
-/// by a deadline of idleness (57P, 25P03), a primary that has become a replica (25006).
+/// Connection lost (08), disk full or too many connections (53), shutting down, starting up, ended by an operator or an
+/// idle time-out (57P, 25P03), a primary that has become a replica (25006).
 fn is_outage_state(state: &str) -> bool {
     state.starts_with("08")
         || state.starts_with("53")

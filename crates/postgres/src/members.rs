@@ -1,9 +1,9 @@
 //! The PostgreSQL servers that hold the same data: one primary and its standbys, each of which may become the primary.
 //!
-//! Each server is asked once a second, and at once when a connection fails, whether it takes writes and on which
-//! timeline. A promotion begins a new timeline, so the primary is the server that takes writes on the highest one; a
-//! server that took writes before a promotion and comes back as it was is not mistaken for it. When the primary moves,
-//! every connection to the former one is closed.
+//! Each server is polled once a second, and immediately when a connection fails: does it accept writes, and on which
+//! timeline? A promotion starts a new timeline, so the primary is the server that accepts writes on the highest one. A
+//! former primary that restarts without having been demoted is therefore not chosen. When the primary changes, all
+//! connections to the former one are closed.
 
 use crate::Server;
 use std::sync::{Arc, Weak};
@@ -20,13 +20,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 const QUESTION: &str = "SELECT (SELECT system_identifier FROM pg_control_system()) AS system,
     CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline";
 
-/// Standbys that have this row have replayed the beginning of the timeline.
+/// A standby that has this row has replayed the start of the timeline.
 const MARK: &str = "INSERT INTO carrel.timeline (system, timeline) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
-/// The history of the data: which cluster it is of, and how many promotions it has seen.
+/// The history of the data: its cluster, and the timeline, which each promotion increases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct History {
-    /// PostgreSQL's system identifier, the same for a primary and its standbys.
+    /// PostgreSQL's system identifier, which is equal on a primary and its standbys.
     pub system: i64,
     pub timeline: u32,
 }
@@ -34,15 +34,15 @@ pub struct History {
 /// Which server is the primary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
-    /// Its index among the members.
+    /// Its index in the list of members.
     pub index: usize,
-    /// Absent until it has answered for the first time.
+    /// Absent until a member has reported that it is the primary.
     pub history: Option<History>,
-    /// Grows whenever the primary moves.
+    /// Increases each time the primary changes.
     pub moves: u64,
 }
 
-/// What a member says of itself.
+/// The status that a member reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Down,
@@ -58,12 +58,12 @@ pub struct Members {
 }
 
 impl Members {
-    /// One server, which is the primary whatever it says.
+    /// A single server, which is always the primary.
     pub fn one(server: Server) -> Arc<Members> {
         Members::new(vec![server])
     }
 
-    /// The servers of these addresses, with the primary looked for among them for as long as the value lives.
+    /// These servers. A task polls them for the primary until the value is dropped.
     ///
     /// # Panics
     /// Without any server.
@@ -97,16 +97,16 @@ impl Members {
         *self.chosen.borrow()
     }
 
-    /// The server that was last seen to be the primary.
+    /// The server that was the primary at the last poll.
     pub fn primary(&self) -> &Server {
         &self.servers[self.chosen().index]
     }
 
-    /// Waits until a member has said that it is the primary, at most so long.
+    /// Waits until a primary is found, at most this long.
     pub async fn wait_for_primary(&self, within: Duration) {
         let mut changes = self.chosen.subscribe();
         let found = changes.wait_for(|now| now.history.is_some());
-        // Without one the first connection says what is wrong.
+        // If none is found, the first connection reports the error.
         let _ = tokio::time::timeout(within, found).await;
     }
 
@@ -115,18 +115,18 @@ impl Members {
         self.ask.notify_one();
     }
 
-    /// Ends when the primary has moved since `chosen`; where it never does, neither does this.
+    /// Completes when the primary has changed since `chosen`; never completes if it does not change.
     pub fn moved_since(&self, chosen: Chosen) -> impl Future<Output = ()> + Send + use<> {
         let mut changes = self.chosen.subscribe();
         async move {
             if changes.wait_for(|now| now.moves != chosen.moves).await.is_err() {
-                // The members are not asked any more, and connections live as long as their borrowers.
+                // The members are no longer polled; connections stay open until they are dropped.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Asks all servers until one is the primary; `None` where none is within the time.
+    /// Polls all servers until one is the primary; `None` if none is within the time.
     pub async fn find_primary(servers: &[Server], within: Duration) -> Option<Server> {
         let mut clients: Vec<Option<Client>> = servers.iter().map(|_| None).collect();
         let started = std::time::Instant::now();
@@ -178,7 +178,8 @@ async fn keep_asking(members: Weak<Members>) {
     }
 }
 
-/// Writes that the primary's timeline has begun; standbys get to know it as they replay it.
+/// Writes the primary's timeline to its database; standbys see the row once they have replayed it. Returns whether the
+/// row was written.
 async fn mark(client: &Option<Client>, chosen: Chosen) -> bool {
     let (Some(client), Some(History { system, timeline })) = (client, chosen.history) else { return false };
     let timeline = i64::from(timeline);
@@ -213,7 +214,7 @@ async fn ask(server: &Server, client: &mut Option<Client>) -> Result<Answer, tok
             let mut server = server.clone();
             server.config.application_name("carrel members");
             let (client, connection) = server.connect().await?;
-            // Its end is seen by the next question.
+            // The next poll notices if the connection has ended.
             tokio::spawn(connection);
             client
         }
@@ -237,13 +238,13 @@ fn choose(before: Chosen, answers: &[Answer]) -> Option<Chosen> {
         .iter()
         .enumerate()
         .filter_map(primary)
-        // Neither another cluster at the same address, nor a server that missed a promotion.
+        // Excludes another cluster at the same address, and a server that missed a promotion.
         .filter(|(_, found)| {
             before
                 .history
                 .is_none_or(|known| found.system == known.system && found.timeline >= known.timeline)
         })
-        // Of several with the same timeline the one that is in use, else the one that is named first.
+        // Of several on the same timeline, the one in use, else the first in the list.
         .max_by_key(|(index, found)| (found.timeline, *index == before.index, std::cmp::Reverse(*index)))?;
     let has_moved = index != before.index || before.history.is_some_and(|known| known != history);
     Some(Chosen { index, history: Some(history), moves: before.moves + u64::from(has_moved) })

@@ -1,4 +1,4 @@
-//! What a request cost: database round trips and time, and the time in which it was worked on.
+//! The cost of a request: database round trips, database time, and time in which its future was polled.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ tokio::task_local! {
 #[derive(Debug, Default)]
 pub struct Meter {
     pub pipelines: AtomicU64,
-    /// Nanoseconds between sending pipelines and having their answers.
+    /// Nanoseconds between sending pipelines and receiving their results.
     pub database: AtomicU64,
     /// Nanoseconds in which the request's future was polled.
     pub busy: AtomicU64,
@@ -29,8 +29,8 @@ pub(crate) fn flew(time: Duration) {
     });
 }
 
-/// Charges the request at hand for work that was done for so many together: their pipelines were its own, their time
-/// it shared.
+/// Adds to the current request its part of the cost of a batch of this many requests: all round trips, and an equal
+/// share of the time.
 pub fn charge(cost: &Meter, batch: usize) {
     let _ = METER.try_with(|meter| {
         meter.pipelines.fetch_add(cost.pipelines.load(Relaxed), Relaxed);
@@ -39,13 +39,13 @@ pub fn charge(cost: &Meter, batch: usize) {
     });
 }
 
-/// Runs a request's work with a meter.
+/// Runs the future of a request with a meter.
 pub async fn metered<F: Future>(meter: Arc<Meter>, work: F) -> F::Output {
     let timed = Timed { work: Box::pin(work), meter: Arc::clone(&meter) };
     METER.scope(meter, timed).await
 }
 
-/// Starts work that goes on behind a request's answer and counts for the request.
+/// Starts work that continues after a request's answer and is counted for the request.
 pub fn spawn_metered(work: impl Future<Output = ()> + Send + 'static) {
     match METER.try_with(Arc::clone) {
         Ok(meter) => tokio::spawn(metered(meter, work)),

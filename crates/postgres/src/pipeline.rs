@@ -1,4 +1,4 @@
-//! Statements that travel together: one round trip is one round trip, however many statements it carries.
+//! Pipelines: several statements sent in one round trip.
 
 use crate::joining::{RowChange, Step, Touch, changed_tables, joined};
 use crate::meter;
@@ -11,43 +11,43 @@ use std::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-/// Statements to send in one go, in order.
+/// Statements to send in one round trip, in order.
 #[derive(Default, Clone)]
 pub struct Pipeline {
     steps: Vec<Step>,
 }
 
-/// What came back, by the number that [`Pipeline::add`] gave.
+/// The rows of each statement, by the number that [`Pipeline::add`] returned.
 pub struct Results {
     rows: Vec<Vec<Row>>,
-    /// When the answer of each statement arrived, since the start of the pipeline.
+    /// When the result of each statement arrived, since the start of the pipeline.
     pub arrived: Vec<std::time::Duration>,
 }
 
-/// A statement of a pipeline failed; the transaction is undone.
+/// A statement of a pipeline failed; the transaction is rolled back.
 #[derive(Debug)]
 pub struct DatabaseError {
     /// Number of the statement in its pipeline.
     pub step: usize,
-    /// SQLSTATE, where the server gave one.
+    /// SQLSTATE, if the server sent one.
     pub state: Option<String>,
-    /// Constraint that refused the change, where one did.
+    /// The violated constraint, if there is one.
     pub constraint: Option<String>,
-    /// The server's detail, for the log.
+    /// The error itself, for the log.
     pub error: Cause,
 }
 
-/// What made a statement fail.
+/// The cause of a failed statement.
 #[derive(Debug)]
 pub enum Cause {
-    /// What the driver reports: the server's refusal, or a connection that broke.
+    /// An error of the driver: the server's error, or a broken connection.
     Driver(tokio_postgres::Error),
     /// The server did not answer in time.
     NoAnswer(NoAnswer),
 }
 
 impl Cause {
-    /// What the server said, where it said something.
+    /// The server's error, if it sent one.
     pub fn as_db_error(&self) -> Option<&tokio_postgres::error::DbError> {
         match self {
             Cause::Driver(error) => error.as_db_error(),
@@ -86,8 +86,8 @@ impl DatabaseError {
     pub fn is_lock_timeout(&self) -> bool {
         self.state.as_deref() == Some("55P03")
     }
-    /// The statement was refused for what it asks (data 22, integrity 23, transaction 40, locks 55): nothing of the
-    /// transaction has happened. After other errors nobody knows.
+    /// The server refused the statement because of its content (data 22, integrity 23, transaction 40, locks 55), so
+    /// the transaction had no effect. After other errors the outcome is unknown.
     pub fn is_refusal(&self) -> bool {
         self.state
             .as_deref()
@@ -131,21 +131,21 @@ impl Pipeline {
         Pipeline::default()
     }
 
-    /// Adds a statement and gives its number.
+    /// Adds a statement and returns its number.
     pub fn add(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
         self.push(sql.into(), binds, false, None)
     }
 
-    /// Adds a change that nobody reads rows of, and gives its number.
+    /// Adds a change whose rows are not read, and returns its number.
     ///
-    /// Changes that follow each other are sent as one statement, where they are of different tables: none sees what
-    /// the others did. An error is reported of the first.
+    /// Consecutive changes are sent as one statement if they concern different tables: none sees the effects of the
+    /// others. An error is reported for the first of them.
     pub fn change(&mut self, sql: impl Into<Cow<'static, str>>, binds: Vec<Bind>) -> usize {
         self.push(sql.into(), binds, true, None)
     }
 
-    /// Adds a change of one row, and gives its number. Rows that the pipeline changes in the same way, or adds to the
-    /// same table, are changed by one part of the joined statement.
+    /// Adds a change of one row, and returns its number. Rows that the pipeline changes in the same way, or inserts
+    /// into the same table, are changed by one part of the joined statement.
     pub fn change_row(&mut self, change: &'static RowChange, binds: Vec<Bind>) -> usize {
         self.push(change.one.into(), binds, true, Some(change))
     }
@@ -198,7 +198,7 @@ impl Results {
 }
 
 impl Connection {
-    /// Sends the statements in one round trip, outside a transaction of ours.
+    /// Sends the statements in one round trip, outside of a transaction.
     pub async fn send(&self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
         debug_assert!(
             self.watched.as_deref().is_none_or(|watched| !pipeline.changes_any(watched)),
@@ -241,12 +241,12 @@ impl Connection {
     }
 }
 
-/// A transaction: it begins with its first round trip, ends with the pipeline that says so, and is undone when
-/// dropped before.
+/// A transaction: it begins with its first round trip, ends with [`Tx::send_and_commit`], and is rolled back if dropped
+/// before.
 pub struct Tx {
     connection: Option<Connection>,
     state: State,
-    /// It has changed a table that nodes cache.
+    /// Whether it has changed a table that nodes cache.
     changes_watched: bool,
 }
 
@@ -258,7 +258,7 @@ enum State {
 }
 
 impl Tx {
-    /// Sends the statements in one round trip; the first round trip of the transaction carries its BEGIN.
+    /// Sends the statements in one round trip; the first round trip of the transaction includes its BEGIN.
     pub async fn send(&mut self, pipeline: Pipeline) -> Result<Results, DatabaseError> {
         let before = (self.state == State::NotBegun).then_some("BEGIN");
         self.state = State::Open;
@@ -279,11 +279,11 @@ impl Tx {
         }
         let results = send(self.connection(), before, pipeline, Some("COMMIT")).await;
         if let Some(watched) = watched {
-            // Also where nobody knows whether it was committed.
+            // Also if the outcome of the COMMIT is unknown.
             (watched.committed)();
         }
-        // Where a statement failed, the server has answered COMMIT with a rollback; where it could not even be
-        // prepared, COMMIT was not sent. Then dropping rolls back, once too often at worst.
+        // If a statement failed, the server has answered COMMIT with a rollback; if it could not even be prepared,
+        // COMMIT was not sent. Then dropping rolls back, which is at worst superfluous.
         if results.is_ok() {
             self.state = State::Done;
         }
@@ -305,8 +305,7 @@ impl Tx {
         self.send_and_commit(Pipeline::new()).await.map(|_| ())
     }
 
-    /// The transaction's own connection, to read with what a task that holds a connection must not borrow another
-    /// one for.
+    /// The transaction's connection, for other reads: a task that holds a connection must not borrow a second one.
     pub fn connection(&self) -> &Connection {
         self.connection.as_ref().expect("the connection is taken only when the transaction is dropped")
     }
@@ -316,11 +315,11 @@ impl Drop for Tx {
     fn drop(&mut self) {
         if self.state == State::Open
             && let Some(mut connection) = self.connection.take()
-            // Closed in the middle of something, it takes the transaction with it.
+            // Closing the connection in the middle of a pipeline also rolls back the transaction.
             && !connection.is_broken()
         {
             connection.hand_over();
-            // Nobody waits for a rollback; the connection goes back to its pool when it is done.
+            // The rollback is not awaited; the connection returns to its pool when it is done.
             tokio::spawn(async move {
                 let _ = connection.bounded(connection.client().batch_execute("ROLLBACK")).await;
             });
@@ -340,7 +339,7 @@ async fn send(
     let (steps, numbers) = joined(pipeline.steps);
     let no_answer =
         |none| DatabaseError { step: 0, state: None, constraint: None, error: Cause::NoAnswer(none) };
-    // Statements are prepared once a connection: not counted as pipelines, as they do not recur.
+    // Statements are prepared once per connection, so this is not counted as a round trip.
     let prepared = try_join_all(steps.iter().zip(&numbers).map(|(step, number)| async move {
         connection.prepare(&step.sql).await.map_err(|error| failed(*number, error))
     }));
@@ -356,7 +355,7 @@ async fn send(
         let rows = client.query(statement, &binds).await;
         (rows, started.elapsed())
     }));
-    // Polled in this order, so sent in this order; the answers are awaited together.
+    // Polled, and therefore sent, in this order; the results are awaited together.
     let (begun, answers, ended) = {
         let begin = control(before);
         let end = control(after);
@@ -367,7 +366,7 @@ async fn send(
     let mut rows = Vec::with_capacity(pipeline_length);
     let mut arrived = Vec::with_capacity(pipeline_length);
     for (number, (answer, when)) in numbers.into_iter().zip(answers) {
-        // The other changes of the same statement have no rows.
+        // The other changes of the joined statement have no rows.
         rows.resize_with(number, Vec::new);
         arrived.resize(number, when);
         rows.push(answer.map_err(|error| failed(number, error))?);

@@ -1,12 +1,12 @@
-//! Pools of connections: one per role and kind of work, all of one server under one budget.
+//! Pools of connections: one per role and kind of work, all to one server and within one budget.
 //!
-//! The budget bounds the connections that are open, idle ones among them. A pool that needs one more than the budget
-//! has takes the connection that has been idle longest in any pool; where none is idle, callers wait in order of
-//! arrival. So any number of tenants works with any budget, and a server's `max_connections` is never exceeded by
-//! tenants that nobody uses.
+//! The budget bounds the open connections, idle ones included. If a pool needs another connection and the budget is
+//! used up, it takes the slot of the connection that has been idle longest in any pool; if none is idle, callers wait
+//! in order of arrival. So any number of tenants works with any budget, and unused tenants never use up the server's
+//! `max_connections`.
 //!
-//! A task that holds a connection must not ask for another: a few such tasks would wait for each other until their
-//! time-outs. Builds with debug assertions panic where one does.
+//! A task that holds a connection must not borrow another one: a few such tasks would wait for each other until their
+//! time-outs. Builds with debug assertions panic if one does.
 
 mod connection;
 
@@ -29,31 +29,31 @@ pub struct Address {
     pub primary: Server,
     /// Standbys to read from; one that is promoted is the primary from then on.
     pub replicas: Vec<Server>,
-    /// Connections per tenant for writing; as many again for reading from each replica.
+    /// Connections per tenant for writing; the same number again for reading from each replica.
     pub per_tenant: usize,
 }
 
 /// The longest wait for a connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest time until a new connection is ready, its log-in included.
+/// The longest time to open a connection, authentication included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection that was idle for this long is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often idle connections are looked through in that time.
+/// Number of checks for idle connections within that time.
 const SWEEPS: u32 = 6;
 /// Under pressure a pool keeps its connection for its own callers until a caller of another pool has waited this
 /// long: opening a connection costs more than most work on it.
 const KEEP_FOR_OWN: Duration = Duration::from_millis(50);
 /// Time for an answer to a query without work, where the server did not answer before.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
-/// A server at its own limit of connections is asked again after this time.
+/// The interval of attempts to connect to a server that has reached its limit of connections.
 const RETRY_SHORTAGE: Duration = Duration::from_millis(100);
 /// Statements that one connection keeps prepared, at most.
 const MAX_PREPARED: usize = 1_000;
 
-/// The longest time of one of the program's own statements.
+/// The statement time-out of the program's own statements.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The client side waits this much longer than the server, whose answer says more.
+/// The client's time-out is this much longer than the server's, whose error is more precise.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
 fn busy() -> Failure {
@@ -64,10 +64,10 @@ fn closing() -> Failure {
     Failure::Unavailable("The tenant is being closed.".into())
 }
 
-/// What a pool's connections are for.
+/// The use of a pool's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// The program's own statements, which recur; each takes at most 20 seconds.
+    /// The program's own statements, which are few; each takes at most 20 seconds.
     Writes,
     /// Clients' CQL queries; each takes at most 60 seconds.
     Queries,
@@ -85,10 +85,10 @@ impl Work {
     }
 }
 
-/// Tables whose rows are cached by every node, and what a transaction that changes one of them adds.
+/// Tables that every node caches, and what a transaction does in addition if it changes one of them.
 pub struct WatchedTables {
     pub tables: std::collections::HashSet<&'static str>,
-    /// Statements that are sent right before the COMMIT.
+    /// Statements sent right before the COMMIT.
     pub before_commit: Vec<&'static str>,
     /// Called after the COMMIT.
     pub committed: Box<dyn Fn() + Send + Sync>,
@@ -104,9 +104,9 @@ struct Shared {
     members: Arc<Members>,
     budget: usize,
     state: Mutex<State>,
-    /// A pipeline was not answered in time, and nothing was answered since.
+    /// A pipeline was not answered in time, and nothing has been answered since.
     silent: AtomicBool,
-    /// When the server last answered a probe; held while one is under way.
+    /// When the server was last probed, and whether it answered; locked during a probe.
     probed: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
@@ -117,15 +117,15 @@ struct State {
     pools: BTreeMap<u64, PoolState>,
     next_pool: u64,
     next_ticket: u64,
-    /// Connections lent, by the task that borrowed them.
+    /// Borrowed connections, by the task that borrowed them.
     borrowers: HashMap<tokio::task::Id, usize>,
 }
 
 struct PoolState {
     size: usize,
-    /// Connections lent or being opened.
+    /// Connections borrowed or being opened.
     in_use: usize,
-    /// The one that was used last stands last.
+    /// The most recently used one is last.
     idle: VecDeque<Idle>,
     waiting: VecDeque<Waiting>,
 }
@@ -141,15 +141,15 @@ struct Waiting {
     turn: oneshot::Sender<Slot>,
 }
 
-/// A connection and the statements that it has prepared.
+/// A connection and its prepared statements.
 struct PooledClient {
     client: Client,
-    /// Drives the connection; it ends by itself when the client is dropped.
+    /// Drives the connection; it ends when the client is dropped.
     driver: JoinHandle<()>,
     statements: Mutex<HashMap<String, Statement>>,
 }
 
-/// The right to use one connection of a pool: one that is open, or one that may be opened.
+/// The right to use one connection of a pool, which is open or may be opened.
 struct Slot {
     shared: Arc<Shared>,
     pool: u64,
@@ -157,7 +157,7 @@ struct Slot {
 }
 
 impl Pools {
-    /// Pools of a server with at most `budget` connections open in all.
+    /// Pools to a server with at most `budget` open connections in total.
     pub fn new(server: Server, budget: usize) -> Pools {
         Pools::with_idle_timeout(server, budget, IDLE_TIMEOUT)
     }
@@ -196,7 +196,7 @@ impl Pools {
         &self.shared.members
     }
 
-    /// A pool for one role and schema; `None` keeps the role that connects.
+    /// A pool for one role and schema; with `None`, for the role of the server's address.
     pub fn open(
         &self,
         schema: Option<&str>,
@@ -204,28 +204,28 @@ impl Pools {
         work: Work,
         watched: Option<Arc<WatchedTables>>,
     ) -> OpenPool {
-        // Waiting longer than this for a row lock means that something is stuck; the caller gets an error.
+        // A longer wait for a row lock means that a transaction hangs; the caller gets an error.
         let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
         options.push_str(match work {
-            // Planning such a statement takes up to forty times as long as running it, and the plan does not depend
-            // on the values: it is planned once per connection. Sequential scans are off because tables that are
-            // empty when the plan is made grow later.
+            // Planning such a statement takes up to forty times as long as running it, and the plan does not depend on
+            // the values: it is planned once per connection. Sequential scans are off, since tables that are empty at
+            // planning time grow later.
             Work::Writes | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
-            // A client's query is planned for its own values: a plan for any value would not know how rare
-            // a status is, and would scan the whole table by id.
+            // A client's query is planned for its values: a generic plan would not consider how rare a status is, and
+            // would scan the whole table by id.
             Work::Queries => " -c plan_cache_mode=force_custom_plan",
         });
         if let Some(longest) = work.statement_timeout() {
-            // A statement that takes longer keeps others from their work.
+            // A longer statement would delay others.
             options.push_str(&format!(" -c statement_timeout={}", longest.as_millis()));
         }
         options.push_str(" -c jit=off -c timezone=UTC");
-        // A statement whose node has died holds its locks no longer than this.
+        // A statement whose node has died keeps its locks no longer than this.
         options.push_str(" -c client_connection_check_interval=2000");
         if let Some(schema) = schema {
             options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
         }
-        // The schema's name in `pg_stat_activity` tells whose statements wait.
+        // `pg_stat_activity` shows the schema's name.
         let name = schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}"));
         let with_options = |server: &Server| {
             let mut config = server.config.clone();
@@ -252,7 +252,7 @@ impl Pools {
     }
 }
 
-/// The connections of one role to one server; they are closed with the last copy of this value.
+/// The connections of one role to one server; they are closed when the last clone of this value is dropped.
 #[derive(Clone)]
 pub struct OpenPool {
     entry: Arc<Entry>,
@@ -275,10 +275,9 @@ impl Drop for Entry {
 }
 
 impl OpenPool {
-    /// Borrows a connection, waiting for one at most 10 seconds.
+    /// Borrows a connection, waiting at most 10 seconds for one.
     ///
-    /// # Panics
-    /// With debug assertions, where the task holds a connection to the same server already.
+    /// # Panics With debug assertions, if the task already holds a connection to the same server.
     pub async fn get(&self) -> Result<Connection, Failure> {
         let borrower = self.entry.shared.refuse_second();
         let acquired = tokio::time::timeout(ACQUIRE_TIMEOUT, self.acquire()).await.map_err(|_| busy())??;
@@ -298,7 +297,7 @@ impl OpenPool {
         let mut slot = self.turn().await?;
         if let Some(client) = &slot.client {
             if client.client.is_closed() {
-                // It died while it was idle; the slot may open another one.
+                // The connection broke while it was idle; its slot may open another one.
                 slot.client = None;
             } else if shared.silent.load(Relaxed) {
                 match tokio::time::timeout(PING_TIMEOUT, client.client.simple_query("")).await {
@@ -319,7 +318,7 @@ impl OpenPool {
                     shared.silent.store(false, Relaxed);
                     let moved = shared.members.moved_since(chosen);
                     let driver = tokio::spawn(async move {
-                        // Its end is seen by those who use it.
+                        // The driver's result is not needed: users of the connection see its end.
                         tokio::select! {
                             _ = connection => {}
                             () = moved => {}
@@ -327,7 +326,8 @@ impl OpenPool {
                     });
                     slot.client = Some(PooledClient { client, driver, statements: Mutex::default() });
                 }
-                // Other programs have taken what the server gives; one of them ends soon, or the wait does.
+                // Other programs have used up the server's connections; retry until one is free or the time-out is
+                // reached.
                 Ok(Err(error)) if is_shortage(&error) => tokio::time::sleep(RETRY_SHORTAGE).await,
                 Ok(Err(error)) => {
                     shared.members.ask_now();
@@ -364,12 +364,12 @@ impl OpenPool {
         receiver.await.map_err(|_| closing())
     }
 
-    /// Closes what is idle, and what is in use as soon as it is given back; refuses whoever asks from now on.
+    /// Closes idle connections now and borrowed ones when they are returned; later callers get an error.
     pub fn close(&self) {
         self.entry.shared.close_pool(self.entry.id);
     }
 
-    /// Connections that may be open at once.
+    /// Connections that may be open at the same time.
     pub fn max_connections(&self) -> usize {
         self.entry.size
     }
@@ -385,8 +385,8 @@ impl OpenPool {
 }
 
 impl State {
-    /// Takes the right to one more connection of the pool, with the connection where one is idle; `None` where the
-    /// pool or the budget has no more.
+    /// Takes the right to one more connection of the pool, with the connection if one is idle; `None` if the limit of
+    /// the pool or the budget is reached.
     fn take(&mut self, id: u64, budget: usize) -> Option<Option<PooledClient>> {
         let pool = self.pools.get_mut(&id)?;
         if pool.in_use >= pool.size {
@@ -399,7 +399,7 @@ impl State {
         if self.open >= budget {
             let oldest = self.pools.values_mut().filter(|pool| !pool.idle.is_empty());
             let oldest = oldest.min_by_key(|pool| pool.idle.front().map(|idle| idle.since))?;
-            // Dropped, it takes its leave of the server by itself.
+            // Dropping the client ends its connection.
             oldest.idle.pop_front();
             self.open -= 1;
         }
@@ -408,8 +408,8 @@ impl State {
         Some(None)
     }
 
-    /// The pool whose first caller is served next: the one who came first, unless serving them takes a connection
-    /// away from a pool that has callers itself.
+    /// The pool whose first caller is served next: the longest waiting one, unless serving it would take a connection
+    /// from a pool that has waiting callers.
     fn next_served(&self, budget: usize) -> Option<u64> {
         let eligible = || {
             self.pools.iter().filter_map(|(id, pool)| {
@@ -438,7 +438,7 @@ impl Shared {
         Slot { shared: Arc::clone(self), pool, client }
     }
 
-    /// Hands out what is free to those who wait.
+    /// Gives free slots to waiting callers.
     fn serve(self: &Arc<Self>) {
         loop {
             let (turn, slot) = {
@@ -452,7 +452,7 @@ impl Shared {
                     None => return,
                 }
             };
-            // Whoever has gone away meanwhile gives it back by dropping it.
+            // If the receiver is gone, dropping the slot returns it.
             let _ = turn.send(slot);
         }
     }
@@ -507,7 +507,7 @@ impl Shared {
         }
     }
 
-    /// Whether the server accepts a connection and its log-in, asked at most once in [`CONNECT_TIMEOUT`].
+    /// Whether the server accepts and authenticates a connection; probed at most once in [`CONNECT_TIMEOUT`].
     async fn answers(&self) -> bool {
         let mut probed = self.probed.lock().await;
         if let Some((at, answered)) = *probed
@@ -515,7 +515,7 @@ impl Shared {
         {
             return answered;
         }
-        // A refusal is an answer as well.
+        // An error answer counts as an answer, too.
         let answered = tokio::time::timeout(CONNECT_TIMEOUT, self.members.primary().connect()).await.is_ok();
         *probed = Some((Instant::now(), answered));
         answered
@@ -523,7 +523,7 @@ impl Shared {
 }
 
 impl Slot {
-    /// Closes the connection at once, whatever is under way on it.
+    /// Closes the connection immediately, even in the middle of a statement.
     fn abandon(&mut self) {
         if let Some(client) = self.client.take() {
             client.driver.abort();
@@ -546,7 +546,7 @@ impl Drop for Slot {
                     pool.in_use -= 1;
                     state.open -= 1;
                 }
-                // The pool was closed meanwhile.
+                // The pool was closed in the meantime.
                 (None, _) => state.open -= 1,
             }
         }

@@ -1,6 +1,6 @@
-//! Streaming replicas of a tenant's data, for reading.
+//! Streaming replicas, for reading.
 //!
-//! A replica is used only when it has replayed all that was committed when the read began, by whichever node; so
+//! A replica serves a read only if it has replayed everything that any node had committed when the read began; so users
 //! users read their own writes. One that fails or lags is skipped for a while, and the primary answers. After a
 //! promotion WAL positions say nothing about a standby that still follows the former primary: a replica must have
 //! replayed the row that marks the beginning of the primary's timeline as well.
@@ -10,18 +10,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A late replica is asked this often, every four milliseconds.
+/// A lagging replica is checked this many times, every four milliseconds.
 const CATCH_UP_ATTEMPTS: usize = 4;
-/// A replica that cannot be reached is skipped for this long; then one caller tries it again.
+/// A replica that cannot be reached is skipped for this time; then one caller tries it again.
 const RETRY_FAILED_AFTER: Duration = Duration::from_secs(10);
-/// The same for one that lags.
+/// A replica that lags is skipped for this time.
 const RETRY_LATE_AFTER: Duration = Duration::from_secs(1);
 
 /// The replicas of one tenant: all members but the one that is the primary.
 pub struct Replicas {
     members: Arc<Members>,
     all: Vec<Replica>,
-    /// The replica that the next read begins with.
+    /// Index of the replica that the next read tries first.
     next: AtomicUsize,
 }
 
@@ -30,21 +30,21 @@ struct Replica {
     member: usize,
     pool: OpenPool,
     opened: Instant,
-    /// Milliseconds since `opened`, until which it is skipped; 0 while it is in use.
+    /// Milliseconds since `opened` until which it is skipped; 0 while it is in use.
     skipped_until: AtomicU64,
-    /// Bytes of WAL that it had yet to replay when it was last asked.
+    /// Bytes of WAL that it had not yet replayed at the last check.
     behind: AtomicI64,
-    /// Reads that it has answered.
+    /// Reads that it has served.
     reads: AtomicU64,
 }
 
-/// What is known of a replica.
+/// The state of a replica as seen by this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicaState {
     pub in_use: bool,
-    /// Bytes of WAL that it had yet to replay when it was last asked.
+    /// Bytes of WAL that it had not yet replayed at the last check.
     pub behind: i64,
-    /// Reads that it has answered for this node.
+    /// Reads that it has served for this node.
     pub reads: u64,
 }
 
@@ -85,7 +85,8 @@ impl Replicas {
         if !self.all.iter().any(|replica| replica.member != chosen.index && replica.may_be_tried()) {
             return None;
         }
-        // Asked before a replica's connection is borrowed: a task that waits for a connection holds no other.
+        // Read before a connection to a replica is borrowed: a task that waits for a connection must not hold another
+        // one.
         let written = Written::of(primary, history).await?;
         let first = self.next.fetch_add(1, Relaxed);
         for turn in 0..self.all.len() {
@@ -110,7 +111,7 @@ impl Replicas {
     }
 }
 
-/// The end of all that the primary has committed so far; a replica never has what is not on the primary's disk.
+/// The end of all WAL committed on the primary; a replica never has WAL that the primary has not flushed.
 struct Written {
     position: String,
     history: History,
@@ -141,7 +142,7 @@ impl Replica {
         for _ in 0..CATCH_UP_ATTEMPTS {
             let asked = connection
                 .query(
-                    // A server that replays nothing is no replica.
+                    // A server that replays no WAL is not a replica.
                     "SELECT coalesce(pg_wal_lsn_diff($1::text::pg_lsn, pg_last_wal_replay_lsn()), 1e15)::bigint AS behind,
                          pg_is_in_recovery() AND EXISTS
                              (SELECT FROM carrel.timeline WHERE system = $2 AND timeline = $3) AS follows",
@@ -169,7 +170,7 @@ impl Replica {
         false
     }
 
-    /// Milliseconds since it was opened, at least 1.
+    /// Milliseconds since `opened`, at least 1.
     fn now(&self) -> u64 {
         self.opened.elapsed().as_millis() as u64 + 1
     }

@@ -1,10 +1,10 @@
-//! The address of a PostgreSQL server: what the driver understands, and what TLS is asked for beside it.
+//! The address of a PostgreSQL server: the driver's settings, and the TLS settings of the address.
 
 use crate::tls::{Tls, Trust};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Connection, Socket};
 
-/// A PostgreSQL server, and how it is spoken to.
+/// A PostgreSQL server and how to connect to it.
 #[derive(Debug, Clone)]
 pub struct Server {
     pub config: Config,
@@ -12,7 +12,7 @@ pub struct Server {
     ssl: Ssl,
 }
 
-/// A server of one's own address, with what it asks for in TLS put by the driver's rules.
+/// A server given by the driver's settings, with TLS as the driver decides.
 impl From<Config> for Server {
     fn from(config: Config) -> Server {
         let tls =
@@ -22,8 +22,8 @@ impl From<Config> for Server {
 }
 
 impl Server {
-    /// Reads an address, a URL or `key=value` text as libpq takes them, with `sslmode`, `sslrootcert`, `sslcert`
-    /// and `sslkey`; says what is wrong with it.
+    /// Parses an address, a URL or `key=value` text like libpq, with `sslmode`, `sslrootcert`, `sslcert` and `sslkey`;
+    /// the error describes the mistake.
     pub fn read(text: &str) -> Result<Server, String> {
         let (rest, ssl) = without_ssl(text)?;
         let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
@@ -45,7 +45,7 @@ impl Server {
     }
 
     fn with(mut config: Config, tls: Tls, ssl: Ssl) -> Server {
-        // A socket of this machine is not encrypted, whatever the address says; so does libpq.
+        // Like libpq, connections by a Unix socket are not encrypted, whatever the address says.
         if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)))
             && !config.get_hosts().is_empty()
         {
@@ -54,8 +54,8 @@ impl Server {
         Server { config, tls, ssl }
     }
 
-    /// The same for PostgreSQL's own programs, as variables of their environment: what they are called with is seen
-    /// by everybody on the machine.
+    /// The address as environment variables for PostgreSQL's own programs: their arguments are visible to every user of
+    /// the machine.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let hosts: Vec<String> = self
             .config
@@ -143,12 +143,12 @@ impl Server {
         format!("{host}:{}", self.config.get_ports().first().unwrap_or(&5432))
     }
 
-    /// The same server with other settings for its connections.
+    /// The same server with other connection settings.
     pub(crate) fn with_config(&self, config: Config) -> Server {
         Server { config, ..self.clone() }
     }
 
-    /// One connection outside of the pools.
+    /// Opens a connection outside of the pools.
     pub async fn connect(
         &self,
     ) -> Result<(Client, Connection<Socket, crate::tls::Encrypted<Socket>>), tokio_postgres::Error> {
@@ -156,7 +156,7 @@ impl Server {
     }
 }
 
-/// What an address says about TLS.
+/// The TLS settings of an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Ssl {
     mode: Option<String>,
@@ -166,7 +166,7 @@ struct Ssl {
 }
 
 impl Ssl {
-    /// Keeps the value where the key is one of ours.
+    /// Stores the value if the key is a TLS setting.
     fn take(&mut self, key: &str, value: &str) -> bool {
         let place = match key {
             "sslmode" => &mut self.mode,
@@ -191,7 +191,7 @@ impl Ssl {
         Ok(match self.mode.as_deref() {
             Some("disable") => (SslMode::Disable, Trust::AnyCertificate),
             None | Some("prefer" | "allow") => (SslMode::Prefer, Trust::AnyCertificate),
-            // As with libpq, who names certificates wants them looked at.
+            // As in libpq, giving certificates means that the server's is verified.
             Some("require") => match &self.root {
                 None => (SslMode::Require, Trust::AnyCertificate),
                 Some(root) => (SslMode::Require, Trust::SignedBy(root.clone())),
@@ -207,7 +207,7 @@ impl Ssl {
     }
 }
 
-/// The address without the words that the driver does not know, and what they say.
+/// The address without the keys that the driver does not have, and their values.
 fn without_ssl(text: &str) -> Result<(String, Ssl), String> {
     let mut ssl = Ssl::default();
     let rest = if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -233,7 +233,7 @@ fn without_ssl(text: &str) -> Result<(String, Ssl), String> {
     Ok((rest, ssl))
 }
 
-/// Percent-decoding; what is not valid stays as it is.
+/// Percent-decodes; invalid sequences stay unchanged.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -254,7 +254,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
-/// `key = value`, `key='a value'`, with `\` before what is meant as it stands; each with its own text.
+/// Parses `key = value` and `key='a value'`, with `\` as escape; each pair with its source text.
 fn pairs(text: &str) -> Result<Vec<(String, String, &str)>, String> {
     let mut all = Vec::new();
     let mut letters = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL by rustls: what `sslmode` and `sslrootcert` of an address ask for, as libpq understands them.
+//! TLS to PostgreSQL by rustls, with libpq's meaning of `sslmode` and `sslrootcert`.
 
 use std::future::Future;
 use std::io;
@@ -96,7 +96,7 @@ pub fn key_in(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
 #[derive(Debug)]
 struct Roots {
     store: RootCertStore,
-    /// A server may present one of them as its own, a self-signed certificate.
+    /// Roots that a server may also present as its own self-signed certificate.
     shown: Vec<CertificateDer<'static>>,
 }
 
@@ -119,7 +119,7 @@ impl Roots {
     }
 }
 
-/// Verifies a server's certificate as `sslmode` asks.
+/// Verifies a server's certificate according to `sslmode`.
 #[derive(Debug)]
 struct CertificateVerifier {
     roots: Option<Roots>,
@@ -194,7 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<Connect, io::Error> {
-        // A socket of this machine has no host, and is never encrypted.
+        // A Unix socket has no host, and is never encrypted.
         let host = ServerName::try_from(if host.is_empty() { "localhost" } else { host })
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("'{host}' is no host's name")))?
             .to_owned();

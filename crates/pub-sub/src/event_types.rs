@@ -42,7 +42,7 @@ pub fn read(sent: &Value) -> Result<Map<String, Value>, Refusal> {
     Ok(descriptor)
 }
 
-/// A name that may stand in a topic, at most 200 letters.
+/// A name that can be part of a topic, at most 200 letters.
 pub fn is_name(name: &str) -> bool {
     !name.trim().is_empty() && name.len() <= 200 && !name.chars().any(char::is_control)
 }
@@ -86,7 +86,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     let sent = read(&call.value()?)?;
     let name = name(&sent).to_owned();
     let tenant = call.tenant()?;
-    // A temporary descriptor, made for a subscriber that came before the publisher, is replaced.
+    // A temporary descriptor, created for a subscriber that registered before the publisher, is replaced.
     let mut pipeline = Pipeline::new();
     let text = Value::Object(sent.clone()).to_string();
     let written = pipeline.add(
@@ -111,7 +111,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let sent = read(&call.value()?)?;
     let mut pipeline = Pipeline::new();
-    // FOLIO quirk: the name in the body counts, not that in the path.
+    // FOLIO quirk: the name in the body counts, not the one in the path.
     let written = pipeline.add(
         "UPDATE pubsub_event_type SET descriptor = $2 WHERE name = $1 RETURNING name",
         vec![name(&sent).into(), Bind::Json(Value::Object(sent.clone()).to_string())],

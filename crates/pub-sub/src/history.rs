@@ -1,4 +1,4 @@
-//! What became of events: `/pubsub/history`, `/pubsub/audit-messages/{eventId}/payload`. Messages are kept as long as
+//! The history of events: `/pubsub/history`, `/pubsub/audit-messages/{eventId}/payload`. Messages are kept as long as
 //! the events of the outbox.
 
 use carrel_platform::batch_deletion::delete_in_batches;
@@ -28,7 +28,7 @@ pub static RETENTION: Job = Job {
     },
 };
 
-/// An event as its messages name it.
+/// The event of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub event_id: Uuid,
@@ -38,7 +38,7 @@ pub struct Message {
     pub published_by: Option<String>,
 }
 
-/// What became of it.
+/// A state of delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Created,
@@ -92,7 +92,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/pubsub/audit-messages/{eventId}/payload", payload);
 }
 
-/// The first and the last instant of the period that is asked for; a bare day at its end counts whole.
+/// The first and the last instant of the requested period; a bare day at its end counts as a whole.
 fn period(start: Option<&str>, end: Option<&str>) -> Result<(Timestamp, Timestamp), Failure> {
     let (Some(start), Some(end)) = (start, end) else {
         return Err(Failure::Invalid("Start date and End date are required query parameters".into()));

@@ -1,5 +1,5 @@
-//! Events for other programs, with the API of mod-pubsub: event types, publishers, subscribers, and delivery of what is
-//! in the outbox to subscribers by HTTP.
+//! Events for other programs, with the API of mod-pubsub: event types, publishers, subscribers, and delivery of the
+//! events in the outbox to subscribers by HTTP.
 
 pub mod delivery;
 mod event_types;
@@ -14,7 +14,7 @@ use carrel_platform::{Module, Router};
 
 static JOBS: &[&Job] = &[&history::RETENTION];
 
-/// This module.
+/// The pub-sub module.
 pub fn module() -> Module {
     Module {
         name: "pub-sub",

@@ -94,7 +94,7 @@ async fn declare_subscriber(call: Call) -> Result<Answer, Failure> {
             "INSERT INTO pubsub_event_type (name, descriptor) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
             vec![name.into(), Bind::Json(temporary.to_string())],
         );
-        // A new subscriber gets what happens from now on; one that is declared again goes on where it is.
+        // A new subscriber gets later events; one that is declared again continues at its position.
         pipeline.add(
             "INSERT INTO pubsub_module (id, event_type, module_id, role, callback, position)
              VALUES ($1, $2, $3, 'SUBSCRIBER', $4,

@@ -1,4 +1,4 @@
-//! Publishing: `POST /pubsub/publish` takes an event of a registered publisher into the outbox.
+//! Publishing: `POST /pubsub/publish` writes an event of a registered publisher to the outbox.
 
 use crate::delivery;
 use crate::history::{self, Message, State};
@@ -46,7 +46,7 @@ async fn publish(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// What the history says of an event, or the refusal of what is no event.
+/// The history's message for an event, or the refusal of an invalid event.
 pub fn read(event: &Value) -> Result<Message, Refusal> {
     let wrong =
         |key: &str| Refusal::new(format!("{key} must be given and of the declared type")).with_null(key);

@@ -1,5 +1,5 @@
-//! The declaration of a record type: one constant value from which come its table, routes, CQL fields, API
-//! document and battery of tests.
+//! The declaration of a record type: one constant value from which its table, routes, CQL fields, API document and
+//! battery of tests are derived.
 
 use crate::Refusal;
 
@@ -18,37 +18,37 @@ pub struct RecordType {
     pub collection: &'static str,
     /// Shape of the document in the notation of [`crate::shape`]; `metadata` is added where declared.
     pub shape: &'static str,
-    /// Properties that the shape does not name are refused.
+    /// Properties that the shape does not have are refused.
     pub closed: bool,
-    /// Fields that can be searched and sorted by in CQL beyond those that the shape implies.
+    /// Fields that CQL can search and sort by, in addition to those that the shape implies.
     pub fields: &'static [Field],
     /// Boolean columns of the table beside the document, which the module's statements set.
     pub flags: &'static [&'static str],
     /// Sets of fields whose values must be unique together.
     pub unique: &'static [Unique],
-    /// References to other records of the tenant, kept by real foreign keys.
+    /// References to other records of the tenant; `to` makes foreign keys of them.
     pub belongs_to: &'static [ForeignKey],
     /// Records reached through a chain of references, for CQL.
     pub reaches: &'static [Reach],
-    /// The server keeps `metadata.createdDate` and its companions.
+    /// The server maintains `metadata.createdDate` and the other properties of `metadata`.
     pub metadata: bool,
-    /// A replacement must carry the current `_version`, else it is refused with 409.
+    /// A replacement must contain the current `_version`, otherwise it is refused with 409.
     pub optimistic_locking: bool,
-    /// FOLIO's own words, from the record's `name`, for a value that another record has.
+    /// FOLIO's text, built from the record's `name`, for a value that another record has.
     pub taken: Option<fn(&str) -> Refusal>,
-    /// Topic of the events, without tenant, such as `inventory.item`; `None` announces nothing.
+    /// Topic of the events, without tenant, such as `inventory.item`; `None` publishes nothing.
     pub events: Option<&'static str>,
-    /// Reading is composed from more than the table's `doc`.
+    /// How reading composes the record from more than the table's `doc`, if it does.
     pub composed: Option<Composed>,
-    /// `resultInfo` accompanies `totalRecords` in a collection's answer.
+    /// A collection's answer contains `resultInfo` besides `totalRecords`.
     pub result_info: bool,
     /// What a PUT to an unknown id does.
     pub put: Put,
-    /// Which routes the declaration makes.
+    /// Which routes are derived from the declaration.
     pub routes: Routes,
 }
 
-/// A starting point for declarations: `..PLAIN`.
+/// The default values of a declaration: `..PLAIN`.
 pub const PLAIN: RecordType = RecordType {
     name: "",
     module: "",
@@ -81,26 +81,26 @@ pub enum Put {
     CreatesToo,
 }
 
-/// Which routes a declaration makes; of these only those that FOLIO has.
+/// Which routes are derived from a declaration; of these only those that FOLIO has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routes {
     /// GET, POST and DELETE of the collection; GET, PUT and DELETE of one record.
     Collection,
     /// One record for the tenant: GET and PUT of the path itself.
     Single,
-    /// None: a use case answers, the declaration makes table and fields only.
+    /// None: a use case has the routes, and only table and fields are derived.
     ByHand,
 }
 
-/// A record whose document is put together from several tables on reading.
+/// How a record's document is composed from several tables on reading.
 #[derive(Debug)]
 pub struct Composed {
-    /// `FROM` text whose first table is the record's own, by its plain name.
+    /// `FROM` text whose first table is the record's table, under its plain name.
     pub from: &'static str,
     /// SQL expression of the whole document as jsonb.
     pub document: &'static str,
-    /// Top-level properties that differ from those of the table's own `doc`; all may, where none is named. A query on
-    /// another property reads `doc` alone, as composing costs thirty times as much.
+    /// Top-level properties that differ from those of the table's `doc`; if empty, all may differ. A query on another
+    /// property reads `doc` alone, since composing costs thirty times as much.
     pub adds: &'static [&'static str],
 }
 
@@ -111,17 +111,17 @@ pub struct Field {
     pub name: &'static str,
     pub source: Source,
     pub kind: Kind,
-    /// Letters' case matters in comparisons.
+    /// Comparisons respect the case of letters.
     pub keeps_case: bool,
-    /// Accents matter in comparisons.
+    /// Comparisons respect accents.
     pub keeps_accents: bool,
-    /// Hyphens are dropped from values and from search terms, as in `isbn`.
+    /// Hyphens are removed from values and from search terms, as in `isbn`.
     pub ignores_hyphens: bool,
-    /// An index backs the field.
+    /// The indexes of the field.
     pub index: Index,
-    /// Another field, by name, whose value follows in the index: both are found and sorted by one index.
+    /// Another field, by name, whose value follows in the index: one index finds by the first and sorts by the second.
     pub index_continues_with: Option<&'static str>,
-    /// Values that are frequent and change often stay out of the index.
+    /// Values that are frequent and change often are not indexed.
     pub rare_values: Option<RareValues>,
     /// The value is a copy of another record's field, which has an index.
     pub copy_of: Option<CopyOf>,
@@ -143,17 +143,17 @@ pub struct CopyOf {
     pub flag: &'static str,
 }
 
-/// An index of a field's rare values only, over a column of their own: rows that change from one frequent value to
-/// another change nothing that is indexed, so PostgreSQL updates them in place.
+/// An index of a field's rare values only, over a separate column: a row that changes from one frequent value to
+/// another changes no indexed column, so PostgreSQL can update it in place (HOT).
 #[derive(Debug, Clone, Copy)]
 pub struct RareValues {
-    /// SQL expression of the value, null where it is a frequent one. The table's own SQL makes column and index.
+    /// SQL expression of the value, null for a frequent one. The table's SQL file creates column and index.
     pub sql: &'static str,
     /// The frequent values, folded as the field is.
     pub frequent: &'static [&'static str],
 }
 
-/// Where a field's value comes from.
+/// The source of a field's value.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// The document, at the path that is the field's name.
@@ -169,26 +169,26 @@ pub enum Source {
 /// How a field's values compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Text; `=` finds words, `==` the whole value with masking.
+    /// Text; `=` finds words, `==` the whole value with wildcards.
     Text,
-    /// A UUID of a generated column (or the key); only whole values are found.
+    /// A UUID in a generated column (or the key).
     Uuid,
     /// A number; also compares by size.
     Number,
     Boolean,
-    /// A point in time in ISO 8601; compares as text of UTC instants where stored so, else as time.
+    /// A point in time in ISO 8601, compared as text if stored in UTC, otherwise as an instant.
     Date,
-    /// An array of texts, or of objects of which `subfield` is compared; `modifiers` can be named behind `@`.
+    /// An array of texts, or of objects whose `subfield` is compared; `modifiers` are the names allowed after `@`.
     Array {
         subfield: &'static str,
         modifiers: &'static [&'static str],
     },
 }
 
-/// The index behind a field.
+/// The indexes of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Index {
-    /// None: the query is answered by a scan and reported.
+    /// None: a query scans the table and is reported.
     None,
     /// B-tree over the expression, for `==`, comparisons, right truncation and sorting.
     Value,
@@ -219,7 +219,7 @@ const fn field(name: &'static str, kind: Kind) -> Field {
 pub const fn text(name: &'static str) -> Field {
     field(name, Kind::Text)
 }
-/// A UUID field that is a generated column of the table.
+/// A UUID field with a generated column of the table.
 pub const fn uuid(name: &'static str) -> Field {
     field(name, Kind::Uuid)
 }
@@ -239,7 +239,7 @@ pub const fn date(name: &'static str) -> Field {
 pub const fn array(name: &'static str) -> Field {
     field(name, Kind::Array { subfield: "", modifiers: &[] })
 }
-/// An array of objects; the subfield is compared, the modifiers narrow it.
+/// An array of objects; the subfield is compared, the modifiers narrow the elements.
 pub const fn objects(
     name: &'static str,
     subfield: &'static str,
@@ -272,12 +272,12 @@ impl Field {
         self.words_within = Some(field);
         self.words()
     }
-    /// The index goes on with another field of the record.
+    /// The index continues with another field of the record.
     pub const fn then(mut self, field: &'static str) -> Self {
         self.index_continues_with = Some(field);
         self
     }
-    /// Only rare values are indexed, by the expression `sql`; `frequent` values are folded as the field is.
+    /// Indexes only rare values, by the expression `sql`; `frequent` values are folded like the field.
     pub const fn rare_values(mut self, sql: &'static str, frequent: &'static [&'static str]) -> Self {
         self.rare_values = Some(RareValues { sql, frequent });
         self
@@ -314,14 +314,14 @@ impl Field {
     }
 }
 
-/// Values that may stand only once in a table.
+/// Values that may occur only once in a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Unique {
     /// Paths in the document.
     pub fields: &'static [&'static str],
     pub keeps_case: bool,
     pub keeps_accents: bool,
-    /// An absent value counts as a value: two records that both lack it collide.
+    /// An absent value counts as a value: two records without it collide.
     pub absent_counts: bool,
     /// SQL condition over `doc`; only records that meet it are compared.
     pub when: Option<&'static str>,
@@ -371,9 +371,9 @@ pub struct ForeignKey {
     pub field: &'static str,
     /// Table referred to.
     pub to: &'static str,
-    /// Name under which CQL of this type reaches the other record's fields (`instance.title`).
+    /// Name by which CQL of this type refers to the other record's fields (`instance.title`).
     pub alias: Option<&'static str>,
-    /// Name under which CQL of the other type reaches this type's fields (`item.barcode`).
+    /// Name by which CQL of the other type refers to this type's fields (`item.barcode`).
     pub reverse: Option<&'static str>,
     /// The column stands, but the other record need not exist.
     pub loose: bool,
@@ -387,7 +387,7 @@ pub enum ReferenceIndex {
     Declared,
     /// The same, without the records that lack the reference.
     SkipsAbsent,
-    /// The module's own SQL makes an index that begins with the column, with more in it than the column.
+    /// The module's SQL creates an index that begins with the column.
     Module,
     /// None: the records are written at every scan and hardly ever looked for by the reference.
     Missing,
@@ -427,13 +427,14 @@ impl ForeignKey {
 /// A record that CQL reaches through several references: an item's instance through its holdings record.
 #[derive(Debug, Clone, Copy)]
 pub struct Reach {
-    /// Paths to follow; the first in this type's document, the next in the one it leads to, and so on.
+    /// Paths to follow; the first in this type's document, the next in the document of the referenced record, and so
+    /// on.
     pub path: &'static [&'static str],
-    /// Table arrived at.
+    /// Table of the last reference.
     pub to: &'static str,
-    /// Name under which CQL of this type reaches the other record's fields.
+    /// Name by which CQL of this type refers to the other record's fields.
     pub alias: Option<&'static str>,
-    /// Name under which CQL of the other type reaches this type's fields.
+    /// Name by which CQL of the other type refers to this type's fields.
     pub reverse: Option<&'static str>,
 }
 
@@ -452,7 +453,7 @@ impl Reach {
     }
 }
 
-/// Column that holds the reference at `path`: `dates.dateTypeId` is `dates_date_type_id`.
+/// Column of the reference at `path`: `dates.dateTypeId` is `dates_date_type_id`.
 pub fn column_name(path: &str) -> String {
     let mut name = String::with_capacity(path.len() + 4);
     for letter in path.chars() {

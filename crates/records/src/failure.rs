@@ -1,4 +1,4 @@
-//! Why an operation did not happen, without any word of HTTP; the platform turns it into an answer.
+//! Why an operation had no effect, independent of HTTP; the platform turns it into an answer.
 
 use crate::refusal::Refusal;
 use std::fmt;
@@ -8,30 +8,30 @@ pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 /// The ways in which an operation ends without its effect.
 #[derive(Debug)]
 pub enum Failure {
-    /// The library's rules say no; all reasons found.
+    /// A rule refuses the operation; with all reasons found.
     Refused(Vec<Refusal>),
-    /// The thing named does not exist; the text names it.
+    /// The record does not exist; the text names it.
     NotFound(String),
-    /// The request cannot be understood; the text says where and how.
+    /// The request is malformed; the text says where and how.
     Invalid(String),
-    /// The record was changed by somebody else since it was read.
+    /// Another user has changed the record since it was read.
     StaleVersion(String),
-    /// Another record stands in the way (in use, duplicate), reported as plain text.
+    /// Another record prevents the operation (in use, duplicate); plain text.
     Conflict(String),
-    /// Nobody is logged in, or the token is no good.
+    /// The token is missing or invalid.
     Unauthenticated(String),
     /// The caller lacks a permission.
     Forbidden(String),
-    /// Something that is bounded was exceeded: body, query, time.
+    /// A bound was exceeded: body, query, time.
     TooLarge(String),
     TooMany(String),
-    /// The database or a lock cannot be had now; trying again later may help.
+    /// The database or a lock is not available now; a retry may succeed.
     Unavailable(String),
-    /// The route is known and not built.
+    /// The route is known but not built.
     NotBuilt(String),
-    /// The library's own settings or data allow no decision; the text names what to put right.
+    /// The tenant's settings or data allow no decision; the text names what to correct.
     Misconfigured(String),
-    /// Our fault: the cause is for the log and never for the client.
+    /// Internal error: the cause is logged and never sent to the client.
     Internal {
         context: String,
         cause: Option<Cause>,
@@ -42,7 +42,7 @@ impl Failure {
     pub fn refused(refusal: Refusal) -> Self {
         Failure::Refused(vec![refusal])
     }
-    /// Several refusals in their order; the same one twice says nothing new.
+    /// Several refusals in their order, without duplicates.
     pub fn refused_once_each(refusals: Vec<Refusal>) -> Self {
         let mut once: Vec<Refusal> = Vec::with_capacity(refusals.len());
         for refusal in refusals {
@@ -55,7 +55,7 @@ impl Failure {
     pub fn internal(context: impl Into<String>) -> Self {
         Failure::Internal { context: context.into(), cause: None }
     }
-    /// Says at a border what was being done when it failed; only internal failures carry it.
+    /// Adds the operation that failed; only internal failures contain it.
     pub fn while_doing(self, doing: &str) -> Self {
         match self {
             Failure::Internal { context, cause } => {

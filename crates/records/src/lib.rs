@@ -1,5 +1,5 @@
-//! What a library writes down: record types as declarations, the shape of their JSON, refusals, periods of
-//! time. No I/O, no clock, no database.
+//! Records of a library: their types as declarations, the shape of their JSON, refusals, money, points in time. No I/O,
+//! no clock, no database.
 
 pub mod declaration;
 pub mod failure;
@@ -14,7 +14,7 @@ pub mod soundness;
 pub mod text_enum;
 pub mod time;
 
-/// A document as JSON text, written straight from the value.
+/// A document as JSON text.
 pub fn json_text(document: &impl serde::Serialize) -> String {
     serde_json::to_string(document).expect("documents have texts as keys")
 }

@@ -1,4 +1,4 @@
-//! `metadata`: when and by whom a record was made and last changed.
+//! `metadata`: when and by which user a record was created and last changed.
 
 use crate::time;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ pub fn made(by: Option<Uuid>, now: Timestamp) -> Value {
     metadata
 }
 
-/// Of a document that takes the place of a stored one: who made that is kept.
+/// The metadata of a document that replaces a stored one: its creator is kept.
 pub fn of_replacement(stored: &Value, by: Option<Uuid>, now: Timestamp) -> Value {
     let mut metadata = json!({});
     for key in ["createdDate", "createdByUserId", "createdByUsername"] {
@@ -27,7 +27,7 @@ pub fn of_replacement(stored: &Value, by: Option<Uuid>, now: Timestamp) -> Value
     metadata
 }
 
-/// Says that the record is changed now; without a user, the last one who did so stays.
+/// Records a change now; without a user, the previous user's id is kept.
 pub fn change(metadata: &mut Value, by: Option<Uuid>, now: Timestamp) {
     if !metadata.is_object() {
         *metadata = json!({});

@@ -9,15 +9,15 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
 
-/// An amount of at most a thousand billion, rounded to two places (half to even), positive or negative.
+/// An amount of at most a thousand billion, positive or negative, rounded to two places (half to even).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Money(Decimal);
 
-/// A text or number that is no amount, or one that is too large.
+/// A text or number that is not an amount, or is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAnAmount;
 
-/// Two places of such amounts are exact in a JSON number.
+/// Up to this number, two decimal places are exact in a JSON number.
 const LARGEST: i64 = 1_000_000_000_000;
 
 impl Money {
@@ -56,7 +56,7 @@ impl Money {
         self.0 > Decimal::ZERO
     }
 
-    /// The amount divided into so many parts, rounded down to cents; nothing for no parts.
+    /// The amount divided into this many parts, rounded down to cents; zero for zero parts.
     pub fn split_evenly(self, parts: usize) -> Money {
         match u32::try_from(parts) {
             Ok(parts) if parts > 0 => Money(
@@ -85,20 +85,20 @@ impl<'de> Deserialize<'de> for Money {
 }
 
 fn decimal(text: &str) -> Result<Decimal, NotAnAmount> {
-    // The separators of digits that Rust knows are no part of an amount.
+    // Rust's parser accepts digit separators, which are not part of an amount.
     if text.len() > 60 || text.contains('_') {
         return Err(NotAnAmount);
     }
     text.parse().or_else(|_| Decimal::from_scientific(text)).map_err(|_| NotAnAmount)
 }
 
-/// What one unit costs, with as many places as it was written with: it is rounded only when it is multiplied. At most a
-/// thousand billion, positive or negative.
+/// The price of one unit, with all its decimal places: it is rounded only after multiplication. At most a thousand
+/// billion, positive or negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct UnitPrice(Decimal);
 
 impl UnitPrice {
-    /// The cost of so many units, rounded to two places (half away from zero); at most the largest amount of money.
+    /// The price of this many units, rounded to two places (half away from zero); at most the largest amount of money.
     pub fn times(self, units: u64) -> Money {
         let limit = Decimal::from(LARGEST);
         let cost = self.0.checked_mul(Decimal::from(units)).unwrap_or(limit).clamp(-limit, limit);

@@ -1,24 +1,24 @@
-//! The library says no: a message for people, the values that led to it, and FOLIO's public code.
+//! Why a rule refuses an operation: a message for people, the values that led to it, and FOLIO's public code.
 
 use crate::RefusalCode;
 use serde_json::{Map, Value, json};
 
-/// Refusals of one request that are collected and reported; what is wrong beyond them shows once these are mended.
+/// At most this many refusals of one request are collected and reported.
 pub const MAX_REFUSALS: usize = 100;
 
-/// One reason why something was not done; the text, keys and codes are FOLIO's interface.
+/// One reason for a refusal; text, keys and codes are part of FOLIO's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub message: String,
     pub parameters: Vec<(String, Option<String>)>,
     pub code: Option<RefusalCode>,
-    /// FOLIO's `type` of the error, where its module tells one.
+    /// FOLIO's `type` of the error, if its module sends one.
     pub kind: Option<&'static str>,
-    /// Present where staff with the right permission may insist.
+    /// Present if staff with the right permission may override the refusal.
     pub overridable: Option<OverridableBlock>,
 }
 
-/// The block that stands behind a refusal, and the permissions that the caller lacks to override it.
+/// The block that causes a refusal, and the permissions that the caller lacks to override it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverridableBlock {
     pub name: &'static str,
@@ -29,12 +29,12 @@ impl Refusal {
     pub fn new(message: impl Into<String>) -> Self {
         Refusal { message: message.into(), parameters: Vec::new(), code: None, kind: None, overridable: None }
     }
-    /// Names a value that led to the refusal.
+    /// Adds a value that led to the refusal.
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((key.into(), Some(value.into())));
         self
     }
-    /// Names a value that is absent; FOLIO shows it as JSON `null`.
+    /// Adds an absent value, which FOLIO sends as JSON `null`.
     pub fn with_null(mut self, key: impl Into<String>) -> Self {
         self.parameters.push((key.into(), None));
         self
@@ -47,7 +47,7 @@ impl Refusal {
         self.kind = Some(kind);
         self
     }
-    /// The form that FOLIO's storage modules give to what a document must not be.
+    /// The form in which FOLIO's storage modules report invalid documents.
     pub fn of_storage(self) -> Self {
         self.kind("1").code(RefusalCode::Storage)
     }

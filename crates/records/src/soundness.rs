@@ -1,10 +1,10 @@
-//! What can be wrong with a set of declarations, reported as sentences for a test.
+//! Finds errors in a set of declarations and reports them as sentences for a test.
 
 use crate::declaration::{Field, RecordType, Source};
 use crate::shape::{Element, JsonKind, Property, Shape};
 use std::collections::BTreeSet;
 
-/// Everything that does not hold together in `types`; `others` are declared elsewhere and may be referred to.
+/// All inconsistencies in `types`; `others` are declared elsewhere and may be referred to.
 pub fn faults(types: &[&RecordType], others: &[&RecordType]) -> Vec<String> {
     let tables: BTreeSet<&str> = types.iter().chain(others).map(|record| record.table).collect();
     let mut faults = Vec::new();
@@ -82,7 +82,7 @@ fn names(record: &RecordType, shape: &Shape, path: &str) -> bool {
     (record.metadata && path.starts_with("metadata.")) || property(shape, path).is_some()
 }
 
-/// The property at a path with dots, not looking into arrays.
+/// The property at a path with dots; arrays are not followed.
 fn property<'a>(shape: &'a Shape, path: &str) -> Option<&'a Property> {
     match path.split_once('.') {
         None => shape.properties.get(path),

@@ -1,11 +1,11 @@
-//! Points in time as FOLIO's clients write them, and as we write them.
+//! Points in time as FOLIO's clients write them, and as Carrel writes them.
 
 use jiff::Timestamp;
 use jiff::civil;
 use jiff::tz::{Offset, TimeZone};
 
-/// Reads ISO 8601 in the spellings that FOLIO's clients send: `Z`, `+0000`, `+00:00`, `+00`, no zone (UTC),
-/// a bare day (its start in UTC), any number of decimals.
+/// Parses ISO 8601 in the spellings that FOLIO's clients send: `Z`, `+0000`, `+00:00`, `+00`, no zone (UTC), a bare day
+/// (its start in UTC), any number of decimals.
 pub fn parse(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     if text.len() > 64 || !text.is_ascii() {
@@ -18,13 +18,12 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     datetime.to_zoned(TimeZone::fixed(offset)).ok().map(|zoned| zoned.timestamp())
 }
 
-/// The date as FOLIO's storage writes it, in UTC; nothing where it is none.
+/// The date as FOLIO's storage writes it, in UTC; `None` if the text is not a date.
 pub fn normal(text: &str) -> Option<String> {
     if let Some(instant) = parse(text) {
         return Some(format(instant));
     }
-    // The last days of the year 9999, which many a library writes for "never", are beyond what can be computed with,
-    // as instants, but not beyond what can be kept.
+    // Many libraries write the last days of 9999 for "never". They are beyond the range of instants, but can be stored.
     let (datetime, offset) = spelled_out(text.trim())?;
     let utc = datetime.checked_sub(jiff::SignedDuration::from_secs(offset.seconds().into())).ok()?;
     Some(written(utc))
@@ -62,7 +61,7 @@ fn split_offset(text: &str) -> Option<(&str, Offset)> {
     Some((&text[..sign], Offset::from_seconds(seconds).ok()?))
 }
 
-/// Writes an instant as FOLIO's storage does: UTC, milliseconds, `+00:00`.
+/// Formats an instant like FOLIO's storage: UTC, milliseconds, `+00:00`.
 pub fn format(instant: Timestamp) -> String {
     written(Offset::UTC.to_datetime(instant))
 }

@@ -1,4 +1,4 @@
-//! Who changes a request, and when.
+//! The user who changes a request, and the time.
 
 use carrel_circulation::desk::override_blocks::MayOverride;
 use carrel_platform::Call;
@@ -7,13 +7,13 @@ use carrel_platform::record_store::write::uuid_time;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Who asks, and when.
+/// The caller and the time.
 #[derive(Clone)]
 pub struct Actor {
     pub caller: Caller,
     pub may: MayOverride,
     pub now: Timestamp,
-    /// Id of the request, should the client give none.
+    /// Id of a new request if the client sends none.
     pub request_id: Uuid,
 }
 

@@ -23,7 +23,7 @@ pub struct Question {
     pub instance: Option<Uuid>,
     pub item: Option<Uuid>,
     pub request: Option<Uuid>,
-    /// Ignore items: what the patron's group alone allows.
+    /// Ignore items: the service points that the patron's group alone allows.
     pub stub_item: bool,
     /// Service points that route requests between libraries, instead of pickup locations.
     pub routing: bool,
@@ -102,7 +102,7 @@ fn read(query: &Query) -> Result<Question, Failure> {
     }
 }
 
-/// Evaluates items, policy and service points as they are.
+/// Evaluates items, policy and service points in their current state.
 pub async fn allowed(
     connection: &Connection,
     mut question: Question,
@@ -179,7 +179,8 @@ fn decide(
         return Ok(by_policy(&RequestPolicy::matching(settings, &what)?, None, &points));
     }
     if items.is_empty() && question.item.is_none() {
-        // An instance without items can be held where title-level holds do not follow the circulation rules.
+        // An instance without items can be requested by a hold if title-level holds do not follow the circulation
+        // rules.
         let titles = &settings.title_level_requests;
         let free = titles.enabled() && !titles.tlr_hold_should_follow_circulation_rules;
         let holds = free && question.operation == Operation::Create && !points.is_empty();

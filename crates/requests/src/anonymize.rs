@@ -1,4 +1,4 @@
-//! Taking the patron out of a request that is over.
+//! Removes the patron from a closed request.
 //!
 //! Routes: `POST /request-anonymization/{requestId}`; `POST /circulation/scheduled-request-anonymize-processing`.
 
@@ -13,13 +13,13 @@ use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/request-anonymization/{requestId}", anonymize);
-    // FOLIO quirk: its timer calls this every hour, and nothing is done yet.
+    // FOLIO quirk: its timer calls this route every hour, but it does nothing yet.
     router.on("POST", "/circulation/scheduled-request-anonymize-processing", |_| async {
         Ok(Answer::text(http::StatusCode::OK, ""))
     });
 }
 
-/// A request is anonymized; modules above forget what they keep of its requester.
+/// A request is anonymized; dependent modules delete their data about its requester.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestAnonymized {
     pub request: Uuid,
@@ -38,7 +38,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
     };
     let status = request::status(&before);
     if !status.is_some_and(RequestStatus::is_closed) {
-        // FOLIO quirk: a request on its way to the patron's door is refused in other words.
+        // FOLIO quirk: a request that is being delivered is refused with another text.
         let request = match status {
             Some(RequestStatus::AwaitingDelivery) => "requestNotEligibleForAnonymization",
             _ => "requestNotClosed",
@@ -47,7 +47,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
     }
     if let Some(mut after) = without_people(&before) {
         if call.caller.profile.module_formats {
-            // The module writes null; its own storage leaves that out, a test suite's stand-in shows it.
+            // The module writes null; FOLIO's storage omits it, the simulated storage of a test suite shows it.
             for key in ["requesterId", "proxyUserId"] {
                 after.insert(key.into(), Value::Null);
             }
@@ -58,7 +58,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
         let text = Value::Object(after).to_string();
         let mut pipeline = Pipeline::new();
         pipeline.add("UPDATE request SET doc = $2 WHERE id = $1", vec![id.into(), Bind::Json(text.clone())]);
-        // What was announced before names the patron, and so would the request as it was.
+        // Earlier events contain the patron, and so would the old version of the request.
         for statement in ERASURE {
             pipeline.add(*statement, vec![id.into()]);
         }
@@ -73,7 +73,7 @@ async fn anonymize(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json_bytes(carrel_platform::http::pretty(&json!({"requestId": sent, "anonymized": true}))))
 }
 
-/// Forgets what was written because of the request.
+/// Deletes events and entries that were written because of the request.
 const ERASURE: &[&str] = &[
     "DELETE FROM outbox WHERE topic = 'circulation.request' AND key = $1::uuid::text",
     "DELETE FROM scheduled_notice WHERE request_id = $1",
@@ -84,7 +84,7 @@ const ERASURE: &[&str] = &[
     "DELETE FROM patron_notice WHERE request_id = $1",
 ];
 
-/// The request without those who asked; `None` where it names nobody.
+/// The request without its users; `None` if it has none.
 fn without_people(stored: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut after = stored.clone();
     let mut named = false;

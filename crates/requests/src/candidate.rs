@@ -1,4 +1,4 @@
-//! An item that a request may be filled with, and the open loan of it.
+//! An item that can fulfill a request, and its open loan.
 
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::desk::item::{COLUMNS_WITHOUT_TITLE, Title};
@@ -20,7 +20,7 @@ pub struct Candidate {
     /// Open requests for the item, and how many of them are recalls.
     pub requests: i64,
     pub recalls: i64,
-    /// Position of the last request in the item's own queue.
+    /// Position of the last request in the item's queue.
     pub last_position: i64,
 }
 

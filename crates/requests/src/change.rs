@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// All changes that come with a new version of a request.
+/// All changes of a new version of a request.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub id: Uuid,
@@ -39,7 +39,7 @@ pub fn write(
 ) -> Result<Map<String, Value>, Failure> {
     let Change { id, before, mut after, queue, moves, left, items } = change;
     if caller.profile.stored_as_sent {
-        // Test suites write this date themselves and send a blank one where there is none.
+        // Test suites write this date themselves and send a blank one if there is none.
         after.retain(|key, value| key != "awaitingPickupRequestClosedDate" || *value != "");
     } else {
         note_end_of_pickup(&before, &mut after, now);
@@ -101,7 +101,7 @@ pub fn same_position(document: &Map<String, Value>) -> Refusal {
         .with("position", at("position"))
 }
 
-/// Adds the change of an item's status, where there is one.
+/// Adds the change of an item's status, if there is one.
 pub fn change_status(
     pipeline: &mut Pipeline,
     item: Option<Uuid>,

@@ -1,7 +1,7 @@
 //! Edits and cancels requests. A closed request leaves its queue; a paged item without other requests becomes
 //! available.
 //!
-//! Routes: `PUT /circulation/requests/{id}` (places a request where there is none with the id).
+//! Routes: `PUT /circulation/requests/{id}` (places a request if there is none with the id).
 
 use super::actor::Actor;
 use super::change::{self, Change};
@@ -91,7 +91,7 @@ pub fn decide(
     document.insert("status".into(), status.into());
     expiration_at_end_of_day(&mut document, &settings.zone);
     let target = held.item(request::id(&document, "itemId"));
-    // The item decides which holdings record a request names, whatever the client sent beside it.
+    // The item determines the holdings record of a request, whatever the client sent.
     if let Some(holdings) = target.and_then(|target| target.item.holdings_id) {
         document.insert("holdingsRecordId".into(), holdings.to_string().into());
     }
@@ -180,7 +180,7 @@ mod tests {
     use carrel_records::ItemStatus;
     use serde_json::{Value, json};
 
-    /// A stored request of the given status, optionally with another one behind it.
+    /// A stored request of the given status, optionally with another one after it in the queue.
     fn locked_as(status: RequestStatus, item_as: Candidate, behind: bool) -> LockedRequest {
         let mut queue = vec![waiting(REQUEST, 1, ITEM)];
         queue.extend(behind.then(|| waiting(NEXT, 2, ITEM)));

@@ -10,7 +10,7 @@ use carrel_loan_rules::request::RequestType;
 use carrel_records::{Failure, ItemStatus, metadata, time};
 use serde_json::{Map, Value};
 
-/// The new status of an item after a change of its queue: paged by a page, and available where it was paged and has no
+/// The new status of an item after a change of its queue: paged by a page, and available if it was paged and has no
 /// request left.
 pub fn status_after(
     kind: Option<RequestType>,
@@ -24,7 +24,7 @@ pub fn status_after(
     }
 }
 
-/// The loan after a recall; `None` where an earlier recall has changed it.
+/// The loan after a recall; `None` if an earlier recall has changed it.
 pub fn recall(
     loan: &OpenLoan,
     item: &ItemAtDesk,

@@ -1,9 +1,9 @@
-//! Expires requests: one past its own expiration date is closed unfilled, one past the time on the hold shelf as
-//! pickup expired. The requests behind move up; the item stays as it is until staff scan it, and the hold shelf
+//! Expires requests: a request past its expiration date is closed unfilled, one past its hold shelf expiration date as
+//! pickup expired. The following requests move up; the item stays unchanged until staff scan it, and the hold shelf
 //! clearance report lists it.
 //!
-//! Routes: `POST /scheduled-request-expiration`; the job `request-expiration` does the same every two minutes.
-//! Changes requests, a queue at a time; announces `circulation.request`.
+//! Routes: `POST /scheduled-request-expiration`; the job `request-expiration` does the same every two minutes. Changes
+//! requests, a queue at a time; announces `circulation.request`.
 
 use super::change::note_end_of_pickup;
 use super::lock::{QUEUE_ENTRIES, queue_entry};
@@ -43,8 +43,8 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// When an open request expires: on the hold shelf by its hold shelf expiration date, else by its own. An index in
-/// `tables.sql` has the same expression.
+/// When an open request expires: on the hold shelf by its hold shelf expiration date, otherwise by its request
+/// expiration date. An index in `tables.sql` has the same expression.
 const ENDS: &str = "carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup' \
      THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)";
 
@@ -95,11 +95,11 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum QueueScope {
     Queue(Uuid),
-    /// In no queue: a title-level request where title-level requests are disabled.
+    /// In no queue: a title-level request although title-level requests are disabled.
     Alone(Uuid),
 }
 
-/// Closes the expired requests of one queue in a transaction of its own, so that locks are short.
+/// Closes the expired requests of one queue in a separate transaction, so that locks are short.
 async fn expire_in(
     tenant: &Arc<Tenant>,
     place: QueueScope,

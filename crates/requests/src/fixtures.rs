@@ -1,5 +1,5 @@
-//! Test data for the rules below: two service points that are pickup locations, an office that is none, locations of
-//! both, and a location whose items cannot be requested.
+//! Test data for the rules of this crate: two service points that are pickup locations, an office that is not one,
+//! locations of both, and a location whose items cannot be requested.
 
 use super::actor::Actor;
 use super::candidate::{Candidate, OpenLoan};
@@ -42,7 +42,7 @@ pub const REFERENCE: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985f
 pub const POLICY: Uuid = Uuid::from_u128(0x11850940_9ca5_472e_99bd_b434d5985fff);
 pub const NO_REQUESTS: Uuid = Uuid::from_u128(0x21850940_9ca5_472e_99bd_b434d5985fff);
 
-/// An object with some of its parts replaced; a null takes one away.
+/// An object with some of its properties replaced; null removes a property.
 pub fn with(base: Value, differs: Value) -> Map<String, Value> {
     let (Value::Object(mut base), Value::Object(differs)) = (base, differs) else {
         unreachable!("both are objects")
@@ -52,7 +52,7 @@ pub fn with(base: Value, differs: Value) -> Map<String, Value> {
     base
 }
 
-/// The settings; title-level requests are enabled where `titles` is true.
+/// The settings; title-level requests are enabled if `titles` is true.
 pub fn settings_with(titles: bool) -> CirculationSettings {
     let mut settings = CirculationSettings::blank();
     for (id, name, gives_out) in

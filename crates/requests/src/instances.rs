@@ -1,6 +1,6 @@
-//! Instance-level requests: the client names the instance only. With title-level requests enabled it becomes a
-//! title-level request, else an item-level request for one of the items; page, recall and hold are tried in this order
-//! until one succeeds.
+//! Instance-level requests: the client sends only the instance. If title-level requests are enabled it becomes a
+//! title-level request, otherwise an item-level request for one of the items; page, recall and hold are tried in this
+//! order until one succeeds.
 //!
 //! Routes: `POST /circulation/requests/instances`.
 
@@ -78,7 +78,7 @@ fn items_to_request(
     request: &Map<String, Value>,
     settings: &CirculationSettings,
 ) -> Result<Vec<Map<String, Value>>, Failure> {
-    // FOLIO quirk: a request on its way to be delivered does not count as open here.
+    // FOLIO quirk: a request that is being delivered does not count as open here.
     let own = facts.own.iter().find(|own| own.status() != Some(RequestStatus::AwaitingDelivery));
     if let Some(own) = own {
         let text = "This requester already has an open request for an item of this instance";
@@ -107,7 +107,7 @@ async fn refusal_without_items(tenant: &Tenant, instance: Option<Uuid>) -> Resul
     })
 }
 
-/// Available items first, of those the ones that the pickup service point serves; then by number of requests, due
+/// Available items first, and of those the ones that the pickup service point serves; then by number of requests, due
 /// date, and whether the pickup service point serves them.
 fn ranked<'a>(
     mut items: Vec<&'a Candidate>,

@@ -1,9 +1,8 @@
-//! Requests: what patrons ask for, and who gets an item next.
+//! Requests: placing, editing, moving, reordering and expiring them, slips and reports.
 //!
-//! `place` a request, `edit` or cancel it, move it to another item, reorder a queue, expire requests, print slips and
-//! reports. `carrel_loan_rules::request_queue` computes positions, `policy` what a patron may request,
-//! `carrel_circulation::request_snapshot` writes what a stored request keeps of related records, `view` shows it to
-//! clients. Whoever changes a queue locks it (`carrel_circulation::desk::queue`).
+//! `carrel_loan_rules::request_queue` computes positions, `policy` the requests that a patron may place,
+//! `carrel_circulation::request_snapshot` the copies of related records in a stored request, `view` its form in the
+//! API. Every use case that changes a queue locks it (`carrel_circulation::desk::queue`).
 
 pub mod actor;
 pub mod allowed_service_points;
@@ -40,10 +39,10 @@ pub mod view;
 use carrel_platform::jobs::Job;
 use carrel_platform::{Module, Router, TransactionListeners};
 
-/// What is done in the background.
+/// The background jobs.
 static JOBS: &[&Job] = &[&expiry::EXPIRY, &queue_level::QUEUE_LEVEL, &snapshot_refresh::REFRESH];
 
-/// This module.
+/// The requests module.
 pub fn module() -> Module {
     Module {
         name: "requests",

@@ -1,5 +1,5 @@
-//! Locks a request for a change: its queue and its items are locked, then everything that the change depends on is
-//! read, in one round trip.
+//! Locks a request for a change: locks its queue and its items, then reads everything that the change depends on, in
+//! one round trip.
 
 use super::candidate::{CANDIDATES, Candidate, candidate};
 use carrel_circulation::desk::item::{TITLE, Title};
@@ -49,7 +49,7 @@ pub struct LockedRequest {
 }
 
 impl LockedRequest {
-    /// The item with this id, where the stored request or the new version refers to it.
+    /// The item with this id, if the stored request or the new version refers to it.
     pub fn item(&self, id: Option<Uuid>) -> Option<&Candidate> {
         self.items.iter().find(|candidate| Some(candidate.item.id) == id)
     }
@@ -85,7 +85,7 @@ impl LockedRequest {
     }
 }
 
-/// Locks the request; `None` where there is none.
+/// Locks the request; `None` if there is none.
 pub async fn lock_request(
     tenant: &Arc<Tenant>,
     wanted: &LockQuery,

@@ -1,4 +1,4 @@
-//! What the circulation log says of requests: placed, edited, cancelled, moved, reordered, expired.
+//! Entries of the circulation log about requests: placed, edited, cancelled, moved, reordered, expired.
 
 use carrel_audit::circulation_log::{
     Action, Links, LogEntry, LogObject, LoggedItem, LoggedPatron, Source, description,
@@ -18,7 +18,7 @@ pub fn placed(placed: &Document, overrides: bool, by: Option<Uuid>) -> LogEntry 
     entry(placed, action, description::request_placed(kind(placed)), by.into())
 }
 
-/// A new version of a request, which may be cancelled by it.
+/// A new version of a request, which may be cancelled.
 pub fn edited(old: &Document, new: &Document, by: Option<Uuid>, settings: &CirculationSettings) -> LogEntry {
     if request::status(new) == Some(RequestStatus::Cancelled) {
         let reason = request::id(new, "cancellationReasonId");
@@ -30,7 +30,7 @@ pub fn edited(old: &Document, new: &Document, by: Option<Uuid>, settings: &Circu
     entry(new, Action::Edited, text, by.into())
 }
 
-/// The loan that a recall shortens; its borrower's barcode is looked up.
+/// The loan that a recall shortens; the statement that writes the entry reads the patron's barcode.
 pub fn recalled(old: &Document, new: &Document, by: Option<Uuid>, zone: &TimeZone) -> Option<LogEntry> {
     let due = |loan| request::text(loan, "dueDate").and_then(time::parse);
     let id = |key| request::id(old, key);

@@ -1,5 +1,5 @@
 //! Moves a request to another item of the same instance, at the end of that item's queue. The previous item becomes
-//! available again where no request is left for it.
+//! available again if no request for it is left.
 //!
 //! Routes: `POST /circulation/requests/{id}/move`.
 
@@ -63,7 +63,8 @@ pub fn connect(router: &mut Router) {
                 reminders::reschedule(&mut pipeline, &first, call.now);
             }
         }
-        // FOLIO quirk: a moved request is not confirmed again; the borrower of the item hears of the recall.
+        // FOLIO quirk: there is no new confirmation of a moved request; the patron with the loan is notified of the
+        // recall.
         let mut notices = settings.notice_causes(&[NoticeEvent::RequestExpiration], About::Request(id));
         if let Some((loan, _)) = &moved.recalled {
             let events = [NoticeEvent::ItemRecalled, NoticeEvent::DueDate];
@@ -127,7 +128,7 @@ fn decide(
     Ok(Moved { change, recalled })
 }
 
-/// Title-level requests move only from and to pages and recalls, and only where they are enabled.
+/// Title-level requests can be moved only from and to pages and recalls, and only if they are enabled.
 fn refuse_title_level(
     document: &Map<String, Value>,
     id: Uuid,

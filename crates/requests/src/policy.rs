@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A request policy in force.
+/// An applicable request policy.
 #[derive(Debug, Clone)]
 pub struct RequestPolicy {
     pub id: Uuid,
@@ -26,7 +26,7 @@ impl RequestPolicy {
         RequestPolicy::matching(settings, &item.rule_inputs(group))
     }
 
-    /// The policy that the circulation rules give for these inputs.
+    /// The policy that the circulation rules select for these inputs.
     pub fn matching(settings: &CirculationSettings, what: &RuleInputs) -> Result<RequestPolicy, Failure> {
         let id = settings.matching(what, PolicyKind::Request)?.id;
         let record = settings.request_policies.get(&id).ok_or_else(|| {
@@ -52,7 +52,7 @@ impl RequestPolicy {
         })
     }
 
-    /// The service points that the policy allows for a type; `None` where it allows all.
+    /// The service points that the policy allows for a type; `None` if it allows all.
     pub fn service_points(&self, kind: RequestType) -> Option<Vec<&str>> {
         let points = self.record.get("allowedServicePoints")?.get(kind.as_str())?.as_array()?;
         Some(points.iter().filter_map(Value::as_str).collect())

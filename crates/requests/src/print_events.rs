@@ -1,8 +1,8 @@
-//! Print events: which pick slips were printed, when and by whom.
+//! Print events: the printing of pick slips, with time and user.
 //!
-//! Routes: `POST /circulation/print-events-entry`, which a library switches on by the setting
-//! `printEventLogFeature`; `/print-events-storage/print-events-entry` and `…-status`. Changes print events and, in the same
-//! transaction, `printDetails` of the requests.
+//! Routes: `POST /circulation/print-events-entry`, which the setting `printEventLogFeature` enables;
+//! `/print-events-storage/print-events-entry` and `…-status`. Changes print events and, in the same transaction,
+//! `printDetails` of the requests.
 
 use crate::records::PRINT_EVENT;
 use carrel_circulation::records::policies::CIRCULATION_SETTING;
@@ -36,7 +36,7 @@ struct Printed {
 /// FOLIO looks for settings whose name has this word in it, so `printEventLogFeature 2` counts as a second one.
 static SETTING: LazyLock<Asked> = LazyLock::new(|| Asked::all("name=printEventLogFeature"));
 
-/// Reports the first thing that is wrong: the body, the setting, the requests.
+/// Reports the first error: of the body, the setting, or the requests.
 async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
     let refused = |request: &str| Failure::from(Refusal::new(request).with("", ""));
     let body = call.object()?;
@@ -90,7 +90,7 @@ async fn write_events(call: &Call, printed: Printed) -> Result<(), Failure> {
     let when = time::format(moment);
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    // Requests are locked in one order, so that two calls do not deadlock.
+    // Requests are locked in a fixed order, so that two calls do not deadlock.
     let rows = tx
         .query(
             "SELECT id, (SELECT count(*) FROM print_events WHERE request_id = request.id)
@@ -134,7 +134,7 @@ struct StatusQuery {
     request_ids: Vec<String>,
 }
 
-/// How often the slip of each request was printed, and the last time.
+/// How often the slip of each request was printed, and when last.
 async fn status(call: Call) -> Result<Answer, Failure> {
     let query: StatusQuery = call.read_json()?;
     let requests = ids("requestIds", &query.request_ids)?;
@@ -166,7 +166,7 @@ async fn status(call: Call) -> Result<Answer, Failure> {
 const SIZE: RefusalCode = RefusalCode::ConstraintSize;
 const PATTERN: RefusalCode = RefusalCode::ConstraintPattern;
 
-/// The ids of a list, of which there is at least one; a text that is none is refused, as by FOLIO's schema.
+/// The ids of a list, at least one; a text that is not a UUID is refused as by FOLIO's schema.
 fn ids(key: &str, texts: &[String]) -> Result<Vec<Uuid>, Refusal> {
     if texts.is_empty() {
         return Err(Refusal::new("size must be between 1 and 2147483647")

@@ -1,8 +1,8 @@
-//! Renumbers all queues when title-level requests are enabled or disabled: queues are of instances where they are
-//! enabled, else of items.
+//! Renumbers all queues when title-level requests are enabled or disabled: queues belong to instances if they are
+//! enabled, otherwise to items.
 //!
-//! Routes: `POST /tlr-feature-toggle-job/start`; the job `tlr-feature-toggle` does the same every five minutes. Does
-//! what the records of `/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs` ask for, which staff's client makes
+//! Routes: `POST /tlr-feature-toggle-job/start`; the job `tlr-feature-toggle` does the same every five minutes. It
+//! processes the records of `/tlr-feature-toggle-job-storage/tlr-feature-toggle-jobs`, which the staff client creates
 //! when the setting changes.
 
 use super::lock::{QUEUE_ENTRIES, queue_entry};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Renumbers queues where a record asks for it.
+/// Renumbers queues if a record requests it.
 pub static QUEUE_LEVEL: Job = Job {
     name: "tlr-feature-toggle",
     every: Duration::from_secs(300),
@@ -100,7 +100,7 @@ async fn note(tenant: &Tenant, id: Uuid, outcome: Value, now: Timestamp) -> Resu
 /// At most this many queues are locked at once.
 const AT_ONCE: usize = 100;
 
-/// Numbers every queue 1..n in its present order; returns the number of open requests.
+/// Numbers every queue 1..n in its current order; returns the number of open requests.
 async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
     let settings = CirculationSettings::of(tenant).await?;
     let titles = settings.title_level_requests.enabled();

@@ -1,4 +1,4 @@
-//! Reads requests: one, many by CQL, a queue; each page with the related records in one round trip.
+//! Reads requests: one, many by CQL, or a queue; each page with the related records in one round trip.
 
 use super::view::{DisplayContext, extended};
 use carrel_circulation::desk::item::{COLUMNS_WITHOUT_TITLE, TITLE, Title};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A queue is listed with at most this many requests.
+/// Requests in the list of a queue, at most.
 const LONGEST_QUEUE: i64 = 1_000;
 
 /// A request with its related records.
@@ -58,12 +58,12 @@ pub async fn found(
     connection.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
-/// The same within a transaction.
+/// [`found`] within a transaction.
 pub async fn found_in(tx: &mut Tx, page: &str, binds: Vec<Bind>) -> Result<Vec<RequestWithRelated>, Failure> {
     tx.query(found_sql(&format!("({page})")), binds).await?.iter().map(read_row).collect()
 }
 
-/// FOLIO's shape takes any text here.
+/// FOLIO's shape accepts any text here.
 const PRINTED_BY: &str = "page.doc->'printDetails'->>'requesterId'";
 
 fn found_sql(page: &str) -> String {
@@ -99,8 +99,8 @@ fn read_row(row: &Row) -> Result<RequestWithRelated, Failure> {
     })
 }
 
-/// The requests that a statement finds, with settings that are at least as new: an item may just have moved to a
-/// location that was created a moment ago.
+/// The requests that a statement finds, with settings that are at least as new: an item may just have been moved to a
+/// new location.
 async fn found_with_settings(
     tenant: &Tenant,
     connection: Connection,

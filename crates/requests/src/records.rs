@@ -2,11 +2,11 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, mentions, text, unique};
 
-/// Every record type of this module, those referred to before those that refer.
+/// Every record type of this module; a type comes after those that it refers to.
 pub static RECORD_TYPES: &[&RecordType] =
     &[&REQUEST_PREFERENCE, &PRINT_EVENT, &TLR_FEATURE_TOGGLE_JOB, &STAFF_SLIP];
 
-/// Where and how a patron wants to get requested items.
+/// How a patron wants to receive requested items.
 pub static REQUEST_PREFERENCE: RecordType = RecordType {
     name: "requestPreference",
     module: "mod-circulation-storage",
@@ -46,7 +46,7 @@ pub static PRINT_EVENT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A run that turns item requests into title requests or back.
+/// A run that converts item-level queues to title-level ones or back.
 pub static TLR_FEATURE_TOGGLE_JOB: RecordType = RecordType {
     name: "tlrFeatureToggleJob",
     module: "mod-circulation-storage",

@@ -1,4 +1,4 @@
-//! Reopening the request that an item was to fill, when staff mark the item as missing, withdrawn and the like.
+//! Reopens the request that an item was to fulfill, when staff mark the item as missing, withdrawn and the like.
 //!
 //! Runs in the transaction that marks the item. Changes the request and announces `circulation.request`.
 

@@ -1,7 +1,7 @@
 //! Reorders a queue.
 //!
-//! Routes: `POST /circulation/requests/queue/{item|instance}/{id}/reorder`. Which of the two is allowed depends
-//! on whether titles are asked for: a library has queues of titles or of items.
+//! Routes: `POST /circulation/requests/queue/{item|instance}/{id}/reorder`. Which of the two is allowed depends on the
+//! setting for title-level requests: queues belong to instances or to items.
 
 use super::lock::{QUEUE_ENTRIES, queue_entry};
 use super::{log, read};
@@ -87,6 +87,6 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
         }
     }
     tx.send_and_commit(pipeline).await?;
-    // The answer has the related records, which the change does not need.
+    // The answer has the related records, which the reordering itself does not need.
     read::queue(tenant, tenant.writer().await?, of, id).await
 }

@@ -1,6 +1,6 @@
-//! Request preferences: where and how a patron wants to get requested items.
+//! Request preferences: how a patron wants to receive requested items.
 //!
-//! Routes: POST and PUT of `/request-preference-storage/request-preference`, one a patron; the others are those
+//! Routes: POST and PUT of `/request-preference-storage/request-preference`, one for each patron; the others are those
 //! of plain records.
 
 use crate::records::REQUEST_PREFERENCE;

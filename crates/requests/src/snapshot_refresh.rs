@@ -1,9 +1,9 @@
 //! Updates the snapshots in open requests when related records change: a renamed service point, a new call number, a
 //! patron's new name.
 //!
-//! The transaction that changes such a record only marks it, and only where open requests refer to it; the job
-//! `request-snapshots` updates the requests a moment later, so that cataloguers and scans do not wait for each other.
-//! Closed requests keep their snapshots.
+//! The transaction that changes such a record only marks it, and only if open requests refer to it; the job
+//! `request-snapshots` updates the requests shortly afterwards, so that cataloguers and scans do not wait for each
+//! other. Closed requests keep their snapshots.
 
 use super::read::found_in;
 use carrel_circulation::desk::queue;
@@ -127,7 +127,7 @@ fn mark(pipeline: &mut Pipeline, tenant: &Tenant, kind: &'static str, ids: Vec<U
             "(EXISTS (SELECT 1 FROM request r WHERE r.requester_id = one.id AND r.is_open)
               OR EXISTS (SELECT 1 FROM request r WHERE r.doc->>'proxyUserId' = one.id::text AND r.is_open))"
         }
-        // Locations and service points are few and change seldom.
+        // Locations and service points are few and change rarely.
         _ => "true",
     };
     pipeline.add(
@@ -141,8 +141,8 @@ fn mark(pipeline: &mut Pipeline, tenant: &Tenant, kind: &'static str, ids: Vec<U
     jobs::hint(tenant, REFRESH.name);
 }
 
-/// Marks requests that a client has stored without snapshots: slips and lists find them by those. Comes after the
-/// statement that stores them.
+/// Marks requests that a client has stored without snapshots, since slips and lists search the snapshots. Must follow
+/// the statement that stores them.
 pub(super) fn mark_without_snapshots<'a>(
     pipeline: &mut Pipeline,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! Staff slips: what staff print, such as for the hold shelf.
+//! Staff slips: templates of slips that staff print, such as for the hold shelf.
 //!
 //! Routes: POST and PUT of `/staff-slips-storage/staff-slips`; the others are those of plain records.
 

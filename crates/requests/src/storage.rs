@@ -1,7 +1,7 @@
-//! Request storage: clients set positions themselves, and the database refuses two requests with one position.
+//! Request storage: clients set positions, and the database refuses two requests with the same position.
 //!
-//! Routes: `POST /request-storage/requests`, `PUT /request-storage/requests/{id}`,
-//! `POST /request-storage-batch/requests`; the others are those of a plain record.
+//! Routes: `POST /request-storage/requests`, `PUT /request-storage/requests/{id}`, `POST
+//! /request-storage-batch/requests`; the others are those of a plain record.
 
 use super::change::{self, note_end_of_pickup};
 use super::snapshot_refresh;
@@ -71,7 +71,7 @@ fn half_an_item(request: &Map<String, Value>) -> Vec<Refusal> {
     refusals.into_iter().map(Refusal::new).collect()
 }
 
-/// What happens where a request with the id is stored.
+/// What to do if a request with the id exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IfStored {
     Refuse,

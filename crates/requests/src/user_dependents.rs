@@ -1,8 +1,9 @@
-//! What goes with a deleted user: their preferences for requests.
+//! Records that are deleted with a user: their request preferences.
 
 use carrel_users::extensions::UserDependents;
 
-/// What requests store about users. Their number is counted where the record type is declared, in circulation.
+/// Records of this module that depend on users. The requests themselves are counted in circulation, where the record
+/// type is declared.
 pub static DEPENDENTS: UserDependents = UserDependents {
     open: &[],
     delete: |pipeline, users| {

@@ -1,5 +1,4 @@
-//! Checks that placing and editing share: status, level, fulfillment preference and pickup service point
-//! (circulation.md 6.1).
+//! Validation shared by placing and editing: status, level, fulfillment preference and pickup service point.
 
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, FulfillmentPreference, RequestLevel, RequestStatus};
@@ -8,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// The status of a request as sent; not yet filled where it is absent.
+/// The status of a request as sent; not yet filled if absent.
 pub fn status(document: &Map<String, Value>) -> Result<RequestStatus, Failure> {
     let Some(sent) = document.get("status") else { return Ok(RequestStatus::NotYetFilled) };
     RequestStatus::parse_ignoring_case(sent.as_str().unwrap_or_default()).ok_or_else(|| {
@@ -17,7 +16,7 @@ pub fn status(document: &Map<String, Value>) -> Result<RequestStatus, Failure> {
     })
 }
 
-/// Refuses an unknown level, and one that the tenant does not offer.
+/// Refuses an unknown level, and one that the tenant has not enabled.
 pub fn refuse_level(document: &Map<String, Value>, title_level_enabled: bool) -> Result<(), Refusal> {
     let level = document.get("requestLevel").and_then(Value::as_str);
     match level.and_then(RequestLevel::parse_ignoring_case) {
@@ -48,7 +47,7 @@ pub fn refuse_fulfillment(document: &Map<String, Value>) -> Result<(), Refusal> 
     })
 }
 
-/// Refuses a pickup service point that does not exist or is no pickup location.
+/// Refuses a pickup service point that does not exist or is not a pickup location.
 pub fn refuse_pickup(document: &Map<String, Value>, settings: &CirculationSettings) -> Result<(), Refusal> {
     let sent = |key: &str| document.get(key).and_then(Value::as_str);
     let Some(pickup) = sent("pickupServicePointId") else {

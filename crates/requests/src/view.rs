@@ -1,5 +1,5 @@
-//! A request in the form of the circulation API: the stored record with item, instance, users, loan and pickup service
-//! point as they are now.
+//! A request in the form of the circulation API: the stored record with the current item, instance, users, loan and
+//! pickup service point.
 
 use carrel_circulation::desk::item::Title;
 use carrel_circulation::desk::{ItemAtDesk, Patron};
@@ -10,11 +10,11 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_records::ItemStatus;
 use serde_json::{Map, Value, json};
 
-/// What the representation shows in addition to the stored record.
+/// Properties of the extended form besides the stored record.
 #[derive(Clone, Copy, Default)]
 pub struct DisplayContext<'a> {
     pub related: Related<'a>,
-    /// Status of the item where it differs from the record's.
+    /// Status of the item if it differs from the record's.
     pub item_status: Option<&'a ItemStatus>,
     /// Due date of the item's open loan, as stored.
     pub due_date: Option<&'a str>,
@@ -22,7 +22,7 @@ pub struct DisplayContext<'a> {
     pub printed_by: Option<&'a Value>,
 }
 
-/// The extended request.
+/// The extended form of a request.
 pub fn extended(
     stored: &Map<String, Value>,
     context: &DisplayContext,
@@ -102,8 +102,8 @@ fn item_summary(item: &ItemAtDesk, status: &ItemStatus, settings: &CirculationSe
         shown.insert("callNumberComponents".into(), components);
     }
     put(&mut shown, "copyNumber", item.copy_number());
-    // FOLIO shows its stored snapshot here, which follows a rename or a move a moment later. Built from the current
-    // records, like the rest of the answer, so that one answer never mixes two states.
+    // FOLIO shows its stored snapshot here, which is updated shortly after a rename or a move. The current records are
+    // used, as in the rest of the answer, so that one answer never mixes two states.
     let place = item_snapshot(item, settings);
     for key in [
         "itemEffectiveLocationId",

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The private PostgreSQL accepts 300 connections; tests, the lab and other programs need some.
+/// The private PostgreSQL accepts 300 connections; tests, the lab and other programs need some of them.
 const MOST_OF_PRIVATE: usize = 250;
 /// The longest time for proxies, in seconds.
 const LONGEST_DRAIN: u64 = 300;
 /// The shortest secret between a gateway and this server.
 const SHORTEST_SECRET: usize = 16;
 
-/// What can be set, each by a flag, an environment variable, or a line of the file.
+/// All settings, each by a flag, an environment variable, or a line of the file.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -32,7 +32,7 @@ pub struct Settings {
     /// Port to listen on.
     #[arg(long, env = "CARREL_PORT")]
     pub port: Option<u16>,
-    /// Answer by HTTPS with the certificate in this PEM file, its chain behind it; read again whenever it changes.
+    /// Serve HTTPS with the certificate in this PEM file, followed by its chain; read again whenever it changes.
     #[arg(long, env = "CARREL_TLS_CERTIFICATE")]
     pub tls_certificate: Option<PathBuf>,
     /// The certificate's private key, a PEM file.
@@ -44,10 +44,10 @@ pub struct Settings {
     /// A PostgreSQL to use instead of a private one, as URL or key=value text.
     #[arg(long, env = "CARREL_DATABASE")]
     pub database: Option<String>,
-    /// A streaming replica for reading; can be given several times, in the environment with semicolons between them.
+    /// A streaming replica for reading; can be given several times, in the environment separated by semicolons.
     #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ';')]
     pub replica: Vec<String>,
-    /// Database connections that are open at once, of all tenants together. Usually 64, or two fifths of what the
+    /// Database connections open at the same time, of all tenants together. By default 64, or two fifths of what the
     /// PostgreSQL server gives, whichever is less: so two nodes fit on one server.
     #[arg(long, env = "CARREL_CONNECTIONS")]
     pub connections: Option<usize>,
@@ -64,13 +64,13 @@ pub struct Settings {
     #[arg(long, env = "CARREL_LIST_REFRESH_VISIBLE")]
     pub list_refresh_visible: Option<u64>,
     /// Address of a module that subscribes to events, MODULE=http://host:port; `*` stands for all other modules. Can be
-    /// given several times, in the environment with semicolons between them.
+    /// given several times, in the environment separated by semicolons.
     #[arg(long = "subscriber", env = "CARREL_SUBSCRIBER", value_delimiter = ';')]
     pub subscriber: Vec<String>,
     /// Refreshes, queries and exports of lists at once.
     #[arg(long, env = "CARREL_LIST_WORKERS")]
     pub list_workers: Option<usize>,
-    /// Memory for all bodies of more than 64 KiB that are held at once, in MiB.
+    /// Memory for all bodies of more than 64 KiB together, in MiB.
     #[arg(long, env = "CARREL_BODY_MEMORY")]
     pub body_memory: Option<usize>,
     /// Connections of clients that may be open at once; at most the limit of open files less 200.
@@ -83,7 +83,7 @@ pub struct Settings {
     #[arg(long, env = "CARREL_HEADER_TIMEOUT")]
     pub header_timeout: Option<u64>,
     /// An origin whose pages may use cookies, such as https://desk.example.org; can be given several times, in the
-    /// environment with semicolons between them.
+    /// environment separated by semicolons.
     #[arg(long = "allowed-origin", env = "CARREL_ALLOWED_ORIGIN", value_delimiter = ';')]
     pub allowed_origin: Vec<String>,
     /// SameSite of cookies: strict, lax or none; none needs secure cookies.
@@ -95,33 +95,34 @@ pub struct Settings {
     /// Mark cookies Secure: for a server reached by HTTPS through a proxy. With --tls-certificate they always are.
     #[arg(long, env = "CARREL_SECURE_COOKIES")]
     pub secure_cookies: bool,
-    /// Let POST /authn/login give tokens without an end, and accept them. Without it they end after twelve hours.
+    /// Let POST /authn/login issue tokens without expiration, and accept them. Without it they expire after twelve
+    /// hours.
     #[arg(long, env = "CARREL_ENDLESS_TOKENS")]
     pub endless_tokens: bool,
-    /// Let an operator disable mod-authtoken for a tenant in which nobody can log in, so that its first administrator is
-    /// made by the API: for fifteen minutes calls to that tenant need no token. Not for production.
+    /// Let an operator disable mod-authtoken for a tenant in which no user can log in, so that its first administrator
+    /// can be created by the API: for fifteen minutes calls to that tenant need no token. Not for production.
     #[arg(long, env = "CARREL_ALLOW_BOOTSTRAP")]
     pub allow_bootstrap: bool,
-    /// Address of a proxy whose X-Forwarded-For says where a call comes from; can be given several times, in the
-    /// environment with commas between them.
+    /// Address of a proxy whose X-Forwarded-For is trusted for the client's address; can be given several times, in the
+    /// environment separated by commas.
     #[arg(long = "trusted-proxy", env = "CARREL_TRUSTED_PROXY", value_delimiter = ',')]
     pub trusted_proxy: Vec<IpAddr>,
-    /// Trust tenant, user and permissions in the headers, as a module behind Okapi does. Loopback only, unless
+    /// Trust tenant, user and permissions in the headers, like a module behind Okapi. Loopback only, unless
     /// --gateway-secret is given.
     #[arg(long, env = "CARREL_BEHIND_GATEWAY")]
     pub behind_gateway: bool,
-    /// What the gateway must send in X-Carrel-Gateway.
+    /// The secret that the gateway must send in X-Carrel-Gateway.
     #[arg(long, env = "CARREL_GATEWAY_SECRET")]
     pub gateway_secret: Option<String>,
-    /// Behind a gateway: make an unknown tenant on first use, empty and with lenient storage (for public test
-    /// suites of FOLIO's modules, whose fixtures leave out what real storage requires).
+    /// Behind a gateway: create an unknown tenant on first use, empty and lenient (for public test suites of FOLIO's
+    /// modules, whose fixtures omit what real storage requires).
     #[arg(long, env = "CARREL_MAKE_TENANTS")]
     pub make_tenants: bool,
     /// Seconds for which the server still answers calls after SIGTERM while its health page says that it stops, so that
     /// a proxy finds other servers first.
     #[arg(long, env = "CARREL_DRAIN")]
     pub drain: Option<u64>,
-    /// Answer with a header X-Carrel-Pipelines that counts database round trips.
+    /// Answer with a header X-Carrel-Round-Trips that counts database round trips.
     #[arg(long, env = "CARREL_COUNT_ROUND_TRIPS")]
     pub count_round_trips: bool,
 }
@@ -130,7 +131,7 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Resolved {
     pub listen: SocketAddr,
-    /// Whose certificate makes HTTPS of HTTP.
+    /// The certificate of HTTPS; without one the server answers HTTP.
     pub certificate: Option<Arc<Certificate>>,
     /// The certificate's file, for display.
     pub certificate_file: Option<PathBuf>,
@@ -139,7 +140,7 @@ pub struct Resolved {
     pub about_data: Option<String>,
     pub database: Option<String>,
     pub replicas: Vec<String>,
-    /// `None` leaves it to what the database server gives.
+    /// `None` derives it from the database server's limit.
     pub connections: Option<usize>,
     pub tenant_connections: usize,
     pub options: ServerOptions,
@@ -150,7 +151,7 @@ pub struct Resolved {
 }
 
 impl Settings {
-    /// Combines flags, environment and file; the error names what is wrong.
+    /// Combines flags, environment and file; the error describes what is wrong.
     pub fn resolve(self) -> Result<Resolved, String> {
         let file = match &self.config {
             None => Settings::default(),
@@ -312,7 +313,7 @@ impl Settings {
 }
 
 impl Resolved {
-    /// The private PostgreSQL needs its programs on this machine.
+    /// Refuses to start if a private PostgreSQL is needed and its programs are missing on this machine.
     pub fn refuse_if_there_is_no_postgres(&self) -> Result<(), String> {
         match self.database.is_none() && find_programs().is_none() {
             true => Err(HOW_TO_INSTALL.into()),

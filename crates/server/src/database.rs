@@ -1,4 +1,4 @@
-//! The check of a configured database at the start: waits while it starts, refuses it with a reason where it is unusable.
+//! The check of a configured database at start: waits while it starts, refuses it with a reason if it is unusable.
 
 use crate::config::without_password;
 use carrel_platform::database::{Members, Server, node_share};
@@ -21,8 +21,8 @@ pub async fn find_primary(database: &Server, replicas: &[Server]) -> Server {
     found.unwrap_or_else(|| servers.swap_remove(0))
 }
 
-/// Waits until the database answers, and says what is in the way where it never does or lacks something. Gives the
-/// number of connections that a node may open, so that two nodes and some other programs fit.
+/// Waits until the database answers; the error says why it never does, or what it lacks. Returns the number of
+/// connections that this node may open, so that two nodes and some other programs fit.
 pub async fn wait_for(server: &Server) -> Result<usize, String> {
     let mut server = server.clone();
     server.config.connect_timeout(Duration::from_secs(5));
@@ -49,8 +49,8 @@ pub async fn wait_for(server: &Server) -> Result<usize, String> {
     examine(&client).await
 }
 
-/// Makes the counts of `pg_stat_statements` readable on a private PostgreSQL, where the library is installed. Without it
-/// the program does all else.
+/// Makes `pg_stat_statements` readable on a private PostgreSQL, if the library is installed. The program works without
+/// it.
 pub async fn count_statements(server: &Server) {
     let create = async {
         let (client, connection) = server.connect().await?;
@@ -64,7 +64,7 @@ pub async fn count_statements(server: &Server) {
     }
 }
 
-/// Reads an address; a refusal shows it without its password.
+/// Parses an address; an error shows it without its password.
 pub fn read(text: &str) -> Result<Server, String> {
     Server::read(text).map_err(|words| format!("the database address '{}': {words}", without_password(text)))
 }
@@ -106,7 +106,7 @@ async fn examine(client: &Client) -> Result<usize, String> {
     node_share(client).await.map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
 }
 
-/// Whether the error may pass: the server is starting. A wrong password or certificate does not.
+/// Whether the error is temporary: the server is starting. A wrong password or certificate is not temporary.
 fn comes_up(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(code) => ["57P03", "53300"].contains(&code.code()),
@@ -114,12 +114,12 @@ fn comes_up(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// The driver exposes this kind of error by its text only.
+/// The driver exposes this kind of error only by its text.
 fn is_about_tls(error: &tokio_postgres::Error) -> bool {
     error.to_string().contains("TLS handshake")
 }
 
-/// The error's text, with advice where it concerns TLS.
+/// The error's text, with advice if it concerns TLS.
 fn explained(error: &tokio_postgres::Error) -> String {
     let words = with_causes(error);
     let advice = if words.contains("server does not support TLS") {

@@ -1,6 +1,6 @@
 //! The staff desk's pages, which are part of the program.
 //!
-//! Routes: `/desk`, `/desk/{file}`, `/desk/assets/{file}`. They need no token: the pages hold no data of a library.
+//! Routes: `/desk`, `/desk/{file}`, `/desk/assets/{file}`. They need no token: the pages contain no data of a library.
 
 use carrel_desk_pages::{Page, find};
 use carrel_platform::{Answer, Call, Router};
@@ -10,7 +10,7 @@ use http::{StatusCode, header};
 /// Names of assets contain a hash of their content, so a browser may keep them for a year.
 const ONE_YEAR: &str = "public, max-age=31536000, immutable";
 
-/// Everything comes from this server. Slips may contain images of the library, which stand in `data:` addresses.
+/// Everything comes from this server. Slips may contain images of the library, as `data:` URLs.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; \
                                        base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 

@@ -1,4 +1,5 @@
-//! What a new tenant begins with: records that every tenant needs, and FOLIO's reference records, in order of reference.
+//! The records of a new tenant: those that every tenant needs, and FOLIO's reference records; a record comes after
+//! those that it refers to.
 
 use carrel_platform::node::FirstRecord;
 use serde_json::Value;
@@ -40,7 +41,7 @@ fn reference_data() -> impl Iterator<Item = FirstRecord> {
         };
         collections.push((path, documents));
     }
-    // Codes belong to types, so types come first.
+    // Codes refer to types, so types come first.
     collections.sort_by_key(|(path, _)| match path.as_str() {
         "/statistical-code-types" | "/location-units/institutions" => 0,
         "/statistical-codes" => 2,

@@ -1,4 +1,4 @@
-//! What Okapi itself answers: tenants, the modules and interfaces they have, its version.
+//! Okapi's own routes: tenants, their modules and interfaces, its version.
 //!
 //! Routes: `/_/proxy/…`, `/_/version`, `/_/tenant`. Every tenant has all modules; enabling and disabling them is in
 //! `okapi_modules.rs`.
@@ -10,7 +10,7 @@ use carrel_records::Failure;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The version of Okapi whose interface this is.
+/// The version of Okapi whose API is implemented.
 const OKAPI: &str = "7.0.7";
 
 pub fn connect(router: &mut Router) {
@@ -55,7 +55,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid(format!("Duplicate tenant id {id}")));
     }
     let name = if name.is_empty() { id.clone() } else { name };
-    // As Okapi passes parameters on to modules: `loadReference=false,loadSample=false`.
+    // In the form in which Okapi passes parameters to modules: `loadReference=false,loadSample=false`.
     let parameters = call.query.get("tenantParameters").unwrap_or_default();
     let reference_records =
         reference_records_wanted(!parameters.split(',').any(|pair| pair.trim() == "loadReference=false"));
@@ -191,8 +191,8 @@ fn providers(interface: &str) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// Okapi's tenant interface: creates the tenant where it does not exist. Without `module_to` it is disabled:
-/// its data stay, unless `purge` is set.
+/// Okapi's tenant interface: creates the tenant if it does not exist. Without `module_to` the module is disabled: its
+/// data stay, unless `purge` is set.
 async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
     let mut reference_records = ReferenceRecords::Loaded;
@@ -241,7 +241,7 @@ async fn tenant_ends(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// The id of the operation that made a tenant, the same on every node.
+/// The id of the operation that created a tenant, the same on every node.
 fn operation_id(tenant: &str) -> uuid::Uuid {
     uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, format!("/_/tenant/{tenant}").as_bytes())
 }
@@ -250,7 +250,7 @@ fn finished_operation(tenant: &str) -> Value {
     json!({"id": operation_id(tenant), "tenant": tenant, "complete": true})
 }
 
-/// The operation is complete when it is answered; Okapi asks for it all the same.
+/// The operation is complete when it is answered, but Okapi still requests its state.
 async fn find_operation(call: Call) -> Result<Answer, Failure> {
     let tenant = known_operation(&call)?;
     Ok(Answer::json(&finished_operation(&tenant)))

@@ -1,8 +1,8 @@
-//! Whether this server can do its work: `GET /admin/health`, which load balancers ask.
+//! The health of this server: `GET /admin/health`, for load balancers.
 //!
-//! Answers within two seconds in every case, 200 with `"status": "UP"` or 503 with `"DOWN"` and a reason: the database
+//! Always answers within two seconds, 200 with `"status": "UP"` or 503 with `"DOWN"` and a reason: the database does
 //! does not answer, refuses writes, or has no room on its disk; or the server is stopping. Asks the database at most once a second, however many
-//! ask the server. Changes `platform.health` only.
+//! requests arrive. Changes `platform.health` only.
 
 use carrel_platform::{Answer, Call, Connection, Node, Router};
 use carrel_records::Failure;
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
-/// The time that the database has, so that the answer comes within two seconds.
+/// The time-out of the database check, so that the answer comes within two seconds.
 const DATABASE_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// The time for which a result is good.
+/// The time for which a result is valid.
 const RESULT_VALID_FOR: Duration = Duration::from_secs(1);
-/// The time between two attempts to make a file grow.
+/// The interval of checks that a file can grow.
 const DISK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// Bytes by which it grows.
+/// Bytes by which the file grows.
 const DISK_CHECK_BYTES: usize = 256 * 1024;
 
-/// The newest result, shared by all who ask.
+/// The newest result, shared by all requests.
 #[derive(Default)]
 struct Health(Mutex<Checked>);
 
@@ -79,7 +79,7 @@ impl Health {
 
 async fn check(node: &Node, checks_disk: bool) -> Result<(), &'static str> {
     let connection = node.platform().await.map_err(|_| UNREACHABLE)?;
-    // Given up in its middle, it would be lent on with an open transaction.
+    // An aborted check would return a connection with an open transaction to the pool.
     let mut connection = DiscardUnlessDone(Some(connection));
     let Some(client) = connection.0.as_ref().map(Connection::client) else { return Err(UNREACHABLE) };
     client
@@ -96,10 +96,10 @@ async fn check(node: &Node, checks_disk: bool) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Makes a new file grow and takes that back: what is written into pages that exist does not notice a full disk.
+/// Makes a new file grow and rolls that back: writes to existing pages do not detect a full disk.
 async fn check_disk(client: &Client) -> Result<(), tokio_postgres::Error> {
     client.batch_execute("BEGIN").await?;
-    // Another node may be at it.
+    // Another node may be checking.
     if client.query_one("SELECT pg_try_advisory_xact_lock(7217317)", &[]).await?.get(0) {
         let grow = format!(
             "TRUNCATE platform.disk_check;
@@ -123,7 +123,7 @@ impl Drop for DiscardUnlessDone {
 
 const UNREACHABLE: &str = "The database cannot be reached";
 
-/// What may be said to anybody about an error of the database.
+/// The reason for clients, without details of the database's error.
 fn reason(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(|code| code.code()) {
         Some("53100") => "The database's disk is full",

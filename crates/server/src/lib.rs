@@ -1,5 +1,5 @@
-//! The program: the list of modules, Okapi's own routes, configuration, start and stop. It contains no rule and no SQL
-//! of the library.
+//! The program: the list of modules, Okapi's own routes, configuration, start and stop. It contains no library rules
+//! and no SQL on tables of modules.
 
 mod admin;
 mod background;

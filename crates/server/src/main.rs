@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A library services platform in one program, answering FOLIO's public API.
+/// A library services platform in one program that serves FOLIO's public API.
 #[derive(Parser)]
 #[command(name = "carrel", version, about)]
 struct Arguments {
@@ -22,23 +22,23 @@ struct Arguments {
 enum Command {
     /// Serve libraries.
     Serve(config::Settings),
-    /// Serve a sample library with users, works and rules, for trying things out.
+    /// Serve a sample library with users, works and rules, to try Carrel out.
     Demo(config::Settings),
-    /// Make, show, dump, restore, move and drop tenants.
+    /// Create, list, dump, restore, move and drop tenants.
     Tenant {
         #[command(subcommand)]
         command: TenantCommand,
     },
     /// Write a base backup of the database, and follow its changes.
     Backup(backup::BackupArguments),
-    /// Make a data directory from a backup, as of a moment.
+    /// Create a data directory from a backup, as of a moment.
     Restore(backup::RestoreArguments),
     /// Play workloads and measure.
     Lab {
         #[command(subcommand)]
         command: LabCommand,
     },
-    /// Look at the configuration.
+    /// Check the configuration.
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
@@ -53,7 +53,7 @@ enum Command {
 
 #[derive(Subcommand)]
 enum ConfigCommand {
-    /// Say what is in force, or what is wrong.
+    /// Print the settings in force, or what is wrong with them.
     Check(config::Settings),
 }
 
@@ -88,8 +88,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Threads that run requests: half of the processors, as the other half has work to do for the database. On a machine
-/// with two of them a second thread costs more in switches than it gains.
+/// Threads that run requests: half of the processors, since the database needs the other half. On a machine with two
+/// processors a second thread costs more in context switches than it gains.
 fn worker_threads() -> usize {
     let configured = std::env::var("TOKIO_WORKER_THREADS").ok().and_then(|number| number.parse().ok());
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
@@ -102,10 +102,10 @@ fn run(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
-        // Colors are for people; a log file has none.
+        // Colors are for terminals only.
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
-        // A closed standard error is no reason to end.
+        // A closed standard error must not end the program.
         .log_internal_errors(false)
         .init();
     tokio::runtime::Builder::new_multi_thread()

@@ -4,7 +4,7 @@ use carrel_platform::record_store::routes;
 use carrel_platform::{Module, Router};
 use carrel_users::extensions::Extensions;
 
-/// All modules; a module stands after those whose tables it refers to.
+/// All modules; a module comes after those whose tables it refers to.
 pub fn modules() -> Vec<Module> {
     vec![
         carrel_users::module(),
@@ -22,7 +22,7 @@ pub fn modules() -> Vec<Module> {
     ]
 }
 
-/// What modules contribute to the use cases of users.
+/// Contributions of modules to the use cases of users.
 static USER_EXTENSIONS: Extensions = Extensions {
     dependents: &[
         &carrel_circulation::user_dependents::DEPENDENTS,

@@ -1,4 +1,4 @@
-//! What anybody may see of the server: metrics, the API document, a start page. Health is in `health.rs`.
+//! Public information about the server: metrics, the API document, a start page. Health is in `health.rs`.
 
 use carrel_platform::http::{App, BOUNDS, content_security_policy};
 use carrel_platform::{Answer, Call, Router};
@@ -16,7 +16,7 @@ pub fn connect(router: &mut Router) {
     });
     router.on("GET", "/api-docs", api_page);
     router.on("GET", "/admin/missing-indexes", missing_indexes);
-    // No consortium here; clients ask for one and take 404 for no.
+    // There is no consortium; clients request one and interpret 404 as none.
     router.on("GET", "/consortia", |_| async { Err(Failure::NotFound("No consortium".into())) });
     router.on("GET", "/saml/check", |_| async { Ok(Answer::json(&json!({"active": false}))) });
 }
@@ -136,7 +136,7 @@ async fn start_page(_: Call) -> Result<Answer, Failure> {
     Ok(page_with_inline_code(include_str!("start-page.html")))
 }
 
-/// A page whose one inline style and one inline script the browser may use.
+/// A page with a security policy that permits its one inline style and one inline script.
 fn page_with_inline_code(page: impl Into<String>) -> Answer {
     let page = page.into();
     let within = |tag: &str| {

@@ -1,9 +1,9 @@
-//! Enabling and disabling modules of a tenant, as Okapi is asked to: every tenant has all modules here, so that
-//! enabling one changes nothing and disabling one is refused. The one exception is mod-authtoken, which is disabled for
-//! a short time so that a tenant gets its first administrator by the API; the server must allow it.
+//! Enabling and disabling modules of a tenant by Okapi's routes: every tenant has all modules, so enabling one changes
+//! nothing and disabling one is refused. The only exception is mod-authtoken, which can be disabled for a short time so
+//! that a tenant's first administrator can be created by the API, if the server allows it.
 //!
-//! Routes: POST and DELETE of `/_/proxy/tenants/{tenantId}/modules`, `…/install`, `…/upgrade`; `/_/env` is read.
-//! Reads the surface and whether anybody can log in to the tenant; changes until when the tenant is open.
+//! Routes: POST and DELETE of `/_/proxy/tenants/{tenantId}/modules`, `…/install`, `…/upgrade`; `/_/env` is read. Reads
+//! the surface and whether any user can log in to the tenant; changes until when the tenant is open.
 
 use crate::administrator;
 use crate::gateway;
@@ -33,7 +33,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The id with version of the module that the caller names, with or without it.
+/// The id with version of a module that the caller gives with or without version.
 fn known(id: &str) -> Option<String> {
     let module = MODULES.keys().find(|module| **module == id || module_id(module) == id)?;
     Some(module_id(module))
@@ -123,7 +123,7 @@ async fn install(call: Call) -> Result<Answer, Failure> {
     if unknown.is_empty() { Ok(Answer::json(&done)) } else { Err(Failure::Invalid(unknown.join(". "))) }
 }
 
-/// No module is ever out of date.
+/// Modules always have the current version.
 async fn upgrade(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     Ok(Answer::json(&json!([])).status(StatusCode::OK))

@@ -9,7 +9,7 @@ pub fn with_address(mut program: Command, server: &Server) -> Command {
     program
 }
 
-/// The failure of a program that has ended, if it failed.
+/// The error of a program that has ended, if it failed.
 pub fn succeeded(name: &str, output: std::io::Result<Output>) -> Result<(), String> {
     let output = output.map_err(|error| not_started(name, &error))?;
     match output.status.success() {

@@ -140,7 +140,7 @@ pub async fn stop(open_node: OpenNode) {
     }
 }
 
-/// Runs the work until it completes or a signal asks to stop; dropping it stops what it has started.
+/// Runs the work until it completes or a signal requests a stop; dropping it stops the processes that it has started.
 pub async fn unless_stopped<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     tokio::select! {
         done = work => done,
@@ -168,12 +168,12 @@ async fn waited_long_enough(drain: Duration) {
     }
 }
 
-/// Follows tenants that other nodes create and drop, every 5 seconds.
+/// Checks every 5 seconds for tenants that other nodes have created or dropped.
 async fn look_for_changes(node: Weak<Node>) {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let Some(node) = node.upgrade() else { return };
-        // A database that cannot be reached is reported by the calls that need it.
+        // An unreachable database is reported by the calls that need it.
         let _ = node.look_for_changes().await;
     }
 }

@@ -8,13 +8,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Tenants whose events are counted at each scrape.
+/// Tenants whose events are counted at each scrape, at most.
 const MOST_TENANTS: usize = 100;
 
 /// One sample of a metric: its labels and its value.
 type Sample = (String, f64);
 
-/// All metrics as text. Those that need the database are left out while it cannot be reached.
+/// All metrics as text. Those that need the database are omitted while it is unreachable.
 pub async fn text(node: &Arc<Node>) -> String {
     let tenants = node.tenants();
     let mut text = String::new();
@@ -224,13 +224,13 @@ async fn events(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
 
 /// The events of tenants in one database.
 async fn events_of(tenants: Vec<Arc<Tenant>>) -> Option<Vec<Sample>> {
-    // The names hold only what tenant ids may hold.
+    // The names contain only characters of tenant ids.
     let one = |tenant: &Arc<Tenant>| {
         format!("SELECT '{}', coalesce(max(id), 0)::float8 FROM {}.outbox", tenant.id, schema_of(&tenant.id))
     };
     let all: Vec<String> = tenants.iter().map(one).collect();
     let connection = tenants.first()?.upkeep().await.ok()?;
-    // The text differs by the set of tenants, so it is not prepared.
+    // The text depends on the set of tenants, so it is not prepared.
     let answers = connection.client().simple_query(&all.join(" UNION ALL ")).await.ok()?;
     let sample = |answer: &tokio_postgres::SimpleQueryMessage| match answer {
         tokio_postgres::SimpleQueryMessage::Row(row) => {

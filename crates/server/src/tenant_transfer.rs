@@ -1,7 +1,7 @@
 //! Dump, restore and move of a tenant: `carrel tenant dump`, `restore`, `move`.
 //!
-//! The file begins with two lines, what it is and the tenant's line of the table of tenants; behind them stands what
-//! `pg_dump` writes of the tenant's schema. All of it is of one moment, however long it takes, and desks go on.
+//! The file begins with two lines, its format and the tenant's row of the table of tenants, followed by the output of
+//! `pg_dump` for the tenant's schema. The dump is a snapshot of one moment, and desks continue to work.
 
 use crate::config::without_password;
 use crate::database;
@@ -32,7 +32,7 @@ pub async fn dump(node: &Arc<Node>, id: &str, file: PathBuf) -> Result<String, S
     Ok(format!("tenant '{id}' is written: {} KiB", bytes.div_ceil(1024)))
 }
 
-/// Creates the tenant of the file with all its data; refused where it exists.
+/// Creates the tenant of the file with all its data; refused if it exists.
 pub async fn restore(node: &Arc<Node>, server: Server, file: PathBuf) -> Result<String, String> {
     let (entry, rest) = in_background(move || open(&file)).await?;
     let fill = in_background(move || fill(&server, rest));
@@ -118,7 +118,7 @@ fn fill_by(mut command: Command, server: &Server, mut rest: impl Read) -> Result
         .spawn()
         .map_err(|error| not_started("pg_restore", &error))?;
     let mut input = child.stdin.take().expect("the pipe was asked for");
-    // Where pg_dump fails, its own message is the better one.
+    // If pg_dump fails, its own message is more precise.
     let copied = std::io::copy(&mut rest, &mut input);
     drop(input);
     succeeded("pg_restore", child.wait_with_output())?;
@@ -138,7 +138,7 @@ fn pass_on(source: &CopySource) -> Result<(), String> {
     restore.env("PGAPPNAME", source.application_name());
     let filled = fill_by(restore, &source.to, output);
     let dumped = dump.wait_with_output();
-    // When pg_restore fails, SIGPIPE may end pg_dump: then the reason is pg_restore's.
+    // If pg_restore fails, SIGPIPE may end pg_dump: then the reason is pg_restore's.
     if dumped.as_ref().is_ok_and(|output| output.status.code().is_none()) {
         filled?;
         return succeeded("pg_dump", dumped);

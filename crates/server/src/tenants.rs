@@ -14,15 +14,15 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum TenantCommand {
-    /// Make a tenant and its first administrator. The password is read from CARREL_ADMIN_PASSWORD or, else, as
-    /// one line from standard input.
+    /// Create a tenant and its first administrator. The password is read from CARREL_ADMIN_PASSWORD or, without that,
+    /// as one line from standard input.
     Create {
         /// Lower-case letters, digits and underscores, beginning with a letter.
         id: String,
         /// Username of the administrator.
         #[arg(long)]
         admin: String,
-        /// The library's name for people.
+        /// The library's display name.
         #[arg(long)]
         name: Option<String>,
         /// Address of another PostgreSQL that holds its data, as for --database.
@@ -31,29 +31,29 @@ pub enum TenantCommand {
         #[command(flatten)]
         settings: Box<Settings>,
     },
-    /// Show the tenants.
+    /// List the tenants.
     List {
         #[command(flatten)]
         settings: Box<Settings>,
     },
-    /// Bring tenants up to date ahead of the start of a new release, and take away what no release needs any more.
-    /// To be run when no older program uses the database.
+    /// Upgrade tenants before the start of a new release, and drop schema parts that no release needs any more. Run it
+    /// when no older program uses the database.
     Upgrade {
-        /// One tenant; all where none is named.
+        /// One tenant; all if omitted.
         id: Option<String>,
         #[command(flatten)]
         settings: Box<Settings>,
     },
-    /// Write a tenant with all its data to a file, while desks go on.
+    /// Write a tenant with all its data to a file, while desks continue to work.
     Dump {
         id: String,
-        /// A file that is not there yet.
+        /// A file that does not exist yet.
         #[arg(long)]
         to: PathBuf,
         #[command(flatten)]
         settings: Box<Settings>,
     },
-    /// Make the tenant that a file of `carrel tenant dump` holds, with all its data.
+    /// Create the tenant in a file of `carrel tenant dump`, with all its data.
     Restore {
         file: PathBuf,
         #[command(flatten)]
@@ -72,7 +72,7 @@ pub enum TenantCommand {
     /// Delete a tenant with all its data.
     Drop {
         id: String,
-        /// Needed, so that no slip of the hand deletes a library.
+        /// Required, to prevent accidental deletion.
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
@@ -80,7 +80,7 @@ pub enum TenantCommand {
     },
 }
 
-/// The shortest password that an administrator may begin with.
+/// The shortest initial password of an administrator.
 const SHORTEST_PASSWORD: usize = 8;
 
 /// Runs the command and prints its result.
@@ -106,7 +106,7 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
             Ok(())
         }
         TenantCommand::Upgrade { id, settings } => {
-            // Opening brings every tenant up to date.
+            // Opening the node upgrades every tenant.
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             let done = tidy(&open_node, id.as_deref()).await;
             serve::stop(open_node).await;

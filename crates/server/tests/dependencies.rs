@@ -1,11 +1,11 @@
-//! What others' work the program is made of: licenses of the list in `deny.toml`, from the registry alone, by named
-//! versions. `cargo deny` checks the same and more; this guard runs where it is not installed.
+//! The dependencies of the program: licenses on the list in `deny.toml`, only from the registry, with explicit
+//! versions. `cargo deny` checks the same and more; this test runs without it.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// What cargo knows of all packages that are built on this machine.
+/// Metadata of all packages that are built on this machine.
 fn packages() -> Vec<Value> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
@@ -37,7 +37,7 @@ fn allowed() -> Vec<String> {
     list.iter().filter_map(|license| Some(license.as_str()?.to_owned())).collect()
 }
 
-/// Whether an SPDX expression can be met with the allowed licenses alone.
+/// Whether the allowed licenses satisfy an SPDX expression.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let mut words = spaced.split_whitespace().peekable();

@@ -1,4 +1,4 @@
-//! Decisions are functions of facts: no waiting, no clock, no database in them. This guard reads the sources.
+//! Decisions are functions of facts: no async code, no clock, no database. This test reads the sources.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ const RULES: [&str; 10] = [
     "inventory/src/isbn/number.rs",
 ];
 
-/// In a use case these touch the world, also where the use case's concept is pure otherwise.
+/// Files of a use case that may do I/O.
 const WORLDLY: [&str; 4] = ["route.rs", "facts.rs", "apply.rs", "store.rs"];
 
-/// What has no place in a decision, and what to do instead.
+/// Patterns that are forbidden in decisions, and what to do instead.
 const FORBIDDEN: [(&str, &str); 5] = [
     ("async ", "gather facts before the decision, in facts.rs"),
     (".await", "gather facts before the decision, in facts.rs"),
@@ -46,8 +46,8 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a rule with their numbers from 1 on, without comments and without the items that are compiled for
-/// tests only: tests below a rule may make ids, the rule itself may not.
+/// The lines of a rule with their numbers from 1 on, without comments and without items that are compiled for tests
+/// only: tests may draw ids, rules may not.
 fn rule_lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = text.lines().zip(1..);
     let mut rule = Vec::new();
@@ -97,7 +97,7 @@ fn below() {}
     assert_eq!(read, expected);
 }
 
-/// The facts of a request are gathered for the moment at which it came, which is read once.
+/// The facts of a request are read for the time of its arrival, which is taken from the clock once.
 #[test]
 fn no_facts_read_the_clock() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' folder");

@@ -1,4 +1,4 @@
-//! The records of a new tenant fit their declarations.
+//! The records of a new tenant match their declarations.
 
 use carrel_records::RecordType;
 use carrel_records::shape::Shape;

@@ -1,16 +1,16 @@
-//! SQL respects the layers: a module reads and writes its own tables and those of modules below it. What must travel up
-//! is an event, or a typed listener in the same transaction (`carrel_platform::transaction_listeners`).
+//! SQL respects the layers: a module reads and writes its own tables and those of the modules that it depends on. In
+//! the other direction, it uses an event, or a typed listener in the same transaction
+//! (`carrel_platform::transaction_listeners`).
 //!
-//! Reads the sources of all modules and looks for table names behind the keywords of SQL.
+//! Reads the sources of all modules and searches for table names after the keywords of SQL.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Files that still name tables of modules above theirs. This list only shrinks: an entry that is no longer needed
-/// fails the test.
+/// Files with tables of dependent modules. This list only shrinks: an entry that is no longer needed fails the test.
 const EXCEPTIONS: [(&str, &str); 0] = [];
 
-/// Words behind which SQL names a table.
+/// Keywords that a table name follows in SQL.
 const BEFORE_A_TABLE: [&str; 7] = ["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "ONLY", "REFERENCES"];
 
 fn crates() -> PathBuf {
@@ -41,7 +41,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Tables that a text names behind keywords of SQL.
+/// Tables after keywords of SQL in a text.
 fn tables_named(text: &str) -> Vec<&str> {
     let mut named = Vec::new();
     let mut before = "";

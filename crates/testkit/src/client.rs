@@ -59,7 +59,7 @@ impl Client {
         self.call("DELETE", path, None).await
     }
 
-    /// Any request, with a body of any bytes.
+    /// Any request, with any bytes as body.
     pub async fn call(&self, method: &str, path: &str, body: Option<Bytes>) -> Reply {
         self.try_call(method, path, body).await.unwrap_or_else(|words| panic!("{words}"))
     }

@@ -1,4 +1,4 @@
-//! One private PostgreSQL for a test program, with a template of a library that is copied for every test.
+//! One private PostgreSQL for a test program, with a template database that is copied for every test.
 
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
@@ -47,7 +47,7 @@ impl Cluster {
         Cluster { postgres, _scratch: scratch }
     }
 
-    /// How to reach a database of the server.
+    /// The address of a database of the server.
     pub fn address(&self, database: &str) -> Address {
         Address {
             primary: self.postgres.config(database).into(),
@@ -56,7 +56,7 @@ impl Cluster {
         }
     }
 
-    /// The same as text, for programs.
+    /// The address as text, for programs.
     pub fn url(&self, database: &str) -> String {
         self.postgres.url(database)
     }
@@ -66,7 +66,7 @@ impl Cluster {
         self.postgres.log()
     }
 
-    /// A connection with all rights, for looking behind the API.
+    /// A connection with all rights, for checks that bypass the API.
     pub async fn connect(&self, database: &str) -> Client {
         let (client, connection) =
             self.postgres.config(database).connect(NoTls).await.expect("the tests' PostgreSQL answers");
@@ -74,7 +74,7 @@ impl Cluster {
         client
     }
 
-    /// Copies the template; gives the new database's name and the administrator's id.
+    /// Copies the template; returns the new database's name and the administrator's id.
     pub async fn copy_of_template(&self) -> (String, Uuid) {
         let administrator = *TEMPLATE_MADE.get_or_init(|| self.make_template()).await;
         let name = format!("library_copy_{}", COPIES.fetch_add(1, Relaxed));
@@ -125,7 +125,7 @@ impl Cluster {
             .expect("users can be read");
         let administrator: Uuid = row[0].get(0);
         drop((tenant, server));
-        // A template can be copied only while nobody is connected to it.
+        // A template can be copied only while there are no connections to it.
         admin
             .batch_execute(&format!(
                 "ALTER DATABASE {TEMPLATE} ALLOW_CONNECTIONS false;

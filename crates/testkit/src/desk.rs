@@ -139,7 +139,7 @@ impl LendingServer {
         )
     }
 
-    /// Puts these circulation rules in force.
+    /// Sets the circulation rules.
     pub async fn lends_by(&self, rules: &str) {
         let text = format!("priority: t, s, c, b, a, m, g\n{rules}\n");
         self.admin().put("/circulation/rules", &json!({"rulesAsText": text})).await.expect(204);
@@ -164,7 +164,7 @@ impl LendingServer {
         TestPatron { id, barcode }
     }
 
-    /// A new available item with an instance of its own.
+    /// A new available item with a new instance.
     pub async fn item(&self) -> TestItem {
         let (instance, holdings, number) = (Uuid::new_v4(), Uuid::new_v4(), self.count.fetch_add(1, Relaxed));
         let title = json!({"id": instance, "title": format!("Book {number}"), "source": "FOLIO",

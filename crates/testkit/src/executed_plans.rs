@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// A recording of all statements of a test's database from its start on.
 pub struct ExecutedPlans {
     log: PathBuf,
-    /// Bytes of the log that were there before the recording, or that were read already.
+    /// Bytes of the log from before the recording, or already read.
     read_to: u64,
     database: String,
     looker: tokio_postgres::Client,
@@ -28,8 +28,8 @@ pub struct ExecutedPlan {
 }
 
 impl TestServer {
-    /// Records the plans of all statements from now on. Connections of the server are replaced by new ones, so that
-    /// each statement is planned once more with the tables as they are now.
+    /// Records the plans of all statements from now on. The server's connections are replaced by new ones, so that each
+    /// statement is planned again with the current tables.
     pub async fn record_plans(&self) -> ExecutedPlans {
         let looker = self.cluster.connect("postgres").await;
         let database = self.database.clone();
@@ -51,8 +51,8 @@ impl TestServer {
         ExecutedPlans { log, read_to, database, looker }
     }
 
-    /// Ends all connections to the test's database and opens the writing ones anew. What the old ones did stands in
-    /// PostgreSQL's statistics afterwards.
+    /// Ends all connections to the test's database and opens the writing ones again. The statistics of the old ones are
+    /// then in PostgreSQL's views.
     pub async fn replace_connections(&self) {
         let looker = self.cluster.connect("postgres").await;
         let ours = "FROM pg_stat_activity WHERE datname = $1";
@@ -61,7 +61,7 @@ impl TestServer {
             .await
             .expect("connections can be ended");
         let old: Vec<i32> = old.iter().map(|row| row.get(0)).collect();
-        // A process that was asked to end may still be there.
+        // A process that was told to end may still exist.
         let still = format!("SELECT 1 {ours} AND pid = ANY($2)");
         while !looker.query(&still, &[&self.database, &old]).await.expect("activity can be read").is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -113,7 +113,7 @@ fn plans_in(log: &str) -> impl Iterator<Item = (i32, ExecutedPlan)> {
                 json.push('\n');
             }
             let pid = line.split_once('[').and_then(|(_, rest)| rest.split(']').next()?.parse().ok());
-            // The tabulators also stand within the text of the statement, where JSON does not have them.
+            // The tabulators are also within the text of the statement, where JSON does not allow them.
             let read: Result<Value, _> = serde_json::from_str(&json.replace('\t', " "));
             if let (Some(pid), Ok(mut read)) = (pid, read) {
                 let statement = read["Query Text"].as_str().unwrap_or_default().to_owned();
@@ -150,7 +150,7 @@ impl ExecutedPlan {
         most
     }
 
-    /// Pages of 8 KiB that the statement looked at, in memory or on disk.
+    /// Pages of 8 KiB that the statement accessed, in memory or on disk.
     pub fn buffers(&self) -> u64 {
         self.total("Shared Hit Blocks") + self.total("Shared Read Blocks")
     }
@@ -160,8 +160,8 @@ impl ExecutedPlan {
         self.total("WAL Bytes")
     }
 
-    /// A figure of the whole statement. Changes in a WITH clause that nothing refers to are made after the rest, so that
-    /// the figures of the rest do not contain theirs.
+    /// A figure of the whole statement. Changes in a WITH clause without references run after the rest, so the figures
+    /// of the rest do not contain theirs.
     fn total(&self, key: &str) -> u64 {
         let of = |part: &Value| part[key].as_u64().unwrap_or(0);
         let parts = self.plan["Plans"].as_array().into_iter().flatten();

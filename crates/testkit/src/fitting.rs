@@ -1,10 +1,10 @@
-//! What use cases ask of a document beyond its shape, so that a made-up one can be stored.
+//! Requirements of use cases beyond the shape, so that a generated document can be stored.
 
 use crate::sample::{remove, set};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Whether a use case asks for a reference that the shape leaves open.
+/// Whether a use case requires a reference that the shape does not.
 pub fn needs(record: &str, field: &str) -> bool {
     matches!((record, field), ("instancePrecedingSucceedingTitle", "precedingInstanceId"))
 }
@@ -16,7 +16,7 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
         "customField" => {
             put("type", "TEXTBOX_SHORT".into());
             put("entityType", "user".into());
-            // The reference id is made of the name's letters, and two at once may find the same one.
+            // The reference id is derived from the name's letters, so two concurrent tests could get the same one.
             let letter = |hex: char| hex.to_digit(16).map_or(hex, |digit| char::from(b'a' + digit as u8));
             let name: String = Uuid::new_v4().simple().to_string().chars().map(letter).collect();
             put("name", name.into());
@@ -32,21 +32,21 @@ pub fn fit(record: &str, document: &mut Map<String, Value>) {
             // A shadow location is not listed.
             put("isShadow", false.into());
         }
-        // The only template engine that there is.
+        // The only template engine.
         "template" => put("templateResolver", "mustache".into()),
         // A notification has a recipient, and only an event that is configured.
         "notification" => {
             put("recipientId", Uuid::new_v4().to_string().into());
             remove(document, "eventConfigName");
         }
-        // An open loan has a borrower.
+        // An open loan has a patron.
         "loan" => put("userId", Uuid::new_v4().to_string().into()),
-        // A request of an item names it with its holdings record.
+        // A request for an item contains its holdings record.
         "request" => {
             put("itemId", Uuid::new_v4().to_string().into());
             put("holdingsRecordId", Uuid::new_v4().to_string().into());
         }
-        // A note without links is deleted; the name of its type is read only.
+        // A note without links is deleted; the name of its type is read-only.
         "note" => {
             put("links", json!([{"id": Uuid::new_v4(), "type": "user"}]));
             remove(document, "type");

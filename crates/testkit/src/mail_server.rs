@@ -1,4 +1,4 @@
-//! A mail server for tests: it speaks SMTP on a free port and stores what it takes.
+//! A mail server for tests: it implements SMTP on a free port and stores the mails that it accepts.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A mail that the server took.
+/// A mail that the server has accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mail {
     /// Recipients of the envelope.
@@ -19,7 +19,7 @@ pub struct Mail {
 pub struct MailServer {
     pub address: SocketAddr,
     mails: Arc<Mutex<Vec<Mail>>>,
-    /// Mails still to be refused for now (451).
+    /// Number of mails that are still refused temporarily (451).
     refusals: Arc<Mutex<usize>>,
     task: JoinHandle<()>,
 }
@@ -34,7 +34,7 @@ impl MailServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let (taken, refused) = (Arc::clone(&taken), Arc::clone(&refused));
                 tokio::spawn(async move {
-                    // A client that hangs up ends its session.
+                    // A client that disconnects ends its session.
                     let _ = session(stream, &taken, &refused).await;
                 });
             }
@@ -42,7 +42,7 @@ impl MailServer {
         MailServer { address, mails, refusals, task }
     }
 
-    /// What the server has taken so far.
+    /// The mails accepted so far.
     pub fn mails(&self) -> Vec<Mail> {
         self.mails.lock().expect("no holder of this lock panics").clone()
     }
@@ -52,7 +52,7 @@ impl MailServer {
         self.mails.lock().expect("no holder of this lock panics").len()
     }
 
-    /// Refuses the next mails for now, as a busy server does.
+    /// Refuses the next mails temporarily, like a busy server.
     pub fn refuse_next(&self, mails: usize) {
         *self.refusals.lock().expect("no holder of this lock panics") = mails;
     }

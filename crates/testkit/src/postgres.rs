@@ -1,4 +1,4 @@
-//! PostgreSQL servers of a test's own, with settings of the test's choice: with TLS, with replicas, to be killed.
+//! PostgreSQL servers for single tests, with settings of the test's choice: with TLS, with replicas, to be killed.
 
 use carrel_embedded_postgres::{make_folder, program};
 use std::fmt::Write as _;
@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls};
 
-/// From its start until it answers.
+/// The longest time from its start until it answers.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// A server that listens on a port of the loopback address and on a socket; it ends with the value.
+/// A server that listens on a port of the loopback address and on a socket; it stops when the value is dropped.
 pub struct OwnPostgres {
     data: PathBuf,
     sockets: PathBuf,
@@ -66,7 +66,7 @@ impl OwnPostgres {
     }
 
     fn at(folder: &Path, name: &str) -> OwnPostgres {
-        // Nobody else takes a port that was just free, as a rule.
+        // Another process could take a port that was just free, which is rare.
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let port = free.local_addr().expect("a listener has an address").port();
         let (data, sockets) = (folder.join(name), folder.join(format!("{name}-run")));
@@ -177,22 +177,22 @@ impl OwnPostgres {
             Command::new("ps").args(["-o", "pid=", "--ppid", &first]).output().expect("ps can be run");
         let children = String::from_utf8_lossy(&listed.stdout).into_owned();
         for pid in std::iter::once(first.as_str()).chain(children.split_whitespace()) {
-            // A backend may have ended meanwhile.
+            // A backend may have ended in the meantime.
             let _ = Command::new("kill").args([&format!("-{signal}"), pid]).status();
         }
     }
 
-    /// How to reach a database by the socket, as text.
+    /// The address of a database by the socket, as text.
     pub fn by_socket(&self, database: &str) -> String {
         format!("host={} port={} user=carrel dbname={database}", self.sockets.display(), self.port)
     }
 
-    /// How to reach a database by the network, as text.
+    /// The address of a database by the network, as text.
     pub fn by_network(&self, database: &str) -> String {
         format!("host=127.0.0.1 port={} user=carrel dbname={database}", self.port)
     }
 
-    /// A connection with all rights, for looking behind the API.
+    /// A connection with all rights, for checks that bypass the API.
     pub async fn connect(&self, database: &str) -> Client {
         let (client, connection) = tokio_postgres::connect(&self.by_socket(database), NoTls)
             .await
@@ -209,7 +209,7 @@ impl OwnPostgres {
         std::fs::write(&path, text).expect("a setting can be written");
     }
 
-    /// A file of the server's user alone, such as a key; gives its path.
+    /// A file that only the server's user can read, such as a key; returns its path.
     pub fn keep(&self, file: &str, text: &str) -> PathBuf {
         let path = self.data.join(file);
         std::fs::write(&path, text).expect("a file can be written");

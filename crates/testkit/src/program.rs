@@ -1,4 +1,4 @@
-//! The program as an operator runs it: a process of its own, whose log is kept in a folder.
+//! The program as an operator runs it: a separate process, whose log is kept in a folder.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -31,7 +31,7 @@ impl Program {
             .stderr(file)
             .spawn()
             .expect("the program can be started");
-        // For the guard of the folder.
+        // The guard of the folder stops this process.
         let _ = std::fs::write(folder.join("server.pid"), child.id().to_string());
         Program { child, address: (Ipv4Addr::LOCALHOST, port).into(), log }
     }
@@ -48,7 +48,7 @@ impl Program {
         let _ = self.child.wait();
     }
 
-    /// Waits for the end; gives how the program ended and how long it took.
+    /// Waits for the end; returns the exit status and the time that it took.
     pub fn ends(&mut self, longest: Duration) -> (ExitStatus, Duration) {
         let started = Instant::now();
         loop {

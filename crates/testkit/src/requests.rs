@@ -11,7 +11,7 @@ impl LendingServer {
         self.ask_with(kind, test_item, patron, json!({})).await
     }
 
-    /// The same with more properties: overrides, comments, another service point.
+    /// [`Self::ask_for`] with more properties: overrides, comments, another service point.
     pub async fn ask_with(
         &self,
         kind: &str,
@@ -48,7 +48,7 @@ impl LendingServer {
         self.create("/patron-block-limits", &limit).await;
     }
 
-    /// Puts a manual block on a patron, for the given reason.
+    /// Sets a manual block of a patron, with the given reason.
     pub async fn blocks_by_hand(&self, patron: &TestPatron, why: &str) {
         let block = json!({"id": Uuid::new_v4(), "type": "Manual", "desc": why, "userId": patron.id,
             "borrowing": true, "renewals": true, "requests": true});
@@ -80,7 +80,7 @@ impl LendingServer {
         self.patron_cancels_with(hold, patron, json!({})).await
     }
 
-    /// Cancels with more in the body: a reason, a note.
+    /// Cancels with more in the body: a reason, a comment.
     pub async fn patron_cancels_with(&self, hold: &Value, patron: &TestPatron, more: Value) -> Reply {
         let id = hold["requestId"].as_str().unwrap_or_default();
         let mut wish = self.wish();

@@ -1,4 +1,4 @@
-//! Documents made from a record type's shape: enough to be stored, or with everything that the shape names.
+//! Documents generated from a record type's shape: with the required properties only, or with all.
 
 use crate::{TestServer, fitting};
 use carrel_platform::record_store::shape_of;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// How much of the shape a document fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What is required.
+    /// Only required properties.
     Least,
     /// Everything that a client may send and that refers to nothing.
     Full,
@@ -20,7 +20,7 @@ pub enum Extent {
 
 static COUNT: AtomicU64 = AtomicU64::new(1);
 
-/// A document that fits the shape; values that may have to be unique are numbered.
+/// A document that matches the shape; values that may have to be unique are numbered.
 pub fn document(record: &'static RecordType, extent: Extent) -> Map<String, Value> {
     let mut document = level(&shape_of(record), extent);
     document.insert("id".into(), Uuid::new_v4().to_string().into());
@@ -89,7 +89,7 @@ fn fitting_text(name: &str, property: &Property) -> String {
     }
 }
 
-/// Puts a value at a property that may lie below optional ones; what is on the way is made with what it requires.
+/// Sets a value of a property that may be below optional ones, which are created with their required properties.
 pub fn place(record: &'static RecordType, document: &mut Map<String, Value>, path: &[String], wanted: Value) {
     place_below(&shape_of(record), document, path, wanted);
 }
@@ -115,7 +115,7 @@ fn place_below(shape: &Shape, document: &mut Map<String, Value>, path: &[String]
     }
 }
 
-/// A value for one property of a record, unlike any other where its kind allows.
+/// A value for one property of a record, unique if its type allows.
 pub fn value_at(record: &'static RecordType, path: &str) -> Option<Value> {
     let shape = shape_of(record);
     let mut levels = path.split('.');
@@ -136,7 +136,7 @@ fn is_required(shape: &Shape, path: &str) -> bool {
     }
 }
 
-/// Puts a value at a path of a document, making the levels on the way.
+/// Sets a value at a path of a document, creating the levels above it.
 pub fn set(document: &mut Map<String, Value>, path: &str, value: Value) {
     match path.split_once('.') {
         None => {
@@ -171,14 +171,14 @@ pub fn at<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
 
 type Making<'a> = Pin<Box<dyn Future<Output = Result<Map<String, Value>, String>> + Send + 'a>>;
 
-/// A document whose required references lead to records that exist; those are stored first.
+/// A document whose required references refer to existing records, which are stored first.
 pub fn storable<'a>(server: &'a TestServer, record: &'static RecordType, extent: Extent) -> Making<'a> {
     Box::pin(async move {
         let mut document = document(record, extent);
         let shape = shape_of(record);
         let wanted = |field| is_required(&shape, field) || fitting::needs(record.name, field);
         for key in record.belongs_to.iter().filter(|key| !key.loose && wanted(key.field)) {
-            // Where the reference must be unique, each document needs one of its own.
+            // If the reference must be unique, each document needs a separate record.
             let own = record.unique.iter().any(|unique| unique.fields.contains(&key.field));
             let id = referred(server, key.to, own).await?;
             set(&mut document, key.field, id.into());
@@ -187,7 +187,7 @@ pub fn storable<'a>(server: &'a TestServer, record: &'static RecordType, extent:
     })
 }
 
-/// The id of a record of the table: a new one where that is wanted or where there is none.
+/// The id of a record of the table: a new one if `new` is set or there is none.
 pub async fn referred(server: &TestServer, table: &str, new: bool) -> Result<String, String> {
     let record = server
         .node

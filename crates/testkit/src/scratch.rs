@@ -1,7 +1,7 @@
-//! A folder for the servers of one test program, with a guard that cleans up after it.
+//! A folder for the servers of one test program, with a guard process that cleans up after it.
 //!
-//! The guard process holds the other end of a pipe from the test program. However the program ends (last test,
-//! panic, Ctrl-C, kill), the pipe closes, and the guard stops what still runs there and removes the folder.
+//! The guard has the other end of a pipe from the test program. However the program ends (last test, panic, Ctrl-C,
+//! kill), the pipe closes, and the guard stops the remaining processes and removes the folder.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder, in memory if there is enough space. PostgreSQL servers whose data lie right below it and the program whose number
-    /// stands in `server.pid` are stopped in the end.
+    /// A new folder, in memory if there is enough space. At the end the guard stops PostgreSQL servers whose data are
+    /// directly below it, and the program whose process id is in `server.pid`.
     pub fn new() -> Scratch {
         Scratch::named("")
     }
 
-    /// One more folder of the same program, distinguished by a name.
+    /// Another folder of the same program, distinguished by a name.
     pub fn named(name: &str) -> Scratch {
         let number = std::process::id();
         let folder = roomy_memory()
             .unwrap_or_else(std::env::temp_dir)
             .join(format!("carrel-test-{number}{}{name}", if name.is_empty() { "" } else { "-" }));
-        // Left over from a program with the same number, long ago.
+        // Left over from an earlier program with the same process id.
         let _ = std::fs::remove_dir_all(&folder);
         let lifeline = guard(&folder);
         Scratch { folder, _lifeline: lifeline }
@@ -54,7 +54,7 @@ fn roomy_memory() -> Option<PathBuf> {
     usable.then_some(folder)
 }
 
-/// Starts the guard of a folder; it acts when the returned end of its pipe closes.
+/// Starts the guard of a folder; it cleans up when the returned end of its pipe closes.
 #[allow(clippy::zombie_processes, reason = "the guard outlives this process: that is its use")]
 fn guard(folder: &Path) -> ChildStdin {
     let script = r#"
@@ -76,7 +76,7 @@ fn guard(folder: &Path) -> ChildStdin {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .current_dir("/")
-        // Ctrl-C at the terminal must not end the guard before its work.
+        // Ctrl-C at the terminal must not end the guard before it has cleaned up.
         .process_group(0)
         .spawn()
         .expect("sh can be started");

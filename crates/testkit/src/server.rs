@@ -1,4 +1,4 @@
-//! A server of a test's own: database, running server, and clients.
+//! A server for one test: database, running server, and clients.
 
 use crate::client::{Client, Reply};
 use crate::cluster::Cluster;
@@ -41,7 +41,7 @@ impl TestServer {
         TestServer::start_in(ServerOptions::default()).await
     }
 
-    /// The same with other options.
+    /// [`Self::start`] with other options.
     pub async fn start_in(options: ServerOptions) -> TestServer {
         let cluster = Cluster::running().await;
         let (database, admin_id) = cluster.copy_of_template().await;
@@ -87,7 +87,7 @@ impl TestServer {
         self.stranger().with_header("x-okapi-token", token).with_header("x-okapi-tenant", TENANT)
     }
 
-    /// A token as a login gives it.
+    /// A token like that of a login.
     pub fn token_of(&self, user: Uuid, username: &str, tenant: &str) -> String {
         let now = Timestamp::now().as_second();
         self.node.keys.sign(&Claims {
@@ -122,7 +122,7 @@ impl TestServer {
             .expect("a second node opens the library")
     }
 
-    /// A connection with all rights to the test's database, for looking behind the API.
+    /// A connection with all rights to the test's database, for checks that bypass the API.
     pub async fn database(&self) -> tokio_postgres::Client {
         let client = self.cluster.connect(&self.database).await;
         client

@@ -1,4 +1,4 @@
-//! A module that subscribes to events, at a port of its own.
+//! A module that subscribes to events, on a separate port.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A call that it got.
+/// A call that it received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callback {
     pub path: String,
     pub body: String,
 }
 
-/// It records what it gets, and answers with the status that it is told.
+/// Records the calls that it receives, and answers with a configurable status.
 pub struct Subscriber {
     pub address: SocketAddr,
     state: Arc<State>,
@@ -23,7 +23,7 @@ struct State {
     callbacks: Mutex<Vec<Callback>>,
     count: AtomicUsize,
     status: AtomicU16,
-    /// Bodies are counted only.
+    /// Bodies are counted but not stored.
     counts: bool,
 }
 
@@ -32,7 +32,7 @@ impl Subscriber {
         Subscriber::serving(false).await
     }
 
-    /// One for very many events: it counts them and keeps none.
+    /// A subscriber for very many events: it counts them and stores none.
     pub async fn counting() -> Subscriber {
         Subscriber::serving(true).await
     }
@@ -65,12 +65,12 @@ impl Subscriber {
         self.state.status.store(status, SeqCst);
     }
 
-    /// What it got with a status of success, in order.
+    /// The calls that it answered with a status of success, in order.
     pub fn accepted(&self) -> Vec<Callback> {
         self.state.callbacks.lock().expect("no holder of this lock panics").clone()
     }
 
-    /// Calls so far, also those that it answered with an error.
+    /// Calls so far, including those that it answered with an error.
     pub fn count(&self) -> usize {
         self.state.count.load(SeqCst)
     }

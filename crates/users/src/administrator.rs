@@ -1,4 +1,4 @@
-//! The first administrator of a tenant, named by whoever makes the tenant.
+//! The first administrator of a tenant.
 
 use crate::login::password;
 use crate::permissions::PERMISSION_USER;
@@ -19,7 +19,7 @@ pub enum Appointed {
     NameTaken,
 }
 
-/// Makes a user who may do everything.
+/// Creates a user with all permissions.
 pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<Appointed, Failure> {
     let now = Timestamp::now();
     let password = password.to_owned();
@@ -40,13 +40,13 @@ pub async fn appoint(tenant: &Tenant, username: &str, password: &str) -> Result<
     write::insert(&mut pipeline, tenant, &PERMISSION_USER, &given, now);
     match tenant.begin().await?.send_and_commit(pipeline).await {
         Ok(_) => Ok(Appointed::Now),
-        // Of all that is written only the name can be another's.
+        // Of all inserted values only the username can violate a constraint.
         Err(error) if error.is_unique_violation() => Ok(Appointed::NameTaken),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether anybody can log in to the tenant.
+/// Whether any user can log in to the tenant.
 pub async fn has_staff(tenant: &Tenant) -> Result<bool, Failure> {
     let rows = tenant.writer().await?.query("SELECT 1 FROM auth_credentials LIMIT 1", vec![]).await?;
     Ok(!rows.is_empty())

@@ -1,4 +1,4 @@
-//! Answers the platform's questions about callers from the tenant's permission catalog.
+//! Authorization: the platform's interface, implemented by the tenant's permission catalog.
 
 use crate::permissions::PermissionCatalog;
 use carrel_platform::Tenant;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
 
-/// Knows the permissions of users and the tokens that were revoked.
+/// Looks up users' permissions and revoked tokens.
 #[derive(Default)]
 pub struct PermissionAuthorizer {
     /// Expanded permissions by tenant and user, valid for the catalog that they were computed from.

@@ -1,6 +1,6 @@
-//! What modules above this one contribute to its use cases: they implement it, the program connects it.
+//! Functions that dependent modules contribute to this module's use cases; the program connects them.
 //!
-//! The tables of those modules are theirs alone; their statements run in this module's pipelines and transactions.
+//! Only those modules use their tables; their statements run in this module's pipelines and transactions.
 
 use carrel_platform::Pipeline;
 use jiff::Timestamp;
@@ -18,11 +18,11 @@ pub struct Extensions {
 #[derive(Debug)]
 pub struct UserDependents {
     pub open: &'static [OpenTransactionCount],
-    /// Adds statements that delete what goes with the users.
+    /// Adds statements that delete the records that depend on the users.
     pub delete: fn(&mut Pipeline, &[Uuid]),
 }
 
-/// Something that keeps a user from being deleted while it is open.
+/// Something that prevents the deletion of a user while it is open.
 #[derive(Debug)]
 pub struct OpenTransactionCount {
     pub kind: OpenTransactionKind,

@@ -35,7 +35,7 @@ const STEPS: &[Step] =
 
 static JOBS: &[&Job] = &[&login::CLEANUP];
 
-/// This module.
+/// The users module.
 pub fn module() -> Module {
     Module {
         name: "users",

@@ -1,4 +1,4 @@
-//! A patron's PIN, for machines that ask for one; stored as a hash.
+//! A patron's PIN, for self-service machines; stored as a hash.
 //!
 //! Routes: `/patron-pin`, `/patron-pin/verify`. The id is the user's.
 

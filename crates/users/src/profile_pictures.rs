@@ -54,7 +54,7 @@ async fn settings(tenant: &Tenant) -> Result<Value, Failure> {
     Ok(rows.first().map_or(Value::Null, |row| row.get::<_, Json>("settings").parse()))
 }
 
-/// FOLIO quirk: what a picture must be is answered with 500 and the reason.
+/// FOLIO quirk: an invalid picture is answered with 500 and the reason.
 type Refused<T> = Result<T, Answer>;
 
 fn refused(reason: impl Into<String>) -> Answer {

@@ -1,6 +1,6 @@
 /*
- * Bodies that the API document does not describe yet: composed answers and the requests of desk actions. Written by
- * hand, with the fields that the desk uses; to be replaced by generated types where the document has them.
+ * Bodies that the OpenAPI document does not describe yet: composed responses and the requests of desk actions. They are
+ * written by hand, with only the fields that the desk uses; use the generated types where the document has them.
  */
 import type { CheckInRequest, ServicePoint, User } from './schema.ts';
 
@@ -15,7 +15,7 @@ export interface CallNumberComponents {
   suffix?: string | null;
 }
 
-/** An item as `/inventory/items` gives it. */
+/** An item as returned by `/inventory/items`. */
 export interface Item {
   id: string;
   hrid?: string;
@@ -51,7 +51,7 @@ export interface CirculationNote {
   source?: { personal?: { firstName?: string | null; lastName?: string | null } };
 }
 
-/** The item within a loan, a request or a check-in's answer. */
+/** The item inside a loan, a request or a check-in response. */
 export interface ItemSummary {
   id: string;
   instanceId?: string;

@@ -1,6 +1,6 @@
 /*
- * Calls of the server. Tokens are cookies that scripts cannot read; an access token that has expired is renewed once,
- * by one call for all that wait for it, and the call is sent again.
+ * HTTP calls to the server. Tokens are cookies that scripts cannot read. An expired access token is renewed once, by
+ * one call on behalf of all waiting calls; then each call is sent again.
  */
 import { Failure, type Refusal, Unreachable } from './failure.ts';
 
@@ -8,7 +8,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Speaks for somebody else than who is logged in, for this call only. */
+  /** Sends this one call with the token of another user, for instance a supervisor. */
   token?: string | undefined;
   headers?: Record<string, string>;
 }
@@ -22,12 +22,15 @@ export function useTenant(id: string): void {
   tenant = id;
 }
 
-/** Calls the function when a call finds that the session has ended; it answers whether to send the call again. */
+/**
+ * Registers a function that runs when a call finds that the session has ended. It returns whether to send the call
+ * again.
+ */
 export function onLoggedOut(listener: () => Promise<boolean>): void {
   whenLoggedOut = listener;
 }
 
-/** Calls the function with whether the server answered, after each call. */
+/** Registers a function that receives, after each call, whether the server responded. */
 export function onReached(listener: (reached: boolean) => void): void {
   whenReached = listener;
 }
@@ -97,7 +100,7 @@ export function refresh(): Promise<boolean> {
   return refreshing;
 }
 
-/** A token of another user; the cookies of who is logged in stay as they are. */
+/** Logs another user in and returns the token; the cookies of the current user do not change. */
 export async function tokenOf(username: string, password: string): Promise<string> {
   const response = await fetch('/authn/login', {
     method: 'POST',
@@ -126,7 +129,7 @@ async function failureOf(response: Response): Promise<Failure> {
       }));
       message = refusals.map((refusal) => refusal.message).join('\n') || document.message || document.errorMessage || message;
     } catch {
-      // The text itself is the best message there is.
+      // Not JSON: show the text itself.
     }
   }
   return new Failure(response.status, message || `HTTP ${response.status}`, refusals, requestId, body);

@@ -1,4 +1,4 @@
-/** One error of a 422, as the server gives it. */
+/** One error of a 422 response. */
 export interface Refusal {
   message: string;
   code?: string;
@@ -6,7 +6,7 @@ export interface Refusal {
   overridableBlock?: { name: string; missingPermissions?: string[] };
 }
 
-/** The server answered, but not with success. */
+/** The server responded with an error status. */
 export class Failure extends Error {
   readonly status: number;
   readonly refusals: Refusal[];
@@ -32,10 +32,10 @@ export class Failure extends Error {
   }
 }
 
-/** No answer came: the server or the network is gone. */
+/** No response: the server or the network is down. */
 export class Unreachable extends Error {}
 
-/** The messages of a failure, one a line. */
+/** The messages of a failure, one per line. */
 export function linesOf(error: unknown): string[] {
   if (error instanceof Failure && error.isRefusal) return error.refusals.map((refusal) => refusal.message);
   if (error instanceof Failure && isRefusedQuery(error.document)) return error.document.parameters.map(({ key, value }) => `${key}: ${value}`);
@@ -47,7 +47,7 @@ interface RefusedQuery {
   parameters: { key: string; value: string }[];
 }
 
-/** Of a query that is refused, the parameters say what is wrong with which field. */
+/** The parameters of a refused query name the field and the error. */
 function isRefusedQuery(document: unknown): document is RefusedQuery {
   const { code, parameters } = (document ?? {}) as Partial<RefusedQuery>;
   return typeof code === 'string' && code.endsWith('query.invalid') && Array.isArray(parameters) && parameters.length > 0;

@@ -1,4 +1,4 @@
-/* Shows the questions of the desk's logic, one at a time, and gives the answers back. */
+/* Shows the prompts of the desk's logic, one at a time, and returns the answers. */
 import { type ComponentType, createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
 import { DIALOGS } from './dialogs/index.tsx';
 import { betweenScans } from './scanning/scan-target.ts';
@@ -11,7 +11,7 @@ interface Open {
   answer: (answer: unknown) => void;
 }
 
-/** What each dialog gets. */
+/** Properties of each dialog. */
 export interface DialogProps<N extends PromptName> {
   shown: Prompts[N][0];
   /** Called once; undefined cancels. */

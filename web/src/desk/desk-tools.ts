@@ -1,4 +1,4 @@
-/* What scanning logic needs of its surroundings; a test gives it something else than a browser. */
+/* What the scanning logic needs from the browser; tests pass a substitute. */
 import type { Kind } from '../parts/controls.tsx';
 import type { DeskSettings } from '../session/settings.ts';
 import type { Ask } from './prompts.ts';
@@ -9,17 +9,17 @@ export interface DeskTools {
   sound: (kind: Kind) => void;
   may: (permission: string) => boolean;
   servicePointId: () => string;
-  /** What is done with returned items that are lent for use at the location; by default staff are asked. */
+  /** What happens to returned items that are lent for use at the location; by default staff choose. */
   useAtLocationReturn: () => string;
-  /** Who works at the desk. */
+  /** The staff member at the desk. */
   username: () => string;
   settings: () => DeskSettings;
 }
 
-/** The outcome of the newest scan, which is shown large and read out. */
+/** The outcome of the newest scan, shown large and read out by screen readers. */
 export interface Result {
   kind: Kind;
   text: string;
-  /** Grows with every result, so that the same text twice is read out twice. */
+  /** Increases with every result, so that a repeated text is read out again. */
   number: number;
 }

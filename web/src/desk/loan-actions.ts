@@ -1,6 +1,6 @@
 /*
- * What may be done with a loan, in which state and by whom: one table. A rule that refuses says why, and the button
- * shows the reason.
+ * Which actions a loan allows, by state and permission: one table. Each refusing rule has a reason, which the button
+ * shows.
  */
 import type { Loan } from '../api/bodies.ts';
 import type { MessageKey } from '../text/messages.ts';
@@ -11,7 +11,7 @@ interface Rule {
   permission: string;
   /** Item statuses in which the action is refused, with the reason. */
   refusedIn: Partial<Record<string, MessageKey>>;
-  /** The only item statuses in which the action exists at all. */
+  /** The item statuses in which the action is offered at all. */
   onlyIn?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const RULES: Record<LoanAction, Rule> = {
 
 export const LOAN_ACTIONS = Object.keys(RULES) as LoanAction[];
 
-/** Whether the action is shown, and why it can not be done now. */
+/** Whether the action is shown, and why it is disabled. */
 export function judge(action: LoanAction, loan: Loan, may: (permission: string) => boolean): { shown: boolean; why?: MessageKey } {
   const rule = RULES[action];
   const status = loan.item.status?.name ?? '';

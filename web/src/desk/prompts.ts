@@ -1,6 +1,6 @@
 /*
- * What the desk asks a person during a scan, and in which order. Logic asks by name; dialogs.tsx has a dialog for each
- * name. An answer of undefined means that the person cancelled.
+ * Prompts that the desk shows during a scan, and their order. Logic requests a prompt by name; dialogs/index.tsx maps
+ * each name to a dialog. An undefined answer means that staff cancelled.
  */
 import type { CheckInAnswer, CirculationNote, ClaimedReturnedResolution, Item, Loan } from '../api/bodies.ts';
 import type { Note, User } from '../api/schema.ts';
@@ -10,7 +10,7 @@ import type { WayOut } from './check-out/ways-out.ts';
 
 export type Task = 'checkOut' | 'checkIn';
 
-/** Name → [what is shown, what is answered]. */
+/** Name → [properties, answer]. */
 export interface Prompts {
   chooseItem: [{ items: Item[]; total: number }, Item];
   confirmStatus: [{ item: Item; task: Task }, true];
@@ -35,7 +35,7 @@ export type RefusedAnswer =
   | { way: 'checkInFirst' }
   | { way: 'fastAdd' };
 
-/** Statuses about which the desk asks before it goes on. */
+/** Statuses that staff must confirm. */
 export const STATUSES_TO_CONFIRM: Record<Task, ReadonlySet<string>> = {
   checkOut: new Set([
     'Aged to lost', 'Claimed returned', 'Declared lost', 'In process (non-requestable)', 'Long missing', 'Lost and paid',
@@ -53,7 +53,7 @@ export type ItemPrompt =
   | { name: 'pieces' }
   | { name: 'itemNotes'; notes: CirculationNote[] };
 
-/** The questions about an item before it is checked out or in, in their order. */
+/** The prompts about an item before it is checked out or in, in their order. */
 export function promptsBefore(task: Task, item: Item): ItemPrompt[] {
   const status: ItemPrompt[] = STATUSES_TO_CONFIRM[task].has(item.status.name) ? [{ name: 'confirmStatus' }] : [];
   const pieces: ItemPrompt[] = hasSeveralPieces(item) ? [{ name: 'pieces' }] : [];
@@ -69,7 +69,7 @@ function hasSeveralPieces(item: Item): boolean {
   return Number(item.numberOfPieces ?? 0) > 1 || Boolean(item.numberOfMissingPieces) || Boolean(item.missingPieces);
 }
 
-/** Asks these questions; undefined when the person cancelled one of them. */
+/** Shows these prompts; undefined if staff cancelled one of them. */
 export async function askBefore(
   task: Task,
   item: Item,

@@ -1,4 +1,4 @@
-/* The frame around every page: navigation, service point, who works here, and what the server says about itself. */
+/* The frame around every page: navigation, service point, current user, and the server's status. */
 import { Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { ActionButton, Choice, Loading, Message, Tick } from '../parts/controls.tsx';
 import { Prompt } from '../parts/Prompt.tsx';

@@ -1,10 +1,10 @@
-/* The law of focus: after every scan, error, dialog and print the focus is in the page's barcode field. */
+/* Returns the focus to the page's barcode field after every scan, error, dialog and print. */
 
 import { isOverlayOpen } from './overlays.ts';
 
 let home: HTMLInputElement | undefined;
 
-/** Makes a field the one to which the focus returns; the function that comes back ends that. */
+/** Registers the field to which the focus returns; the returned function unregisters it. */
 export function setFocusHome(field: HTMLInputElement): () => void {
   home = field;
   focusHome();
@@ -13,14 +13,14 @@ export function setFocusHome(field: HTMLInputElement): () => void {
   };
 }
 
-/** The field to which the focus returns; undefined while the page has none. */
+/** The field to which the focus returns; undefined if the page has none. */
 export function homeField(): HTMLInputElement | undefined {
   return home?.isConnected ? home : undefined;
 }
 
 /**
- * Returns the focus at once and for some frames more: a dialog or a menu that closes gives the focus back to what had
- * it before only after its elements are gone. Who moves on by Tab or by pointer is left alone.
+ * Returns the focus now and during some following frames: a closing dialog or menu restores its previous focus only
+ * after its elements are removed. Stops when the user moves the focus by Tab or pointer.
  */
 export function focusHome(): void {
   stop();
@@ -40,7 +40,7 @@ document.addEventListener('keydown', (event) => (event.key === 'Tab' || event.al
 
 let whenFocused: (field: HTMLInputElement) => void = () => {};
 
-/** Calls the function with the field whenever the focus has returned to it. */
+/** Calls the function with the field each time the focus has returned to it. */
 export function onFocusHome(listener: (field: HTMLInputElement) => void): void {
   whenFocused = listener;
 }

@@ -1,4 +1,4 @@
-/* Hotkeys: one table of their names and defaults; this browser may map them to other keys. */
+/* Hotkeys: one table of names and defaults; each browser may map them to other keys. */
 import { useLayoutEffect, useRef } from 'react';
 import { isPromptOpen } from './overlays.ts';
 import { deviceSettings, rememberOnDevice } from '../session/device.ts';
@@ -41,17 +41,17 @@ interface KeyPress {
   shiftKey: boolean;
 }
 
-/** The pressed keys by the names that the table uses, for instance `Alt+U`; undefined for a modifier alone. */
+/** The pressed keys in the table's notation, for instance `Alt+U`; undefined for a modifier alone. */
 export function pressedKeys(event: KeyPress): string | undefined {
   if (['Alt', 'Control', 'Meta', 'Shift', 'Dead'].includes(event.key)) return undefined;
-  // With Alt some layouts make other letters; the position of the key counts then.
+  // With Alt some layouts produce other letters; use the physical key.
   const letter = event.altKey ? /^(?:Key|Digit)(\w)$/.exec(event.code ?? '')?.[1] : undefined;
   const key = letter ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
   const modifiers = [event.ctrlKey && 'Ctrl', event.metaKey && 'Meta', event.altKey && 'Alt', event.shiftKey && 'Shift'];
   return [...modifiers.filter(Boolean), key].join('+');
 }
 
-/** Keys that may be a hotkey: with Alt, Ctrl or Meta, or a function key, so that no scan contains them. */
+/** Keys allowed as hotkeys: with Alt, Ctrl or Meta, or a function key, so that no scan contains them. */
 export function canBeHotkey(keys: string): boolean {
   return /^(Ctrl|Meta|Alt)\+/.test(keys) || /^(Shift\+)?F\d{1,2}$/.test(keys);
 }
@@ -60,7 +60,7 @@ export function canBeHotkey(keys: string): boolean {
 export function useHotkeys(functions: Partial<Record<Hotkey, () => void>>): void {
   const latest = useRef(functions);
   latest.current = functions;
-  // A page that is hidden while another is loaded hears no keys.
+  // A page that is hidden while another loads ignores keys.
   useLayoutEffect(() => {
     function pressed(event: KeyboardEvent) {
       if (event.defaultPrevented || isPromptOpen()) return;

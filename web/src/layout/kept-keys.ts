@@ -1,14 +1,14 @@
 /*
- * No key is lost while a page is drawn or changed. What is typed on a page with a barcode field arrives in that field,
- * in order, wherever the focus is: the focus goes there with the first key; while there is no field yet, or a dialog is
- * open, the keys are kept and written into the field as soon as it has the focus.
+ * Loses no key while a page renders. Text typed on a page with a barcode field arrives in that field, in order,
+ * regardless of the focus: the first key moves the focus there. While the field does not exist yet, or a dialog is
+ * open, keys are buffered and inserted once the field has the focus.
  */
 import { homeField, onFocusHome } from './focus-home.ts';
 import { isOverlayOpen, isPromptOpen } from './overlays.ts';
 
-/** Keys that are older belong to something else, in milliseconds. */
+/** Buffered keys older than this, in milliseconds, are discarded. */
 const KEPT_MS = 5_000;
-/** Who pauses longer within a barcode has stopped typing it. */
+/** A longer pause, in milliseconds, ends the typing of a barcode. */
 const TYPING_MS = 1_000;
 
 /** Characters, `Enter` and `Backspace`, in the order of typing. */
@@ -17,31 +17,31 @@ let lastKey = Number.NEGATIVE_INFINITY;
 
 const isTyping = () => performance.now() - lastKey < TYPING_MS;
 
-/** Whether a person or a reader is in the middle of a barcode in the field. */
+/** Whether a barcode is being typed in the field. */
 export function isTypingIn(field: HTMLInputElement): boolean {
   return field.value !== '' && isTyping();
 }
 
-/** Takes what is being typed out of a field that goes away; the next field gets it. */
+/** Buffers the text being typed in a field that is removed; the next field receives it. */
 export function keepTyped(field: HTMLInputElement): void {
   if (!isTypingIn(field)) return;
   kept.unshift(...field.value);
   field.value = '';
 }
 
-/** Forgets a scan among the keys, as it was recognized whole. */
+/** Removes a scan from the buffer, because it was recognized as a whole. */
 export function withdraw(scan: string): void {
   if (kept.join('').endsWith(scan)) kept.splice(-scan.length);
 }
 
-/** A pointer or a key that is no part of a text says that something else begins, except in a dialog. */
+/** A pointer event or a non-text key outside a dialog ends the typing. */
 function forget(): void {
   if (isOverlayOpen()) return;
   kept = [];
   lastKey = Number.NEGATIVE_INFINITY;
 }
 
-/** Changes the text of a field as a key would, so that the page hears of it. */
+/** Changes the text of a field and dispatches the input event, as a key would. */
 export function setText(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   const prototype = field instanceof HTMLTextAreaElement ? HTMLTextAreaElement.prototype : HTMLInputElement.prototype;
   Object.getOwnPropertyDescriptor(prototype, 'value')?.set?.call(field, text);
@@ -53,7 +53,7 @@ function typeInto(field: HTMLInputElement, key: string): void {
   else setText(field, key === 'Backspace' ? field.value.slice(0, -1) : field.value + key);
 }
 
-/** Writes what was kept into the field that is there now. */
+/** Inserts the buffered keys into the current field. */
 export function writeKept(field: HTMLInputElement): void {
   const keys = performance.now() - lastKey < KEPT_MS ? kept : [];
   kept = [];
@@ -67,7 +67,7 @@ export function isTextField(target: EventTarget | null): target is HTMLInputElem
   return target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && TEXT_TYPES.has(target.type));
 }
 
-/** Whether letters mean something to the element, for instance choose an entry. A page that is hidden takes none. */
+/** Whether the element handles letters, for instance to select an entry. A hidden page handles none. */
 function takesLetters(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
   const takes = isTextField(target) || target.closest('select, [contenteditable], [role=grid], [role=menu], [role=listbox], [role=tree]') !== null;
@@ -88,13 +88,13 @@ function pressed(event: KeyboardEvent): void {
   if (home?.disabled || takesLetters(target)) return;
   if (isOverlayOpen()) {
     if (!home || !isPromptOpen()) return;
-    // A dialog that opens in the middle of a barcode neither loses the rest of it nor is answered by its Enter.
+    // A dialog that opens during a barcode must neither lose the rest of it nor be answered by its Enter.
     if (isTypingIn(home)) take(event, home);
     else if (isCharacter || (kept.length > 0 && isTyping())) take(event, undefined);
     return;
   }
   const hasBegun = kept.length > 0 || (home !== undefined && isTypingIn(home));
-  // Enter and the space bar press what has the focus, unless they are part of a barcode.
+  // Enter and space press the focused element, unless they are part of a barcode.
   if (!hasBegun && !isCharacter) return;
   take(event, home);
   home?.focus({ preventScroll: true });
@@ -112,6 +112,6 @@ onFocusHome(writeKept);
 document.addEventListener('keydown', pressed, true);
 document.addEventListener('pointerdown', forget, true);
 document.addEventListener('focusin', ({ target }) => {
-  // A page without a barcode field may have another one that begins with the focus, for instance that of a search.
+  // A page without a barcode field may have another autofocused field, for instance a search.
   if (kept.length > 0 && target instanceof HTMLInputElement && isTextField(target) && !isOverlayOpen()) writeKept(target);
 });

@@ -1,6 +1,6 @@
 /*
- * Whether a dialog or menu is open. They stand beside the page, below the body: looking for them among the many rows of
- * a list at each key would take longer than the key.
+ * Whether a dialog or menu is open. They are children of the body, next to the page: a query over the many rows of a
+ * list would take too long for each key.
  */
 
 function isOpen(selector: string): boolean {

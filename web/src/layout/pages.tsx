@@ -1,4 +1,4 @@
-/* The pages of the desk: one table of their names, permissions and parts. */
+/* The pages of the desk: one table of names, permissions and components. */
 import { type ComponentType, lazy } from 'react';
 import { CheckInPage } from '../desk/check-in/CheckInPage.tsx';
 import { CheckOutPage } from '../desk/check-out/CheckOutPage.tsx';
@@ -8,7 +8,7 @@ import type { Hotkey } from './hotkeys.ts';
 export interface Page {
   name: string;
   title: MessageKey;
-  /** Who lacks it does not see the page. */
+  /** Without this permission the page is hidden. */
   permission: string;
   hotkey?: Hotkey;
   Content: ComponentType;

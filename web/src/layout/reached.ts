@@ -1,4 +1,4 @@
-/* Whether the server answered the last call; while it does not, it is asked again every three seconds. */
+/* Whether the server responded to the last call; while it does not, it is polled every three seconds. */
 import { onReached } from '../api/client.ts';
 
 const AGAIN_MS = 3_000;

@@ -1,9 +1,9 @@
-/* Which page is shown: the part of the address behind `#`, so that the server needs to know one address only. */
+/* The current page: the part of the address after `#`, so that the server serves one address only. */
 import { useSyncExternalStore } from 'react';
 
 export interface Route {
   page: string;
-  /** What follows the page's name, for instance an id. */
+  /** The part after the page's name, for instance an id. */
   rest: string[];
   search: URLSearchParams;
 }
@@ -38,7 +38,7 @@ export function go(page: string, ...rest: string[]): void {
   goTo(to(page, ...rest));
 }
 
-/** Opens the address at once: the browser's own event comes later than keys that are typed meanwhile. */
+/** Opens the address immediately: the browser's event arrives later than keys typed meanwhile. */
 export function goTo(address: string): void {
   window.location.hash = address;
   window.dispatchEvent(new HashChangeEvent('hashchange'));

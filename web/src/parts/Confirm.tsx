@@ -7,14 +7,14 @@ import { Prompt } from './Prompt.tsx';
 interface Props {
   title: string;
   text: ReactNode;
-  /** The word on the button that does it. */
+  /** Label of the confirming button. */
   submit: string;
   run: () => Promise<unknown>;
   close: () => void;
   done: () => void;
 }
 
-/** Asks before something is deleted or stopped; the safe answer has the focus. */
+/** Asks for confirmation of a deletion or a cancellation; the safe answer has the focus. */
 export function Confirm({ title, text, submit, run, close, done }: Props) {
   const [error, setError] = useState<unknown>();
   return (

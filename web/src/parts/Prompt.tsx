@@ -1,4 +1,4 @@
-/* A dialog on react-aria's: focus stays in it, Escape cancels, and what opened it is inert. */
+/* A dialog based on react-aria: focus stays in it, Escape cancels, and the rest of the page is inert. */
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { focusHome } from '../layout/focus-home.ts';
@@ -7,13 +7,13 @@ interface Props {
   title: string;
   onCancel: () => void;
   children: ReactNode;
-  /** Buttons; the safe one has `autoFocus` where the dialog has no field that has it. */
+  /** Buttons; the safe one has `autoFocus`, unless a field of the dialog has it. */
   actions: ReactNode;
   kind?: 'information' | 'warning' | 'error' | undefined;
   wide?: boolean;
 }
 
-/** Keys that arrive this soon belong to the scan that opened the dialog. */
+/** Keys within this time, in milliseconds, belong to the scan that opened the dialog. */
 const DEAF_MS = 250;
 
 export function Prompt({ title, onCancel, children, actions, kind, wide = false }: Props) {
@@ -52,14 +52,14 @@ function useDeafAtFirst(): void {
 }
 
 /**
- * Puts the focus on the safe default while the dialog opens: a dialog that closed just before gives the focus back one
- * or two frames late, and what then takes it into this one chooses the first element.
+ * Sets the focus to the safe default while the dialog opens: a dialog that closed just before restores its focus one or
+ * two frames late, and the focus trap then selects the first element.
  */
 function useSafeFocus(content: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     let touched = false;
     const touch = () => (touched = true);
-    /** Where the focus is put by what opens the dialog; elsewhere somebody has put it. */
+    /** An opening popup sets the focus here; other focus changes come from the user. */
     const focused = ({ target }: FocusEvent) => {
       const dialog = content.current;
       const first = dialog?.querySelector('a, button, input, select, textarea, [tabindex="0"]');

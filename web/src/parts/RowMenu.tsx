@@ -5,7 +5,7 @@ import { t } from '../text/messages.ts';
 export interface RowAction {
   id: string;
   label: string;
-  /** Why it can not be done now; the action is shown with the reason. */
+  /** Why the action is disabled; shown with the action. */
   why?: string | undefined;
   run: () => void;
 }
@@ -15,7 +15,9 @@ interface Props {
   actions: RowAction[];
 }
 
-/** The actions of a row, by mouse and by keys. The menu itself is made when it is opened: a list has many rows. */
+/**
+ * The actions of a row, for mouse and keyboard. The menu is created when it is opened, because a list has many rows.
+ */
 export function RowMenu({ label, actions }: Props) {
   const button = useRef<HTMLButtonElement>(null);
   const [isOpen, setOpen] = useState(false);

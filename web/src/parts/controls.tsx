@@ -1,16 +1,16 @@
-/* Small accessible parts with the desk's looks, on react-aria's. */
+/* Small accessible controls with the desk's styles, based on react-aria. */
 import type { ReactNode, Ref } from 'react';
 import { Button, type ButtonProps, Checkbox, type CheckboxProps, Input, Label, TextField, TextArea } from 'react-aria-components';
 import { t } from '../text/messages.ts';
 
 export interface ActionButtonProps extends Omit<ButtonProps, 'children'> {
   variant?: 'primary' | 'secondary' | 'quiet' | 'danger';
-  /** Why the button can not be pressed; shown and read out. */
+  /** Why the button is disabled; shown and read out. */
   why?: string | undefined;
   children: ReactNode;
 }
 
-/** A button; one that is disabled for a reason stays focusable, so that the reason can be read. */
+/** A button; if it is disabled with a reason it stays focusable, so that the reason can be read. */
 export function ActionButton({ variant = 'secondary', why, children, onPress, ...rest }: ActionButtonProps) {
   const refused = why !== undefined;
   return (
@@ -42,7 +42,7 @@ interface FieldProps {
   inputRef?: Ref<HTMLInputElement>;
   hint?: ReactNode;
   rows?: number;
-  /** A barcode reader may fill the field; elsewhere a scan goes to the desk's barcode field. */
+  /** A barcode reader may fill this field; in other fields a scan goes to the page's barcode field. */
   takesScans?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function Field({ label, inputRef, hint, rows, autoComplete = 'off', autoF
   );
 }
 
-/** A choice among a few; the browser's own control, which every screen reader and phone knows. */
+/** A selection among a few values; the browser's native control, which screen readers and phones support. */
 export function Choice({ label, value, onChange, options, autoFocus }: {
   label: string;
   value: string;
@@ -104,7 +104,7 @@ const SHAPES: Record<Kind, string> = {
   error: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
 };
 
-/** A sign of its own for each kind of result, as color alone does not reach everybody. */
+/** A distinct icon for each kind of result, because color alone is not accessible. */
 export function Sign({ kind }: { kind: Kind }) {
   return (
     <svg className={`sign ${kind}`} viewBox="0 0 20 20" role="img" aria-label={t(`kind.${kind}`)}>

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** State outside of components, so that it survives a change of pages and can be tested without a browser. */
+/** State outside components, so that it survives a change of pages and can be tested without a browser. */
 export class Store<S> {
   #state: S;
   #listeners = new Set<() => void>();
@@ -18,7 +18,7 @@ export class Store<S> {
     const partial = typeof change === 'function' ? change(this.#state) : change;
     this.#state = { ...this.#state, ...partial };
     if (this.#announced) return;
-    // Changes of one step are drawn together.
+    // Changes within one step are rendered together.
     this.#announced = true;
     queueMicrotask(() => {
       this.#announced = false;
@@ -32,7 +32,7 @@ export class Store<S> {
   };
 }
 
-/** The state, or a part of it; the component is drawn anew when that part becomes another object or value. */
+/** Returns the state, or a part of it; the component re-renders when that part becomes another object or value. */
 export function useStore<S>(store: Store<S>): S;
 export function useStore<S, P>(store: Store<S>, part: (state: S) => P): P;
 export function useStore<S, P>(store: Store<S>, part?: (state: S) => P): S | P {

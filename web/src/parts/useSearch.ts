@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { replaceSearch, useRoute } from '../layout/route.ts';
 
-/** A value of the address' search part, which survives reloading and can be sent to a colleague. */
+/** A value of the address's search part, which survives a reload and can be shared as a link. */
 export function useSearchValue(name: string, standard = ''): [string, (value: string) => void] {
   const { search } = useRoute();
   const value = search.get(name) ?? standard;
@@ -12,7 +12,7 @@ export function useSearchValue(name: string, standard = ''): [string, (value: st
   ];
 }
 
-/** The value, a moment after it stopped changing. */
+/** The debounced value. */
 export function useSettled<T>(value: T, ms = 200): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function useSettled<T>(value: T, ms = 200): T {
 
 export const PAGE_SIZE = 50;
 
-/** A page of a list; the earlier one stays readable while the next is loaded. */
+/** A page of a list; the previous page stays visible while the next is loaded. */
 export function useList<T>(key: unknown[], load: (offset: number, signal: AbortSignal) => Promise<T>, enabled = true) {
   const { search } = useRoute();
   const offset = Number(search.get('offset') ?? 0) || 0;

@@ -7,7 +7,7 @@ import type { Credentials } from './session.tsx';
 
 interface Props {
   logIn: (who: Credentials) => Promise<void>;
-  /** Whose session has expired; that person logs in again without losing the page. */
+  /** The user whose session has expired; they log in again without losing the page. */
   username?: string | undefined;
 }
 

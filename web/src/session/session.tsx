@@ -1,4 +1,4 @@
-/* Who works here, where, and with which permissions. */
+/* The current user, service point and permissions. */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { onLoggedOut, post, refresh, useTenant as tellTenant } from '../api/client.ts';
 import { Failure, Unreachable } from '../api/failure.ts';
@@ -18,7 +18,7 @@ interface Expiry {
 
 export interface Session extends Workplace {
   tenant: string;
-  /** Where the person works now. */
+  /** The current service point. */
   servicePoint: ServicePoint | undefined;
   chooseServicePoint: (id: string) => void;
   may: (permission: string) => boolean;
@@ -42,7 +42,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Tokens are renewed this long before they expire, so that no scan waits for it. */
+/** Tokens are renewed this long, in milliseconds, before they expire, so that no scan waits for it. */
 const EARLY_MS = 90_000;
 
 export function useSessionState(): { state: SessionState; logIn: (who: Credentials) => Promise<void>; start: () => void } {
@@ -60,7 +60,7 @@ export function useSessionState(): { state: SessionState; logIn: (who: Credentia
       (loaded) => {
         setWorkplace(loaded);
         setPhase('logged-in');
-        // Calls that find the session ended wait until somebody has logged in again.
+        // Calls that fail because the session ended wait until the user has logged in again.
         onLoggedOut(() => {
           setExpired(true);
           return new Promise((resolve) => waiting.current.push(resolve));
@@ -76,13 +76,13 @@ export function useSessionState(): { state: SessionState; logIn: (who: Credentia
 
   useEffect(() => {
     if (phase !== 'logged-in') return;
-    // What the desk needs to go on without the server: its service point, and cards that may not borrow.
+    // Data for offline work: the service point, and barcodes of patrons who may not borrow.
     void import('../desk/offline/prepare.ts').then(({ prepareForOffline }) => prepareForOffline(tenant, state.phase === 'logged-in' ? state.session.servicePoint?.id : undefined));
   }, [phase, tenant]);
 
   useEffect(() => {
     if (phase !== 'logged-in') return;
-    // Access tokens live ten minutes; a laptop that slept renews at its first call instead.
+    // Access tokens are valid for ten minutes; a laptop that slept renews at its first call instead.
     const timer = setInterval(() => void refresh().catch(() => {}), 600_000 - EARLY_MS);
     return () => clearInterval(timer);
   }, [phase]);
@@ -120,7 +120,7 @@ export function useSessionState(): { state: SessionState; logIn: (who: Credentia
       may: (permission) => workplace.permissions.has(permission),
       logOut: async () => {
         await post('/authn/logout', undefined).catch(() => {});
-        // Nothing of the session stays in memory.
+        // Remove all session data from memory.
         location.reload();
       },
     };

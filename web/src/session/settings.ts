@@ -1,25 +1,25 @@
-/* The tenant's settings that concern the desk. */
+/* The tenant's settings that affect the desk. */
 import { get, withQuery } from '../api/client.ts';
 import type { ServicePoint, StaffSlip } from '../api/schema.ts';
 import type { Self } from '../api/bodies.ts';
 import { setTenantLocale, type TenantLocale } from '../text/dates.ts';
 
 export interface DeskSettings {
-  /** Fields by which a patron is found. */
+  /** Fields by which a patron is identified. */
   patronIdentifiers: string[];
   audioAlerts: boolean;
   audioTheme: string;
   wildcardLookup: boolean;
-  /** Minutes after which a session without a scan ends; undefined: never. */
+  /** Minutes after which an idle session ends; undefined: never. */
   timeoutMinutes: number | undefined;
   titleLevelRequests: boolean;
-  /** New requests are for titles unless staff choose an item. */
+  /** New requests are title-level by default. */
   titleLevelByDefault: boolean;
-  /** Who prints pick slips is noted. */
+  /** Printing of pick slips is recorded. */
   printLog: boolean;
 }
 
-/** Everything that is read once, after logging in. */
+/** Data that is loaded once after logging in. */
 export interface Workplace {
   self: Self;
   permissions: ReadonlySet<string>;
@@ -37,7 +37,7 @@ interface OtherSettings {
   checkoutTimeoutDuration?: number | string;
 }
 
-/** Names of identifiers in the settings, with the field of a user that each means. */
+/** Identifier names of the settings, with the user field of each. */
 const IDENTIFIERS: Record<string, string> = { externalSystemId: 'externalSystemId', id: 'id', username: 'username', barcode: 'barcode' };
 
 export async function loadWorkplace(): Promise<Workplace> {

@@ -1,17 +1,17 @@
 /*
- * Texts of the desk in the language of who works at it. A message may contain {names}; one that depends on a number
- * exists as name_one, name_other … for the plural categories of its language.
+ * Texts of the desk in the user's language. A message may contain {names}; a message with a number exists as name_one,
+ * name_other … for the plural categories of its language.
  */
 import type settings from '../desk/settings/texts/en.json';
 import en from './en.json';
 
-/** Messages of the pages that every desk needs, and of the settings, which are loaded with them. */
+/** Keys of the messages that are always loaded, and of those of the settings pages, which are loaded with them. */
 export type MessageKey = keyof typeof en | keyof typeof settings;
 export type MessageValues = Record<string, string | number>;
 /** Names of messages without the plural category. */
 export type PluralKey = { [K in MessageKey]: K extends `${infer Name}_other` ? Name : never }[MessageKey];
 
-/** Languages with a message file, each by its own name. */
+/** Languages with a message file, each in its own language. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof LANGUAGES;
 
@@ -43,7 +43,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
   return 'en';
 }
 
-/** Adds the messages of a part of the desk, which is shown after that. */
+/** Adds the messages of a part of the desk before it is shown. */
 export async function addTexts(part: Texts): Promise<void> {
   parts.add(part);
   await loadLanguage(language);
@@ -63,12 +63,12 @@ export function t(key: MessageKey, values: MessageValues = {}): string {
   return filled(texts[key] ?? english[key] ?? key, values);
 }
 
-/** Whether there is a message with this name, for names that are made of values of the API. */
+/** Whether a message with this name exists, for names derived from API values. */
 export function hasText(key: string): key is MessageKey {
   return key in english;
 }
 
-/** The message for a number, which stands in it as {count}. */
+/** The message for a number, which it contains as {count}. */
 export function tn(key: PluralKey, count: number, values: MessageValues = {}): string {
   const text = texts[`${key}_${plurals.select(count)}`] ?? texts[`${key}_other`] ?? key;
   return filled(text, { count, ...values });

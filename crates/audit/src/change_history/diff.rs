@@ -1,4 +1,4 @@
-//! What changed between two versions of a record, as mod-audit says it.
+//! The differences between two versions of a record, in mod-audit's form.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 pub struct Diff {
     /// `changeType`, `fieldName`, `fullPath`, `oldValue`, `newValue`.
     fields: Vec<Map<String, Value>>,
-    /// `collectionName`, `itemChanges`; the path is kept beside it for exclusion.
+    /// `collectionName`, `itemChanges`; the path is stored separately for exclusion.
     collections: Vec<(String, Map<String, Value>)>,
 }
 
@@ -21,11 +21,11 @@ const METADATA: [&str; 6] = [
     "metadata.createdByUserId",
     "metadata.updatedByUserId",
 ];
-/// Paths that say who changed a user.
+/// Paths of the users who created and changed a user record.
 pub const PEOPLE: [&str; 2] = ["metadata.createdByUserId", "metadata.updatedByUserId"];
 
 impl Diff {
-    /// Objects are compared field by field, lists as sets; absent and null are the same.
+    /// Objects are compared field by field, lists as sets; absent and null are equal.
     pub fn between(old: &Value, new: &Value) -> Diff {
         let mut diff = Diff::default();
         diff.compare("", old, new);
@@ -36,13 +36,13 @@ impl Diff {
         self.fields.is_empty() && self.collections.is_empty()
     }
 
-    /// Nothing changed but when and by whom.
+    /// Only date and user of the last change differ.
     pub fn is_metadata_only(&self) -> bool {
         let is_metadata = |path: &str| METADATA.contains(&path);
         self.paths().all(is_metadata)
     }
 
-    /// Leaves out changes at these paths and below them.
+    /// Removes changes at these paths and below them.
     pub fn without<'a>(mut self, paths: impl Iterator<Item = &'a str>) -> Diff {
         for excluded in paths {
             let stays = |path: &str| {

@@ -1,8 +1,8 @@
 //! Change histories of instances, holdings records, items and users.
 //!
 //! Routes: `GET /audit-data/inventory/{instance,holdings,item}/{entityId}`, `GET /audit-data/user/{userId}`. The job
-//! `change-histories` reads the outbox and writes what changed to `audit_change`, each event once; the settings of
-//! [`crate::settings`] say whether, for how long, and of users what not.
+//! `change-histories` reads the outbox and writes the changes to `audit_change`, each event once; the settings of
+//! [`crate::settings`] determine whether, for how long, and which fields of users are excluded.
 
 pub mod diff;
 
@@ -36,7 +36,7 @@ pub static HISTORIES: Job = Job {
     },
 };
 
-/// Deletes what is older than the settings say.
+/// Deletes entries older than the settings allow.
 pub static CLEANUP: Job = Job {
     name: "audit-cleanup",
     every: Duration::from_secs(24 * 3600),
@@ -138,7 +138,7 @@ async fn list(call: Call, kind: Kind) -> Result<Answer, Failure> {
             });
             match row.get::<_, Option<Uuid>>("by_user_id") {
                 Some(user) => item[by] = json!(user),
-                // FOLIO quirk: a change of inventory by nobody is one of the user without digits.
+                // FOLIO quirk: an inventory change without a user is shown with the nil user id.
                 None if kind != Kind::User => item[by] = json!(Uuid::nil()),
                 None => {}
             }
@@ -151,7 +151,7 @@ async fn list(call: Call, kind: Kind) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({(list): items, "totalRecords": total})))
 }
 
-/// Writes what the outbox has had since the last run; gives the number of changes.
+/// Writes the changes of the events since the last run; returns their number.
 pub async fn write_all(tenant: &Tenant) -> Result<usize, Failure> {
     let topics: Vec<String> = Kind::ALL.iter().map(|kind| kind.topic().to_owned()).collect();
     let settled = follow::settled(tenant).await?;
@@ -178,7 +178,7 @@ pub async fn write_all(tenant: &Tenant) -> Result<usize, Failure> {
     }
 }
 
-/// Adds what is to be kept of an event; false where nothing is.
+/// Adds the entry for an event; false if there is nothing to store.
 fn write(pipeline: &mut Pipeline, settings: &settings::Values, event: &StoredEvent) -> bool {
     let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.topic() == event.topic) else { return false };
     let enabled = if kind == Kind::User { Setting::UserEnabled } else { Setting::InventoryEnabled };
@@ -253,7 +253,7 @@ static CHANGE: RowChange = RowChange {
              $7::jsonb[])",
 };
 
-/// Deletes what the retention settings no longer keep; gives the number of rows.
+/// Deletes entries beyond the retention settings; returns the number of rows.
 pub async fn clean_up(tenant: &Tenant, now: Timestamp) -> Result<u64, Failure> {
     let settings = settings::read(&tenant.writer().await?).await?;
     let mut deleted = 0;

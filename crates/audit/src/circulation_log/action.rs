@@ -1,6 +1,6 @@
-//! What an entry of the circulation log is about, and what was done: FOLIO's words.
+//! The object and the action of an entry of the circulation log, with FOLIO's names.
 
-/// What an action is done to.
+/// The object of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogObject {
     NotApplicable,
@@ -14,7 +14,7 @@ pub enum LogObject {
     CheckInCheckOut,
 }
 
-/// What was done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     AgeToLost,
@@ -65,7 +65,7 @@ pub enum Action {
 }
 
 impl LogObject {
-    /// FOLIO's word.
+    /// FOLIO's name.
     pub fn name(self) -> &'static str {
         match self {
             LogObject::NotApplicable => "N/A",
@@ -131,7 +131,7 @@ impl Action {
         Action::WaivedPartially,
     ];
 
-    /// FOLIO's word.
+    /// FOLIO's name.
     pub fn name(self) -> &'static str {
         match self {
             Action::AgeToLost => "Age to lost",
@@ -182,7 +182,7 @@ impl Action {
         }
     }
 
-    /// The action of FOLIO's word.
+    /// The action with this name in FOLIO.
     pub fn named(name: &str) -> Option<Action> {
         Action::ALL.into_iter().find(|action| action.name() == name)
     }

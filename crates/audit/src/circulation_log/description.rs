@@ -20,7 +20,7 @@ pub fn item_checked_in(status: &str, destination: Option<&str>) -> String {
 pub struct ReturnedLoan<'a> {
     /// The item's status after the check-in.
     pub item_status: &'a str,
-    /// When the item came back, and when that was recorded.
+    /// When the item was returned, and when that was recorded.
     pub returned: Timestamp,
     pub recorded: Timestamp,
     pub due: Option<Timestamp>,
@@ -34,7 +34,7 @@ pub fn loan_closed(loan: &ReturnedLoan, zone: &TimeZone) -> String {
     if minute(loan.returned) != minute(loan.recorded) {
         let _ = write!(text, ". Backdated to: {}", local(loan.returned));
     }
-    // FOLIO quirk: the due date of a loan that is not overdue is reported, as an overdue one.
+    // FOLIO quirk: the due date is shown as overdue if the loan is not overdue.
     if let Some(due) = loan.due.filter(|due| *due > loan.returned) {
         let _ = write!(text, ". Overdue due date: {}", local(due));
     }
@@ -47,7 +47,7 @@ pub fn checked_out(proxy_barcode: Option<&str>) -> String {
     format!("Checked out to proxy: {}.", proxy_barcode.unwrap_or("no"))
 }
 
-/// What texts about a request name of it.
+/// The values of a request in descriptions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestNames<'a> {
     pub kind: Option<&'a str>,
@@ -55,7 +55,7 @@ pub struct RequestNames<'a> {
     pub address_type: Option<&'a str>,
 }
 
-/// A scan that gives a request another status.
+/// A scan that changes the status of a request.
 pub fn request_status_changed(request: &RequestNames, new: &str, old: &str) -> String {
     let mut text = String::new();
     for (name, value) in [
@@ -76,7 +76,7 @@ pub fn request_placed(kind: &str) -> String {
     format!("Type: {kind}.")
 }
 
-/// What an edit of a request may change.
+/// The values of a request that an edit may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestVersion<'a> {
     pub kind: &'a str,
@@ -142,7 +142,7 @@ pub fn due_date_changed(new: Timestamp, old: Option<Timestamp>, zone: &TimeZone)
     format!("New due date: {} (from {old})", with_offset(new, zone))
 }
 
-/// What staff add to an action: declared lost, claimed returned, marked missing, aged to lost.
+/// A comment of staff on an action: declared lost, claimed returned, marked missing, aged to lost.
 pub fn action_comment(comment: Option<&str>) -> String {
     format!("Additional information: {}", comment.unwrap_or_default())
 }
@@ -158,7 +158,7 @@ pub fn notice(template: Option<&str>, triggering_event: Option<&str>, error: Opt
     text
 }
 
-/// What is done to a fee/fine.
+/// An action on a fee/fine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FeeFineAction<'a> {
     /// Name of the fee/fine type.
@@ -166,7 +166,7 @@ pub struct FeeFineAction<'a> {
     pub owner: Option<&'a str>,
     pub amount: Option<Money>,
     pub balance: Option<Money>,
-    /// Of a payment its method, of a waiver or refund its reason, of a transfer the account.
+    /// For a payment its method, for a waiver or refund its reason, for a transfer the account.
     pub payment_method: Option<&'a str>,
     /// Lines that begin with `STAFF : ` or `PATRON : `.
     pub comments: Option<&'a str>,
@@ -245,7 +245,7 @@ pub fn manual_block(block: &Value) -> String {
 
 /// When a loan aged to lost.
 pub fn aged_to_lost(at: Timestamp, zone: &TimeZone) -> String {
-    // FOLIO quirk: it is called the due date.
+    // FOLIO quirk: the text calls it the due date.
     format!("Due date: {}", with_offset(at, zone))
 }
 

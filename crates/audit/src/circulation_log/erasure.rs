@@ -1,9 +1,10 @@
-//! Taking patrons out of the log.
+//! Removes patrons from the circulation log.
 
 use carrel_platform::Pipeline;
 use uuid::Uuid;
 
-/// The patron, a patron who acted themselves, and a proxy's barcode in a description go; the rest of the entry stays.
+/// Removes the patron, a patron who acted themselves, and a proxy's barcode in a description; the rest of the entry
+/// stays.
 macro_rules! forget {
     ($condition:literal) => {
         concat!(
@@ -17,14 +18,14 @@ macro_rules! forget {
     };
 }
 
-/// The statements that take the patrons of loans out of the log, and add the entries that report it.
+/// The statements that remove the patrons of loans from the log and add the entries that report it.
 ///
 /// `loans` is a query for `id`, `item_id` and `service_point_id` of the loans; the statements share its parameters, and
-/// the last statement has one more, the time, named by `time`.
+/// the last statement has one more, the time, in the placeholder `time`.
 pub fn forgetting_loans(loans: &str, time: &str) -> [String; 3] {
     [
         format!(forget!("loan_id IN (SELECT id FROM ({}) AS gone)"), loans),
-        // A notice about several loans names the patron of all of them.
+        // A notice about several loans contains the patron of all of them.
         format!(
             forget!(
                 "doc ? 'items' AND doc->'items' @> ANY (
@@ -43,12 +44,12 @@ pub fn forgetting_loans(loans: &str, time: &str) -> [String; 3] {
     ]
 }
 
-/// Adds the statement that takes the patrons of these loans out of the log.
+/// Adds the statement that removes the patrons of these loans from the log.
 pub fn forget_loans(pipeline: &mut Pipeline, loans: Vec<Uuid>) {
     pipeline.add(forget!("loan_id = ANY ($1)"), vec![loans.into()]);
 }
 
-/// Adds the statement that takes the requester of a request out of the log.
+/// Adds the statement that removes the requester of a request from the log.
 pub fn forget_request(pipeline: &mut Pipeline, request: Uuid) {
     pipeline.add(forget!("request_id = $1"), vec![request.into()]);
 }

@@ -1,8 +1,8 @@
-//! The circulation log: what was done to loans, requests, fees/fines, notices and blocks, when and by whom.
+//! The circulation log: actions on loans, requests, fees/fines, notices and blocks, with time and user.
 //!
-//! Route: `GET /audit-data/circulation/logs`. An entry is a value that a decision makes; [`write()`] adds it to the
-//! pipeline that makes it true, so the entry commits with its action and costs no round trip. Erasure takes the patron
-//! out of the entries of an anonymized loan or request.
+//! Route: `GET /audit-data/circulation/logs`. A decision returns an entry as a value; [`write()`] adds it to the
+//! pipeline of the action, so the entry commits with its action and costs no round trip. Erasure removes the patron
+//! from the entries of an anonymized loan or request.
 
 mod action;
 pub mod description;
@@ -29,7 +29,7 @@ pub struct LogEntry {
     pub object: LogObject,
     pub action: Action,
     pub patron: LoggedPatron,
-    /// The items that it concerns: one, but several in a notice about several loans, and none of a block.
+    /// The items concerned: usually one, several for a notice about several loans, none for a block.
     pub items: Vec<LoggedItem>,
     pub source: Source,
     pub service_point: Option<Uuid>,
@@ -47,7 +47,7 @@ pub enum Source {
     System,
     /// A user, shown by name.
     User(Uuid),
-    /// A name as another program states it.
+    /// A name given by another program.
     Named(String),
 }
 
@@ -74,7 +74,7 @@ pub struct LoggedItem {
     pub loan: Option<Uuid>,
 }
 
-/// Other records that an entry leads to.
+/// Other records that an entry refers to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Links {
     pub request: Option<Uuid>,
@@ -103,8 +103,8 @@ pub fn write(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
     pipeline.change_row(&ENTRY, columns(entry, now));
 }
 
-/// The same for an action that knows patron and item by their ids only: barcodes, holdings record and instance are
-/// read by the statement that writes the entry.
+/// [`write()`] for an action that has only the ids of patron and item: the statement that writes the entry reads
+/// barcodes, holdings record and instance.
 pub fn write_looking_up(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
     pipeline.change(LOOKING_UP, columns(entry, now));
 }
@@ -139,7 +139,7 @@ fn columns(entry: &LogEntry, now: Timestamp) -> Vec<Bind> {
     ]
 }
 
-/// The document of an entry: what has no column.
+/// The document of an entry: the values without a column.
 fn rest(entry: &LogEntry) -> String {
     let mut rest = Map::new();
     let more: Vec<Value> = entry.items.iter().skip(1).map(LoggedItem::document).collect();

@@ -1,4 +1,4 @@
-//! The entries that an event becomes.
+//! The log entries of an event.
 
 use crate::circulation_log::{
     Action, Links, LogEntry, LogObject, LoggedItem, LoggedPatron, Source, description,
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The entries of an event, or why it is none.
+/// The entries of an event, or why there are none.
 pub fn entries(event: &Value) -> Result<Vec<LogEntry>, String> {
     let kind = text(event, "logEventType").ok_or("logEventType is missing")?;
     let payload = &event["payload"];

@@ -1,7 +1,7 @@
 //! Log records of other programs: what mod-circulation, mod-feesfines and others publish as `LOG_RECORD`.
 //!
 //! Route: `POST /audit/handlers/log-record`. Writes entries of the circulation log; barcodes and titles that the event
-//! does not name are looked up.
+//! lacks are read from the database.
 
 mod decide;
 
@@ -13,7 +13,7 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/audit/handlers/log-record", take);
 }
 
-/// FOLIO quirk: an event that cannot be read is answered with 204, too, so that it is not sent again; the log says why.
+/// FOLIO quirk: an invalid event is answered with 204, too, so that it is not sent again; the reason is logged.
 async fn take(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let entries = match call.value().map(|event| decide::entries(&event)) {

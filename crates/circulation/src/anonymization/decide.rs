@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// A closed loan that still names its borrower.
+/// A closed loan that still contains its patron.
 #[derive(Debug, Clone, Default)]
 pub struct ClosedLoan {
     pub id: Uuid,
@@ -66,7 +66,7 @@ impl Rule {
         Rule::Scheduled { loans: when("loan"), with_fees: apart.then(|| when("feeFine")) }
     }
 
-    /// No loan is ever anonymized, so that none has to be read.
+    /// Whether no loan is ever anonymized, so that none must be read.
     pub fn forgets_nothing(&self) -> bool {
         *self == Rule::Scheduled { loans: When::Never, with_fees: None }
     }

@@ -34,7 +34,7 @@ pub static JOB: Job = Job {
     },
 };
 
-/// Goes through all closed loans with a borrower, a page at a time; returns the number of those anonymized.
+/// Anonymizes all closed loans with a patron that the setting allows, a page at a time; returns their number.
 async fn anonymize_all(tenant: &Tenant, now: Timestamp) -> Result<usize, Failure> {
     let rule = scheduled_rule(tenant).await?;
     let (mut anonymized, mut after) = (0, None);
@@ -127,7 +127,7 @@ async fn forget(call: &Call, rule: &Rule, user: Option<Uuid>, at_most: i64) -> R
     Ok(Answer::json_bytes(pretty(&json!({"anonymizedLoans": forgotten, "errors": errors}))))
 }
 
-/// Closed loans with a borrower, locked, with their accounts; of the ids after the given one.
+/// Closed loans with a patron, locked, with their accounts; those with ids after the given one.
 async fn candidates(
     tx: &mut Tx,
     user: Option<Uuid>,
@@ -162,7 +162,7 @@ async fn candidates(
         .collect())
 }
 
-/// Removes the borrower from those of these loans that are closed, and from their history, desk sessions, notices and
+/// Removes the patron from those of these loans that are closed, and from their history, desk sessions, notices and
 /// events.
 async fn anonymize(tx: Tx, loans: Vec<Uuid>, now: Timestamp) -> Result<(), Failure> {
     if loans.is_empty() {
@@ -176,10 +176,10 @@ async fn anonymize(tx: Tx, loans: Vec<Uuid>, now: Timestamp) -> Result<(), Failu
     Ok(())
 }
 
-/// The loan itself last, as the other rows are found by loans that still have a borrower.
+/// The loan comes last, since the other rows are found by loans that still have a patron.
 static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
     const THESE: &str = "FROM loan WHERE id = ANY($1) AND $2::timestamptz IS NOT NULL AND user_id IS NOT NULL AND doc->'status'->>'name' = 'Closed'";
-    // A borrower who renews or returns by themselves also stands in the loan's metadata.
+    // After self-service, the loan's metadata contain the patron, too.
     let without_people = |document: &str| {
         let signature = |key: &str| {
             format!(
@@ -193,7 +193,7 @@ static ERASURE: LazyLock<Vec<String>> = LazyLock::new(|| {
             signature("updatedByUserId")
         )
     };
-    // Each statement has both parameters, as they are sent alike.
+    // Every statement is sent with both parameters, so each must use both.
     let loans = format!(
         "SELECT id, item_id,
              coalesce(doc->>'checkinServicePointId', doc->>'checkoutServicePointId')::uuid AS service_point_id

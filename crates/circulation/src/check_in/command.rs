@@ -11,17 +11,17 @@ use uuid::Uuid;
 pub struct CheckInRequest {
     pub item_barcode: String,
     pub service_point: Uuid,
-    /// When the item came back; before now for items from a book drop that is emptied later.
+    /// When the item was returned; before now for items from a book drop that is emptied later.
     pub returned: Timestamp,
     pub session: Option<Uuid>,
     pub resolution: Option<Resolution>,
     /// The staff member at the desk.
     pub by: Uuid,
-    /// The desk wants a refusal where staff must confirm something about the item first.
+    /// The desk wants a refusal if staff must confirm something about the item first.
     pub refuses_unconfirmed: bool,
 }
 
-/// How a claim to have returned the item ends.
+/// The resolution of a claim that the item was returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     FoundByLibrary,
@@ -36,7 +36,7 @@ impl Resolution {
             _ => None,
         }
     }
-    /// The action that the loan gets.
+    /// The action of the loan.
     pub fn action(self) -> &'static str {
         match self {
             Resolution::FoundByLibrary => "checkedInFoundByLibrary",

@@ -1,5 +1,5 @@
-//! Everything that the decision needs, in one round trip. The item is locked first, so that what is read after it holds
-//! until the end of the transaction. Of one scan, or of all scans of a batch.
+//! Everything that the decision needs, in one round trip, for one scan or for all scans of a batch. The item is locked
+//! first, so that facts read after it stay valid until the end of the transaction.
 
 use super::{CheckInRequest, Scan};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
@@ -23,12 +23,12 @@ pub struct Facts {
     pub loan: Option<Map<String, Value>>,
     pub patron: Option<Patron>,
     pub queue: Vec<QueuedRequest>,
-    /// The last loan of a lost item that nobody has on loan.
+    /// The last loan of a lost item without an open loan.
     pub last_loan: Option<LastLoan>,
 }
 
 impl Facts {
-    /// The loan during which the item got lost, if fees for the loss may have to go back.
+    /// The loan during which the item was lost, if fees for the loss may have to be refunded.
     pub fn lost_loan(&self) -> Option<Uuid> {
         self.item.as_ref().filter(|item| may_have_fees(&item.status))?;
         match &self.loan {
@@ -38,7 +38,7 @@ impl Facts {
     }
 }
 
-/// What a check-in of a lost item needs of its last loan.
+/// The properties of a lost item's last loan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastLoan {
     pub id: Uuid,
@@ -46,10 +46,11 @@ pub struct LastLoan {
     pub was_lost: bool,
 }
 
-/// Locks the item, reads all facts, and brings the settings up to the version that the facts were read with.
+/// Locks the item, reads all facts, and updates the settings to the version that was read with the facts.
 ///
-/// Most items have no queue, and a scan knows its queue only with its item. Where an item has a queue that is not locked
-/// yet, a third round trip gathers the facts again with the queue locked first, as queues are locked before items.
+/// Most items have no queue, and the queue is known only once the item has been read. If an item has a queue that is
+/// not locked yet, a third round trip reads the facts again with the queue locked first, since queues are locked before
+/// items.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &CheckInRequest,
@@ -70,7 +71,7 @@ pub async fn gather(
         let row = item::one_row_each(results.rows(facts)).into_iter().next();
         let row = row.ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
-        // The statement was chosen by older settings: again with the new ones.
+        // The statement was chosen by older settings: retry with the new ones.
         if cached.settings.title_level_requests.enabled() != title_level {
             continue;
         }
@@ -91,7 +92,7 @@ pub async fn gather(
     }
 }
 
-/// Reads the facts of scans whose items are not locked by others, and locks these items; waits for no lock.
+/// Locks the items that no other transaction has locked, without waiting, and reads the facts of their scans.
 pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let title_level = cached.settings.title_level_requests.enabled();
@@ -147,7 +148,8 @@ fn select(several: bool, title_level: bool, queue: bool) -> &'static str {
     &STATEMENTS[usize::from(several)][usize::from(title_level)][usize::from(queue)]
 }
 
-/// The open loan is a lateral subquery with a limit: as a plain join it may become one that reads every open loan.
+/// The open loan is a lateral subquery with a limit: the planner may turn a plain join into one that reads every open
+/// loan.
 fn statement(several: bool, title_level: bool, queue: bool) -> String {
     format!(
         "SELECT (SELECT value FROM settings_version WHERE id = 1), loan.doc AS loan, patron.doc AS patron,

@@ -1,11 +1,11 @@
-//! Check-in: an item comes back to a service point, from a patron, from transit, or found on a shelf.
+//! Check-in: an item is returned to a service point, by a patron, from transit, or found on a shelf.
 //!
-//! Route: `POST /circulation/check-in-by-barcode`. Reads the item, its open loan with the patron, and its queue;
-//! closes the loan with a history row, routes the item (available, hold shelf, delivery, transit), moves the
-//! request that it fulfills on, charges the overdue fine, keeps the check-in record and the desk session, announces
-//! `circulation.loan`, `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
-//! Check-ins that arrive while others run share a transaction (`platform/batcher`). A lost item is checked in alone, and
-//! its fees are dropped in the same transaction (`lost_items/reversal`).
+//! Route: `POST /circulation/check-in-by-barcode`. Reads the item, its open loan with the patron, and its queue; closes
+//! the loan with a history row, routes the item (available, hold shelf, delivery, transit), updates the request that it
+//! fulfills, charges the overdue fine, stores the check-in record and the desk session, announces `circulation.loan`,
+//! `circulation.request` and `circulation.check-in`. Two round trips: facts, changes; a third for an item with a queue.
+//! Check-ins that arrive while others run share a transaction (`platform/batcher`). A lost item is checked in alone,
+//! and its fees are reversed in the same transaction (`lost_items/reversal`).
 
 mod apply;
 mod command;
@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A check-in that is requested at a desk.
+/// A check-in requested at a desk.
 #[derive(Debug)]
 pub struct Scan {
     pub command: CheckInRequest,
@@ -42,10 +42,10 @@ pub struct Scan {
     pub key: Option<IdempotencyKey>,
 }
 
-/// The decision, and the settings that it was made by.
+/// The decision, and the settings that it is based on.
 pub type Done = (CheckIn, Arc<CirculationSettings>);
 
-/// Checks in, durably: in a batch with others that arrive at the same time, or alone where the item is locked, has a
+/// Checks in, durably: in a batch with others that arrive at the same time, or alone if the item is locked, has a
 /// queue, or is scanned twice.
 pub async fn check_in(
     tenant: &Arc<Tenant>,

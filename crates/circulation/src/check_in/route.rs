@@ -26,7 +26,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The item where it now is, its loan, and what a slip needs.
+/// The item in its new state, its loan, and the context of a slip.
 pub(super) fn answer(
     decision: &CheckIn,
     command: &CheckInRequest,
@@ -42,7 +42,7 @@ pub(super) fn answer(
             amount_remaining: 0.0,
             reminders_block_renewal: None,
         };
-        // FOLIO quirk: a check-in writes its own times with `Z`, and names service points and policies by id only.
+        // FOLIO quirk: a check-in writes its times with `Z`, and service points and policies only as ids.
         let mut loan = without(
             extended(closed.change.document(), &beside, settings),
             &["checkoutServicePoint", "checkinServicePoint", "patronGroupAtCheckout"],

@@ -13,8 +13,8 @@ use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::{Failure, ItemStatus, Refusal, RefusalCode};
 use jiff::Timestamp;
 
-/// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open loan
-/// of an item.
+/// Writes the changes of check-outs of different patrons and items: all or none. The database refuses a second open
+/// loan of an item.
 pub async fn apply(tx: Tx, tenant: &Tenant, scans: &[(&Scan, &Done)]) -> Result<(), DatabaseError> {
     let mut pipeline = Pipeline::new();
     for (scan, (decision, ..)) in scans {
@@ -48,7 +48,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
     }
 }
 
-/// The refusal or failure of a check-out that the database did not take.
+/// The refusal or failure of a check-out that the database refused.
 pub fn failure(error: DatabaseError, decision: &CheckOut) -> Failure {
     if error.constraint.as_deref() == Some(ONE_OPEN_LOAN) {
         let refusal = Refusal::new("Cannot check out item that already has an open loan")

@@ -1,5 +1,5 @@
-//! Everything that the decision needs, in one round trip. Patron and item are locked first, so that what is read after
-//! them holds until the end of the transaction. Of one scan, or of all scans of a batch.
+//! Everything that the decision needs, in one round trip, for one scan or for all scans of a batch. Patron and item are
+//! locked first, so that facts read after them stay valid until the end of the transaction.
 
 use super::{Actor, CheckOutRequest, Scan, locks};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, patron, queue};
@@ -26,21 +26,20 @@ pub struct Facts {
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
-    /// What the patron has on loan and owes; only if some limit applies.
+    /// The patron's loans and accounts; only if a limit applies.
     pub counted: Option<patron_blocks::Facts>,
     pub item: Option<ItemAtDesk>,
     pub item_has_open_loan: bool,
     pub queue: Vec<QueuedRequest>,
-    /// Material type and loan type of the patron's open loans, those claimed returned left out.
+    /// Material type and loan type of the patron's open loans, without those claimed returned.
     pub open_loans: Vec<(Option<Uuid>, Option<Uuid>)>,
-    /// Another client has the patron's check-out lock in the lock storage; only read if the setting is on.
+    /// Whether another client has the patron's check-out lock in the lock storage; read only if the setting is on.
     pub locked_elsewhere: bool,
 }
 
-/// Locks patron and item, reads all facts, and brings the settings up to the version that the facts were read with.
+/// Locks patron and item, reads all facts, and updates the settings to the version that was read with the facts.
 ///
-/// Most items have no queue; where one has a queue that is not locked yet, the facts are gathered again with the queue
-/// locked.
+/// Most items have no queue; if an item has one that is not locked yet, the facts are read again with the queue locked.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &CheckOutRequest,
@@ -79,7 +78,7 @@ pub async fn gather(
         let row = item::one_row_each(results.rows(facts)).into_iter().next();
         let row = row.ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
-        // The statement was chosen by older settings: again with the new ones.
+        // The statement was chosen by older settings: retry with the new ones.
         if !query.fits(&cached.settings) {
             continue;
         }
@@ -102,7 +101,8 @@ pub async fn gather(
     }
 }
 
-/// Reads the facts of scans whose patrons and items are not locked by others, and locks these; waits for no lock.
+/// Locks the patrons and items that no other transaction has locked, without waiting, and reads the facts of their
+/// scans.
 pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Gathered<Scan>, Failure> {
     let mut cached = CirculationSettings::cached(tenant).await?;
     let barcodes = |barcode: fn(&CheckOutRequest) -> &Option<String>| -> Vec<String> {
@@ -161,7 +161,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
 /// The lock time-out of new connections.
 const DEFAULT_WAIT: Duration = Duration::from_millis(7_500);
 
-/// What is read besides patron and item: each table that a statement names costs, also one without rows.
+/// The facts that are read besides patron and item: each table in a statement has a cost, even without rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct FactsQuery {
     /// The facts of all scans of a batch.
@@ -169,7 +169,7 @@ struct FactsQuery {
     title_level: bool,
     /// The loans that count against a limit of the loan policy.
     limits: bool,
-    /// What counts for automated blocks.
+    /// The counts for automated blocks.
     counts: bool,
     /// A proxy checks out.
     proxy: bool,
@@ -192,7 +192,7 @@ impl FactsQuery {
         }
     }
 
-    /// Whether these settings ask for the same facts.
+    /// Whether these settings need the same facts.
     fn fits(self, settings: &CirculationSettings) -> bool {
         FactsQuery { several: self.several, ..FactsQuery::of(settings, self.proxy, self.queue) } == self
     }

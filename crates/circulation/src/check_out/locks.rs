@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 use tokio_postgres::Row;
 
-/// Adds the statement that locks both, waiting while others have them locked.
+/// Adds the statement that locks both, waiting for other transactions.
 pub fn lock_patron_and_item(pipeline: &mut Pipeline, patron: &str, item: &str) {
     static BOTH: LazyLock<String> =
         LazyLock::new(|| format!("SELECT ARRAY({}), ARRAY({})", patron_lock_sql(), item::lock("$2::text")));
@@ -26,8 +26,8 @@ pub fn lock_item(pipeline: &mut Pipeline, item: &str) {
     pipeline.add(ITEM.as_str(), vec![item.into()]);
 }
 
-/// Adds the statement that locks those patrons and items of one scan or several that nobody else has locked; it waits
-/// for none.
+/// Adds the statement that locks the patrons and items of one or several scans that no other transaction has locked,
+/// without waiting.
 pub fn lock_free(pipeline: &mut Pipeline, patrons: Vec<String>, items: Vec<String>) -> usize {
     static ONE: LazyLock<String> = LazyLock::new(|| {
         let (patron, item) = (patron_lock_sql(), item::lock("$2::text"));
@@ -48,7 +48,7 @@ pub fn lock_free(pipeline: &mut Pipeline, patrons: Vec<String>, items: Vec<Strin
     pipeline.add(statement, vec![bind_texts(patrons), bind_texts(items)])
 }
 
-/// What [`lock_free`] has locked, by the scans' numbers from 1 on.
+/// The locks taken by [`lock_free`], by the scans' numbers from 1 on.
 #[derive(Debug, Default)]
 pub struct Locked {
     pub patrons: HashSet<i64>,

@@ -1,9 +1,9 @@
-//! Check-out: an item goes to a patron.
+//! Check-out: an item is lent to a patron.
 //!
-//! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue;
-//! creates the loan with its history row, changes the item's state, fills the request that waited for the
-//! item, records the desk session, announces `circulation.loan`. Two round trips: facts, changes. Check-outs that
-//! arrive while others run share a transaction (`platform/batcher`).
+//! Routes: `POST /circulation/check-out-by-barcode` and its dry run. Reads patron, proxy, item, blocks, queue; creates
+//! the loan with its history row, changes the item's state, fulfills the request that waited for the item, stores the
+//! desk session, announces `circulation.loan`. Two round trips: facts, changes. Check-outs that arrive while others run
+//! share a transaction (`platform/batcher`).
 
 mod apply;
 mod decide;
@@ -44,12 +44,12 @@ pub struct CheckOutRequest {
     #[serde(deserialize_with = "lenient_json::object")]
     pub override_blocks: OverrideBlocks,
     pub force_loan_policy_id: Option<Uuid>,
-    /// The desk wants a refusal where staff must confirm something about the item first.
+    /// The desk wants a refusal if staff must confirm something about the item first.
     #[serde(skip)]
     pub refuses_unconfirmed: bool,
 }
 
-/// Who performs the action, when, and with which permissions.
+/// The user who acts, the time, and their permissions.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub by: Option<Uuid>,
@@ -61,7 +61,7 @@ pub struct Actor {
     pub dry_run: bool,
 }
 
-/// A check-out that is requested at a desk.
+/// A check-out requested at a desk.
 #[derive(Debug)]
 pub struct Scan {
     pub command: CheckOutRequest,
@@ -69,10 +69,10 @@ pub struct Scan {
     pub key: Option<IdempotencyKey>,
 }
 
-/// The decision, the facts and the settings that it was made by.
+/// The decision, with the facts and the settings that it is based on.
 pub type Done = (CheckOut, Facts, Arc<CirculationSettings>);
 
-/// Checks out, durably: in a batch with others that arrive at the same time, or alone where patron or item is locked, the
+/// Checks out, durably: in a batch with others that arrive at the same time, or alone if patron or item is locked, the
 /// item has a queue, or one of them occurs twice.
 pub async fn check_out(
     tenant: &Arc<Tenant>,
@@ -102,7 +102,7 @@ async fn check_out_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> 
     Ok(done)
 }
 
-/// The policies that a check-out would be made by: all checks, nothing saved.
+/// The policies for a check-out: runs all checks, saves nothing.
 pub async fn dry_run(
     tenant: &Arc<Tenant>,
     command: &CheckOutRequest,

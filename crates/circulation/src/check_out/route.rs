@@ -44,7 +44,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// The new loan with its item and borrower.
+/// The new loan with its item and patron.
 pub(super) fn answer((decision, facts, settings): &Done) -> Value {
     let beside = LoanContext {
         item: facts.item.as_ref(),
@@ -53,7 +53,7 @@ pub(super) fn answer((decision, facts, settings): &Done) -> Value {
         amount_remaining: 0.0,
         reminders_block_renewal: None,
     };
-    // FOLIO quirk: a check-out names its service point by id only.
+    // FOLIO quirk: a check-out has its service point only as id.
     without(extended(&decision.loan, &beside, settings), &["checkoutServicePoint"])
 }
 

@@ -1,8 +1,8 @@
-//! Claims returned: the patron says that the item came back.
+//! Claimed returned: the patron claims that the item was returned.
 //!
-//! Routes: `POST /circulation/loans/{id}/claim-item-returned`, `…/declare-claimed-returned-item-as-missing`.
-//! Each reads and locks loan and item, changes both with a history row, and announces `circulation.loan`; a
-//! missing item leaves a note on the patron.
+//! Routes: `POST /circulation/loans/{id}/claim-item-returned`, `…/declare-claimed-returned-item-as-missing`. Each reads
+//! and locks loan and item, changes both with a history row, and announces `circulation.loan`; a missing item adds a
+//! note to the patron.
 
 use crate::desk::user_note;
 use crate::loans::change::refuse_if_closed;
@@ -85,7 +85,7 @@ fn claim_returned(loan: &LoanAtDesk, when: Timestamp, comment: &str) -> Result<M
     Ok(changed)
 }
 
-/// The loan closed, as staff do not find the item that the patron claims to have returned.
+/// Closes the loan, since staff cannot find the item that the patron claims to have returned.
 fn declare_missing(loan: &LoanAtDesk, comment: &str) -> Result<Map<String, Value>, Refusal> {
     if let Some(refusal) = refuse_if_closed(loan) {
         return Err(refusal);

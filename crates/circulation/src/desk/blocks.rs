@@ -4,9 +4,10 @@ use carrel_records::time;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The refusal if a block on the action is in force: `borrowing`, `renewals` or `requests`.
+/// The refusal if an unexpired block on the action exists: `borrowing`, `renewals` or `requests`.
 ///
-/// FOLIO quirk: it has the descriptions of all blocks of the patron, also of expired ones and those on other actions.
+/// FOLIO quirk: it contains the descriptions of all blocks of the patron, including expired ones and those on other
+/// actions.
 pub fn manual_reasons(blocks: &[Value], action: &str, now: Timestamp) -> Vec<String> {
     if !blocks.iter().any(|block| is_in_force(block, action, now)) {
         return Vec::new();

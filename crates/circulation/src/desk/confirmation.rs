@@ -1,8 +1,8 @@
-//! What staff confirm before a scan: the desk shows it and asks a person.
+//! Confirmations by staff before a scan.
 //!
 //! A client that sends `X-Carrel-Refuse-Unconfirmed: true` with a check-out or check-in gets a refusal instead of a
-//! change if the item needs a confirmation. It asks, and sends the scan again without the header. So a desk sends one
-//! call for each of the many scans about which there is nothing to ask.
+//! change if the item needs a confirmation. It then shows the question, and sends the scan again without the header. So
+//! the many scans that need no confirmation are one call each.
 
 use super::ItemAtDesk;
 use carrel_platform::Call;
@@ -29,14 +29,15 @@ pub fn is_wanted(call: &Call) -> bool {
     call.header(HEADER).is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// Refuses a scan about which staff are asked first; `note_type` is `Check out` or `Check in`. An item that is in use at
+/// Refuses a scan that staff must confirm first; `note_type` is `Check out` or `Check in`. An item that is in use at
 /// the location may be kept for its patron instead of being checked in.
 pub fn refuse(item: &ItemAtDesk, note_type: &str, in_use_at_location: bool) -> Option<Refusal> {
     let record = &item.record;
     let has = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
     let pieces = record.number_of_pieces.as_deref().and_then(|number| number.trim().parse::<f64>().ok());
     let reasons = [
-        // A claimed returned item is refused at the check-out for its status; the check-in asks how it came back.
+        // At the check-out a claimed returned item is refused for its status; the check-in needs the resolution of the
+        // claim.
         ("status", CONFIRMED.contains(&item.status) || item.status == ItemStatus::ClaimedReturned),
         (
             "pieces",

@@ -1,9 +1,9 @@
-//! Scans with a key: a client that got no answer sends its check-out or check-in again, with the same
-//! `Idempotency-Key`, and nothing happens twice.
+//! Idempotency keys of scans: a client that got no answer sends its check-out or check-in again with the same
+//! `Idempotency-Key`, and the action takes effect once.
 //!
-//! The transaction of the scan inserts the key with the answer; the primary key refuses a second one, also where two
-//! clients send the scan at once. Refused scans leave no key. Keys are deleted after [`KEPT_DAYS`] days, and with the
-//! anonymization of their loan. Scans without a key read and write nothing here.
+//! The transaction of the scan inserts the key with the answer; the primary key refuses a second one, even if two
+//! clients send the scan at the same time. The key of a refused scan is not stored. Keys are deleted after
+//! [`KEPT_DAYS`] days, and with the anonymization of their loan. Scans without a key read and write nothing here.
 
 use carrel_platform::batch_deletion::delete_in_batches;
 use carrel_platform::jobs::Job;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Days after which a key may be used anew.
+/// Days after which a key may be reused.
 const KEPT_DAYS: i64 = 14;
 
 /// Deletes old keys.
@@ -37,12 +37,12 @@ pub static EXPIRY: Job = Job {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
     pub id: Uuid,
-    /// What the client wants, to tell a repetition from another scan.
+    /// The action, to distinguish a repetition from another scan.
     pub action: String,
 }
 
 impl IdempotencyKey {
-    /// The key that a call names, with or without quotation marks; one that is no UUID is refused.
+    /// The key of a call, with or without quotation marks; one that is not a UUID is refused.
     pub fn of(call: &Call, action: String) -> Result<Option<IdempotencyKey>, Failure> {
         let Some(text) = call.header("Idempotency-Key") else { return Ok(None) };
         match Uuid::parse_str(text.trim().trim_matches('"')) {
@@ -52,7 +52,7 @@ impl IdempotencyKey {
     }
 }
 
-/// Adds the statement that keeps the answer of a scan.
+/// Adds the statement that stores the answer of a scan.
 pub fn keep(
     pipeline: &mut Pipeline,
     key: &IdempotencyKey,
@@ -72,7 +72,7 @@ pub fn keep(
     );
 }
 
-/// Acts once per key, and repeats the answer for the calls that follow.
+/// Acts once per key, and returns the stored answer to later calls.
 pub async fn once<Acting>(
     tenant: &Tenant,
     key: Option<&IdempotencyKey>,
@@ -87,7 +87,7 @@ where
     }
     match act().await {
         Ok(answer) => Ok(answer),
-        // The same scan may have been committed from elsewhere since.
+        // Another call may have committed the same scan since.
         Err(failure) => Ok(find(tenant, key).await.ok().flatten().ok_or(failure)?),
     }
 }

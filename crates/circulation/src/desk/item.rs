@@ -1,4 +1,4 @@
-//! An item with its holdings record and title, as a scan reads it in one row.
+//! An item with its holdings record and instance, read in one row.
 
 use crate::settings::{CirculationSettings, RuleInputs};
 use carrel_inventory::item_state::StateChange;
@@ -26,12 +26,12 @@ macro_rules! rest_of {
     };
 }
 
-/// The column of the table `instance` from which a [`Title`] is read. The whole record, as selecting eight fields costs
-/// PostgreSQL more than sending it: a long record is unpacked again for each field.
+/// The column of the table `instance` from which a [`Title`] is read. It is the whole document: PostgreSQL decompresses
+/// a long document again for each selected field, which costs more than sending it.
 pub const TITLE: &str = "instance.doc";
 /// Columns that [`ItemAtDesk::read`] takes from a row.
 pub const COLUMNS: &str = concat!(state_of!(), ", instance.doc AS item_title", rest_of!());
-/// The same without the title, for the many items of one.
+/// [`COLUMNS`] without the instance, for the many items of one instance.
 pub const COLUMNS_WITHOUT_TITLE: &str = concat!(state_of!(), ", NULL::jsonb AS item_title", rest_of!());
 /// Number of those columns.
 pub const WIDTH: usize = 11;
@@ -41,7 +41,8 @@ pub const TABLES: &str = "item JOIN item_state ON item_state.item_id = item.id \
     LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id \
     LEFT JOIN instance ON instance.id = holdings_record.instance_id";
 
-/// SQL that locks the item with the barcode of an expression, by its state; its row has the column `number`.
+/// SQL that locks the row in `item_state` of the item with the barcode given as an expression; its row has the column
+/// `number`.
 pub fn lock(barcode: &str) -> String {
     format!(
         "SELECT 1::bigint AS number FROM item_state
@@ -61,8 +62,8 @@ pub fn lock_free_of(barcodes: &str) -> String {
     )
 }
 
-/// One row for each scan, in the order of the scans: where several items have the barcode, as a tenant behind a gateway
-/// may, every action takes the one with the lowest id. Rows have the columns `number` and [`COLUMNS`].
+/// One row for each scan, in the order of the scans: if several items have the barcode, which is possible in a tenant
+/// behind a gateway, every action uses the one with the lowest id. Rows have the columns `number` and [`COLUMNS`].
 pub fn one_row_each(rows: &[Row]) -> Vec<&Row> {
     let key = |row: &&Row| (row.get::<_, i64>("number"), row.get::<_, Option<Uuid>>("item_id"));
     let mut rows: Vec<&Row> = rows.iter().collect();
@@ -83,11 +84,11 @@ pub struct ItemAtDesk {
     pub holdings_id: Option<Uuid>,
     pub instance_id: Option<Uuid>,
     pub title: Title,
-    /// Copy number of the holdings record, for items that have none of their own.
+    /// Copy number of the holdings record, for items without a copy number.
     pub holdings_copy_number: Option<String>,
 }
 
-/// What decisions and answers need of an item's record.
+/// The properties of an item's document for decisions and answers.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ItemRecord {
@@ -119,20 +120,20 @@ pub struct ItemRecord {
     pub administrative_notes: Vec<String>,
     pub discovery_suppress: Option<bool>,
     pub tags: Option<Value>,
-    /// A virtual item of another library in direct consortial borrowing: it has a title and library of its own.
+    /// A virtual item of another library in direct consortial borrowing: title and library are in its document.
     pub dcb_item: Option<bool>,
     pub instance_title: Option<String>,
     pub lending_library_code: Option<String>,
 }
 
-/// A note that staff read when they scan the item; of those, the desk is asked by type.
+/// A note for staff who scan the item; its type determines at which desk it is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CirculationNote {
     pub note_type: Option<String>,
 }
 
-/// What decisions and answers need of an instance.
+/// The properties of an instance for decisions and answers.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Title {
@@ -169,7 +170,7 @@ pub struct Publication {
 }
 
 impl Title {
-    /// The title of a column made by [`TITLE`], where it holds one.
+    /// The title in a column selected by [`TITLE`], if there is one.
     pub fn at(row: &Row, place: usize) -> Result<Option<Title>, Failure> {
         row.get::<_, Option<Json>>(place).map(|json| json.read()).transpose().map_err(|error| {
             Failure::Internal { context: "reading a title".into(), cause: Some(error.into()) }
@@ -186,14 +187,14 @@ where
 }
 
 impl ItemAtDesk {
-    /// Reads [`COLUMNS`] by their names; `None` where the row has no item.
+    /// Reads [`COLUMNS`] by their names; `None` if the row has no item.
     pub fn of(row: &Row) -> Result<Option<ItemAtDesk>, Failure> {
         let first = row.columns().iter().position(|column| column.name() == "item_id");
         let first = first.ok_or_else(|| Failure::internal("the statement selects an item's columns"))?;
         ItemAtDesk::read(row, first)
     }
 
-    /// Reads [`COLUMNS`] from the column `first` on; `None` where the row has no item.
+    /// Reads [`COLUMNS`] from the column `first` on; `None` if the row has no item.
     pub fn read(row: &Row, first: usize) -> Result<Option<ItemAtDesk>, Failure> {
         let Some(id) = row.get::<_, Option<Uuid>>(first) else { return Ok(None) };
         let broken = |what: &str, error: serde_json::Error| Failure::Internal {
@@ -227,17 +228,17 @@ impl ItemAtDesk {
         self.own_title().unwrap_or("")
     }
 
-    /// The title of the instance; an item of another library knows its own.
+    /// The title of the instance; for an item of another library the one in its document.
     pub fn own_title(&self) -> Option<&str> {
         if self.is_of_another_library() { &self.record.instance_title } else { &self.title.title }.as_deref()
     }
 
-    /// The item is borrowed from another library by direct consortial borrowing.
+    /// Whether the item is borrowed from another library by direct consortial borrowing.
     pub fn is_of_another_library(&self) -> bool {
         self.record.dcb_item == Some(true)
     }
 
-    /// The temporary loan type goes before the permanent one.
+    /// The temporary loan type takes precedence over the permanent one.
     pub fn loan_type(&self) -> Option<Uuid> {
         self.record.temporary_loan_type_id.or(self.record.permanent_loan_type_id)
     }

@@ -1,4 +1,4 @@
-//! Lenient reading of request bodies: barcodes may be numbers, and absent objects may be null.
+//! Lenient parsing of request bodies: barcodes may be numbers, and absent objects may be null.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};

@@ -8,12 +8,12 @@ use carrel_audit::circulation_log::{
 use carrel_loan_rules::request::RequestStatus;
 use uuid::Uuid;
 
-/// The patron as the log names them.
+/// The patron in an entry of the log.
 pub fn patron(patron: &Patron) -> LoggedPatron {
     LoggedPatron { id: Some(patron.id), barcode: patron.barcode.clone() }
 }
 
-/// The item as the log names it, with the loan of it.
+/// The item in an entry of the log, with its loan.
 pub fn item(item: &ItemAtDesk, loan: Option<Uuid>) -> LoggedItem {
     LoggedItem {
         id: Some(item.id),
@@ -24,7 +24,7 @@ pub fn item(item: &ItemAtDesk, loan: Option<Uuid>) -> LoggedItem {
     }
 }
 
-/// The request that a scan gives another status; patron, item and desk are those of the scan.
+/// The request whose status a scan changes; patron, item and service point are those of the scan.
 pub fn request_moved(
     scan: &LogEntry,
     request: &QueuedRequest,

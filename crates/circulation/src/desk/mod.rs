@@ -1,4 +1,4 @@
-//! What several actions at the desk read in the same way: the scanned item, the patron, the request queue of the item.
+//! Facts that several desk actions read in the same way: the scanned item, the patron, the request queue of the item.
 
 pub mod blocks;
 pub mod confirmation;

@@ -20,7 +20,7 @@ pub struct OverrideBlocks {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Empty {}
 
-/// An override with the due date that the policy does not give.
+/// An override with a due date, if the policy does not give one.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WithDueDate {
@@ -46,7 +46,7 @@ pub const ITEM_NOT_LOANABLE_BLOCK: Block =
 /// The loan cannot be renewed; its new due date is known.
 pub const RENEWAL_BLOCK: Block =
     Block { name: "renewalBlock", permission: "circulation.override-renewal-block.post" };
-/// The loan cannot be renewed; an override has to name the due date.
+/// The loan cannot be renewed; an override must contain the due date.
 pub const RENEWAL_DUE_DATE_REQUIRED_BLOCK: Block =
     Block { name: "renewalDueDateRequiredBlock", permission: "circulation.override-renewal-block.post" };
 

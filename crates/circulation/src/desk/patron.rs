@@ -12,21 +12,22 @@ use tokio_postgres::Row;
 use tokio_postgres::row::RowIndex;
 use uuid::Uuid;
 
-/// SQL condition that a user has the barcode of an expression, such as `$1::text`, as its index has it.
+/// SQL condition that a user has the barcode given as an expression, such as `$1::text`, with the expression of the
+/// index.
 pub fn barcode_is(alias: &str, barcode: &str) -> String {
     static FIELD: LazyLock<String> = LazyLock::new(|| {
         let field = USER.fields.iter().find(|field| field.name == "barcode").expect("users have barcodes");
         carrel_cql::sql::expression(field, "users")
     });
     let field = FIELD.replace("users.", &format!("{alias}."));
-    // For ASCII `carrel.folded` gives the same, at the cost of a call of PL/pgSQL.
+    // For ASCII `carrel.folded` gives the same, but costs a call of PL/pgSQL.
     format!(
         "{field} = left(CASE WHEN octet_length({barcode}) = length({barcode})
              THEN carrel.f_lower({barcode}) ELSE carrel.folded({barcode}) END, 600)"
     )
 }
 
-/// What decisions and answers need of a user.
+/// The properties of a user for decisions and answers.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Patron {
@@ -69,7 +70,7 @@ impl Patron {
         self.kind.as_deref() == Some("dcb")
     }
 
-    /// The user of a column, given by name or index, where it holds one.
+    /// The user in a column, given by name or index, if there is one.
     pub fn at(row: &Row, column: impl RowIndex + Display) -> Result<Option<Patron>, Failure> {
         row.get::<_, Option<Json>>(column).map(|json| Patron::read(&json)).transpose()
     }
@@ -103,7 +104,7 @@ impl Patron {
         }
     }
 
-    /// The borrower as loans show them; absent fields are null.
+    /// The patron in the form in which loans contain them; absent fields are null.
     pub fn summary(&self) -> Value {
         json!({
             "firstName": self.personal.first_name,

@@ -1,9 +1,9 @@
 //! The request queue of a scanned item: which request the item can fulfill, and how to lock a queue.
 //!
 //! Every transaction that changes open requests locks their queue by its row in `request_queue`, so that positions stay
-//! 1..n under concurrent changes. Locks are taken in one order: patron, queue, items (by id), loans. A scan does not know
-//! beforehand whether its item has a queue: it locks the item first, and begins again with the queue locked if there is
-//! one.
+//! 1..n under concurrent changes. Locks are taken in one order: patron, queue, items (by id), loans. Whether an item
+//! has a queue is known only once it has been read: a scan locks the item first, and starts again with the queue locked
+//! if there is one.
 
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::CirculationSettings;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 /// SQL of the queue of an item in order of position, as a JSON array of `{request, requester, queue}`.
 ///
-/// With title-level requests on, the queue is that of the instance, else that of the item.
+/// If title-level requests are enabled, the queue is that of the instance, otherwise that of the item.
 pub fn sql(title_level: bool) -> &'static str {
     if title_level {
         "(SELECT jsonb_agg(jsonb_build_object('request', r.doc, 'requester', u.doc, 'queue', r.instance_id)
@@ -33,10 +33,10 @@ pub fn sql(title_level: bool) -> &'static str {
     }
 }
 
-/// SQL condition that there is such a queue, for the many items that have none.
+/// SQL condition that there is such a queue, for the many items without one.
 ///
-/// A scalar subquery with a limit is always run for its row. PostgreSQL may run `EXISTS` as a hashed subplan
-/// instead, which reads every open request of the library once the statement has several rows.
+/// A scalar subquery with a limit is always evaluated for its row. PostgreSQL may evaluate `EXISTS` as a hashed subplan
+/// instead, which reads every open request of the library if the statement has several rows.
 pub fn exists_sql(title_level: bool) -> &'static str {
     if title_level {
         "(SELECT true FROM request r WHERE r.instance_id = holdings_record.instance_id AND r.is_open LIMIT 1)
@@ -54,11 +54,11 @@ pub struct QueuedRequest {
     /// The stored record, whole.
     pub document: Map<String, Value>,
     pub requester: Option<Patron>,
-    /// The queue that it was read in.
+    /// The queue in which it was read.
     pub queue: Option<Uuid>,
 }
 
-/// Requests that get new positions in their queue.
+/// Requests with new positions in their queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moves {
     pub queue: Option<Uuid>,
@@ -168,7 +168,7 @@ pub fn first_fulfillable_by_lending<'a>(
     })
 }
 
-/// An item-level request is fulfilled by its item only; a title-level one under the given condition.
+/// An item-level request is fulfilled only by its item; a title-level one if `of_title` allows it.
 fn can_fulfill(request: &QueuedRequest, item: &ItemAtDesk, of_title: impl FnOnce() -> bool) -> bool {
     request.fulfillment_preference().is_some()
         && if request.is_title_level() { of_title() } else { request.item_id() == Some(item.id) }
@@ -202,7 +202,7 @@ fn is_loanable(request: &QueuedRequest, item: &ItemAtDesk, settings: &Circulatio
         .is_some_and(|policy| policy.is_loanable())
 }
 
-/// The queue of a request: that of the instance with title-level requests on, else that of the item.
+/// The queue of a request: that of the instance if title-level requests are enabled, otherwise that of the item.
 pub fn id_of(title_level: bool, instance: Option<Uuid>, item: Option<Uuid>) -> Option<Uuid> {
     if title_level { instance } else { item }
 }
@@ -215,7 +215,7 @@ pub fn of_item(title_level: bool, item: &ItemAtDesk, queue: &[QueuedRequest]) ->
     id_of(title_level, instance, Some(item.id))
 }
 
-/// Adds to the queue of an item of another library the requests for it under other instances.
+/// Adds the requests for an item of another library under other instances to its queue.
 pub async fn add_promised(
     tx: &mut Tx,
     item: &ItemAtDesk,
@@ -281,7 +281,7 @@ pub fn close(pipeline: &mut Pipeline, tenant: &str, request: Uuid, status: Reque
     );
 }
 
-/// The new positions, from 1 on, when a request moves ahead of all others that are not yet filled.
+/// The new positions, from 1 on, when a request moves ahead of all unfilled requests.
 pub fn ahead_of_those_waiting(queue: &[QueuedRequest], request: Uuid) -> Moves {
     moves(queue, request_queue::ahead_of_unfilled(&entries(queue), request))
 }
@@ -291,7 +291,7 @@ pub fn without(queue: &[QueuedRequest], request: Uuid) -> Moves {
     moves(queue, request_queue::without(&entries(queue), request))
 }
 
-/// The queue as the rules of positions know it.
+/// The queue as input of the rules for positions.
 fn entries(queue: &[QueuedRequest]) -> Vec<QueueEntry> {
     let entry = |request: &QueuedRequest| QueueEntry {
         id: request.id,
@@ -311,10 +311,10 @@ fn moves(queue: &[QueuedRequest], positions: PositionChanges) -> Moves {
     Moves { queue: first.and_then(|request| request.queue), positions }
 }
 
-/// Adds the statement that gives requests of a queue new positions, all at once.
+/// Adds the statement that sets new positions of requests of a queue, all at once.
 ///
-/// It also sets the queue, as a request that was placed in an item's queue belongs to that of its instance once
-/// title-level requests are on.
+/// It also sets the queue, since a request placed in an item's queue belongs to that of its instance once title-level
+/// requests are enabled.
 pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid, i64)]) {
     if positions.is_empty() {
         return;
@@ -330,7 +330,7 @@ pub fn renumber(pipeline: &mut Pipeline, queue: Option<Uuid>, positions: &[(Uuid
     );
 }
 
-/// The same for moves in the queue of a scanned item.
+/// [`renumber`] for moves in the queue of a scanned item.
 pub fn write(pipeline: &mut Pipeline, moves: &Moves) {
     renumber(pipeline, moves.queue, &moves.positions);
 }

@@ -1,5 +1,5 @@
-//! A change of a stored record, field by field: fields that it does not name stay as they are stored, also when
-//! another transaction has changed them meanwhile.
+//! A change of some fields of a stored record: all other fields stay as they are stored, even if another transaction
+//! has changed them in the meantime.
 
 use carrel_platform::{Bind, Pipeline, RowChange};
 use carrel_records::{json_text, metadata};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordChange {
     pub id: Uuid,
-    /// The record as it is stored, in JSON.
+    /// The stored record, in JSON.
     old: String,
     new: Map<String, Value>,
     set: Map<String, Value>,
@@ -47,19 +47,19 @@ impl RecordChange {
         }
     }
 
-    /// Updates `metadata`: when and by whom.
+    /// Updates `metadata` with user and time.
     pub fn signed(&mut self, by: Option<Uuid>, now: Timestamp) {
         let mut metadata = self.new.get("metadata").cloned().unwrap_or_default();
         metadata::change(&mut metadata, by, now);
         self.set("metadata", metadata);
     }
 
-    /// A field that another statement of the pipeline changes: only part of the event.
+    /// A field that another statement of the pipeline changes: only included in the event.
     pub fn show(&mut self, key: &str, value: impl Into<Value>) {
         self.new.insert(key.to_owned(), value.into());
     }
 
-    /// The record as it is after the change.
+    /// The record after the change.
     pub fn document(&self) -> &Map<String, Value> {
         &self.new
     }
@@ -71,7 +71,7 @@ impl RecordChange {
         pipeline.change_row(table, vec![self.id.into(), removed.into(), Bind::Json(set)]);
     }
 
-    /// The record as it is after the change, in JSON.
+    /// The record after the change, in JSON.
     pub fn text(&self) -> String {
         json_text(&self.new)
     }

@@ -1,4 +1,4 @@
-//! The contexts from which staff slips are printed: hold, transit and delivery slips at check-in, pick and search slips.
+//! The contexts for staff slips: hold, transit and delivery slips at check-in, pick and search slips.
 
 use crate::desk::item::Title;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest};
@@ -29,7 +29,7 @@ pub fn context(
     context
 }
 
-/// An instant as slips show it.
+/// An instant in the format of slips.
 pub fn instant(at: Timestamp) -> String {
     time::format(at).replace("+00:00", "Z")
 }
@@ -172,7 +172,7 @@ pub fn requester(patron: &Patron, delivery_address: Option<Uuid>, settings: &Cir
         for key in ["addressLine1", "addressLine2", "city", "region", "postalCode", "countryId"] {
             context[key] = text(address, key);
         }
-        // FOLIO quirk: the name of the type is shown only if the stored address has it.
+        // FOLIO quirk: the name of the type is shown only if the stored address contains it.
         context["addressType"] = text(address, "addressTypeName");
     }
     context

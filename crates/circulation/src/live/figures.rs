@@ -1,4 +1,4 @@
-//! The figures, in one round trip: what the last day brought by quarter hours, and how things stand.
+//! The live figures, read in one round trip: the last day by quarter hours, and the current state.
 
 use crate::records::loans::LOAN;
 use crate::records::requests::REQUEST;
@@ -9,14 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// Figures of quarter hours reach back so far.
+/// The period of the figures by quarter hours.
 const PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Seconds of a quarter hour.
 const QUARTER: i64 = 900;
 const OPEN_STATUSES: [&str; 4] =
     ["open - not yet filled", "open - awaiting pickup", "open - in transit", "open - awaiting delivery"];
 
-/// A field as its index has it.
+/// A field by the expression of its index.
 fn field(record: &RecordType, name: &str) -> String {
     let field = record.fields.iter().find(|field| field.name == name).expect("the record declares the field");
     carrel_cql::sql::expression(field, record.table)
@@ -50,7 +50,7 @@ static LOANS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Open requests by type, status and pickup service point, and those whose time on the hold shelf is over at `$2`.
+/// Open requests by type, status and pickup service point, and those whose hold shelf expiration date is before `$2`.
 static REQUESTS: LazyLock<String> = LazyLock::new(|| {
     let status = field(&REQUEST, "status");
     format!(
@@ -62,7 +62,7 @@ static REQUESTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The number of the newest event; it moves with every change.
+/// The number of the newest event; it increases with every change.
 pub async fn outbox_end(tenant: &Tenant) -> Result<i64, Failure> {
     let connection = tenant.background().await?;
     let rows = connection.query("SELECT coalesce(max(id), 0) AS last FROM outbox", vec![]).await?;

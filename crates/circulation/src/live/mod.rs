@@ -1,8 +1,8 @@
-//! Circulation as it happens: what dashboards show, pushed to browsers.
+//! Live figures of circulation for dashboards, pushed to browsers.
 //!
-//! Route: `GET /circulation/live`, as server-sent events where the client accepts them, else as JSON once. Reads loans
-//! and their history, check-ins and requests; changes nothing. One task per tenant and node asks the database while
-//! somebody watches, however many they are: every two seconds whether an event was stored, and if so for the figures.
+//! Route: `GET /circulation/live`, as server-sent events if the client accepts them, otherwise once as JSON. Reads
+//! loans and their history, check-ins and requests; changes nothing. While a tenant has viewers on a node, one task
+//! queries the database for all of them: every two seconds whether an event was stored, and if so the figures.
 
 mod figures;
 
@@ -16,9 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Viewers of a tenant on this node, at most.
 const MAX_VIEWERS: usize = 64;
-/// The time between two looks at the outbox.
+/// The interval of checks of the outbox.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Figures that change by the clock alone, such as overdue loans, are this old at most.
+/// Figures that change with time alone, such as overdue loans, are at most this old.
 const MAX_AGE: Duration = Duration::from_secs(60);
 
 pub fn connect(router: &mut Router) {
@@ -35,10 +35,10 @@ async fn show(call: Call) -> Result<Answer, Failure> {
     Ok(event_stream(&call.node, "figures", values, viewer))
 }
 
-/// Who watches a tenant on this node.
+/// The viewers of a tenant on this node.
 struct Viewers {
     places: Arc<Semaphore>,
-    /// The newest figures as JSON, empty before the first; there while the task runs.
+    /// The newest figures as JSON, empty before the first; present while the task runs.
     figures: Mutex<Option<watch::Sender<Arc<str>>>>,
 }
 
@@ -66,7 +66,7 @@ impl Viewers {
         Ok((receiver, place))
     }
 
-    /// Renews the figures until nobody watches.
+    /// Updates the figures until there are no viewers.
     async fn follow(self: Arc<Self>, tenant: Arc<Tenant>) {
         let mut known = None;
         while self.is_watched() {
@@ -89,7 +89,7 @@ impl Viewers {
         }
     }
 
-    /// Ends the task's turn, under the lock, where the last viewer has gone.
+    /// Ends the task, under the lock, if the last viewer has disconnected.
     fn is_watched(&self) -> bool {
         let mut figures = self.figures.lock().expect("no holder of this lock panics");
         if figures.as_ref().is_some_and(|sender| sender.receiver_count() > 0) {

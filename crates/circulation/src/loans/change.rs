@@ -1,7 +1,7 @@
-//! Small changes of a loan at the desk: due date and remarks.
+//! Small changes of a loan at the desk: due date and comments.
 //!
-//! Routes: `POST /circulation/loans/{id}/change-due-date`, `…/add-info`. Each reads and locks the loan and
-//! changes it with a history row; announces `circulation.loan`.
+//! Routes: `POST /circulation/loans/{id}/change-due-date`, `…/add-info`. Each reads and locks the loan and changes it
+//! with a history row; announces `circulation.loan`.
 
 use super::find::{self, LoanAtDesk, text_at};
 use super::{log, store};
@@ -14,7 +14,7 @@ use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::{Failure, ItemStatus, Refusal, time};
 use serde_json::{Map, Value};
 
-/// Items whose due date no longer matters.
+/// Statuses of items whose due date no longer matters.
 pub const KEEPS_DUE_DATE: [ItemStatus; 3] =
     [ItemStatus::DeclaredLost, ItemStatus::ClaimedReturned, ItemStatus::AgedToLost];
 
@@ -113,7 +113,7 @@ fn change_due_date(loan: &LoanAtDesk, sent: &Map<String, Value>) -> Result<Map<S
     Ok(changed)
 }
 
-/// The action, for staff or for the patron, and the remark.
+/// The action, for staff or for the patron, and the comment.
 fn info(sent: &Map<String, Value>) -> Result<(&str, &str), Refusal> {
     let (action, comment) = (text_at(sent, "action"), text_at(sent, "actionComment"));
     if ["patronInfoAdded", "staffInfoAdded"].contains(&action) && !comment.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Loans in the report of financial transactions, which belongs to fees and fines.
+//! Loans for the report of financial transactions in fees and fines.
 //!
 //! Route: `POST /feefine-reports/financial-transactions-detail`. Reads loans and their policies.
 

@@ -1,4 +1,4 @@
-//! A loan with its item, borrower, open fees/fines and request queue, read in one row.
+//! A loan with its item, patron, open fees/fines and request queue, read in one row.
 
 use super::view::{LoanContext, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Default)]
 pub struct LoanAtDesk {
     pub id: Uuid,
-    /// The stored record, whole.
+    /// The whole stored record.
     pub document: Map<String, Value>,
     pub item: Option<ItemAtDesk>,
     pub patron: Option<Patron>,
@@ -41,7 +41,7 @@ impl LoanAtDesk {
         self.item.as_ref().map_or_else(stored, |item| item.status.clone())
     }
 
-    /// The loan as circulation shows it, with `document` in place of the stored record.
+    /// The loan in the form of circulation, with `document` instead of the stored record.
     pub fn shown(
         &self,
         document: &Map<String, Value>,
@@ -69,8 +69,7 @@ pub fn text_at<'a>(document: &'a Map<String, Value>, path: &str) -> &'a str {
     value.and_then(Value::as_str).unwrap_or("")
 }
 
-/// Whether the overdue fine policy blocks renewals of loans with billed reminders; `None` where it has no
-/// reminders.
+/// Whether the overdue fine policy blocks renewals of loans with billed reminders; `None` if it has no reminders.
 pub fn reminders_block_renewal(
     document: &Map<String, Value>,
     settings: &CirculationSettings,
@@ -91,7 +90,7 @@ const REMAINING: &str = "coalesce((SELECT sum((a.doc->>'remaining')::numeric) FR
 /// Number of [`open_loan_columns`] before the item's columns.
 pub const BEFORE_ITEM: usize = 5;
 
-/// Columns from `loan.id` on that [`read`] takes; the first is the queue's.
+/// Columns from `loan.id` on that [`read`] reads; the first is the queue's.
 fn columns(queue: &str) -> String {
     format!("{queue}, loan.id, loan.doc, patron.doc, {REMAINING}, {}", item::COLUMNS)
 }
@@ -153,7 +152,7 @@ pub fn of_page(row: &Row) -> Result<LoanAtDesk, Failure> {
 
 /// Locks item and loan, reads the loan with its related records, and settings that are at least as new.
 ///
-/// Every change of a loan locks the item first, as check-out and check-in do.
+/// Every change of a loan locks the item first, like check-out and check-in.
 pub async fn locked(
     tenant: &Arc<Tenant>,
     id: Uuid,
@@ -189,10 +188,10 @@ pub const LOCK_ITEM_OF_LOAN: &str = "SELECT 1 FROM item_state WHERE item_id = (S
      FOR NO KEY UPDATE";
 pub const LOCK_LOAN: &str = "SELECT 1 FROM loan WHERE id = $1 FOR NO KEY UPDATE";
 
-/// Reads the facts of a decision, again if the settings have changed in a way that needs another statement. The first
-/// column of the first row is the settings version.
+/// Reads the facts of a decision; reads them again if changed settings need another statement. The first column of the
+/// first row is the settings version.
 ///
-/// No row means that nothing was found; then there is nothing to decide.
+/// Without rows nothing was found, and there is nothing to decide.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     actor: impl Fn(&CirculationSettings) -> (Pipeline, usize),
@@ -221,7 +220,7 @@ pub fn open_loan_columns(title_level: bool) -> String {
     columns(queue::sql(title_level))
 }
 
-/// What [`open_loan_columns`] gave; `None` where the item has no open loan.
+/// The loan of [`open_loan_columns`]; `None` if the item has no open loan.
 pub fn open_loan(row: &Row, first: usize) -> Result<Option<LoanAtDesk>, Failure> {
     read(row, first)
 }

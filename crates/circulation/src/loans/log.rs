@@ -1,4 +1,4 @@
-//! What the circulation log says of a change of a loan.
+//! Entries of the circulation log about changes of a loan.
 
 use super::find::{LoanAtDesk, text_at};
 use crate::desk::log;
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// An entry about a loan, at the service point where it ended or else began.
+/// An entry about a loan, at the service point where it ended or otherwise began.
 pub fn entry(loan: &LoanAtDesk, action: Action, description: String, by: Option<Uuid>) -> LogEntry {
     let id_at = |key: &str| Uuid::parse_str(text_at(&loan.document, key)).ok();
     let patron = loan.patron.as_ref().map(log::patron);

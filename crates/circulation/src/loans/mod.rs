@@ -1,11 +1,11 @@
 //! Loans: open and closed ones, and their history.
 //!
-//! Routes: `/circulation/loans` (extended, and sent whole), `…/change-due-date`, `…/add-info`; `/loan-storage`
-//! (as stored, with history and anonymization); `/loan-anonymization`. Reads item, borrower, fees/fines and
-//! queue with the loan; changes the loan, each time with a history row; announces `circulation.loan`.
+//! Routes: `/circulation/loans` (extended; also whole loans sent by clients), `…/change-due-date`, `…/add-info`;
+//! `/loan-storage` (as stored, with history and anonymization); `/loan-anonymization`. Reads item, patron, fees/fines
+//! and queue with the loan; changes the loan, each time with a history row; announces `circulation.loan`.
 //!
-//! `find` reads a loan with its related records, `view` is how clients see it, `store` writes it, `sent` decides about
-//! a loan that a client sends whole, `history` is one row for every change, `session` the actions of a desk session.
+//! `find` reads a loan with its related records, `view` is its form in the API, `store` writes it, `sent` decides about
+//! a whole loan sent by a client, `history` adds one row for every change, `session` has the actions of a desk session.
 
 pub mod change;
 mod fee_fine_report;

@@ -1,4 +1,4 @@
-//! `/circulation/loans`: loans with their related records, and loans sent whole.
+//! `/circulation/loans`: loans with their related records, and whole loans sent by clients.
 
 use super::{find, sent, store};
 use crate::desk::queue;

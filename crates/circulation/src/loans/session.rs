@@ -1,8 +1,8 @@
 //! The desk session: the actions for a patron since the session began, for the notices at its end.
 //!
 //! Routes: `POST /circulation/end-patron-action-session`, and `POST /circulation/notice-session-expiration-by-timeout`
-//! for sessions that nobody has ended; the job `patron-session-expiration` does the same as the last every three
-//! minutes. Deletes actions.
+//! for sessions that were not ended; the job `patron-session-expiration` does the latter every three minutes. Deletes
+//! actions.
 
 use crate::patron_notices::{self, NoticeEvent};
 use crate::settings::CirculationSettings;
@@ -81,7 +81,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Which sessions end.
+/// The sessions to end.
 pub enum Sessions {
     /// Those of these patrons and kinds of action.
     Of(Vec<(Uuid, &'static str)>),
@@ -89,7 +89,7 @@ pub enum Sessions {
     InactiveSince(Timestamp, Vec<(Uuid, String)>),
 }
 
-/// The actions of one patron and one kind, as stored.
+/// The stored actions of one patron and one kind.
 pub struct Ended {
     pub patron: Uuid,
     /// `Check-out` or `Check-in`.
@@ -97,7 +97,7 @@ pub struct Ended {
     pub actions: Vec<Value>,
 }
 
-/// Ends sessions, in one transaction with all that follows from it; returns how many there were.
+/// Ends sessions and writes their notices in one transaction; returns their number.
 ///
 /// The loans of a session become one notice, if a notice policy has one.
 pub async fn end(tenant: &Arc<Tenant>, sessions: Sessions, now: Timestamp) -> Result<usize, Failure> {
@@ -123,14 +123,14 @@ pub async fn end(tenant: &Arc<Tenant>, sessions: Sessions, now: Timestamp) -> Re
 }
 
 impl Ended {
-    /// The loans of the actions, each once.
+    /// The loans of the actions, without duplicates.
     fn loans(&self) -> BTreeSet<Uuid> {
         let loan = |action: &Value| Uuid::parse_str(action["loanId"].as_str()?).ok();
         self.actions.iter().filter_map(loan).collect()
     }
 }
 
-/// Deletes the actions of sessions. An action that another transaction deletes at the same time is of that one.
+/// Deletes the actions of sessions and returns them, except actions that another transaction deletes at the same time.
 async fn delete(tx: &mut Tx, sessions: Sessions) -> Result<Vec<Ended>, Failure> {
     let (condition, binds): (&str, Vec<Bind>) = match sessions {
         Sessions::Of(sessions) => {
@@ -173,7 +173,7 @@ async fn delete(tx: &mut Tx, sessions: Sessions) -> Result<Vec<Ended>, Failure> 
     Ok(rows.iter().map(read).collect())
 }
 
-/// Sessions that one transaction ends.
+/// Sessions that one transaction ends, at most.
 const PAGE: usize = 100;
 /// Sessions that one run ends, at most.
 const MAX_SESSIONS: i64 = 100_000;
@@ -185,7 +185,7 @@ const INACTIVE: &str = "SELECT patron_id, doc->>'actionType' AS action FROM patr
     HAVING max(doc #>> '{metadata,createdDate}') < $1
     ORDER BY max(doc #>> '{metadata,createdDate}') LIMIT $2";
 
-/// Ends the sessions whose last action is too long ago; returns how many there were.
+/// Ends the sessions whose last action is too old; returns their number.
 ///
 /// They are looked for once, as that reads all actions, and ended in pages.
 pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
@@ -205,8 +205,7 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
     Ok(ended)
 }
 
-/// The time without an action after which a session ends, from the setting `other_settings`; three minutes unless the
-/// library has set another one.
+/// The time without an action after which a session ends, from the setting `other_settings`; by default three minutes.
 fn time_out(setting: Option<&Value>) -> SignedDuration {
     let minutes = setting
         .filter(|setting| setting["checkoutTimeout"] == true)
@@ -218,7 +217,7 @@ fn time_out(setting: Option<&Value>) -> SignedDuration {
     SignedDuration::from_mins(minutes.unwrap_or(3))
 }
 
-/// A longer time-out than a year is taken for a mistake.
+/// A time-out of more than a year is ignored as an error.
 const MAX_MINUTES: i64 = 366 * 24 * 60;
 
 /// Patrons and actions whose sessions end, or the first refusal.

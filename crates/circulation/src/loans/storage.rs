@@ -16,7 +16,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/loan-storage/loan-history", history);
 }
 
-/// The checks of storage.
+/// The validation of storage.
 fn checked(mut document: Map<String, Value>, profile: &TenantProfile) -> Result<Map<String, Value>, Failure> {
     if document.get("status").is_none_or(Value::is_null) {
         document.insert("status".into(), json!({"name": LoanStatus::Open}));
@@ -41,7 +41,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     Ok(routes::created(&LOAN, &ready))
 }
 
-/// Replaces the loan, or creates it under the id of the address.
+/// Replaces the loan, or creates it under the id of the path.
 async fn replace(call: Call) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let id = call.id(0)?;

@@ -100,7 +100,7 @@ pub fn refused_by_storage(error: DatabaseError, document: &Map<String, Value>) -
     write::constraint_failure(&LOAN, error, document)
 }
 
-/// What circulation shows with a loan but storage does not keep.
+/// Properties that circulation adds to a loan but storage does not keep.
 const DISPLAY_ONLY: [&str; 11] = [
     "item",
     "borrower",
@@ -111,7 +111,7 @@ const DISPLAY_ONLY: [&str; 11] = [
     "lostItemPolicy",
     "feesAndFines",
     "patronGroupAtCheckout",
-    // FOLIO quirk: why a due date was changed is shown once, in the answer of the action that changed it.
+    // FOLIO quirk: the reason for a changed due date is shown only in the answer of the action that changed it.
     "dueDateChangedByHold",
     "dueDateChangedByNearExpireUser",
 ];

@@ -1,4 +1,4 @@
-//! A loan as clients of circulation see it: the stored record without internal fields, with its related records.
+//! A loan in the form of the circulation API: the stored record without internal fields, with its related records.
 
 use crate::desk::{ItemAtDesk, Patron};
 use crate::settings::{CirculationSettings, ServicePoint};
@@ -68,7 +68,7 @@ pub fn extended(stored: &Map<String, Value>, beside: &LoanContext, settings: &Ci
     Value::Object(loan)
 }
 
-/// A service point as loans show it; absent fields are null.
+/// A service point in the form in which loans contain it; absent fields are null.
 fn service_point(point: &ServicePoint) -> Value {
     json!({
         "name": point.name,
@@ -80,7 +80,7 @@ fn service_point(point: &ServicePoint) -> Value {
     })
 }
 
-/// The extended loan without properties that an action does not show.
+/// The extended loan without the properties that an action does not show.
 pub fn without(mut loan: Value, properties: &[&str]) -> Value {
     if let Some(loan) = loan.as_object_mut() {
         loan.retain(|property, _| !properties.contains(&property.as_str()));

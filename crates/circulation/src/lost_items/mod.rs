@@ -1,8 +1,9 @@
 //! Lost items: declared lost by staff or aged to lost by a job, billed, found again, or lost and paid.
 //!
-//! `declare_lost`, `aging` and `billing` are how an item gets lost and what that costs (`charge`, `actual_cost`);
-//! `reversal` drops the fees of an item that is found, renewed, or lost in another way; `closing` ends the loan of a lost
-//! item whose fees are settled. Every change locks the item first, then the loan, then its fees/fines.
+//! `declare_lost`, `aging` and `billing` are the ways in which an item becomes lost, with the charges (`charge`,
+//! `actual_cost`); `reversal` reverses the fees of an item that is found, renewed, or lost in another way; `closing`
+//! ends the loan of a lost item whose fees are settled. Every change locks the item first, then the loan, then its
+//! fees/fines.
 
 mod actual_cost;
 mod aging;
@@ -41,22 +42,22 @@ pub fn listen(listeners: &mut TransactionListeners) {
 /// Statuses of items that are lost and whose fees are not settled.
 const LOST: [ItemStatus; 2] = [ItemStatus::DeclaredLost, ItemStatus::AgedToLost];
 
-/// Whether fees for the loss of an item in this status may have to go back.
+/// Whether fees for the loss of an item in this status may have to be refunded.
 pub fn may_have_fees(item_status: &ItemStatus) -> bool {
     item_status.is_lost() || *item_status == ItemStatus::LostAndPaid
 }
 
-/// Before all dates of loans: the first of January of the year 1.
+/// Earlier than all dates of loans: the first of January of the year 1.
 const BEGINNING: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
-/// The lost item fee policy of a loan; one that charges nothing where it is unknown.
+/// The lost item fee policy of a loan; if it is unknown, one that charges nothing.
 pub fn policy_of(loan: &Map<String, Value>, settings: &CirculationSettings) -> LostItemPolicy {
     let id = Uuid::parse_str(text_at(loan, "lostItemPolicyId")).ok();
     let stored = id.and_then(|id| settings.lost_item_policies.get(&id));
     stored.map(|policy| LostItemPolicy::read(policy)).unwrap_or_default()
 }
 
-/// When the item of a loan got lost, the last time.
+/// When the item of a loan was last lost.
 pub fn lost_date(loan: &Map<String, Value>) -> Option<Timestamp> {
     let dates = ["declaredLostDate", "agedToLostDelayedBilling/agedToLostDate"];
     dates.into_iter().filter_map(|path| time::parse(text_at(loan, path))).max()

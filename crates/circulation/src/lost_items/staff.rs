@@ -1,4 +1,4 @@
-//! The name of the staff member who does something, as the records of fees/fines keep it.
+//! The name of the acting staff member, as the records of fees/fines store it.
 
 use carrel_platform::Pipeline;
 use carrel_platform::database::Results;

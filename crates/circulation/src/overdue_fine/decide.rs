@@ -16,7 +16,7 @@ use uuid::Uuid;
 /// The name of the automatic type of fees/fines.
 const OVERDUE_FINE: &str = "Overdue fine";
 
-/// An item that comes back or is renewed.
+/// An overdue item that is returned or renewed.
 #[derive(Debug, Clone, Copy)]
 pub struct OverdueItem<'a> {
     /// The open loan as stored.
@@ -25,24 +25,24 @@ pub struct OverdueItem<'a> {
     pub item: &'a ItemAtDesk,
     pub patron_group: Option<Uuid>,
     pub occasion: Occasion,
-    /// The member of staff, or the patron who renews by themselves.
+    /// The member of staff, or the patron in self-service.
     pub by: Option<Uuid>,
     pub now: Timestamp,
 }
 
-/// What ends the time that is charged.
+/// The event up to which overdue time is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
     CheckIn {
         returned: Timestamp,
         service_point: Uuid,
-        /// The desk has resolved a claim: the library had the item all the time.
+        /// The desk has resolved a claim: the item was in the library.
         found_by_library: bool,
     },
     Renewal,
 }
 
-/// The overdue fine; `None` where nothing is owed, or where the library has no automatic type or no owner for it.
+/// The overdue fine; `None` if nothing is owed, or if the library has no automatic type or no owner for it.
 pub fn overdue_fine(of: &OverdueItem, settings: &CirculationSettings) -> Option<Charge> {
     let (until, service_point) = match of.occasion {
         Occasion::CheckIn { found_by_library: true, .. } => return None,
@@ -96,7 +96,7 @@ pub fn may_be_charged_after_loss(
     lost_items::policy_of(loan, settings).charges_overdue_fine(lost_items::lost_date(loan), now)
 }
 
-/// What an account keeps of an item.
+/// The item's values in an account.
 pub fn charged_item(item: &ItemAtDesk, settings: &CirculationSettings) -> ChargedItem {
     let location = item.record.effective_location_id.and_then(|id| settings.locations.get(&id));
     ChargedItem {
@@ -114,7 +114,7 @@ pub fn charged_item(item: &ItemAtDesk, settings: &CirculationSettings) -> Charge
 }
 
 impl OverdueItem<'_> {
-    /// Of the loan policy that the rules name now, else of the loan's.
+    /// From the loan policy that the rules select now, otherwise from the loan's.
     fn grace_period<'s>(&self, settings: &'s CirculationSettings) -> Option<&'s Period> {
         let inputs = self.item.rule_inputs(self.patron_group);
         let matched = self.patron_group.and_then(|_| settings.matching(&inputs, PolicyKind::Loan).ok());
@@ -126,7 +126,7 @@ impl OverdueItem<'_> {
         settings.locations.get(&self.item.record.effective_location_id?)?.primary_service_point
     }
 
-    /// What the account keeps of the loan.
+    /// The loan's values in the account.
     fn more(&self) -> Map<String, Value> {
         let mut more = Map::new();
         for (name, of_loan) in [
@@ -161,7 +161,7 @@ mod tests {
     const MAIN_DESK: Uuid = Uuid::from_u128(2);
     const STAFF: Uuid = Uuid::from_u128(3);
 
-    /// A day costs one; the lost item fee policy charges overdue fines.
+    /// Settings with a fine of one a day and a lost item fee policy that charges overdue fines.
     fn library() -> CirculationSettings {
         let mut settings = CirculationSettings::blank();
         let policy = json!({"overdueFine": {"quantity": 1.0, "intervalId": "day"}, "maxOverdueFine": 10.0,

@@ -1,8 +1,8 @@
-//! Overdue fine: what a patron owes for an item that comes back, or is renewed, after its due date.
+//! Overdue fine: what a patron owes for an item that is returned or renewed after its due date.
 //!
 //! No routes: a part of check-in and renewal. Decided from the loan, the item and the tenant's settings, so that no
 //! scan reads more for it; adds an account and the record of its charge to the transaction of the scan, announces the
-//! balance, and deletes the overdue notices that the loan still had scheduled.
+//! balance, and deletes the scheduled overdue notices of the loan.
 
 mod decide;
 
@@ -21,7 +21,7 @@ pub fn write(pipeline: &mut Pipeline, fine: &Charge, by: Option<Uuid>, now: Time
     charge(pipeline, fine, by, now)
 }
 
-/// Notices that were scheduled for after the due date are not sent once the fine is charged.
+/// Notices scheduled after the due date are not sent once the fine is charged.
 static OVERDUE_NOTICES: RowChange = RowChange {
     one: "DELETE FROM scheduled_notice WHERE loan_id = $1 AND doc->>'triggeringEvent' = 'Due date'
          AND doc->'noticeConfig'->>'timing' = 'After'",

@@ -23,7 +23,7 @@ impl Action {
         }
     }
 
-    /// Whether some limit applies to the action, so that loans and fees/fines have to be counted.
+    /// Whether a limit applies to the action, so that loans and fees/fines must be counted.
     pub fn is_limited(self, settings: &CirculationSettings) -> bool {
         let flag = match self {
             Action::Borrowing => "blockBorrowing",

@@ -1,7 +1,8 @@
-//! What other modules tell FOLIO's mod-patron-blocks: an item was checked out, a balance changed.
+//! Events that other modules send to FOLIO's mod-patron-blocks: an item was checked out, a balance changed.
 //!
 //! Routes: `POST /automated-patron-blocks/handlers/…`. FOLIO builds a patron's summary from these events. Here the
-//! summary is counted from loans and fees/fines, which know of the change already: an event is checked and dropped.
+//! summary is computed from loans and fees/fines, which already contain the change: an event is validated and
+//! discarded.
 
 use crate::records::patron_block_events as events;
 use carrel_platform::record_store::write;

@@ -11,13 +11,13 @@ use uuid::Uuid;
 
 /// SQL of the open loans of the user given as an SQL expression: a JSON array, or null.
 ///
-/// Whether an item is lost or claimed returned is read from the loan, as in FOLIO: every circulation action writes it
-/// there, and looking up each item would cost a desk four pages a loan. Loans that came without it are looked up.
+/// Whether an item is lost or claimed returned is read from the loan, as in FOLIO: every circulation action stores it
+/// there, and reading each item would cost a desk four pages for each loan. For loans without it, the item is read.
 pub fn open_loans_sql(user: &str) -> String {
     loans_sql(user, "open_loan.is_open", &format!("coalesce(open_loan.doc->>'itemStatus', {ITEM_STATUS})"))
 }
 
-/// The same loans found and judged independently: by the status in each document, and by the state of the item.
+/// The same loans, found and counted independently: by the status in each document, and by the state of the item.
 pub(super) fn recomputed_loans_sql(user: &str) -> String {
     loans_sql(user, "open_loan.doc->'status'->>'name' = 'Open'", ITEM_STATUS)
 }
@@ -43,7 +43,7 @@ pub fn open_fees_sql(user: &str) -> String {
     )
 }
 
-/// Reads the values of [`open_loans_sql`] and [`open_fees_sql`]. The grace period is that of the loan's policy.
+/// Parses the values of [`open_loans_sql`] and [`open_fees_sql`]. The grace period is that of the loan's policy.
 pub fn read(
     loans: Option<Json>,
     fees: Option<Json>,

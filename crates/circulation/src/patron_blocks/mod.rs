@@ -1,14 +1,14 @@
 //! Automated patron blocks: a patron who exceeds a limit on loans, fees/fines or overdue items may not borrow, renew or
 //! request.
 //!
-//! Routes: `/patron-block-conditions` and `/patron-block-limits` (what blocks, and from which value on for each
-//! patron group), `/automated-patron-blocks/{userId}` and `/user-summary/{userId}` (counted from open loans and
-//! open fees/fines as they are now), `/automated-patron-blocks/handlers/…` and `…/synchronization/…`. Reads loans,
-//! accounts and the settings; changes of conditions and limits move the settings version. Check-out, renewal and
-//! requests call [`Action::refusals`] with their own facts.
+//! Routes: `/patron-block-conditions` and `/patron-block-limits` (what blocks, and from which value on for each patron
+//! group), `/automated-patron-blocks/{userId}` and `/user-summary/{userId}` (computed from open loans and open
+//! fees/fines), `/automated-patron-blocks/handlers/…` and `…/synchronization/…`. Reads loans, accounts and the
+//! settings; changes of conditions and limits increment the settings version. Check-out, renewal and requests call
+//! [`Action::refusals`] with their facts.
 //!
-//! Nothing is counted in advance: each decision counts what is stored at that moment, in its own transaction and with
-//! the patron locked. So two desks cannot pass a limit together, and there are no counts that could be wrong.
+//! No counts are stored: each decision counts the current loans and accounts in its transaction, with the patron
+//! locked. So two concurrent check-outs cannot exceed a limit together, and no stored count can be wrong.
 
 mod action;
 mod event_handlers;

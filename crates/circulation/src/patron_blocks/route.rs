@@ -1,4 +1,4 @@
-//! Paths and answers: the blocks of a patron, and the facts that they follow from.
+//! Paths and answers: the blocks of a patron, and the facts on which they are based.
 
 use super::{Block, Facts};
 use super::{blocks_of, facts};
@@ -18,7 +18,7 @@ pub(super) fn connect(router: &mut Router) {
     });
 }
 
-/// What blocks need of a patron.
+/// The facts of a patron's blocks.
 struct Counted {
     group: Option<Uuid>,
     settings: Arc<CirculationSettings>,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Recomputes what patrons have and owe, where somebody has asked for it.
+/// Recomputes patrons' counts for the requested jobs.
 pub static SYNCHRONIZATION: Job = Job {
     name: "patron-block-synchronization",
     every: Duration::from_secs(60),
@@ -111,7 +111,7 @@ pub async fn synchronize(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, 
     Ok(completed)
 }
 
-/// Whether the oldest job is complete after one more page; nothing if there is no job.
+/// Processes a page; returns whether the oldest job is then complete, or `None` if there is no job.
 async fn work_on_a_page(tenant: &Arc<Tenant>, now: Timestamp) -> Result<Option<bool>, Failure> {
     let settings = CirculationSettings::of(tenant).await?;
     let mut tx = tenant.begin().await?;
@@ -195,7 +195,7 @@ fn page_sql() -> String {
     )
 }
 
-/// Bounds of the patrons that are left: all behind the position, or the one patron of the job.
+/// Bounds of the remaining patrons: all after the position, or the one patron of the job.
 fn page_binds(job: &Map<String, Value>, position: Option<Uuid>) -> Vec<Bind> {
     let only = job.get("userId").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok());
     match only.filter(|_| job.get("scope").is_some_and(|scope| scope == "user")) {

@@ -1,4 +1,4 @@
-//! Saving conditions and limits.
+//! Validation of conditions and limits.
 
 use crate::policies::check_before_saving;
 use crate::records::patron_blocks::{PATRON_BLOCK_CONDITION, PATRON_BLOCK_LIMIT};

@@ -1,4 +1,4 @@
-//! The values that templates show, under FOLIO's token names. Pure.
+//! The values in templates, under FOLIO's token names. Pure.
 
 use super::facts::{FeeFacts, LoanFacts, RequestFacts};
 use crate::desk::{Patron, QueuedRequest, slip};
@@ -14,7 +14,7 @@ pub fn loan(facts: &LoanFacts, settings: &CirculationSettings) -> Value {
     json!({"item": item, "loan": loan_values(facts, settings)})
 }
 
-/// The context of one loan for its borrower.
+/// The context of one loan for its patron.
 pub fn of_loan(facts: &LoanFacts, settings: &CirculationSettings) -> Value {
     with_user(loan(facts, settings), facts.patron.as_ref(), settings)
 }
@@ -55,7 +55,7 @@ pub fn fee(fee: &FeeFacts, facts: &LoanFacts, settings: &CirculationSettings) ->
     context
 }
 
-/// The context of a change of a charge: with `feeAction`.
+/// The context of a changed charge: with `feeAction`.
 pub fn of_fee_action(of: &FeeFacts, facts: &LoanFacts, settings: &CirculationSettings) -> Value {
     let mut context = with_user(fee(of, facts, settings), facts.patron.as_ref(), settings);
     context["feeAction"] = action_values(of);
@@ -151,7 +151,7 @@ fn charge_values(fee: &FeeFacts) -> Value {
     values
 }
 
-/// The part of a fee/fine comment that is meant for the patron.
+/// The part of a fee/fine comment for the patron.
 fn patron_comment(comments: &str) -> &str {
     comments.split(" \n ").find_map(|comment| comment.strip_prefix("PATRON : ")).unwrap_or("")
 }
@@ -161,7 +161,7 @@ fn amount(document: &Map<String, Value>, key: &str) -> Option<String> {
     Money::read(document.get(key)?).map(|amount| amount.to_string())
 }
 
-/// A stored date as templates get it; nothing if there is none.
+/// A stored date in the format of templates; empty if absent.
 fn instant(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| time::parse(text).map_or_else(|| text.to_owned(), slip::instant))
 }

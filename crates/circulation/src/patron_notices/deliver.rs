@@ -1,5 +1,5 @@
-//! Sends notices and records what became of each: an e-mail goes to the delivery queue, a printed notice is stored, and
-//! every notice leaves a row in `patron_notice` that says whether it was sent, and why not.
+//! Sends notices and records their outcomes: an e-mail is added to the delivery queue, a printed notice is stored, and
+//! every notice gets a row in `patron_notice` with whether it was sent, and why not.
 
 use super::event::NoticeEvent;
 use super::facts::People;
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// What a notice is about, for its record.
+/// The records that a notice is about, for its row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Subject {
     pub loan: Option<Uuid>,
@@ -48,9 +48,9 @@ impl Notice {
 /// Why a notice is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// It does not apply, or no longer.
+    /// It does not apply, or no longer applies.
     Skipped(String),
-    /// It should have been sent, and something is missing for it.
+    /// It should have been sent, but something is missing.
     Failed(String),
 }
 
@@ -87,7 +87,7 @@ impl std::fmt::Display for Count {
     }
 }
 
-/// The language of templates; patrons have no other in FOLIO.
+/// The language of templates; FOLIO has no other for patrons.
 const LANGUAGE: &str = "en";
 
 /// Adds the statements that send notices and record them, in the caller's transaction.
@@ -190,7 +190,7 @@ fn send(pipeline: &mut Pipeline, notice: &Notice, people: &People, now: Timestam
     Ok(id)
 }
 
-/// What became of a notice about one record.
+/// The outcome of a notice about one record.
 struct Record<'a> {
     event: &'a str,
     subject: &'a Subject,

@@ -1,4 +1,4 @@
-//! What patrons are notified of, and the rows that record it in the transaction of its cause.
+//! The events of patron notices, and the rows that record them in the transaction of their cause.
 
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::request::RequestType;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// What a notice is about, as notice policies and scheduled notices name it.
+/// The event of a notice, as in notice policies and scheduled notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoticeEvent {
     CheckIn,
@@ -117,7 +117,7 @@ pub enum About {
     FeeFine(Uuid),
 }
 
-/// Something that patrons may be notified of.
+/// A cause of notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cause {
     pub event: NoticeEvent,
@@ -125,13 +125,13 @@ pub struct Cause {
 }
 
 impl CirculationSettings {
-    /// The events about a record of which some notice policy or setting wants a notice; usually none.
+    /// The causes for those of these events for which a notice policy or setting has a notice; usually none.
     pub fn notice_causes(&self, events: &[NoticeEvent], about: About) -> Vec<Cause> {
         let wanted = events.iter().filter(|event| self.wants_notices_of(**event));
         wanted.map(|event| Cause { event: *event, about }).collect()
     }
 
-    /// Whether anybody is notified of such an event.
+    /// Whether there are notices of such an event.
     pub fn wants_notices_of(&self, event: NoticeEvent) -> bool {
         let titles = &self.title_level_requests;
         self.notices.wants(event)
@@ -140,7 +140,7 @@ impl CirculationSettings {
                     titles.confirmation_patron_notice_template_id.is_some()
                 }
                 NoticeEvent::RequestCancellation => titles.cancellation_patron_notice_template_id.is_some(),
-                // One event stands for both dates of a request.
+                // One event covers both dates of a request.
                 NoticeEvent::RequestExpiration => {
                     self.notices.wants(NoticeEvent::HoldExpiration)
                         || titles.expiration_patron_notice_template_id.is_some()
@@ -167,7 +167,7 @@ pub fn record_group(pipeline: &mut Pipeline, event: NoticeEvent, loans: &BTreeSe
     );
 }
 
-/// Records causes in the caller's transaction; [`super::process_soon`] is called after its commit.
+/// Records causes in the caller's transaction; call [`super::process_soon`] after its commit.
 pub fn record(pipeline: &mut Pipeline, causes: &[Cause], now: Timestamp) {
     for cause in causes {
         let (loan, request, action, session) = match cause.about {

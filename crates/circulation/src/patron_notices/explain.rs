@@ -1,7 +1,8 @@
-//! Why a patron got a notice, or none: what is planned and what became of the notices of a loan, request or fee/fine.
+//! Explains why a patron got a notice or none: the planned notices and the outcomes of the notices of a loan, request
+//! or fee/fine.
 //!
-//! Routes: `GET /admin/patron-notices?loanId=…` (or `requestId`, `accountId`), `GET /admin/printed-notices`, and
-//! `POST /admin/printed-notices/{id}/mark-printed`. The last changes `printed_notice`.
+//! Routes: `GET /admin/patron-notices?loanId=…` (or `requestId`, `accountId`), `GET /admin/printed-notices`, and `POST
+//! /admin/printed-notices/{id}/mark-printed`. The last changes `printed_notice`.
 
 use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
@@ -88,7 +89,7 @@ impl Of {
         }
     }
 
-    /// The column that names the record, and its id.
+    /// The column with the record's id, and the id.
     fn column(&self) -> (&'static str, Uuid) {
         match self {
             Of::Loan(id) => ("loan_id", *id),
@@ -167,7 +168,7 @@ async fn explained(
     Ok(json!({"planned": planned, "notices": became}))
 }
 
-/// The notice policy that applies now; null where none does, for instance because a record is missing.
+/// The notice policy that applies now; null if none does, for instance because a record is missing.
 async fn policy(
     connection: &Connection,
     of: &Of,

@@ -1,4 +1,4 @@
-//! Loans, requests, fees and people that notices are about, each kind in one statement for a whole batch.
+//! Loans, requests, fees and people of notices, each kind read in one statement for a whole batch.
 
 use super::policy::ContactPreference;
 use crate::desk::item::{self, TITLE, Title};
@@ -15,20 +15,20 @@ use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A loan with what its notices show.
+/// A loan with the values for its notices.
 #[derive(Debug, Clone, Default)]
 pub struct LoanFacts {
     pub id: Uuid,
     pub document: Map<String, Value>,
     pub item: Option<ItemAtDesk>,
     pub patron: Option<Patron>,
-    /// The latest remark for the patron.
+    /// The latest comment for the patron.
     pub patron_info: Option<String>,
     /// Fees for the lost item were charged.
     pub has_lost_item_fees: bool,
 }
 
-/// A request with what its notices show.
+/// A request with the values for its notices.
 #[derive(Debug, Clone, Default)]
 pub struct RequestFacts {
     pub id: Uuid,
@@ -103,7 +103,7 @@ pub struct Wanted {
     pub sessions: Vec<Uuid>,
 }
 
-/// How a user is reached.
+/// The addresses of a user.
 #[derive(Debug, Clone, Default)]
 pub struct Contact {
     pub email: Option<String>,
@@ -113,13 +113,13 @@ pub struct Contact {
 /// The users of a batch, and the templates of its notices.
 pub struct People {
     pub contacts: HashMap<Uuid, Contact>,
-    /// Sponsor and proxy, where the proxy gets the notices now.
+    /// Pairs of sponsor and proxy in which the proxy currently gets the notices.
     proxies: HashSet<(Uuid, Uuid)>,
     pub templates: Templates,
 }
 
 impl People {
-    /// Who gets the notices of a patron's loan or request: the proxy, if their relation says so.
+    /// The recipient of the notices of a patron's loan or request: the proxy, if the relationship says so.
     pub fn recipient(&self, patron: Uuid, proxy: Option<Uuid>) -> Uuid {
         proxy.filter(|proxy| self.proxies.contains(&(patron, *proxy))).unwrap_or(patron)
     }
@@ -242,7 +242,7 @@ fn object(document: Json) -> Map<String, Value> {
     }
 }
 
-/// Reads how these users are reached, which of them are represented by proxies, and the templates.
+/// Reads these users' addresses, their proxies, and the templates.
 pub async fn people(
     connection: &Connection,
     users: Vec<Uuid>,

@@ -1,4 +1,4 @@
-//! From causes to notices: what is sent at once, and what is scheduled for later. Pure.
+//! Turns causes into notices, sent now or scheduled for later. Pure.
 
 use super::context;
 use super::deliver::{Notice, Reason, Subject, Unsent};
@@ -27,14 +27,14 @@ pub struct RecordedCause {
     pub happened: Timestamp,
 }
 
-/// Scheduled notices that are planned anew.
+/// Scheduled notices that are replaced by new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replanned {
     Loan(Uuid, NoticeEvent),
     Request(Uuid),
 }
 
-/// What causes lead to.
+/// The result of planning.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub notices: Vec<Notice>,
@@ -49,7 +49,7 @@ pub struct Known<'a> {
     pub records: &'a Records,
     pub people: &'a People,
     pub settings: &'a CirculationSettings,
-    /// Notices whose time has passed are planned as well, as FOLIO does.
+    /// Notices whose time has passed are planned as well, as in FOLIO.
     pub keeps_late: bool,
 }
 
@@ -189,7 +189,7 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
                 let subjects = vec![Subject { policy: Some(policy), ..subject }];
                 self.notify(event, policy, requester, recipient, context, subjects);
             }
-            // Without an item there is no notice policy: the settings name a template.
+            // Without an item there is no notice policy: a setting has the template.
             Ok(None) => {
                 let titles = &known.settings.title_level_requests;
                 let template = match event {
@@ -353,13 +353,13 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
                 session,
                 ..ScheduledNotice::of(config, (self.new_id)(), run)
             };
-            // What is due with the charge itself is sent, however long the charge took to be recorded.
+            // A notice due with the charge itself is sent, however late the charge was recorded.
             let planned = if config.timing == Timing::After { planned } else { run };
             self.schedule(notice, Subject { policy: Some(policy), ..subject }, planned);
         }
     }
 
-    /// Schedules a notice, unless its moment had passed when it was planned.
+    /// Schedules a notice, unless its time had passed when it was planned.
     fn schedule(&mut self, notice: ScheduledNotice, subject: Subject, planned: Timestamp) {
         if notice.next_run >= planned || self.known.keeps_late {
             self.plan.scheduled.push(notice);
@@ -376,7 +376,7 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
                 time::format(notice.next_run)
             )),
         });
-        // The later repetitions of a recurring notice are still to come.
+        // Later repetitions of a recurring notice are still scheduled.
         if let Some(every) = notice.recurring.as_ref().filter(|_| notice.timing == Timing::After)
             && let Some(next_run) = super::schedule::next_run(every, notice.next_run, planned)
         {

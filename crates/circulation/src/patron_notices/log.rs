@@ -1,4 +1,4 @@
-//! What the circulation log says of notices: those that are sent and those that fail, not those that do not apply.
+//! Entries of the circulation log about notices that are sent or fail; notices that do not apply have none.
 
 use super::deliver::{Notice, Reason, Subject, Unsent};
 use carrel_audit::circulation_log::{
@@ -30,7 +30,7 @@ pub fn of_notice(notice: &Notice, template: Option<&str>, sent: &Result<Uuid, Re
     })
 }
 
-/// The entry about a notice that could not be made.
+/// The entry about a notice that could not be sent.
 pub fn of_unsent(unsent: &Unsent) -> Option<LogEntry> {
     let error = failure(&unsent.reason)?;
     let items = item(&unsent.subject, None).into_iter().collect();

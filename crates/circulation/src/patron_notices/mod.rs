@@ -1,13 +1,12 @@
-//! Patron notices: what patrons are told of their loans, requests and fees, by the notice policy that the circulation
-//! rules give.
+//! Patron notices about loans, requests and fees, by the notice policy that the circulation rules select.
 //!
-//! A desk action records a *cause* (`notice_event`) in its own transaction, if some notice policy has a notice for it.
+//! A desk action records a *cause* (`notice_event`) in its transaction, if some notice policy has a notice for it.
 //! Right after the commit, and again by the job `patron-notices`, causes are turned into e-mails, printed notices and
-//! scheduled notices; the cause is deleted in the transaction that stores these, so a notice is planned once whichever
-//! node dies. E-mails then go through the delivery queue of `carrel_notices`. Check-out and check-in notices wait for
-//! the end of the session at the desk ([`crate::loans::session`]).
+//! scheduled notices; the cause is deleted in the transaction that stores these, so a notice is planned exactly once
+//! even if nodes die. E-mails then pass through the delivery queue of `carrel_notices`. Check-out and check-in notices
+//! wait for the end of the session at the desk ([`crate::loans::session`]).
 //!
-//! Tables: `notice_event`, `patron_notice` (what became of each notice), `printed_notice`, `scheduled_notice`.
+//! Tables: `notice_event`, `patron_notice` (the outcome of each notice), `printed_notice`, `scheduled_notice`.
 
 pub mod context;
 pub mod deliver;
@@ -45,9 +44,9 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// Causes that are worked on in one transaction, at most; a group of causes stays together.
+/// Causes that are processed in one transaction, at most; a group of causes stays together.
 const BATCH: i64 = 100;
-/// Causes of one moment are collected for so long.
+/// The time for which causes are collected before processing.
 const COLLECT: Duration = Duration::from_millis(50);
 
 /// Connects the routes.
@@ -74,7 +73,7 @@ fn record_notified_fees<'a>(changes: &'a mut Changes<'_>, notified: &'a mut Patr
     })
 }
 
-/// Turns causes into notices. It is done at once after each cause; the job finds what a crash left.
+/// Turns causes into notices. This also happens right after each cause; the job processes causes after a crash.
 pub static PROCESSING: Job = Job {
     name: "patron-notices",
     every: Duration::from_secs(30),
@@ -89,7 +88,7 @@ struct Processing {
     runs: AtomicBool,
 }
 
-/// Has recorded causes turned into notices now, in the background. Called after the commit of their transaction.
+/// Starts to turn recorded causes into notices, in the background. Call it after the commit of their transaction.
 pub fn process_soon(tenant: &Arc<Tenant>) {
     let processing = tenant.state.of::<Processing>();
     processing.wanted.store(true, SeqCst);
@@ -106,7 +105,7 @@ pub fn process_soon(tenant: &Arc<Tenant>) {
                 }
             }
             processing.runs.store(false, SeqCst);
-            // Wanted between the last look and now.
+            // Requested again since the last check.
             if !processing.wanted.load(SeqCst) || processing.runs.swap(true, SeqCst) {
                 return;
             }
@@ -114,11 +113,11 @@ pub fn process_soon(tenant: &Arc<Tenant>) {
     });
 }
 
-/// What to do while another node works on the tenant's notices.
+/// What to do if another node is processing the tenant's notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WhenBusy {
     Wait,
-    /// The other node or the job works on the rest.
+    /// Leave the rest to the other node or the job.
     Leave,
 }
 
@@ -138,7 +137,7 @@ async fn process(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Count, Fai
     Ok(count)
 }
 
-/// One transaction; `None` where another node works on the tenant's notices. Says whether there may be more.
+/// One transaction; `None` if another node is processing the tenant's notices. Returns whether there may be more.
 async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Option<(bool, Count)>, Failure> {
     let mut tx = tenant.begin().await?;
     let lock = match when_busy {
@@ -182,13 +181,13 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     Ok(Some((more, count)))
 }
 
-/// One node at a time works on the notices of a tenant, so that none is planned or sent twice.
+/// Only one node at a time processes the notices of a tenant, so that none is planned or sent twice.
 const LOCK: &str = "SELECT true AS locked FROM
     (SELECT pg_advisory_xact_lock(hashtext('patron notices of ' || current_schema()))) AS taken";
 const TRY_LOCK: &str =
     "SELECT pg_try_advisory_xact_lock(hashtext('patron notices of ' || current_schema())) AS locked";
 
-/// The oldest causes, and all of the groups that they belong to.
+/// The oldest causes, with all causes of their groups.
 const DUE: &str = "WITH oldest AS (SELECT id, group_id FROM notice_event ORDER BY happened, id LIMIT $1)
     SELECT id, event, loan_id, request_id, fee_fine_action_id, session_id, group_id, happened FROM notice_event
     WHERE id IN (SELECT id FROM oldest)
@@ -256,7 +255,7 @@ fn write_schedule(pipeline: &mut Pipeline, plan: &Plan) {
             }
         };
     }
-    // A loan that is planned twice in one batch has its last plan.
+    // If a loan is planned twice in one batch, the last plan counts.
     let mut stored: Vec<&ScheduledNotice> = Vec::new();
     for notice in &plan.scheduled {
         let same = |other: &&ScheduledNotice| {
@@ -281,7 +280,7 @@ impl CirculationSettings {
     }
 }
 
-/// Has the e-mails that were queued sent now.
+/// Starts to send the queued e-mails.
 fn send_emails(tenant: &Arc<Tenant>) {
     jobs::hint(tenant, carrel_notices::email::DELIVERY.name);
 }

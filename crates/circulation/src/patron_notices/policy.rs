@@ -1,4 +1,4 @@
-//! Notice policies as decisions use them: which notices an event has, and in which format a patron gets them.
+//! Parsed notice policies: which notices an event has, and in which format a patron gets them.
 
 use super::event::NoticeEvent;
 use carrel_loan_rules::loan_policy::Period;
@@ -20,15 +20,15 @@ pub struct NoticeConfig {
     pub template: Uuid,
     pub format: Format,
     pub timing: Timing,
-    /// How long before or after the event.
+    /// The time between event and notice.
     pub period: Option<Period>,
-    /// After which time it is repeated.
+    /// The interval of repetitions.
     pub recurring: Option<Period>,
-    /// Sent when due; else with others of its kind at the beginning of the next day.
+    /// Sent when due; otherwise at the beginning of the next day, with others of its kind.
     pub real_time: bool,
 }
 
-/// How a notice reaches the patron.
+/// The medium of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     Email,
@@ -50,7 +50,7 @@ impl Format {
         }
     }
 
-    /// The format that a template must offer.
+    /// The format that a template must support.
     pub fn output_format(self) -> &'static str {
         match self {
             Format::Sms => "text/plain",
@@ -78,7 +78,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// What is absent or unknown means the moment itself.
+    /// Absent or unknown text means upon the event.
     pub fn parse(text: &str) -> Timing {
         match text {
             "Before" => Timing::Before,
@@ -97,7 +97,7 @@ impl Timing {
     }
 }
 
-/// How a patron wants to be contacted.
+/// A patron's preferred formats.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContactPreference {
     /// `preferredContactTypeIds`, in the patron's order.
@@ -107,7 +107,7 @@ pub struct ContactPreference {
 }
 
 impl ContactPreference {
-    /// Of a user record.
+    /// The preference in a user record.
     pub fn of(user: &Value) -> ContactPreference {
         let personal = &user["personal"];
         let mut formats = Vec::new();
@@ -124,7 +124,7 @@ impl ContactPreference {
 }
 
 impl NoticePolicies {
-    /// Policies as stored, by their ids. A notice that cannot be read is left out and logged.
+    /// Parses stored policies by their ids. An invalid notice is omitted and logged.
     pub fn read<'a>(policies: impl Iterator<Item = (Uuid, &'a Value)>) -> NoticePolicies {
         let mut read = NoticePolicies::default();
         for (id, policy) in policies {
@@ -182,7 +182,7 @@ impl NoticeConfig {
         })
     }
 
-    /// Notices that differ only in template and format are alternatives, of which the patron chooses.
+    /// Notices that differ only in template and format are alternatives, among which the patron's preference chooses.
     pub fn is_alternative_to(&self, other: &NoticeConfig) -> bool {
         self.event == other.event
             && self.timing == other.timing
@@ -213,7 +213,7 @@ pub fn chosen<'a>(
     if !preferred.is_empty() {
         return preferred;
     }
-    // The older preference counts only for patrons without the newer one.
+    // The older preference applies only to patrons without the newer one.
     let single = preference.single.filter(|_| preference.formats.is_empty());
     let fallback = single.and_then(of).or_else(|| of(Format::Email)).or(by_format.first().copied());
     fallback.into_iter().collect()

@@ -1,13 +1,13 @@
-//! When scheduled notices run. Pure.
+//! Run times of scheduled notices. Pure.
 
 use super::policy::Timing;
 use carrel_loan_rules::loan_policy::Period;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-/// The first run of a notice of something that happens at `moment`.
+/// The first run of a notice about an event at `moment`.
 ///
-/// A period that cannot be used counts as none.
+/// An invalid period counts as none.
 pub fn first_run(timing: Timing, period: Option<&Period>, moment: Timestamp) -> Timestamp {
     let Some(span) = period.and_then(span) else { return moment };
     match timing {
@@ -17,7 +17,7 @@ pub fn first_run(timing: Timing, period: Option<&Period>, moment: Timestamp) -> 
     }
 }
 
-/// The run after that of `run`; never in the past. `None` for a period that leads nowhere.
+/// The run after `run`; never in the past. `None` for an invalid period.
 pub fn next_run(every: &Period, run: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let span = span(every)?;
     let next = shifted(run, span)?;
@@ -25,7 +25,7 @@ pub fn next_run(every: &Period, run: Timestamp, now: Timestamp) -> Option<Timest
     (next > run).then_some(next)
 }
 
-/// Notices count calendar days and months in UTC, as FOLIO does.
+/// Notices count calendar days and months in UTC, as in FOLIO.
 fn shifted(from: Timestamp, span: Span) -> Option<Timestamp> {
     from.to_zoned(TimeZone::UTC).checked_add(span).ok().map(|zoned| zoned.timestamp())
 }

@@ -1,5 +1,5 @@
-//! A service point at which nothing is picked up any more: request policies that allow it forget it, and a type of
-//! request that was allowed nowhere else is not allowed any more, as FOLIO does.
+//! A service point that is no longer a pickup location is removed from all request policies; a request type that was
+//! allowed only there is not allowed any more, as in FOLIO.
 
 use crate::records::policies::REQUEST_POLICY;
 use carrel_platform::http::Caller;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Takes a service point out of all request policies, unless it is a pickup location again; gives their number.
+/// Removes a service point from all request policies, unless it is a pickup location again; returns their number.
 pub async fn forget(tenant: &Tenant, point: Uuid, now: Timestamp) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
@@ -44,7 +44,7 @@ pub async fn forget(tenant: &Tenant, point: Uuid, now: Timestamp) -> Result<usiz
     Ok(changed)
 }
 
-/// The policy without the service point; `None` where it does not name it.
+/// The policy without the service point; `None` if it does not contain it.
 fn without(policy: &Document, point: Uuid) -> Option<Document> {
     let point = point.to_string();
     let mut after = policy.clone();
@@ -63,7 +63,7 @@ fn without(policy: &Document, point: Uuid) -> Option<Document> {
     if !named {
         return None;
     }
-    // A type that is `null` names no service points, as one that is absent.
+    // A type that is `null` has no list of service points, like an absent one.
     allowed.retain(|kind, points| !points.is_null() && !nowhere.contains(kind));
     let none_left = allowed.is_empty();
     if none_left {

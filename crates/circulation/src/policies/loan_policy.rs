@@ -1,4 +1,4 @@
-//! Saving loan policies and fixed due date schedules.
+//! Validation of loan policies and fixed due date schedules.
 
 use super::check_before_saving;
 use crate::records::policies::{FIXED_DUE_DATE_SCHEDULE, LOAN_POLICY};
@@ -16,7 +16,7 @@ pub(super) fn connect(router: &mut Router) {
     });
 }
 
-/// A document that does not read as a policy is refused by its shape.
+/// A document that cannot be parsed as a policy is refused by its shape.
 fn check<T: DeserializeOwned>(document: &Document, rule: fn(&T) -> Result<(), Refusal>) -> Vec<Refusal> {
     match serde_json::from_value::<T>(Value::Object(document.clone())) {
         Ok(record) => rule(&record).err().into_iter().collect(),

@@ -1,8 +1,9 @@
-//! Policies: what the library decided for loans, requests and notices, and the schedules of fixed due dates.
+//! Policies for loans, requests and notices, and the schedules of fixed due dates.
 //!
 //! Routes: POST, PUT and DELETE of `/loan-policy-storage`, `/fixed-due-date-schedule-storage`,
-//! `/request-policy-storage` and `/patron-notice-policy-storage` where FOLIO checks more than the shape; the other
-//! routes are those of plain records. Reads service points and the rules' text; every change moves the settings version.
+//! `/request-policy-storage` and `/patron-notice-policy-storage` for which FOLIO checks more than the shape; the other
+//! routes are those of plain records. Reads service points and the rules' text; every change increments the settings
+//! version.
 
 pub mod closed_pickup;
 mod loan_policy;
@@ -25,9 +26,9 @@ pub fn connect(router: &mut Router) {
 /// The reasons why a document may not be saved, from the document alone.
 pub type Check = fn(&Document) -> Vec<Refusal>;
 
-/// Lets a check go before creation and replacement of a plain record.
+/// Runs a check before creation and replacement of a plain record.
 pub fn check_before_saving(router: &mut Router, record: &'static RecordType, check: Check) {
-    // Some records are made with the tenant and never again.
+    // Some records are created with the tenant only.
     if router.knows("POST", record.path) {
         router.on("POST", record.path, move |call| async move {
             refuse(&call, check)?;
@@ -41,7 +42,7 @@ pub fn check_before_saving(router: &mut Router, record: &'static RecordType, che
     });
 }
 
-/// Tenants of public test suites keep whatever policies these write.
+/// Tenants of public test suites store policies without these checks.
 fn refuse(call: &Call, check: Check) -> Result<(), Failure> {
     if call.caller.profile.unchecked_records {
         return Ok(());
@@ -50,5 +51,5 @@ fn refuse(call: &Call, check: Check) -> Result<(), Failure> {
     if refusals.is_empty() { Ok(()) } else { Err(Failure::Refused(refusals)) }
 }
 
-/// Answers of a write whose unique value is reported in FOLIO's own words.
+/// The answer of a write; a duplicate value is reported with FOLIO's text.
 type Written = Result<Answer, Failure>;

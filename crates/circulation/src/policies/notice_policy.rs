@@ -1,4 +1,4 @@
-//! Saving and deleting patron notice policies.
+//! Validation and deletion of patron notice policies.
 
 use super::{Written, message_of, refuse};
 use crate::records::notices::PATRON_NOTICE_POLICY;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const ITEM: &str = "/patron-notice-policy-storage/patron-notice-policies/{id}";
 
 pub(super) fn connect(router: &mut Router) {
-    // FOLIO quirk: the options of notices are looked at when a policy is changed, not when it is made.
+    // FOLIO quirk: the options of notices are validated when a policy is changed, not when it is created.
     router.on("POST", PATRON_NOTICE_POLICY.path, create);
     router.on("PUT", ITEM, replace);
     router.on("DELETE", ITEM, delete);
@@ -57,7 +57,7 @@ fn name_is_taken(name: &str) -> Refusal {
     Refusal::new(format!("'{name}' name in not unique")).code(RefusalCode::DuplicateName)
 }
 
-/// Options of loan notices that contradict each other.
+/// Conflicting options of loan notices.
 fn check(document: &Document) -> Vec<Refusal> {
     let notices = document.get("loanNotices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     notices.iter().flat_map(check_notice).collect()

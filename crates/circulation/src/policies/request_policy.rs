@@ -1,4 +1,4 @@
-//! Saving request policies: the pickup service points that they allow must be such.
+//! Validation of request policies: their service points must be pickup locations.
 
 use crate::records::policies::REQUEST_POLICY;
 use carrel_platform::record_store::routes;
@@ -44,7 +44,7 @@ async fn refuse(call: &Call) -> Result<(), Failure> {
         .into())
 }
 
-/// A list that allows nothing is a mistake; no list at all allows every pickup location.
+/// An empty list is refused; without a list every pickup location is allowed.
 fn refuse_if_no_point_is_named(document: &Document) -> Option<Refusal> {
     let allowed = document.get("allowedServicePoints")?.as_object()?;
     let (kind, _) = allowed.iter().find(|(_, points)| points.as_array().is_some_and(Vec::is_empty))?;
@@ -54,7 +54,7 @@ fn refuse_if_no_point_is_named(document: &Document) -> Option<Refusal> {
     )
 }
 
-/// The service points of all types of request; none where one is no id, which the shape refuses.
+/// The service points of all request types; `None` if one is not an id, which the shape refuses.
 fn points_named(document: &Document) -> Option<HashSet<Uuid>> {
     let allowed = document.get("allowedServicePoints")?.as_object()?;
     let named: Option<HashSet<Uuid>> = allowed

@@ -1,12 +1,12 @@
-//! A value taken by another record, reported in the words that one record type has for it.
+//! A duplicate value, reported with the text of the record type.
 
 use carrel_platform::Tenant;
 use carrel_records::{Failure, RecordType, Refusal};
 use uuid::Uuid;
 
-/// Replaces the store's refusal by `words`, where another record has the value in the field.
+/// Replaces the store's refusal by `words`, if another record has the value in the field.
 ///
-/// The database has refused already; this asks which of several reasons it was.
+/// The database has already refused the write; this finds out whether the duplicate was the reason.
 pub async fn message_of<T>(
     written: Result<T, Failure>,
     tenant: &Tenant,
@@ -16,7 +16,7 @@ pub async fn message_of<T>(
     words: impl FnOnce(&str) -> Refusal,
 ) -> Result<T, Failure> {
     let Err(Failure::Refused(refusals)) = written else { return written };
-    // The expression is that of the unique index.
+    // The same expression as in the unique index.
     let sql = format!(
         "SELECT 1 FROM {} WHERE lower(carrel.f_unaccent(doc->>'{field}')) = lower(carrel.f_unaccent($1))
            AND id IS DISTINCT FROM $2 LIMIT 1",

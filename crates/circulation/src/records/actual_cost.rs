@@ -1,4 +1,4 @@
-//! What staff send to settle an actual cost: no tables, only shapes to check the requests.
+//! Requests to settle an actual cost: only shapes for their validation, no tables.
 
 use carrel_records::{PLAIN, RecordType, Routes};
 

@@ -1,4 +1,4 @@
-//! Loans and what happens to them.
+//! Loans, their history, and other records of the desk.
 
 use carrel_records::{PLAIN, Put, RecordType, Routes, boolean, date, mentions, text, unique};
 
@@ -6,10 +6,10 @@ use carrel_records::{PLAIN, Put, RecordType, Routes, boolean, date, mentions, te
 /// for the open loans of a patron use `is_open`, as the index on patrons does.
 pub const OPEN: &str = "holds_item";
 
-/// The index that keeps an item from having two open loans.
+/// The index that prevents a second open loan of an item.
 pub const ONE_OPEN_LOAN: &str = "loan_of_item";
 
-/// An item in a patron's hands, or its past.
+/// A loan of an item to a patron, open or closed.
 pub static LOAN: RecordType = RecordType {
     name: "loan",
     module: "mod-circulation-storage",
@@ -55,8 +55,8 @@ pub static LOAN: RecordType = RecordType {
         reminders.lastFeeBilled.number:integer
         reminders.lastFeeBilled.date:string(date-time)
     ",
-    // Every scan pays for every index. This one serves jobs and lists, which look for open loans by due date; a loan is
-    // otherwise found by patron or item.
+    // Every scan updates every index. This one serves jobs and lists, which search open loans by due date; otherwise a
+    // loan is found by patron or item.
     fields: &[
         date("dueDate"),
         text("status.name").keep_accents().indexed().then("dueDate"),
@@ -80,7 +80,7 @@ pub static LOAN: RecordType = RecordType {
     ..PLAIN
 };
 
-/// One state of a loan: what was done to it and when.
+/// One state of a loan, with its action and time.
 pub static LOAN_HISTORY_ITEM: RecordType = RecordType {
     name: "loanHistoryItem",
     module: "mod-circulation-storage",
@@ -210,7 +210,7 @@ pub static ACTUAL_COST_RECORD: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A patron at whose check-outs another desk must wait.
+/// A lock on check-outs to a patron.
 pub static CHECK_OUT_LOCK: RecordType = RecordType {
     name: "checkOutLock",
     module: "mod-circulation-storage",
@@ -230,7 +230,7 @@ pub static CHECK_OUT_LOCK: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What a patron did at the desk, for one notice at its end.
+/// A patron's action at the desk, for the notice at the end of the session.
 pub static PATRON_ACTION_SESSION: RecordType = RecordType {
     name: "patronActionSession",
     module: "mod-circulation-storage",

@@ -10,7 +10,7 @@ pub mod requests;
 
 use carrel_records::RecordType;
 
-/// Every record type of this module, those referred to before those that refer.
+/// Every record type of this module; a type comes after those that it refers to.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &policies::FIXED_DUE_DATE_SCHEDULE,
     &policies::LOAN_POLICY,
@@ -33,8 +33,8 @@ pub static RECORD_TYPES: &[&RecordType] = &[
     &patron_blocks::SYNCHRONIZATION_JOB,
 ];
 
-/// What FOLIO tells mod-patron-blocks. Patron blocks are counted from loans and accounts, so these make no
-/// tables; their shapes check what is sent to the handlers.
+/// Events that FOLIO sends to mod-patron-blocks. Patron blocks are computed from loans and accounts, so these have no
+/// tables; their shapes validate the requests to the handlers.
 pub static EVENT_TYPES: &[&RecordType] = &[
     &patron_block_events::FEE_FINE_BALANCE_CHANGED_EVENT,
     &patron_block_events::ITEM_AGED_TO_LOST_EVENT,

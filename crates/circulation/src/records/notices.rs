@@ -74,7 +74,7 @@ pub static PATRON_NOTICE_POLICY: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A notice that waits for its time.
+/// A scheduled notice.
 pub static SCHEDULED_NOTICE: RecordType = RecordType {
     name: "scheduledNotice",
     module: "mod-circulation-storage",

@@ -1,4 +1,4 @@
-//! What FOLIO's patron blocks are reported, as mod-patron-blocks stores it.
+//! Events for FOLIO's patron blocks, as mod-patron-blocks stores them.
 
 use carrel_records::{PLAIN, RecordType, Routes, mentions};
 

@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, mentions, to, unique};
 
-/// What can block a patron automatically, and from what.
+/// A condition of automated blocks, with the actions that it blocks.
 pub static PATRON_BLOCK_CONDITION: RecordType = RecordType {
     name: "patronBlockCondition",
     module: "mod-patron-blocks",
@@ -22,7 +22,7 @@ pub static PATRON_BLOCK_CONDITION: RecordType = RecordType {
     ..PLAIN
 };
 
-/// From which value on a condition blocks the patrons of a group.
+/// The value of a condition above which patrons of a group are blocked.
 pub static PATRON_BLOCK_LIMIT: RecordType = RecordType {
     name: "patronBlockLimit",
     module: "mod-patron-blocks",
@@ -72,7 +72,7 @@ pub static USER_SUMMARY: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A run that counts the summaries anew.
+/// A run that recomputes the summaries.
 pub static SYNCHRONIZATION_JOB: RecordType = RecordType {
     name: "synchronizationJob",
     module: "mod-patron-blocks",

@@ -1,4 +1,4 @@
-//! Requests and what surrounds them.
+//! Requests and cancellation reasons.
 
 use carrel_records::{PLAIN, Put, RecordType, boolean, date, joined, mentions, text, to, unique};
 
@@ -7,7 +7,7 @@ use carrel_records::{PLAIN, Put, RecordType, boolean, date, joined, mentions, te
 /// wrote.
 pub const KEEPS_COPIES: &str = "keeps_copies";
 
-/// A patron's wish for an item or title.
+/// A patron's request for an item or instance.
 pub static REQUEST: RecordType = RecordType {
     name: "request",
     module: "mod-circulation-storage",
@@ -80,7 +80,7 @@ pub static REQUEST: RecordType = RecordType {
         itemLocationCode:string
         isDcbReRequestCancellation:boolean
     ",
-    // Every change of a request rewrites all its index entries, and a queue that moves up changes all its requests:
+    // Every change of a request rewrites all its index entries, and renumbering a queue changes all its requests. So
     // indexed is what staff search requests by, and their status; the rest narrows those further. What a request
     // repeats of item, title and requester is found by the indexes of those records.
     fields: &[
@@ -128,7 +128,7 @@ pub static REQUEST: RecordType = RecordType {
         date("metadata.updatedDate"),
     ],
     flags: &[KEEPS_COPIES],
-    // That no two requests of a queue have the same position is kept by a constraint in `tables.sql`.
+    // A constraint in `tables.sql` ensures that no two requests of a queue have the same position.
     belongs_to: &[
         to("cancellationReasonId", "cancellation_reason").skip_absent(),
         mentions("itemId", "item").indexed_by_module(),

@@ -1,4 +1,4 @@
-//! What becomes of a scheduled reminder whose time has come.
+//! The decision about a due reminder.
 
 use super::schedule::{policy_of, with_open_days};
 use crate::loans::find::LoanAtDesk;
@@ -14,12 +14,12 @@ use uuid::{Uuid, uuid};
 /// The automatic type of fees/fines, and its name.
 const REMINDER_FEE: (Uuid, &str) = (uuid!("6b830703-f828-4e38-a0bb-ee81deacbd03"), "Reminder fee");
 
-/// What is done with a reminder.
+/// The decision about a reminder.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It is deleted, for this reason.
     Delete(&'static str),
-    /// It stays as it is, for this reason.
+    /// It stays unchanged, for this reason.
     Wait(&'static str),
     Remind(Box<Reminded>),
 }
@@ -36,8 +36,8 @@ pub struct Reminded {
     pub next: Option<(Timestamp, Reminder)>,
 }
 
-/// Decides by the loan, as it is now. A reminder is sent on days on which the service point of the check-out is open, and
-/// only while the patron is expected to bring the item.
+/// Decides by the current loan. A reminder is sent on days on which the service point of the check-out is open, and
+/// only while the patron is expected to return the item.
 pub fn decide(
     loan: &LoanAtDesk,
     template_exists: bool,
@@ -106,7 +106,7 @@ fn reminded(loan: &Map<String, Value>, number: u64, now: Timestamp) -> Map<Strin
     loan
 }
 
-/// What the account keeps of the loan.
+/// The loan's values in the account.
 fn more(loan: &Map<String, Value>) -> Map<String, Value> {
     let names = [
         ("dueDate", "dueDate"),

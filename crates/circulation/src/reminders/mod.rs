@@ -1,10 +1,10 @@
-//! Reminder fees: patrons who keep items too long are reminded by the schedule of the overdue fine policy, and pay for
-//! reminders that cost something.
+//! Reminder fees: patrons with overdue items are reminded by the schedule of the overdue fine policy, and reminders may
+//! have a fee.
 //!
-//! Route: `POST /circulation/scheduled-digital-reminders-processing`; the job of the same name does the same every hour.
-//! Reads due scheduled notices with their loans; charges the fee, sends the notice, changes the loan with a history row
-//! and schedules the next reminder, in one transaction for each reminder; announces `circulation.loan` and the balance.
-//! Check-out schedules the first reminder; renewal, recall and another due date schedule it anew.
+//! Route: `POST /circulation/scheduled-digital-reminders-processing`; the job of the same name does the same every
+//! hour. Reads due scheduled notices with their loans; charges the fee, sends the notice, changes the loan with a
+//! history row and schedules the next reminder, in one transaction for each reminder; announces `circulation.loan` and
+//! the balance. Check-out schedules the first reminder; renewal, recall and another due date schedule it again.
 
 mod decide;
 mod notice;
@@ -29,7 +29,7 @@ use uuid::Uuid;
 /// The triggering event of the scheduled notices.
 pub const EVENT: NoticeEvent = NoticeEvent::DueDateWithReminderFee;
 
-/// Sends reminders that are due. Reminders are scheduled by the hour, and each waits for an open day.
+/// Sends due reminders. Reminders are scheduled by the hour, and each waits for an open day.
 pub static JOB: Job = Job {
     name: "scheduled-digital-reminders-processing",
     every: Duration::from_secs(3600),
@@ -52,7 +52,7 @@ pub fn connect(router: &mut Router) {
 /// At most this many due reminders are read at once.
 const PAGE: i64 = 500;
 
-/// When a scheduled notice is due, as its index has it.
+/// When a scheduled notice is due, by the expression of its index.
 static NEXT_RUN: LazyLock<String> = LazyLock::new(|| {
     let field = SCHEDULED_NOTICE.fields.iter().find(|field| field.name == "nextRunTime");
     carrel_cql::sql::expression(field.expect("scheduled notices have it"), "scheduled_notice")
@@ -69,7 +69,7 @@ static DUE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Works on all reminders that are due; returns the number of those sent.
+/// Processes all due reminders; returns the number of those sent.
 pub async fn remind(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let mut sent = 0;
     let mut after: (Option<Timestamp>, Option<Uuid>) = (None, None);
@@ -87,7 +87,7 @@ pub async fn remind(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
     }
 }
 
-/// Sends one reminder, or deletes it where it has lost its reason, in a transaction of its own. Says whether it was sent.
+/// Sends one reminder, or deletes it if it no longer applies, in a separate transaction. Returns whether it was sent.
 async fn work_on(
     tenant: &Arc<Tenant>,
     id: Uuid,

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A reminder that waits for its time.
+/// A scheduled reminder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduledReminder {
     pub loan: Uuid,
@@ -27,7 +27,7 @@ pub fn policy_of(loan: &Map<String, Value>, settings: &CirculationSettings) -> O
     ReminderFeesPolicy::of(policy)
 }
 
-/// Runs `ask` with the open days of the service point where the loan was checked out.
+/// Calls `ask` with the open days of the service point where the loan was checked out.
 pub fn with_open_days<T>(
     loan: &Map<String, Value>,
     settings: &CirculationSettings,
@@ -79,7 +79,7 @@ pub fn schedule(pipeline: &mut Pipeline, reminder: &ScheduledReminder, now: Time
     pipeline.change_row(&NEW, vec![id.into(), (&reminder.document(id, now)).into()]);
 }
 
-/// Adds the statements that put the first reminder in place of those that are scheduled, as the due date has changed.
+/// Adds the statements that replace the scheduled reminders by the first one, since the due date has changed.
 pub fn reschedule(pipeline: &mut Pipeline, first: &ScheduledReminder, now: Timestamp) {
     pipeline.change_row(&OF_LOAN, vec![first.loan.into()]);
     schedule(pipeline, first, now);

@@ -12,7 +12,7 @@ use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
 use carrel_records::Failure;
 
-/// Writes the changes; returns whether anybody may be notified of them.
+/// Writes the changes; returns whether there are causes of notices.
 pub async fn apply(
     tx: Tx,
     tenant: &Tenant,

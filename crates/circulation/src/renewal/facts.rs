@@ -16,10 +16,10 @@ use std::sync::{Arc, LazyLock};
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub item: Option<ItemAtDesk>,
-    /// The item's open loan, with borrower and queue.
+    /// The item's open loan, with patron and queue.
     pub loan: Option<LoanAtDesk>,
     pub manual_blocks: Vec<Value>,
-    /// What the borrower has on loan and owes; only if some limit applies.
+    /// The patron's loans and accounts; only if a limit applies.
     pub counted: Option<patron_blocks::Facts>,
 }
 

@@ -1,9 +1,9 @@
 //! Renewal: a patron keeps an item for longer.
 //!
-//! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan,
-//! borrower, blocks and queue; changes the loan with a history row, and the item's state where a lost item is
-//! renewed by override, with its fees; charges the overdue fine of the time before; announces `circulation.loan`. Two
-//! round trips: facts, changes; two more for a lost item.
+//! Routes: `POST /circulation/renew-by-barcode`, `POST /circulation/renew-by-id`. Reads item, open loan, patron, blocks
+//! and queue; changes the loan with a history row, and the item's state if a lost item is renewed by override, with its
+//! fees; charges the overdue fine until now; announces `circulation.loan`. Two round trips: facts, changes; two more
+//! for a lost item.
 
 mod apply;
 mod decide;
@@ -38,7 +38,7 @@ pub struct RenewalRequest {
     pub user_barcode: Option<String>,
     pub item_id: Option<String>,
     pub user_id: Option<String>,
-    /// Where the patron asks for it.
+    /// The service point of the renewal.
     #[serde(deserialize_with = "lenient_json::text")]
     pub service_point_id: Option<String>,
     #[serde(deserialize_with = "lenient_json::object")]
@@ -56,7 +56,7 @@ pub enum By {
     Id,
 }
 
-/// Who performs the action, when, and with which permissions.
+/// The user who acts, the time, and their permissions.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub by: Option<Uuid>,

@@ -25,7 +25,7 @@ async fn answer(call: Call, by: By) -> Result<Answer, Failure> {
         &["checkoutServicePoint", "patronGroupAtCheckout"],
     );
     shown["lostItemPolicy"]["name"] = Value::Null;
-    // FOLIO quirk: the date that was just calculated is written with `Z`, all others with their offset.
+    // FOLIO quirk: the newly computed date is written with `Z`, all others with their offset.
     if let Some(due) = shown["dueDate"].as_str().and_then(time::parse) {
         shown["dueDate"] = slip::instant(due).into();
     }

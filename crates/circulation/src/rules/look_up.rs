@@ -1,4 +1,4 @@
-//! What the rules choose for a material type, a loan type, a patron group and a location.
+//! The policies that the rules select for a material type, a loan type, a patron group and a location.
 
 use crate::settings::{CirculationSettings, Location};
 use carrel_circulation_rules::{BlankRules, Facts, Match, PolicyKind, Rules};
@@ -27,7 +27,7 @@ fn name_in_path(kind: PolicyKind) -> &'static str {
     }
 }
 
-/// The key under which one look-up tells the policy.
+/// The key of the policy in the answer of a look-up.
 fn key(kind: PolicyKind) -> &'static str {
     match kind {
         PolicyKind::Loan => "loanPolicyId",
@@ -38,7 +38,7 @@ fn key(kind: PolicyKind) -> &'static str {
     }
 }
 
-/// FOLIO quirk: the look-up of all matches names the overdue fine policy otherwise.
+/// FOLIO quirk: the look-up of all matches has another key for the overdue fine policy.
 fn key_among_all(kind: PolicyKind) -> &'static str {
     match kind {
         PolicyKind::Overdue => "overduePolicyId",
@@ -98,7 +98,7 @@ async fn look_up(
     };
     Ok(match ask(&settings.rules, &facts) {
         Some(found) => Answer::json_bytes(pretty(&found)),
-        // The library's own affair, so the reason is reported.
+        // The cause is in the tenant's data, so the reason is reported.
         None => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, BlankRules.to_string()),
     })
 }
@@ -134,8 +134,7 @@ fn id<'q>(query: &'q Query, name: &str) -> Result<&'q str, Failure> {
     Err(Failure::Invalid(format!("invalid uuid format of {name}, expecting {EXPECTED} but it is {text}")))
 }
 
-/// A UUID of any version but 0 and the reserved ones: our own ids are of version 7, of which FOLIO's text does
-/// not speak.
+/// A UUID of any version except 0 and the reserved ones. Carrel's ids have version 7, which FOLIO's text does not list.
 fn is_id(text: &str) -> bool {
     text.len() == 36
         && Uuid::parse_str(text).is_ok_and(|id| {

@@ -1,8 +1,8 @@
-//! Circulation rules: the library's text that chooses the policies for an item and a patron.
+//! Circulation rules: the text that selects the policies for an item and a patron.
 //!
-//! Routes: `/circulation/rules` (checked) and `/circulation-rules-storage` (as it comes), each GET and PUT of the
-//! one text; `/circulation/rules/{loan,request,notice,overdue-fine,lost-item}-policy` and `…-all`, which tell
-//! what the rules choose. Reads rules, policies' ids, locations; changes the text; announces `circulation.rules`.
+//! Routes: `/circulation/rules` (validated) and `/circulation-rules-storage` (not validated), each GET and PUT of the
+//! one text; `/circulation/rules/{loan,request,notice,overdue-fine,lost-item}-policy` and `…-all`, which return the
+//! selected policies. Reads rules, policies' ids, locations; changes the text; announces `circulation.rules`.
 
 mod look_up;
 mod text;

@@ -1,4 +1,4 @@
-//! The text of the rules: read, checked, replaced.
+//! The text of the rules: read, validated, replaced.
 
 use crate::records::policies::CIRCULATION_RULES;
 use carrel_circulation_rules::{PolicyKind, PolicyUse, Rules, SyntaxError};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use uuid::{Uuid, uuid};
 
-/// Id of the one row in a tenant that began without rules.
+/// Id of the row in a tenant that was created without rules.
 const RULES_ID: Uuid = uuid!("11b5e4ae-8af8-4fbb-a3d1-4a6f1e6b4b3c");
 
-/// Where the policies of each kind are kept, in the order of [`PolicyKind::ALL`].
+/// The table of the policies of each kind, in the order of [`PolicyKind::ALL`].
 const POLICY_TABLES: [&str; 5] =
     ["loan_policy", "request_policy", "patron_notice_policy", "overdue_fine_policy", "lost_item_fee_policy"];
 
@@ -46,7 +46,7 @@ async fn stored(call: &Call) -> Result<Value, Failure> {
 async fn replace_checked(call: Call) -> Result<Answer, Failure> {
     let document: Document = match serde_json::from_slice(&call.body) {
         Ok(document) => document,
-        // FOLIO quirk: what is no JSON object is reported like a mistake in the rules, without a place.
+        // FOLIO quirk: a body that is not a JSON object is reported like an error in the rules, without a position.
         Err(error) => return Ok(refused(&json!({"message": format!("Failed to decode:{error}")}))),
     };
     let Some(text) = document.get("rulesAsText").and_then(Value::as_str) else {
@@ -63,7 +63,7 @@ fn refused(body: &Value) -> Answer {
     Answer::json_bytes(pretty(body)).status(StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Stores the text, whatever it says; the next desk action reads it.
+/// Stores the text without validation; the next desk action uses it.
 async fn replace(call: &Call, mut document: Document) -> Result<Answer, Failure> {
     document.remove("id");
     let tenant = call.tenant()?;
@@ -97,7 +97,7 @@ async fn lock(tx: &mut Tx) -> Result<Option<(Uuid, Json)>, Failure> {
     Ok(tx.query(sql, vec![]).await?.first().map(|row| (row.get(0), row.get(1))))
 }
 
-/// Two first writers may meet: both succeed and the later one's text stays.
+/// Two concurrent first writes both succeed, and the later text stays.
 fn store_first(pipeline: &mut Pipeline, ready: &Ready) {
     pipeline.add(
         "INSERT INTO circulation_rules (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET doc = EXCLUDED.doc",
@@ -105,7 +105,7 @@ fn store_first(pipeline: &mut Pipeline, ready: &Ready) {
     );
 }
 
-/// The policies that rules may name.
+/// The policies that exist.
 struct KnownPolicies([HashSet<String>; 5]);
 
 impl KnownPolicies {
@@ -115,7 +115,7 @@ impl KnownPolicies {
 }
 
 async fn known_policies(tenant: &Tenant) -> Result<KnownPolicies, Failure> {
-    // The primary, so that a policy made a moment ago is known.
+    // The primary, so that a policy created just before is found.
     let connection = tenant.writer().await?;
     let mut pipeline = Pipeline::new();
     for table in POLICY_TABLES {

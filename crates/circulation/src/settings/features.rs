@@ -18,7 +18,7 @@ pub struct TitleLevelRequests {
 }
 
 impl TitleLevelRequests {
-    /// The two newer settings take precedence over the older one; without any the feature is off.
+    /// The two newer settings take precedence over the older one; without any the feature is disabled.
     pub fn read(
         general: Option<&Value>,
         regular: Option<&Value>,
@@ -34,7 +34,7 @@ impl TitleLevelRequests {
         serde_json::from_value(Value::Object(whole)).unwrap_or_default()
     }
 
-    /// Title-level requests are on, and queues are those of instances.
+    /// Title-level requests are enabled, and queues belong to instances.
     pub fn enabled(&self) -> bool {
         self.title_level_requests_feature_enabled
     }
@@ -43,7 +43,7 @@ impl TitleLevelRequests {
 /// How a check-out waits for another one of the same patron.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckOutLock {
-    /// The feature's own refusals are returned; the database guards the patron in any case.
+    /// Returns the refusals of FOLIO's feature; the database locks the patron in any case.
     pub enabled: bool,
     /// The longest wait.
     pub longest_wait: Duration,
@@ -82,13 +82,13 @@ impl CheckOutLock {
     }
 }
 
-/// Features that are switched on by a circulation setting `{"enabled": true}` of their name, else for all tenants by the
-/// environment variable that FOLIO has for it.
+/// Features that are enabled by a circulation setting `{"enabled": true}` of their name, otherwise for all tenants by
+/// FOLIO's environment variable for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Features {
     /// `floatingCollections`: an item of a floating collection stays where it is checked in.
     pub floating_collections: bool,
-    /// `forUseAtLocation`: items are lent for use in the library and held at the desk.
+    /// `forUseAtLocation`: items are checked out for use in the library and held at the desk.
     pub for_use_at_location: bool,
 }
 

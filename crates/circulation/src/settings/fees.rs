@@ -1,4 +1,4 @@
-//! Who is owed the fees/fines of a service point, and the types of automatic fees/fines.
+//! The owners of the fees/fines of service points, and the types of automatic fees/fines.
 
 use serde::Deserialize;
 use std::collections::HashMap;

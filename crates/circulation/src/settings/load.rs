@@ -1,4 +1,4 @@
-//! Reading the settings: one round trip, all tables.
+//! Loads the settings: all tables in one round trip.
 
 use super::{CheckOutLock, CirculationSettings, Features, FeeSettings, TitleLevelRequests};
 use crate::patron_blocks::{Block, GIVEN_BLOCKS};
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The tables that the settings are read from. A change of any of them moves the settings version.
+/// The tables that the settings are read from. A change of any of them increments the settings version.
 pub const TABLES: &[&str] = &[
     "circulation_rules",
     "loan_policy",
@@ -147,7 +147,7 @@ pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, Circulat
     Ok((settings_version, settings))
 }
 
-/// Settings from the three places that FOLIO has kept them in, newest first.
+/// Settings from the three collections in which FOLIO has stored them, newest first.
 struct Settings {
     own: HashMap<String, Arc<Value>>,
     scoped: HashMap<String, Arc<Value>>,
@@ -189,7 +189,7 @@ fn by_name(entries: Vec<Value>, key: &str) -> HashMap<String, Arc<Value>> {
 fn rules_of(tenant: &Tenant, stored: Option<&Value>) -> Rules {
     let text = stored.and_then(|rules| rules.get("rulesAsText")?.as_str()).unwrap_or_default();
     Rules::parse(text).unwrap_or_else(|error| {
-        // Text written straight into storage is not checked; look-ups then answer that the rules are blank.
+        // Text written by the storage route is not validated; if it is invalid, look-ups report blank rules.
         tracing::error!(tenant = tenant.id, "the circulation rules cannot be read: {error}");
         Rules::parse("").expect("blank rules can be read")
     })
@@ -207,7 +207,7 @@ fn values(results: &Results, step: usize) -> Vec<Value> {
     results.documents(step).iter().map(Json::parse).collect()
 }
 
-/// Records by id; a malformed one is left out and logged.
+/// Records by id; a malformed one is omitted and logged.
 fn read<T: DeserializeOwned>(results: &Results, step: usize) -> HashMap<Uuid, T> {
     let mut records = HashMap::new();
     for row in results.rows(step) {
@@ -233,7 +233,7 @@ fn hours(calendars: HashMap<Uuid, Calendar>) -> HashMap<Uuid, ServicePointHours>
     assigned.into_iter().map(|id| (id, ServicePointHours::of(id, &calendars))).collect()
 }
 
-/// The tenant's time zone: of its locale, else of the older configuration, else UTC.
+/// The tenant's time zone: from its locale, otherwise from the older configuration, otherwise UTC.
 fn zone(locale: Option<&Value>, settings: &Settings) -> TimeZone {
     let name = locale
         .and_then(|locale| locale.get("timezone")?.as_str().map(str::to_owned))

@@ -1,8 +1,8 @@
 //! The cached settings of a tenant: all slowly changing records that desk decisions use (circulation rules, policies,
 //! schedules, calendars, locations, service points, types, groups, settings), read as a whole at one settings version.
 //!
-//! A desk action reads the settings version with its facts. If it is newer than that of the cached settings, they are read
-//! again before the decision, so that no decision uses stale rules.
+//! A desk action reads the settings version with its facts. If it is newer than that of the cached settings, they are
+//! read again before the decision, so that no decision uses outdated rules.
 
 mod features;
 mod fees;
@@ -64,7 +64,7 @@ pub struct CirculationSettings {
     pub features: Features,
     /// Other circulation settings by name.
     pub settings: HashMap<String, Arc<Value>>,
-    /// Some loan policy limits the number of items, so a check-out counts loans.
+    /// Some loan policy limits the number of items, so a check-out must count loans.
     pub limits_items: bool,
     /// A service point without a calendar is always open, as in tenants for public test suites.
     pub open_without_calendar: bool,
@@ -88,18 +88,18 @@ pub struct Matched {
     pub conditions: AppliedConditions,
 }
 
-/// Cached settings with their version, to be refreshed with the version that the facts of a decision were read at.
+/// Cached settings with their version, which are refreshed if the facts of a decision were read at a newer one.
 pub struct CachedSettings {
     settings_version: i64,
     pub settings: Arc<CirculationSettings>,
 }
 
 impl CachedSettings {
-    /// Replaces the settings if the facts, whose first column is the settings version, were read at a newer one. The caller
-    /// checks whether the facts were read by a statement that fits the new settings.
+    /// Replaces the settings if the facts, whose first column is the settings version, were read at a newer one. The
+    /// caller checks whether the statement of the facts is still right under the new settings.
     ///
-    /// Reads it on the transaction's own connection: the transaction holds locks, and would wait with them for a
-    /// second connection while those who have the connections wait for its locks.
+    /// Uses the transaction's connection: the transaction holds locks, and waiting for a second connection could
+    /// deadlock with transactions that hold the connections and wait for its locks.
     pub async fn refresh(&mut self, tenant: &Tenant, tx: &mut Tx, facts: &Row) -> Result<(), Failure> {
         let settings_version: i64 = facts.get(0);
         tenant.saw_settings_version(settings_version);
@@ -125,7 +125,7 @@ impl CirculationSettings {
         Ok(CirculationSettings::read(tenant, None).await?.1)
     }
 
-    /// The same for a transaction that has begun, on its own connection.
+    /// [`at_least`] within a transaction that has begun, on its connection.
     pub async fn at_least_within(
         tenant: &Tenant,
         tx: &mut Tx,
@@ -139,7 +139,7 @@ impl CirculationSettings {
         Ok(CirculationSettings::read(tenant, Some(tx)).await?.1)
     }
 
-    /// The tenant's settings for reading, as new as this node knows.
+    /// The tenant's settings for reads, as new as this node knows.
     pub async fn of(tenant: &Tenant) -> Result<Arc<CirculationSettings>, Failure> {
         let settings_version = tenant.settings_version().await?;
         CirculationSettings::at_least(tenant, settings_version).await
@@ -161,7 +161,7 @@ impl CirculationSettings {
         Ok((settings_version, settings))
     }
 
-    /// The policy of a kind for these circumstances.
+    /// The policy of a kind for these inputs.
     pub fn matching(&self, what: &RuleInputs, kind: PolicyKind) -> Result<Matched, Failure> {
         let mut texts = [[0u8; 36]; 7];
         let location = what.location.and_then(|id| self.locations.get(&id));

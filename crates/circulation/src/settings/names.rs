@@ -10,7 +10,7 @@ pub struct Named {
     #[serde(alias = "group", alias = "addressType")]
     pub name: String,
     pub code: Option<String>,
-    /// Of cancellation reasons: what patrons are reported.
+    /// The text for patrons in a cancellation reason.
     pub public_description: Option<String>,
     #[serde(rename = "desc")]
     pub description: Option<String>,
@@ -29,7 +29,7 @@ pub struct Location {
     pub primary_service_point: Option<Uuid>,
     pub service_point_ids: Vec<Uuid>,
     pub is_floating_collection: Option<bool>,
-    /// Where the items of another library's location are really fetched from.
+    /// The service point from which items at another library's location are actually fetched.
     pub effective_location_primary_service_point_name: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct ServicePoint {
     pub description: Option<String>,
     pub shelving_lag_time: Option<i64>,
     pub pickup_location: Option<bool>,
-    /// It routes requests between libraries.
+    /// Whether it routes requests between libraries.
     pub ecs_request_routing: Option<bool>,
     pub hold_shelf_expiry_period: Option<carrel_loan_rules::loan_policy::Period>,
     pub hold_shelf_closed_library_date_management: Option<String>,

@@ -1,4 +1,4 @@
-//! The decision of use at location: the open loan, and when the item's time at the desk expires.
+//! The decision of use at location: the open loan, and its expiration on the hold shelf.
 
 use super::UseAtLocationRequest;
 use super::facts::Facts;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 pub struct Changed {
     pub loan: RecordChange,
     pub item: ItemAtDesk,
-    /// What the circulation log says of it.
+    /// Its entry in the circulation log.
     pub log: LogEntry,
 }
 
@@ -97,8 +97,8 @@ fn id_at(loan: &Map<String, Value>, key: &str) -> Option<Uuid> {
     loan.get(key).and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok())
 }
 
-/// When the item's time at the desk expires, by the loan policy's period and the calendar of the service point that lent
-/// it; `None` without a period.
+/// When the item's time at the desk expires, by the loan policy's period and the calendar of the service point of the
+/// check-out; `None` without a period.
 fn expiration(
     loan: &Map<String, Value>,
     settings: &CirculationSettings,

@@ -1,9 +1,9 @@
-//! Use at location: an item lent for use in the library is held at the desk when the patron leaves, and picked up when
-//! they return; the loan stays open meanwhile.
+//! Use at location: an item checked out for use in the library is held at the desk when the patron leaves, and picked
+//! up when they return; the loan stays open meanwhile.
 //!
-//! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and
-//! `POST /circulation/pickup-by-barcode-for-use-at-location`. Reads the item with its open loan, changes the
-//! loan with a history row, announces `circulation.loan`. Answers 400 while the feature `forUseAtLocation` is off.
+//! Routes: `POST /circulation/hold-by-barcode-for-use-at-location` and `POST
+//! /circulation/pickup-by-barcode-for-use-at-location`. Reads the item with its open loan, changes the loan with a
+//! history row, announces `circulation.loan`. Answers 400 if the feature `forUseAtLocation` is disabled.
 
 mod apply;
 mod decide;
@@ -36,7 +36,7 @@ impl UseAtLocationRequest {
     }
 }
 
-/// Holds the item at the desk, or hands it out again, durably.
+/// Holds the item at the desk, or gives it to the patron again, durably.
 pub async fn carry_out(
     tenant: &Arc<Tenant>,
     command: &UseAtLocationRequest,

@@ -18,7 +18,7 @@ pub enum Argument {
     Timestamp(Timestamp),
 }
 
-/// Collects values and gives them their places.
+/// Collects values and numbers their placeholders.
 pub(super) struct Arguments {
     used: usize,
     values: Vec<Argument>,
@@ -29,7 +29,7 @@ impl Arguments {
         Arguments { used, values: Vec::new() }
     }
 
-    /// The SQL that stands for the value, of a definite type.
+    /// Adds a value and returns its placeholder, cast to its type.
     pub fn bind(&mut self, value: Argument) -> String {
         let kind = match value {
             Argument::Text(_) => "text",
@@ -42,7 +42,7 @@ impl Arguments {
         format!("${}::{kind}", self.used + self.values.len())
     }
 
-    /// How many there are, to come back to with [`Self::forget_behind`].
+    /// The number of values so far, to return to with [`Self::truncate`].
     pub fn mark(&self) -> usize {
         self.values.len()
     }

@@ -1,4 +1,4 @@
-//! Arrays. Without modifiers FOLIO sees an array as its JSON text; `/@name=value` looks at single elements.
+//! Arrays. Without modifiers FOLIO searches the JSON text of an array; `/@name=value` matches single elements.
 
 use super::clause::{refusal, unsupported};
 use super::target::Target;
@@ -28,7 +28,7 @@ impl Builder<'_> {
         self.text(&target.as_text(), clause, term)
     }
 
-    /// Elements looked at one by one: those with the modifiers' values whose subfield fits the term.
+    /// Matches single elements: those with the modifiers' values whose subfield matches the term.
     pub(super) fn elements(
         &mut self,
         target: &Target,
@@ -41,7 +41,7 @@ impl Builder<'_> {
         let known = |modifier: &Modifier| {
             let name = &modifier.name[1..];
             let mut names = modifiers.iter().copied().chain([subfield]).filter(|known| !known.is_empty());
-            // Modifiers come in lower case.
+            // The parser has lower-cased the modifiers.
             names.find(|known| known.eq_ignore_ascii_case(name)).map(str::to_owned)
         };
         let mut searched = Vec::new();
@@ -63,7 +63,7 @@ impl Builder<'_> {
         let folding = target.expression.folding;
         let element = |name: &str| Target {
             expression: Expression::at("e.v", name, Kind::Text).with(folding),
-            // What an element holds is reported below, once, for the array.
+            // A missing index is reported below, once for the array, not for each element.
             value_index: true,
             words_index: true,
             ..target.clone()
@@ -84,7 +84,7 @@ impl Builder<'_> {
             "EXISTS (SELECT FROM jsonb_array_elements(CASE jsonb_typeof({json}) WHEN 'array' THEN {json} ELSE '[]' END) AS e(v) WHERE {})",
             conditions.join(" AND ")
         );
-        // The index cannot look into single elements, but it finds the arrays that may have one.
+        // The index cannot match single elements, but it finds the arrays that may contain one.
         let mut indexed = false;
         match (clause.relation.verb, term.plain()) {
             (Verb::Words | Verb::Adjacent | Verb::All | Verb::Any, _) if !term.is_anything() => {
@@ -115,7 +115,7 @@ impl Builder<'_> {
     }
 }
 
-/// The element in `*"element"*`, as FOLIO's clients ask for one element of an array of texts.
+/// The element in `*"element"*`, by which FOLIO's clients search an array of texts for one element.
 fn element_named(term: &Term) -> Option<&str> {
     let [Part::AnyText, Part::Text(text), Part::AnyText] = term.parts() else { return None };
     let element = text.strip_prefix('"')?.strip_suffix('"')?;

@@ -1,5 +1,5 @@
-//! Boolean words. They have equal rank and are read from left to right; a run of `or` becomes one list of
-//! alternatives, a run of `and` and `not` one list of requirements.
+//! Boolean operators. They have equal rank and are read from left to right; consecutive `or` become one list of
+//! alternatives, consecutive `and` and `not` one list of requirements.
 
 use super::{Builder, Condition, Position};
 use crate::tree::{BooleanWord, Chain, Clause, Link, Node, Verb};
@@ -65,7 +65,7 @@ impl Builder<'_> {
         for link in run {
             all.push(if link.word == BooleanWord::Not {
                 let negated = self.node(&link.node, Position::Alternative)?;
-                // Not true is false or null, so records that lack the field are found.
+                // `NOT` of a condition must also find records without the field, so null counts as false.
                 Condition::new(format!("({}) IS NOT TRUE", negated.sql), false)
             } else {
                 self.node(&link.node, position)?
@@ -108,7 +108,7 @@ fn is_or(link: &Link) -> bool {
     link.word == BooleanWord::Or
 }
 
-/// Brackets around alternatives among alternatives say nothing.
+/// Brackets around alternatives among alternatives have no effect.
 fn leaves_of<'q>(node: &'q Node, leaves: &mut Vec<&'q Node>) {
     match node {
         Node::Chain(chain) if chain.rest.iter().all(is_or) => {
@@ -120,7 +120,7 @@ fn leaves_of<'q>(node: &'q Node, leaves: &mut Vec<&'q Node>) {
     }
 }
 
-// FOLIO quirk: behind `or`, `field=*` is dropped rather than true, so `a==1 or b=*` means `a==1`.
+// FOLIO quirk: after `or`, `field=*` is dropped instead of being true, so `a==1 or b=*` means `a==1`.
 fn is_dropped(node: &Node) -> bool {
     matches!(node, Node::Clause(clause) if clause.relation.verb == Verb::Words && clause.term.is_anything())
 }

@@ -1,4 +1,4 @@
-//! One clause: which field, which modifiers, and the kind of field that decides what the relation means.
+//! One clause: its field, its modifiers, and the kind of field that determines the meaning of the relation.
 
 use super::chain::any;
 use super::target::Target;
@@ -8,7 +8,7 @@ use crate::tree::{Clause, Modifier, Verb};
 use crate::{BadQuery, Term};
 use carrel_records::{Index, Kind};
 
-/// The modifiers that change what a relation does.
+/// The modifiers that change the meaning of a relation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Manner {
     /// `/number`: compare by size.
@@ -18,7 +18,7 @@ pub(super) struct Manner {
 }
 
 impl Builder<'_> {
-    /// The condition of a clause, or of several that differ only in their terms and are alternatives.
+    /// The condition of one clause, or of several alternatives that differ only in their terms.
     pub(super) fn clause(
         &mut self,
         clause: &Clause,
@@ -115,7 +115,7 @@ impl Builder<'_> {
         Ok(any(alternatives))
     }
 
-    /// Whether an index serves the relation; its lack is reported.
+    /// Whether an index serves the relation; a missing one is reported.
     pub(super) fn served(&mut self, target: &Target, relation: &'static str, needs: Index) -> bool {
         let stands = match needs {
             Index::Value => target.value_index,
@@ -129,7 +129,7 @@ impl Builder<'_> {
         stands
     }
 
-    /// The field is there.
+    /// The field is present.
     pub(super) fn present(&self, target: &Target) -> Condition {
         Condition::new(format!("{} IS NOT NULL", target.expression.text), false)
     }
@@ -160,7 +160,7 @@ pub(super) fn unsupported(clause: &Clause, modifier: &Modifier) -> BadQuery {
     refusal(clause, format!("Unsupported relation modifier {}", modifier.name))
 }
 
-/// SQL's sign of a comparison by size or of equality.
+/// The SQL operator of a comparison by size or of equality.
 pub(super) fn sql_sign(verb: Verb) -> &'static str {
     match verb {
         Verb::NotEqual => "<>",

@@ -51,7 +51,7 @@ impl Builder<'_> {
         let value = target.expression.value();
         let verb = clause.relation.verb;
         if let Some(start) = term.truncated() {
-            // FOLIO compares the text here; a period of time is the same for documents written in UTC.
+            // FOLIO compares the text here; for documents written in UTC, comparing the period gives the same result.
             let Some((from, to)) = period(start) else { return Ok(self.incomparable(target, clause)) };
             let from = self.arguments.bind(Argument::Timestamp(from));
             let to = self.arguments.bind(Argument::Timestamp(to));
@@ -61,7 +61,7 @@ impl Builder<'_> {
         }
         let literal = term.literal();
         let from = match verb {
-            // FOLIO compares the text: what stands in a year or month comes behind its bare name.
+            // FOLIO compares the text, in which every date of a year or month sorts after the truncated date.
             Verb::Less | Verb::LessOrEqual => period(&literal).map(|(from, _)| (from, "<")),
             Verb::Greater | Verb::GreaterOrEqual => period(&literal).map(|(from, _)| (from, ">=")),
             Verb::Words | Verb::Equal | Verb::NotEqual | Verb::All | Verb::Any | Verb::Adjacent => None,
@@ -73,7 +73,7 @@ impl Builder<'_> {
         }
         let argument = match (time::parse(&literal), time::normal(&literal)) {
             (Some(instant), _) => self.arguments.bind(Argument::Timestamp(instant)),
-            // The last days of 9999, which only the database can compare.
+            // The last days of 9999 are beyond the range of `Timestamp`; only the database can compare them.
             (None, Some(last)) => format!("carrel.instant({})", self.arguments.bind(Argument::Text(last))),
             (None, None) => return Ok(self.incomparable(target, clause)),
         };
@@ -81,7 +81,7 @@ impl Builder<'_> {
         Ok(Condition::new(format!("{value} {} {argument}", sql_sign(verb)), indexed))
     }
 
-    /// Terms that ask for presence rather than size.
+    /// Terms that test for presence and not for size.
     fn without_size(&self, target: &Target, clause: &Clause, term: &Term) -> Option<Condition> {
         let anything = term.is_anything();
         let empty = term.plain().is_some_and(|text| text.trim().is_empty());
@@ -94,7 +94,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A term of another kind: nothing equals it, everything differs from it.
+    /// A term of another kind: no value equals it, every value differs from it.
     fn incomparable(&self, target: &Target, clause: &Clause) -> Condition {
         match clause.relation.verb {
             Verb::NotEqual => self.present(target),
@@ -114,7 +114,7 @@ impl Builder<'_> {
     }
 }
 
-/// What `carrel.number` reads.
+/// What the SQL function `carrel.number` reads.
 fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (digits, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -129,7 +129,7 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(|exponent| !exponent.is_empty() && all_digits(exponent, 3))
 }
 
-/// The time meant by a truncated day, month or year, in UTC: its beginning and the beginning of the next.
+/// The period of a truncated day, month or year, in UTC: its beginning and the beginning of the next.
 fn period(start: &str) -> Option<(Timestamp, Timestamp)> {
     let start = start.trim_end_matches(['T', '-']);
     let instant = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
@@ -149,7 +149,7 @@ fn period(start: &str) -> Option<(Timestamp, Timestamp)> {
         return None;
     }
     let first = Date::new(year, month.unwrap_or(1), day.unwrap_or(1)).ok()?;
-    // No later date than the last of 9999 can be computed with.
+    // `Timestamp` cannot compute with dates after the year 9999.
     let next = match (month, day) {
         (None, _) | (Some(12), None) => Date::new(year.checked_add(1)?, 1, 1).ok(),
         (Some(month), None) => Date::new(year, month + 1, 1).ok(),

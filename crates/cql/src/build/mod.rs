@@ -1,7 +1,7 @@
 //! From tree to SQL: conditions and order over one record type.
 //!
-//! A clause's field is looked up in [`target`]; the files beside it turn relation and term into a condition,
-//! one per kind of field, with FOLIO's semantics. Boolean words are put together here and in [`chain`].
+//! [`target`] finds the field of a clause. The other files turn relation and term into a condition with FOLIO's
+//! semantics, one file per kind of field. [`chain`] combines conditions by the boolean operators.
 
 mod arguments;
 mod array;
@@ -22,28 +22,28 @@ use crate::{BadQuery, Query};
 use arguments::Arguments;
 use carrel_records::RecordType;
 
-/// Makes SQL of queries.
+/// Builds the SQL of a query.
 pub struct Statement;
 
-/// What a caller puts behind `SELECT … FROM`.
+/// What a caller appends to `SELECT … FROM`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Where {
     /// The tables: the record's own by its plain name, or the `FROM` text of a composed record.
     pub from: &'static str,
-    /// A boolean expression; `true` where nothing is asked.
+    /// A boolean expression; `true` without conditions.
     pub conditions: String,
-    /// What stands behind `ORDER BY`; it always ends with the id, so that pages never overlap.
+    /// The text after `ORDER BY`; it always ends with the id, so that pages never overlap.
     pub order_by: String,
-    /// The values of `$1`, `$2`, … or of those behind the offset.
+    /// The values of `$1`, `$2`, …, or of the placeholders after those that the caller uses.
     pub arguments: Vec<Argument>,
-    /// Fields that would need an index and have none.
+    /// Fields in the query that need an index and have none.
     pub unindexed: Vec<Unindexed>,
-    /// No index narrows the conditions: the table is read whole. False where nothing is asked.
+    /// No index narrows the conditions: the table is read completely. False without conditions.
     pub scans: bool,
 }
 
 impl Statement {
-    /// The query over records of this type; `all` are the types that other types' fields are looked up in.
+    /// The query over records of this type; `all` contains the types whose fields it may refer to.
     pub fn build(
         query: Option<&Query>,
         record: &RecordType,
@@ -92,7 +92,7 @@ struct Builder<'r> {
     unindexed: Vec<Unindexed>,
 }
 
-/// A boolean SQL expression, in brackets wherever something could bind more tightly.
+/// A boolean SQL expression, in brackets where an operator could bind more tightly.
 #[derive(Debug, Clone, PartialEq)]
 struct Condition {
     sql: String,
@@ -104,25 +104,25 @@ impl Condition {
     fn new(sql: impl Into<String>, indexed: bool) -> Condition {
         Condition { sql: sql.into(), indexed }
     }
-    /// Every record; no index helps.
+    /// Finds every record; no index helps.
     fn always() -> Condition {
         Condition::new("true", false)
     }
-    /// No record; nothing is read.
+    /// Finds no record; nothing is read.
     fn never() -> Condition {
         Condition::new("false", true)
     }
-    /// Known without looking at a record.
+    /// Whether the result does not depend on the record.
     fn is_settled(&self) -> bool {
         self.sql == "true" || self.sql == "false"
     }
 }
 
-/// Where a condition stands.
+/// The position of a condition within the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// The result is no larger than what the condition finds.
     Narrowing,
-    /// One of several alternatives, or behind `not`.
+    /// One of several alternatives, or negated.
     Alternative,
 }

@@ -1,17 +1,17 @@
-//! Which index a query misses.
+//! Reports the index that a query lacks.
 
 use super::Builder;
 use super::target::Target;
 use carrel_records::Index;
 
-/// A field that was asked for without an index behind it.
+/// A field in a query without a suitable index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unindexed {
     /// Name of the record type, such as `item`.
     pub record: &'static str,
-    /// The field; only one that the record's declaration or shape knows, else `?`.
+    /// The field, if the record's declaration or shape has it, otherwise `?`.
     pub field: String,
-    /// The relation's sign, or `sortBy`.
+    /// The relation as text, or `sortBy`.
     pub relation: &'static str,
     /// The index that is missing, `Value` or `Words`; `None` where no index could help.
     pub needs: Index,

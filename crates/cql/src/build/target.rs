@@ -1,4 +1,4 @@
-//! What an index name means: a field of the record, or of another record that it refers to or is referred to by.
+//! The field that an index name refers to: of the record itself, of one that it refers to, or of one that refers to it.
 
 use super::{Builder, Position, from_text};
 use crate::expression::Expression;
@@ -11,14 +11,14 @@ use carrel_records::{CopyOf, Field, Kind, RecordType, ReferenceIndex, column_nam
 pub(super) struct Target {
     /// The record type that has the field.
     pub record: &'static str,
-    /// The field's name for people; `?` when only the client knows it.
+    /// The field's name in reports; `?` if only the client knows it.
     pub name: String,
     pub expression: Expression,
     pub value_index: bool,
     pub words_index: bool,
     /// The shape says that the text is a UUID.
     pub holds_uuid: bool,
-    /// The field's numbers are written together.
+    /// The field's values are compared without hyphens.
     pub ignores_hyphens: bool,
     /// The frequent values, which the index leaves out, and the expression of the others.
     pub rare_values: Option<(&'static [&'static str], Expression)>,
@@ -30,11 +30,11 @@ pub(super) struct Target {
     pub sorts: bool,
     /// The primary key, which is never absent.
     pub is_id: bool,
-    /// The way from the record asked for.
+    /// The references from the queried record to the record with the field.
     pub hops: Vec<Hop>,
 }
 
-/// A step between two records: the condition on the column here, and the sub-select there.
+/// One reference: the column in this table, and the sub-select in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hop {
     outer: String,
@@ -43,8 +43,7 @@ pub(super) struct Hop {
 }
 
 impl Builder<'_> {
-    /// The field that an index names. Never fails: an unknown name is looked for in the document, as FOLIO
-    /// does, and finds nothing.
+    /// The field of an index name. An unknown name is searched in the document, as in FOLIO, and finds nothing.
     pub fn target(&mut self, index: &str) -> Target {
         if let Some(target) = declared(self.record, index) {
             return target;
@@ -59,7 +58,7 @@ impl Builder<'_> {
         self.own(self.record, index)
     }
 
-    /// The record's field, not that of another.
+    /// The field of the record itself.
     pub fn own(&mut self, record: &RecordType, index: &str) -> Target {
         known(record, index).unwrap_or_else(|| {
             let document = document_of(record, index);
@@ -92,7 +91,7 @@ impl Builder<'_> {
         None
     }
 
-    /// Along references, each in the document that the one before leads to.
+    /// Follows references, each in the document of the previous record.
     pub(super) fn upward(&self, from: &RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
         let steps = self.steps(from, path)?;
         let arrived = steps.last()?.2;
@@ -104,7 +103,7 @@ impl Builder<'_> {
         Some((hops.collect(), arrived))
     }
 
-    /// The same way back, to the records in which it begins.
+    /// The same references backwards, to the records with which the path begins.
     fn downward(&self, from: &'static RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
         let steps = self.steps(from, path)?;
         let hops = steps.iter().enumerate().rev().map(|(place, (table, column, to))| Hop {
@@ -155,12 +154,12 @@ impl Target {
         }
     }
 
-    /// The same field seen as text, for what its kind does not know; its value index does not help there.
+    /// The same field compared as text, for relations that its kind does not have; its value index does not help there.
     pub fn as_text(&self) -> Target {
         Target { expression: self.expression.clone().into_text(), value_index: false, ..self.clone() }
     }
 
-    /// The expression to compare with these whole values: that of the rare values where all are known to be rare.
+    /// The expression to compare with these whole values: that of the rare values if all of them are known to be rare.
     pub fn expression_for<'t>(&'t self, values: impl Iterator<Item = &'t str>) -> &'t Expression {
         let Some((frequent, rare)) = &self.rare_values else { return &self.expression };
         let is_rare = |value: &str| {
@@ -184,7 +183,7 @@ impl Target {
         )
     }
 
-    /// The condition on the field's record, carried over to the record asked for.
+    /// Turns a condition on the field's record into one on the queried record.
     pub fn carried(&self, inner: String, position: Position) -> String {
         let mut sql = inner;
         for (step, hop) in self.hops.iter().enumerate().rev() {
@@ -201,8 +200,8 @@ impl Target {
     }
 }
 
-/// The jsonb expression in which a path without a declaration is looked up: the composed document only if composing
-/// can change the path's value.
+/// The jsonb expression that has a path without a declaration: the composed document only if composing can change the
+/// value at the path.
 fn document_of(record: &RecordType, path: &str) -> String {
     let property = path.split(['.', '[']).next().unwrap_or_default();
     match &record.composed {
@@ -213,7 +212,7 @@ fn document_of(record: &RecordType, path: &str) -> String {
     }
 }
 
-/// A field that the record's declaration or shape knows.
+/// A field that the record's declaration or shape has.
 pub(super) fn known(record: &RecordType, index: &str) -> Option<Target> {
     if let Some(target) = declared(record, index) {
         return Some(target);
@@ -232,8 +231,8 @@ pub(super) fn known(record: &RecordType, index: &str) -> Option<Target> {
     Some(Target { holds_uuid, ..Target::plain(record, index, expression) })
 }
 
-/// A path that nobody declared, for an order, which can bind no argument because a count of the same records
-/// has no order. Only names as JSON documents have them are looked at.
+/// An undeclared path in an order. It cannot bind an argument, since the count of the same records has no order. Only
+/// names without special characters are accepted.
 pub(super) fn unknown_order(record: &RecordType, index: &str) -> Option<Target> {
     let plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-' | b'.');
     let expression = || Expression::at(&document_of(record, index), index, Kind::Text);
@@ -281,7 +280,7 @@ fn declared(record: &RecordType, index: &str) -> Option<Target> {
     Some(found)
 }
 
-/// How a path that only the shape knows compares, and whether it holds a UUID.
+/// The kind of a path that only the shape has, and whether it is a UUID.
 fn shaped(record: &RecordType, path: &str) -> Option<(Kind, bool)> {
     if record.metadata
         && let Some(part) = path.strip_prefix("metadata.")
@@ -303,13 +302,13 @@ fn shaped(record: &RecordType, path: &str) -> Option<(Kind, bool)> {
         }
         (JsonKind::Text | JsonKind::Object | JsonKind::Any, _) => Kind::Text,
     };
-    // An array of UUIDs is searched as any array: by the words of its text.
+    // An array of UUIDs is searched like any array: by the words of its text.
     let holds_uuid = property.format == Some(Format::Uuid) && property.kind == JsonKind::Text;
     Some((kind, holds_uuid))
 }
 
-/// The property at a path. Only its own line of the shape is read: most queries need none, and those that do
-/// need one.
+/// The property at a path. Only its line of the shape is parsed: most queries need no property, and the others need
+/// one.
 fn shape_property(record: &RecordType, path: &str) -> Option<Property> {
     let line = record.shape.split([';', '\n']).map(str::trim).find(|line| {
         line.split_once(':').is_some_and(|(written, _)| written.trim_end_matches("[]") == path)

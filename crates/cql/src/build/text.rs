@@ -1,4 +1,4 @@
-//! Text: words, whole values, masks, comparison by folded letters; and true or false, which is text too.
+//! Text and booleans: words, whole values, wildcards, comparison by folded letters.
 
 use super::chain::any;
 use super::clause::sql_sign;
@@ -9,11 +9,10 @@ use crate::tree::{Clause, Verb};
 use crate::{BadQuery, Term};
 use carrel_records::Index;
 
-/// Up to this number of letters, a term is certainly shorter than what the index holds of a value, however
-/// much unaccenting lengthens it.
+/// A term of at most this length is shorter than the indexed part of a value, however much unaccenting lengthens it.
 const SHORT: usize = 100;
 
-/// Greater than every text that goes on behind a prefix.
+/// Greater than every letter that can follow a prefix.
 const LAST_LETTER: char = '\u{10FFFF}';
 
 impl Builder<'_> {
@@ -35,7 +34,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Several terms, of which one must fit.
+    /// Several terms, of which at least one must match.
     pub(super) fn one_of(
         &mut self,
         target: &Target,
@@ -89,7 +88,7 @@ impl Builder<'_> {
         let Some(plain) = term.plain() else { return Ok(self.masked(target, clause, term)) };
         let argument = self.folded(folding, plain);
         if negated {
-            // No index finds what differs, so none is missed. Absent values are not found.
+            // No index finds values that differ, so none is reported as missing. Absent values are not found.
             let compared = if is_short(plain) { value } else { whole };
             return Ok(Condition::new(format!("{compared} <> {argument}"), false));
         }
@@ -103,7 +102,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A value with masks. What stands before the first mask narrows by the index.
+    /// A value with wildcards. The text before the first wildcard narrows the search by the index.
     fn masked(&mut self, target: &Target, clause: &Clause, term: &Term) -> Condition {
         let folding = target.expression.folding;
         let (value, whole) = (target.expression.value(), target.expression.whole());
@@ -113,7 +112,7 @@ impl Builder<'_> {
         }
         let prefix: String = term.prefix().chars().take(SHORT).collect();
         if prefix.is_empty() {
-            // Left truncation: no index that is declared could help.
+            // Left truncation: no index that can be declared would help.
             self.report(target, clause.relation.verb.sign(), Index::None);
             let pattern = self.folded(folding, &term.like_pattern());
             return Condition::new(format!("{whole} LIKE {pattern}"), false);
@@ -166,7 +165,7 @@ impl Builder<'_> {
         Ok(Condition::new(format!("{} {} {argument}", target.expression.value(), sql_sign(verb)), indexed))
     }
 
-    /// The bound text, folded: here where that is sure, else by the database.
+    /// The bound text, folded: here if it is ASCII, otherwise by the database.
     pub(super) fn folded(&mut self, folding: Folding, text: &str) -> String {
         match folding.of_ascii(text) {
             Some(folded) => self.arguments.bind(Argument::Text(folded)),

@@ -1,4 +1,4 @@
-//! UUIDs in columns of their own: the key and the references. Whole values, right truncation, and order.
+//! UUIDs in separate columns: the key and the references. Whole values, right truncation, and order.
 
 use super::clause::{refusal, sql_sign, unsupported};
 use super::target::Target;
@@ -60,7 +60,7 @@ impl Builder<'_> {
             if term.is_anything() || (term.is_empty() && clause.relation.verb == Verb::Words) {
                 alternatives.push(self.uuid_present(target));
             } else if let Some(text) = term.plain() {
-                // What is no UUID is no record's id: nothing found, and no refusal.
+                // A text that is no UUID is not the id of any record: it finds nothing, and is not refused.
                 ids.extend(parsed(text));
             } else if let Some((from, to)) = range(clause, term)? {
                 let from = self.arguments.bind(Argument::Uuid(from));
@@ -121,12 +121,12 @@ fn whole(term: &Term) -> Option<Uuid> {
     term.plain().and_then(parsed)
 }
 
-/// Only the spelling with hyphens counts.
+/// Only the spelling with hyphens is accepted.
 fn parsed(text: &str) -> Option<Uuid> {
     if text.len() != 36 { None } else { Uuid::parse_str(text).ok() }
 }
 
-/// The least and the greatest UUID that begin with the truncated term; nothing where none can.
+/// The least and the greatest UUID that begin with the truncated term; `None` if no UUID does.
 fn range(clause: &Clause, term: &Term) -> Result<Option<(Uuid, Uuid)>, BadQuery> {
     let Some(start) = term.truncated() else {
         return Err(refusal(clause, "only right truncation supported for id"));

@@ -29,12 +29,12 @@ impl Builder<'_> {
                     None => Condition::new(sql, false),
                 })
             }
-            // No word asks for nothing but the field's presence.
+            // A term without words tests for the field's presence only.
             None => Ok(self.present(target)),
         }
     }
 
-    /// The words stand in the text; nothing where the term has no words.
+    /// The field contains the words; `None` if the term has no words.
     pub(super) fn words_found(
         &mut self,
         expression: &Expression,
@@ -48,7 +48,7 @@ impl Builder<'_> {
         }
         let spelled: Vec<String> = words
             .into_iter()
-            // A star in the word itself is no letter of any word.
+            // An asterisk within a word is not a letter of it.
             .map(|word| word.text.replace('*', ",") + if word.truncated { "*" } else { "" })
             .collect();
         let folding = expression.folding.for_words();

@@ -1,4 +1,4 @@
-//! An account as actions see it, and what they do to it.
+//! An account in the decisions about actions, and its changes.
 
 use carrel_records::Money;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Reads a stored document; none where it has no id.
+    /// Reads a stored document; `None` without an id.
     pub fn read(document: Value) -> Option<Account> {
         let id = |name: &str| document[name].as_str().and_then(|id| Uuid::parse_str(id).ok());
         let money = |name: &str| Money::read(&document[name]).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Account {
     }
 }
 
-/// What becomes of an account.
+/// The change of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountChange {
     pub account: Uuid,
@@ -46,15 +46,15 @@ pub struct AccountChange {
     pub is_closed: bool,
 }
 
-/// The record of an action, without what is the same in all records of a request.
+/// The record of an action, without the values that all records of a request share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAction {
     pub account: Uuid,
     /// The result, such as `Paid partially`, or the reason of a cancellation.
     pub result: String,
     pub amount: Money,
-    /// What is owed after the action.
+    /// The balance after the action.
     pub balance: Money,
-    /// Takes the place of what the client sent.
+    /// Replaces the value that the client sent.
     pub transaction_information: Option<String>,
 }

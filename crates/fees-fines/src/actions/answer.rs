@@ -12,7 +12,7 @@ pub fn answer_check(request: &ActionRequest, checked: Result<(Money, Money), Ref
     body.insert("allowed".into(), checked.is_ok().into());
     match checked {
         Ok((requested, remaining)) => {
-            // FOLIO quirk: several accounts get the amount as it was sent.
+            // FOLIO quirk: for several accounts the amount is returned as it was sent.
             let amount = match request.scope {
                 Scope::Single => requested.to_string(),
                 Scope::Bulk => request.amount.clone().unwrap_or_default(),
@@ -27,7 +27,7 @@ pub fn answer_check(request: &ActionRequest, checked: Result<(Money, Money), Ref
 
 /// The answer of an action: its records, or why it is refused.
 ///
-/// `requested` is the amount; a cancellation has none. `remaining` is what one account owes afterwards.
+/// `requested` is the amount; a cancellation has none. `remaining` is the balance of a single account afterwards.
 pub fn answer_action(
     request: &ActionRequest,
     done: Result<(Option<Money>, Money, Vec<Value>), Refusal>,

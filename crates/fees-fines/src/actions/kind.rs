@@ -3,13 +3,13 @@
 use carrel_records::Money;
 use uuid::Uuid;
 
-/// What an action does.
+/// A kind of action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionKind {
     Pay,
     Waive,
     Transfer,
-    /// Money goes back and is owed again.
+    /// Money is returned and owed again.
     Refund,
     /// Precedes each refund and changes no balance.
     Credit,
@@ -26,7 +26,7 @@ impl ActionKind {
         ActionKind::Cancel,
     ];
 
-    /// The result where the whole amount was dealt with.
+    /// The result if nothing remains.
     pub const fn full_result(self) -> &'static str {
         match self {
             ActionKind::Pay => "Paid fully",
@@ -38,7 +38,7 @@ impl ActionKind {
         }
     }
 
-    /// The result where something remains; a cancellation leaves nothing.
+    /// The result if something remains; a cancellation leaves nothing.
     pub const fn partial_result(self) -> &'static str {
         match self {
             ActionKind::Pay => "Paid partially",
@@ -60,7 +60,7 @@ impl ActionKind {
     }
 }
 
-/// An action of an earlier time that a refund depends on.
+/// An earlier action that a refund depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastAction {
     pub account: Uuid,

@@ -1,8 +1,8 @@
 //! What the actions on fees/fines have in common: pay, waive, transfer, refund and cancel, for one account or several.
 //!
-//! An action locks its accounts, decides by what they owe then, and stores the changed accounts, the records of the
-//! action and the events in the same transaction, so that no two actions spend the same amount. Modules above hear in
-//! that transaction of the fees of a loan that it settles ([`crate::loan_fees_closed`]).
+//! An action locks its accounts, decides by their current balances, and stores the changed accounts, the records of the
+//! action and the events in the same transaction, so that no two actions spend the same amount. Dependent modules are
+//! notified in that transaction of the settled fees of a loan ([`crate::loan_fees_closed`]).
 
 mod account;
 mod answer;

@@ -1,11 +1,11 @@
-//! What a client sends with an action.
+//! The request of an action.
 
 use carrel_platform::Call;
 use carrel_platform::record_store::write::Document;
 use carrel_records::{Failure, Refusal};
 use serde_json::Value;
 
-/// Whether an action is for the account of the address or for several.
+/// Whether an action is for the account in the path or for several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// `/accounts/{id}/…`
@@ -14,17 +14,17 @@ pub enum Scope {
     Bulk,
 }
 
-/// An action, as asked for.
+/// A requested action.
 #[derive(Debug, Clone)]
 pub struct ActionRequest {
     pub scope: Scope,
-    /// Ids as they were sent, each once.
+    /// Ids as they were sent, without duplicates.
     pub accounts: Vec<String>,
     pub amount: Option<String>,
     pub comments: Option<String>,
     pub transaction_information: Option<String>,
     pub service_point: Option<String>,
-    /// Who did it, for people.
+    /// The name of the user who acts, for display.
     pub user_name: Option<String>,
     pub payment_method: Option<String>,
     pub notifies_patron: bool,
@@ -32,7 +32,7 @@ pub struct ActionRequest {
 }
 
 impl ActionRequest {
-    /// Reads the request; what a route does not use is ignored.
+    /// Parses the request; properties that a route does not use are ignored.
     pub fn read(call: &Call, scope: Scope) -> Result<ActionRequest, Failure> {
         let body = call.object()?;
         let text = |name: &str| text(&body, name);
@@ -55,7 +55,7 @@ impl ActionRequest {
     }
 }
 
-/// A text; numbers are taken as texts, as FOLIO's module reads them.
+/// A text; numbers are accepted as texts, as in FOLIO's module.
 fn text(body: &Document, name: &str) -> Result<Option<String>, Failure> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),

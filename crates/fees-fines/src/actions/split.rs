@@ -2,11 +2,11 @@
 
 use carrel_records::Money;
 
-/// Divides `amount` among accounts that can take at most what `limits` says, in the order of `limits`.
+/// Divides `amount` among accounts, each of which accepts at most its entry in `limits`, in the order of `limits`.
 ///
-/// Each gets an even part; accounts that can take less are filled first, in ascending order, and what they leave is
-/// divided among the others. Cents that cannot be divided go to the accounts one by one. What exceeds the sum of the
-/// limits is left out.
+/// Each gets an even part; accounts with a smaller limit are filled first, in ascending order, and the rest is divided
+/// among the others. Cents that cannot be divided are assigned to the accounts one by one. An amount beyond the sum of
+/// the limits is not assigned.
 pub fn split(amount: Money, limits: &[Money]) -> Vec<Money> {
     let mut parts = vec![Money::ZERO; limits.len()];
     let mut ascending: Vec<usize> = (0..limits.len()).collect();

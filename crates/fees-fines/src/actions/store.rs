@@ -1,4 +1,4 @@
-//! Accounts and past actions read for a decision, and what was decided stored.
+//! Reads accounts and past actions for a decision, and stores the decision.
 
 use super::{Account, AccountChange, ActionKind, ActionRequest, NewAction, PastAction};
 use crate::loan_fees_closed::{self, LoanFeesClosed};
@@ -27,7 +27,7 @@ pub async fn find_accounts(
     in_order_of(request, &rows)
 }
 
-/// The same, locked until the end of the transaction: actions on the same account wait for each other here.
+/// [`find_accounts`], locked until the end of the transaction: actions on the same account wait for each other here.
 pub async fn lock_accounts(tx: &mut Tx, request: &ActionRequest) -> Result<Vec<Account>, Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add(LOCK_ITEMS, vec![ids(request).into()]);
@@ -36,8 +36,8 @@ pub async fn lock_accounts(tx: &mut Tx, request: &ActionRequest) -> Result<Vec<A
     in_order_of(request, results.rows(accounts))
 }
 
-/// Locks the items of accounts of loans. A settled fee may close the loan of a lost item; scans of the item lock the
-/// item before they change its fees, and so does everyone else.
+/// Locks the items of accounts of loans. A settled fee may close the loan of a lost item. Every transaction locks the
+/// item before it changes the item's fees, so this one does, too.
 pub const LOCK_ITEMS: &str = "SELECT 1 FROM item_state WHERE item_id = ANY (ARRAY(SELECT accounts.item_id \
      FROM accounts WHERE accounts.id = ANY($1) AND accounts.loan_id IS NOT NULL)) \
      ORDER BY item_id FOR NO KEY UPDATE";
@@ -85,7 +85,7 @@ pub fn read_past_actions(rows: &[Row]) -> Vec<PastAction> {
         .collect()
 }
 
-/// Stores the changes, the records of the action and the events, and commits; gives the records as they are stored.
+/// Stores the changes, the records of the action and the events, and commits; returns the records as they are stored.
 ///
 /// Modules above hear of settled fees of loans, and of patrons to be notified, within the transaction.
 pub async fn store(
@@ -111,11 +111,11 @@ pub async fn store(
     Ok(written.records)
 }
 
-/// What the statements of an action store.
+/// The values that the statements of an action store.
 pub struct Written {
     /// The records of the action.
     pub records: Vec<Value>,
-    /// The changed accounts as they are afterwards.
+    /// The changed accounts, after the change.
     pub accounts: Vec<Account>,
 }
 
@@ -144,7 +144,7 @@ pub fn write_actions(
         document.insert("remaining".into(), change.remaining.to_json());
         set_name(&mut document, "status", if change.is_closed { "Closed" } else { "Open" });
         set_name(&mut document, "paymentStatus", &change.payment_status);
-        // The stored document need not be checked again: only these fields change.
+        // The stored document is not validated again: only these fields change.
         let stored = &account.document;
         let ready = write::complete_replacement(&ACCOUNT, account.id, document, stored, caller, now)?;
         write::update(pipeline, tenant, &ACCOUNT, &ready, stored, now);
@@ -190,7 +190,7 @@ fn document(
     put("paymentMethod", text(&request.payment_method));
     put("accountId", account.id.to_string().into());
     put("userId", account.user_id.map_or(Value::Null, |id| id.to_string().into()));
-    // FOLIO quirk: the record of a cancellation does not say whether the patron is notified.
+    // FOLIO quirk: the record of a cancellation does not contain whether the patron is notified.
     if ActionKind::of_result(&action.result).is_some_and(|kind| kind != ActionKind::Cancel) {
         put("notify", request.notifies_patron.into());
     }

@@ -1,9 +1,9 @@
-//! The rule of cancelling.
+//! The rule of cancellation.
 
 use crate::actions::{ALREADY_CLOSED, Account, AccountChange, ActionKind, NewAction, Refusal};
 use carrel_records::Money;
 
-/// Payment statuses that say why a fee/fine was cancelled.
+/// Payment statuses with the reason of a cancellation.
 const REASONS: [&str; 4] = [
     ActionKind::Cancel.full_result(),
     "Cancelled item returned",
@@ -11,7 +11,7 @@ const REASONS: [&str; 4] = [
     "Cancelled item declared lost",
 ];
 
-/// The reason that is recorded; none where the client's is unknown.
+/// The recorded reason; `None` if the client's is unknown.
 pub fn reason(sent: Option<&str>) -> Option<&'static str> {
     match sent {
         None => Some(REASONS[0]),
@@ -19,7 +19,7 @@ pub fn reason(sent: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// Closes the accounts, with nothing left to be paid.
+/// Closes the accounts with a balance of zero.
 pub fn cancel(reason: &str, accounts: &[Account]) -> Result<(Vec<AccountChange>, Vec<NewAction>), Refusal> {
     if accounts.iter().any(|account| account.is_closed) {
         return Err(ALREADY_CLOSED);
@@ -33,7 +33,7 @@ pub fn cancel(reason: &str, accounts: &[Account]) -> Result<(Vec<AccountChange>,
     let actions = accounts.iter().map(|account| NewAction {
         account: account.id,
         result: reason.to_owned(),
-        // FOLIO quirk: the whole charge, also where a part of it was paid.
+        // FOLIO quirk: the whole charge, even if a part of it was paid.
         amount: account.amount,
         balance: Money::ZERO,
         transaction_information: None,

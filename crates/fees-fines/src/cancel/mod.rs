@@ -1,4 +1,4 @@
-//! Cancelling a fee/fine that was charged in error: whatever is still owed is dropped.
+//! Cancelling a fee/fine that was charged in error: the remaining balance is canceled.
 //!
 //! Routes: POST of `/accounts/{id}/cancel` and `/accounts-bulk/cancel`. Changes accounts and adds the records.
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A charge of the system itself, such as an overdue fine.
+/// A charge by the system, such as an overdue fine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     pub user: Uuid,
@@ -27,7 +27,7 @@ pub struct Charge {
     pub more: Map<String, Value>,
 }
 
-/// What the record of a charge names as its source.
+/// The source in the record of a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChargedBy {
     /// A member of staff, by name.
@@ -36,7 +36,7 @@ pub enum ChargedBy {
     System,
 }
 
-/// What an account keeps of the item.
+/// The item's values in an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargedItem {
     pub id: Uuid,
@@ -49,7 +49,7 @@ pub struct ChargedItem {
 }
 
 impl Charge {
-    /// The account: all is still owed.
+    /// The account, with the whole amount as balance.
     pub fn account(&self, id: Uuid, by: Option<Uuid>, now: Timestamp) -> Map<String, Value> {
         let mut account = self.more.clone();
         let mut put = |name: &str, value: Value| {
@@ -87,7 +87,8 @@ impl Charge {
         account
     }
 
-    /// The record of the charge, whose type is the type of the fee/fine; the name of a member of staff is not in it.
+    /// The record of the charge, whose type is the type of the fee/fine; it does not yet contain the name of a member
+    /// of staff.
     pub(super) fn action(&self, id: Uuid, account: Uuid, now: Timestamp) -> Map<String, Value> {
         let mut action = Map::new();
         action.insert("id".into(), json!(id));

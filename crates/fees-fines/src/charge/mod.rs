@@ -1,7 +1,7 @@
 //! Charging: a new account and the record of its charge, stored together.
 //!
-//! Staff charge by POST of `/accounts` and then of `/feefineactions`; charges of the system itself use [`charge`] in
-//! the transaction of their cause. Routes: POST, PUT and DELETE of `/accounts`, which announce the balance.
+//! Staff charge by POST of `/accounts` and then of `/feefineactions`; automatic charges use [`charge`] in the
+//! transaction of their cause. Routes: POST, PUT and DELETE of `/accounts`, which announce the balance.
 
 mod decide;
 
@@ -34,8 +34,8 @@ pub struct Charged {
     pub action: Uuid,
 }
 
-/// Adds the statements that store the account, the record of its charge and the event. The statements are joined with
-/// those beside them, and with those of other charges.
+/// Adds the statements that store the account, the record of its charge and the event. They can be joined with
+/// neighboring statements, and with those of other charges.
 pub fn charge(pipeline: &mut Pipeline, charge: &Charge, by: Option<Uuid>, now: Timestamp) -> Charged {
     let [account, action] = [(); 2].map(|()| Uuid::new_v7(write::uuid_time(now)));
     let document = Value::Object(charge.account(account, by, now));
@@ -75,7 +75,7 @@ macro_rules! with_staff_name {
     };
 }
 
-/// Reads the name while it writes, so that no action at the desk reads its staff before it knows that there is a charge.
+/// Reads the name in the statement that writes the record, so that desk actions without a charge need not read it.
 static NEW_ACTION: RowChange = RowChange {
     one: concat!(
         "INSERT INTO feefineactions (id, doc) SELECT $1::uuid, ",
@@ -117,7 +117,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     for event in &closed {
         events::loan_related_fee_fine_closed(&mut pipeline, event.loan, call.now);
     }
-    // Modules behind a gateway use the accounts as mere storage, and say by the routes of the handlers what follows.
+    // Behind a gateway, modules use the accounts as plain storage, and report the consequences by the handlers' routes.
     if !call.caller.profile.effects_left_to_modules {
         let mut changes =
             Changes { tenant, tx: &mut tx, pipeline: &mut pipeline, caller: &call.caller, now: call.now };

@@ -1,10 +1,10 @@
-//! The rule of dropping a fee: what was paid goes back, and nothing is owed any more.
+//! The rule of reversing a fee: payments are refunded, and the rest is canceled.
 
 use crate::actions::{Account, AccountChange, NewAction, PastAction};
 use crate::cancel::decide::cancel as cancel_accounts;
 use crate::refund::decide::{Refund, refund as refund_accounts, refundable};
 
-/// The refund of everything that was paid or transferred and not refunded before, where there is such an amount.
+/// The refund of everything that was paid or transferred and not refunded before, if there is such an amount.
 pub fn refund(account: &Account, past: &[PastAction]) -> Option<Refund> {
     let past: Vec<PastAction> = past.iter().filter(|action| action.account == account.id).cloned().collect();
     let amount = refundable(&past);
@@ -14,7 +14,7 @@ pub fn refund(account: &Account, past: &[PastAction]) -> Option<Refund> {
     refund_accounts(Some(&amount.to_string()), std::slice::from_ref(account), &past).ok()
 }
 
-/// The cancellation of what is still owed, if anything is.
+/// The cancellation of the balance, if there is one.
 pub fn cancel(account: &Account, reason: &str) -> Option<(Vec<AccountChange>, Vec<NewAction>)> {
     if !account.remaining.is_positive() {
         return None;

@@ -1,4 +1,4 @@
-//! Fees for lost items, read for decisions of circulation.
+//! Reads the fees for lost items for decisions of circulation.
 
 use super::TYPES;
 use crate::actions::{Account, PastAction, read_past_actions};

@@ -1,7 +1,7 @@
-//! Fees/fines of lost items: their types, and what becomes of them when the item is found.
+//! Fees/fines of lost items: their types, and their reversal when the item is found.
 //!
-//! Circulation calls these functions in the transaction that finds the item, with the item locked. Reads accounts and their
-//! actions; changes accounts; adds the records of refunds and cancellations, and their events.
+//! Circulation calls these functions in the transaction that finds the item, with the item locked. Reads accounts and
+//! their actions; changes accounts; adds the records of refunds and cancellations, and their events.
 
 mod decide;
 mod facts;
@@ -18,25 +18,25 @@ use uuid::Uuid;
 
 /// A set cost.
 pub const LOST_ITEM_FEE: &str = "Lost item fee";
-/// A cost that staff find out.
+/// A cost that staff determine.
 pub const ACTUAL_COST_FEE: &str = "Lost item fee (actual cost)";
 pub const PROCESSING_FEE: &str = "Lost item processing fee";
 
 /// The types of all fees for lost items.
 pub const TYPES: [&str; 3] = [LOST_ITEM_FEE, ACTUAL_COST_FEE, PROCESSING_FEE];
 
-/// Why fees for a lost item are dropped, and who does it where.
+/// The reason for reversing the fees for a lost item, the user and the service point.
 #[derive(Debug, Clone)]
 pub struct Reversal {
     /// The payment status of the cancelled account, such as `Cancelled item returned`.
     pub reason: &'static str,
     pub service_point: Option<Uuid>,
-    /// Who did it, for people.
+    /// The name of the user, for display.
     pub source: Option<String>,
 }
 
-/// Adds the statements that refund what was paid or transferred for these accounts and cancel the rest; gives the
-/// records of both. Listeners are not called: the transaction changes the loan itself.
+/// Adds the statements that refund payments and transfers for these accounts and cancel the rest; returns the records
+/// of both. Listeners are not called: the transaction changes the loan itself.
 pub fn reverse(
     pipeline: &mut Pipeline,
     tenant: &Tenant,

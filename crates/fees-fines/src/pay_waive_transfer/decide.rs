@@ -1,4 +1,4 @@
-//! The rule of paying, waiving and transferring.
+//! The rule of payments, waivers and transfers.
 
 use crate::actions::{
     ALREADY_CLOSED, Account, AccountChange, ActionKind, EXCEEDS_REMAINING, NewAction, Refusal,
@@ -6,17 +6,17 @@ use crate::actions::{
 };
 use carrel_records::Money;
 
-/// What is done.
+/// The decision.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Settlement {
     pub amount: Money,
-    /// What is owed afterwards, by all accounts together.
+    /// The balance of all accounts together afterwards.
     pub remaining: Money,
     pub changes: Vec<AccountChange>,
     pub actions: Vec<NewAction>,
 }
 
-/// The amount and what would remain of all accounts, or the first refusal in FOLIO's order.
+/// The amount and the balance of all accounts afterwards, or the first refusal in FOLIO's order.
 pub fn check(amount: Option<&str>, accounts: &[Account]) -> Result<(Money, Money), Refusal> {
     let amount = requested_amount(amount)?;
     if accounts.iter().any(|account| account.is_closed && account.remaining.is_zero()) {
@@ -26,7 +26,7 @@ pub fn check(amount: Option<&str>, accounts: &[Account]) -> Result<(Money, Money
     if amount > owed { Err(EXCEEDS_REMAINING) } else { Ok((amount, owed - amount)) }
 }
 
-/// Divides the amount among the accounts and settles each part; an account that gets no part stays as it is.
+/// Divides the amount among the accounts and settles each part; an account without a part stays unchanged.
 pub fn settle(kind: ActionKind, amount: Option<&str>, accounts: &[Account]) -> Result<Settlement, Refusal> {
     let (amount, remaining) = check(amount, accounts)?;
     let owed: Vec<Money> = accounts.iter().map(|account| account.remaining).collect();

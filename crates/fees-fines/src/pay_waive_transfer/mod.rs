@@ -13,14 +13,14 @@ use crate::actions::{self, ActionKind, ActionRequest};
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 
-/// Says whether the action would be done.
+/// Checks whether the action is possible.
 async fn check(call: &Call, request: &ActionRequest) -> Result<Answer, Failure> {
     let connection = call.tenant()?.writer().await?;
     let accounts = actions::find_accounts(&connection, request).await?;
     Ok(actions::answer_check(request, decide::check(request.amount.as_deref(), &accounts)))
 }
 
-/// Does the action.
+/// Carries out the action.
 async fn settle(call: &Call, kind: ActionKind, request: &ActionRequest) -> Result<Answer, Failure> {
     let mut tx = call.tenant()?.begin().await?;
     let accounts = actions::lock_accounts(&mut tx, request).await?;

@@ -1,4 +1,4 @@
-//! What patrons owe and what was done about it.
+//! Debts of patrons and the actions on them.
 
 use carrel_records::{Composed, PLAIN, RecordType, date, mentions, text};
 

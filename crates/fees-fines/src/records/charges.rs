@@ -24,7 +24,7 @@ pub static FEEFINE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Who is owed a fee/fine.
+/// The owner of fees/fines, to whom they are owed.
 pub static OWNER: RecordType = RecordType {
     name: "owner",
     module: "mod-feesfines",

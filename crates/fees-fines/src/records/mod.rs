@@ -7,7 +7,7 @@ pub mod policies;
 
 use carrel_records::RecordType;
 
-/// Every record type of this module, those referred to before those that refer.
+/// Every record type of this module; a type comes after those that it refers to.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &accounts::ACCOUNT,
     &accounts::FEEFINEACTION,

@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, text, unique};
 
-/// What an overdue item costs.
+/// The fine for an overdue item.
 pub static OVERDUE_FINE_POLICY: RecordType = RecordType {
     name: "overdueFinePolicy",
     module: "mod-feesfines",
@@ -43,7 +43,7 @@ pub static OVERDUE_FINE_POLICY: RecordType = RecordType {
     ..PLAIN
 };
 
-/// When an item counts as lost and what that costs.
+/// When an item counts as lost, and the fees for it.
 pub static LOST_ITEM_FEE_POLICY: RecordType = RecordType {
     name: "lostItemFeePolicy",
     module: "mod-feesfines",

@@ -1,4 +1,4 @@
-//! The rule of refunds: payments are refunded to the patron first, then transfers to the accounts they went to.
+//! The rule of refunds: payments are refunded to the patron first, then transfers to the accounts that received them.
 
 use crate::actions::{
     Account, AccountChange, ActionKind, EXCEEDS_REFUNDABLE, NewAction, PastAction, Refusal, requested_amount,
@@ -8,7 +8,7 @@ use carrel_records::Money;
 
 const PATRON: &str = "patron";
 
-/// What is done.
+/// The decision.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refund {
     pub amount: Money,
@@ -16,25 +16,25 @@ pub struct Refund {
     pub actions: Vec<NewAction>,
 }
 
-/// Whom an amount goes back to.
+/// The recipient of a refund.
 #[derive(Debug, PartialEq, Eq)]
 struct Recipient {
     /// `patron`, or the name of the account transferred to.
     name: String,
-    /// Everything that was paid or transferred.
+    /// The total that was paid or transferred.
     settled: Money,
     /// The part of it that was not refunded before.
     refundable: Money,
 }
 
-/// The amount and what could still be refunded afterwards.
+/// The amount and the amount that could still be refunded afterwards.
 pub fn check(amount: Option<&str>, past: &[PastAction]) -> Result<(Money, Money), Refusal> {
     let amount = requested_amount(amount)?;
     let refundable = refundable(past);
     if amount > refundable { Err(EXCEEDS_REFUNDABLE) } else { Ok((amount, refundable - amount)) }
 }
 
-/// What was paid or transferred and not refunded.
+/// The total of payments and transfers that was not refunded.
 pub fn refundable(past: &[PastAction]) -> Money {
     past.iter()
         .map(|action| match action.kind {
@@ -44,14 +44,14 @@ pub fn refundable(past: &[PastAction]) -> Money {
         .sum()
 }
 
-/// Divides the amount among the accounts and, in each, among those who get it back.
+/// Divides the amount among the accounts, and in each among the recipients.
 pub fn refund(amount: Option<&str>, accounts: &[Account], past: &[PastAction]) -> Result<Refund, Refusal> {
     let (amount, _) = check(amount, past)?;
     let recipients: Vec<Vec<Recipient>> = accounts.iter().map(|account| recipients(account, past)).collect();
     let refundable: Vec<Money> =
         recipients.iter().map(|of_account| of_account.iter().map(|it| it.refundable).sum()).collect();
     let parts = split(amount, &refundable);
-    // Refunds that were recorded by hand may leave less than the sums of all actions say.
+    // After refunds recorded by hand, less may be refundable than the sums of all actions suggest.
     if parts.iter().copied().sum::<Money>() != amount {
         return Err(EXCEEDS_REFUNDABLE);
     }
@@ -108,7 +108,7 @@ fn refund_account(account: &Account, recipients: &[Recipient], amount: Money, re
     });
 }
 
-/// The patron, and each account transferred to in the order of the first transfer.
+/// The patron, and each account that received a transfer in the order of the first transfer.
 fn recipients(account: &Account, past: &[PastAction]) -> Vec<Recipient> {
     let mut recipients =
         vec![Recipient { name: PATRON.to_owned(), settled: Money::ZERO, refundable: Money::ZERO }];
@@ -134,7 +134,7 @@ fn recipients(account: &Account, past: &[PastAction]) -> Vec<Recipient> {
         let information = action.transaction_information.as_deref().unwrap_or_default();
         let name = information.strip_prefix("Refunded to ").unwrap_or(PATRON);
         let mut left = action.amount;
-        // First from whom it names; what exceeds that, from the others.
+        // First from the recipient that it names; the rest from the others.
         let first = recipients.iter().position(|recipient| recipient.name == name).unwrap_or(0);
         for index in std::iter::once(first).chain(0..recipients.len()) {
             let part = left.min(recipients[index].refundable);

@@ -1,4 +1,4 @@
-//! Refunds: what a patron paid or what was transferred is given back, and is owed again.
+//! Refunds: payments and transfers are returned, and are owed again.
 //!
 //! Routes: POST of `/accounts/{id}/refund`, `/accounts-bulk/refund` and their `check-refund`. Reads accounts and their
 //! payments, transfers and refunds; changes accounts; adds a credit and a refund for the patron and for each account

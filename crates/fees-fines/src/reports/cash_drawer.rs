@@ -90,7 +90,7 @@ fn entry(action: &Value, account: &Value, format: &Format) -> Value {
     entry
 }
 
-/// Who has taken payments at a service point.
+/// The users who have accepted payments at a service point.
 pub async fn sources(call: Call) -> Result<Answer, Failure> {
     let body = call.object()?;
     let created_at = body.get("createdAt").and_then(Value::as_str).map(str::to_owned);

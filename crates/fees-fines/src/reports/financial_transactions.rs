@@ -13,7 +13,7 @@ use std::pin::Pin;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// What the report shows of a loan; loans belong to a module above this one.
+/// The values of a loan in the report; loans belong to a dependent module.
 #[derive(Debug, Clone, Default)]
 pub struct LoanDetails {
     pub loan: Value,
@@ -112,7 +112,7 @@ impl Transaction {
         }
     }
 
-    /// The method of payment, the reason or the account, where the action is of this kind.
+    /// The method of payment, the reason or the account, if the action is of this kind.
     fn method(&self, kind: ActionKind) -> Option<&str> {
         if self.kind == Some(kind) { self.action["paymentMethod"].as_str() } else { Some("") }
     }

@@ -1,11 +1,11 @@
-//! Dates and amounts as the tenant's locale writes them.
+//! Dates and amounts in the format of the tenant's locale.
 
 use carrel_platform::{Connection, Json};
 use carrel_records::{Failure, Money, time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// How a report writes dates and amounts.
+/// The format of dates and amounts in a report.
 pub struct Format {
     pub zone: TimeZone,
     pattern: &'static str,
@@ -22,7 +22,7 @@ impl Format {
         Ok(Format::of(&text("locale"), &text("timezone"), &text("currency")))
     }
 
-    /// Unknown zones are UTC, unknown locales are written as those of the United States.
+    /// Unknown time zones are replaced by UTC, unknown locales by the United States'.
     pub fn of(locale: &str, zone: &str, currency: &str) -> Format {
         Format {
             zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
@@ -43,7 +43,7 @@ impl Format {
         }
     }
 
-    /// A date of a document; nothing where it has none.
+    /// A date of a document; empty if absent.
     pub fn date(&self, date: &Value) -> String {
         let instant = date.as_str().and_then(time::parse);
         instant.map_or_else(String::new, |instant| {
@@ -70,12 +70,12 @@ fn part_of_comments<'a>(action: &'a Value, key: &str) -> &'a str {
         .map_or("", |(_, text)| text)
 }
 
-/// What staff wrote for themselves.
+/// The comment for staff.
 pub fn staff_info(action: &Value) -> &str {
     part_of_comments(action, "STAFF")
 }
 
-/// What staff wrote for the patron.
+/// The comment for the patron.
 pub fn patron_info(action: &Value) -> &str {
     part_of_comments(action, "PATRON")
 }
@@ -95,7 +95,7 @@ pub fn patron_name(user: &Value) -> String {
     name
 }
 
-/// An amount of a document as text with two places; nothing where there is none.
+/// An amount of a document as text with two places; null if absent.
 pub fn amount_text(amount: &Value) -> Value {
     Money::read(amount).map_or(Value::Null, |amount| amount.to_string().into())
 }

@@ -13,12 +13,12 @@ pub use financial_transactions::{FindLoans, LoanDetails, report as financial_tra
 
 use carrel_platform::Router;
 
-/// Connects the routes; that of financial transactions is connected where loans are known.
+/// Connects the routes, except the one of financial transactions, which needs the loans of another module.
 pub fn routes(router: &mut Router) {
     router.on("POST", "/feefine-reports/refund", refunds::report);
     router.on("POST", "/feefine-reports/cash-drawer-reconciliation", cash_drawer::report);
     router.on("POST", "/feefine-reports/cash-drawer-reconciliation/sources", cash_drawer::sources);
 }
 
-/// The rows of a report; a longer one is refused.
+/// Rows of a report, at most.
 pub const MOST_ROWS: usize = 50_000;

@@ -1,4 +1,4 @@
-//! Refunds of a period, each with what was paid and transferred before it.
+//! Refunds of a period, each with earlier payments and transfers.
 
 use super::MOST_ROWS;
 use super::format::{Format, amount_text, patron_info, patron_name, staff_info};
@@ -127,7 +127,7 @@ fn add_transfers(entry: &mut Map<String, Value>, before: &[&PastAction]) {
     entry.insert("transferAccount".into(), only_one(accounts, "Multiple").into());
 }
 
-/// The only value, nothing, or a text that says that there are several.
+/// The only value; empty if there is none; a fixed text if there are several.
 fn only_one<'a>(values: impl Iterator<Item = Option<&'a str>>, several: &str) -> String {
     let values: BTreeSet<&str> = values.map(Option::unwrap_or_default).collect();
     match values.len() {

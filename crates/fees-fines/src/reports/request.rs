@@ -1,4 +1,4 @@
-//! What a report is asked for: a period in the tenant's zone, and filters.
+//! The request of a report: a period in the tenant's time zone, and filters.
 
 use super::MOST_ROWS;
 use super::format::Format;
@@ -46,24 +46,24 @@ impl Period {
     }
 }
 
-/// The texts of a list; none where it is absent, empty or null.
+/// The texts of a list; `None` if it is absent, empty or null.
 pub fn texts(body: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
     let texts: Vec<String> =
         body.get(name)?.as_array()?.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
     Some(texts).filter(|texts| !texts.is_empty())
 }
 
-/// A list as a value of a statement, `NULL` where there is none.
+/// A list as a bound value, `NULL` if there is none.
 pub fn bind(texts: Option<Vec<String>>) -> Bind {
     texts.map_or(Bind::Null, Bind::Texts)
 }
 
-/// FOLIO quirk: what is wrong with a report's parameters is plain text.
+/// FOLIO quirk: errors in a report's parameters are plain text.
 pub fn unprocessable(text: &str) -> Answer {
     Answer::text(StatusCode::UNPROCESSABLE_ENTITY, text)
 }
 
-/// Refuses a report that would not fit into memory.
+/// Refuses a report that would use too much memory.
 pub fn refuse_if_too_long(rows: &[Row]) -> Result<(), Failure> {
     if rows.len() > MOST_ROWS {
         let text = format!("The report has more than {MOST_ROWS} rows: choose a shorter period");

@@ -1,11 +1,11 @@
 //! Bulk jobs over all instances or items: an event for every instance, for search engines (reindex) or another program
-//! (iteration), or an update of what an older release stored (migration).
+//! (iteration), or an update of records of an older release (migration).
 //!
 //! Routes: `/instance-storage/reindex…`, `/instance-storage/instances/iteration…`, `/inventory-storage/migrations…`,
-//! `/inventory-reindex-records/publish`. A bulk job is a record with a status; the job `inventory-walks` continues
-//! it in steps. The events, the number of records and the position of a step commit together, so that another node
+//! `/inventory-reindex-records/publish`. A bulk job is a record with a status; the job `inventory-walks` continues it
+//! in steps. The events, the number of records and the position of a step commit together, so that another node
 //! continues after a crash and every event is published exactly once. Announces `inventory.instance`,
-//! `inventory.reindex-records` and the topics that iterations name.
+//! `inventory.reindex-records` and the topics of iterations.
 
 mod announcing;
 mod migration;

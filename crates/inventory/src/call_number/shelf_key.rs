@@ -45,7 +45,7 @@ pub fn library_of_congress(number: &str) -> String {
     key
 }
 
-/// Dewey: class, one cutter, and what follows.
+/// Dewey: class, one cutter, and the rest.
 pub fn dewey(number: &str) -> String {
     let mut key = String::new();
     let digits = leading(number, |c| c.is_ascii_digit());
@@ -72,7 +72,7 @@ pub fn dewey(number: &str) -> String {
     key
 }
 
-/// The United States' Superintendent of Documents: author, office, series, and what follows.
+/// The United States' Superintendent of Documents: author, office, series, and the rest.
 pub fn superintendent_of_documents(number: &str) -> String {
     let number = number.trim();
     let mut key = String::new();
@@ -92,8 +92,8 @@ fn leading(text: &str, fits: impl Fn(char) -> bool) -> usize {
     text.find(|letter: char| !fits(letter)).unwrap_or(text.len())
 }
 
-/// Where the cutters begin: a letter with a digit behind it, perhaps after a point, or a point with a letter at
-/// the beginning or behind a blank.
+/// Index of the first cutter: a letter followed by a digit, perhaps after a point, or a point with a letter at the
+/// beginning or after a blank.
 fn first_cutter(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let letter = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_alphabetic);
@@ -105,7 +105,7 @@ fn first_cutter(text: &str) -> Option<usize> {
     })
 }
 
-/// Cutters as they are, what stands between them in sortable form.
+/// Cutters unchanged, the text between them in sortable form.
 fn push_cutters(key: &mut String, text: &str) {
     let bytes = text.as_bytes();
     let mut rest = 0;
@@ -132,7 +132,7 @@ fn push_gap(key: &mut String) {
     }
 }
 
-/// The cutter behind a Dewey class (a capital, up to three digits, perhaps capitals) and what follows it.
+/// The cutter after a Dewey class (a capital, up to three digits, perhaps capitals) and the rest.
 fn dewey_cutter(text: &str) -> (Option<&str>, Option<&str>) {
     let start = text.trim_start_matches(' ');
     let start = start.strip_prefix('.').unwrap_or(start);

@@ -73,7 +73,7 @@ async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answer, 
     Ok(Answer::no_content())
 }
 
-/// Deletes the records that match a condition; gives their number.
+/// Deletes the records that match a condition; returns their number.
 async fn remove(
     call: &Call,
     record: &'static RecordType,

@@ -63,7 +63,7 @@ pub fn or_empty(list: &str) -> String {
     format!("coalesce({list}, '[]'::jsonb)")
 }
 
-/// Something to take the elements of.
+/// A list whose elements can be selected.
 fn array(list: &str) -> String {
     format!("CASE jsonb_typeof({list}) WHEN 'array' THEN {list} ELSE '[]'::jsonb END")
 }

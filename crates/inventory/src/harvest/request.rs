@@ -71,7 +71,7 @@ fn is_wanted(text: Option<&str>) -> bool {
 fn instant(text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let of_day = || {
-        // From a longer text the parser would drop the time.
+        // The parser would ignore the time in a longer text.
         let day = text.parse::<Date>().ok().filter(|_| text.len() == 10)?;
         Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };

@@ -36,7 +36,7 @@ const ITEMS_HEAR_OF: [&str; 7] = [
     "callNumberTypeId",
 ];
 
-/// Writes holdings records and their items in one transaction; gives the records as clients see them.
+/// Writes holdings records and their items in one transaction; returns the records as clients see them.
 pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
     let mut records = store::validate(&HOLDINGS_RECORD, documents, &call.caller, call.now)?;

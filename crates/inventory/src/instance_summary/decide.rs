@@ -13,7 +13,7 @@ pub struct Facts {
     pub formats: Vec<Named>,
     pub nature_of_content: Vec<Named>,
     pub holdings: Vec<Holdings>,
-    /// Distinct, those bound with the instance included.
+    /// Distinct, including those bound with the instance.
     pub items: Vec<Item>,
 }
 

@@ -1,8 +1,8 @@
 //! The summary of an instance: numbers of holdings records and items, in total and as discovery shows them, and
 //! aggregates over its items.
 //!
-//! Routes: `/instance-storage/instances/{id}/summary`. Reads the instance, its holdings records and items, those
-//! bound with them included; changes nothing.
+//! Routes: `/instance-storage/instances/{id}/summary`. Reads the instance, its holdings records and items, including
+//! those bound with them; changes nothing.
 
 mod decide;
 mod facts;

@@ -1,4 +1,4 @@
-//! Many instances in one request, each in a transaction of its own: failures are reported, the others are stored.
+//! Many instances in one request, each in a separate transaction: failures are reported, the others are stored.
 
 use super::facts;
 use super::related::refuse_if_unconnected_title_has_no_name;
@@ -46,7 +46,7 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
             Err(failure) => errors.push(in_words(failure)),
         }
     }
-    // FOLIO answers 500 where nothing could be stored.
+    // FOLIO answers 500 if no instance could be stored.
     let status = if stored.is_empty() { StatusCode::BAD_REQUEST } else { StatusCode::CREATED };
     let views = views(&call, stored).await?;
     let body = json!({"instances": views, "errorMessages": errors, "totalRecords": views.len()});

@@ -1,5 +1,5 @@
-//! Parent and child instances, preceding and succeeding titles: properties of the view, stored as records of their
-//! own. Values only.
+//! Parent and child instances, preceding and succeeding titles: properties of the view, stored as separate records.
+//! Values only.
 
 use crate::fields::{filled, set};
 use carrel_platform::record_store::write::{Document, uuid_time};

@@ -18,9 +18,9 @@ use carrel_records::Failure;
 use jiff::Timestamp;
 use std::collections::HashMap;
 
-/// Writes instances in one transaction; gives them as clients see them.
+/// Writes instances in one transaction; returns them as clients see them.
 ///
-/// `tells` turns a violated constraint into the route's answer; `also` adds statements of the same transaction.
+/// `to_failure` turns a violated constraint into the route's answer; `also` adds statements of the same transaction.
 pub async fn save(
     call: &Call,
     documents: Vec<Document>,

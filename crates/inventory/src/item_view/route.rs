@@ -142,7 +142,7 @@ fn in_use(failure: Failure, item: &Document) -> Failure {
     failure
 }
 
-/// All items of a holdings record, those that it is bound into included, sorted by barcode.
+/// All items of a holdings record, including those that it is bound into, sorted by barcode.
 async fn list_of_holdings_record(call: Call) -> Result<Answer, Failure> {
     let query = call.query.get("query").unwrap_or_default();
     let relations = call.query.get("relations");

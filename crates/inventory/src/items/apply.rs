@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Adds the statements that store the changes; the events name each item's instance.
+/// Adds the statements that store the changes; the events contain each item's instance.
 pub fn store(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
@@ -56,7 +56,7 @@ pub fn store(
     store::announce(pipeline, "inventory.item", &tenant.id, events, now);
 }
 
-/// An item as its events have it: with the id of its instance.
+/// An item as its events contain it: with the id of its instance.
 pub fn event_document(item: &Value, instance: Option<Uuid>) -> String {
     with_instance(item.to_string(), instance)
 }

@@ -1,5 +1,5 @@
-//! Circulation items: items of other libraries that are lent here (mod-circulation-item). They are stored as items with
-//! `dcbItem`.
+//! Circulation items: items of other libraries that are checked out here (mod-circulation-item). They are stored as
+//! items with `dcbItem`.
 //!
 //! Routes, of tenants with stand-ins: `/circulation-item…`.
 

@@ -34,7 +34,7 @@ pub fn barcode_is(barcode: &str) -> String {
     format!("{} = left(carrel.f_lower({barcode}), 600)", *FIELD)
 }
 
-/// Writes items in one transaction; gives them as clients see them.
+/// Writes items in one transaction; returns them as clients see them.
 pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
     let numbers = !tenant.profile.stored_as_sent;

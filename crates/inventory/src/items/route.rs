@@ -43,7 +43,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Patches several items; each names its id and the properties to change.
+/// Patches several items; each has its id and the properties to change.
 async fn patch_many(call: Call) -> Result<Answer, Failure> {
     let (patches, _) = batch::read_batch(&ITEM, &call, true)?;
     if patches.is_empty() {
@@ -120,7 +120,7 @@ pub(crate) async fn delete_many(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::no_content())
 }
 
-/// Deletes the items that match a condition; gives their number.
+/// Deletes the items that match a condition; returns their number.
 async fn remove(call: &Call, condition: &str, binds: Vec<carrel_platform::Bind>) -> Result<usize, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;

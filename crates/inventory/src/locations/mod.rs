@@ -1,4 +1,4 @@
-//! Locations and service points, with the rules that their documents follow.
+//! Locations and service points, and the validation of their documents.
 //!
 //! Routes: GET, POST and PUT of `/locations`, POST and PUT of `/service-points`; the rest is plain.
 
@@ -19,7 +19,7 @@ pub fn routes(router: &mut Router) {
     router.on("GET", LOCATION.path, list_locations);
 }
 
-/// Shadow locations stand for locations of other libraries and are listed only on request.
+/// Shadow locations represent locations of other libraries and are listed only on request.
 async fn list_locations(call: Call) -> Result<Answer, Failure> {
     let mut asked = read::Asked::read(&call.query)?;
     if call.query.get("includeShadowLocations") != Some("true") {
@@ -32,7 +32,7 @@ async fn list_locations(call: Call) -> Result<Answer, Failure> {
     stream::plain(&call, &LOCATION, &asked).await
 }
 
-/// A location needs service points, each named once, the primary one among them.
+/// A location needs service points, without duplicates, including the primary one.
 fn refusals_of_location(location: &Document) -> Vec<Refusal> {
     let served: Vec<&str> = location
         .get("servicePointIds")

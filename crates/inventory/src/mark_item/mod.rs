@@ -1,7 +1,7 @@
 //! Marking an item by hand: missing, withdrawn, in process and the like.
 //!
 //! Routes: `/inventory/items/{id}/mark-…`. Reads and locks the item; changes its state; announces `inventory.item`, and
-//! [`ItemMarked`] to modules above, which for instance reopen the request that the item was to fill.
+//! [`ItemMarked`] to dependent modules, for instance to reopen the request that the item was to fulfill.
 
 mod decide;
 mod route;
@@ -17,12 +17,12 @@ use decide::refuse_if_status_does_not_allow;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// An item that staff mark, in the transaction that does so: it can no longer fill a request.
+/// An item that staff mark, announced in the same transaction: it can no longer fulfill a request.
 pub struct ItemMarked {
     pub item: Uuid,
 }
 
-/// Marks the item with a status that staff choose.
+/// Marks the item with a status chosen by staff.
 pub async fn mark(call: &Call, item: Uuid, status: ItemStatus) -> Result<(), Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;

@@ -83,7 +83,7 @@ async fn exists(call: &Call, table: &'static str, id: Uuid) -> Result<bool, Fail
     Ok(!rows.is_empty())
 }
 
-/// The records with the ids, and the ids without a record.
+/// The records with these ids, and the ids without a record.
 async fn find(
     call: &Call,
     record: &RecordType,

@@ -77,7 +77,7 @@ pub static CALL_NUMBER_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Whether a holdings record is lent to other libraries.
+/// Whether a holdings record may be lent to other libraries.
 pub static ILL_POLICY: RecordType = RecordType {
     name: "illPolicy",
     module: "mod-inventory-storage",

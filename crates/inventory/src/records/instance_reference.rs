@@ -40,7 +40,7 @@ pub static INSTANCE_FORMAT: RecordType = RecordType {
     ..PLAIN
 };
 
-/// WriteMode far an instance is cataloged.
+/// The cataloging state of an instance.
 pub static INSTANCE_STATUS: RecordType = RecordType {
     name: "instanceStatus",
     module: "mod-inventory-storage",
@@ -59,7 +59,7 @@ pub static INSTANCE_STATUS: RecordType = RecordType {
     ..PLAIN
 };
 
-/// WriteMode an instance is issued: at once, in parts, continuously.
+/// The mode of issuance of an instance: at once, in parts, continuously.
 pub static ISSUANCE_MODE: RecordType = RecordType {
     name: "issuanceMode",
     module: "mod-inventory-storage",
@@ -77,7 +77,7 @@ pub static ISSUANCE_MODE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What the two dates of an instance mean.
+/// The meaning of the two dates of an instance.
 pub static INSTANCE_DATE_TYPE: RecordType = RecordType {
     name: "instanceDateType",
     module: "mod-inventory-storage",
@@ -166,7 +166,7 @@ pub static IDENTIFIER_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What a contributor did, such as translator.
+/// The role of a contributor, such as translator.
 pub static CONTRIBUTOR_TYPE: RecordType = RecordType {
     name: "contributorType",
     module: "mod-inventory-storage",
@@ -279,7 +279,7 @@ pub static SUBJECT_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// What a link leads to: the resource, a version of it.
+/// The target of a link: the resource, a version of it.
 pub static ELECTRONIC_ACCESS_RELATIONSHIP: RecordType = RecordType {
     name: "electronicAccessRelationship",
     module: "mod-inventory-storage",

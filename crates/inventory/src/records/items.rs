@@ -103,8 +103,8 @@ pub static ITEM: RecordType = RecordType {
     fields: &[
         // Most items lack these and some references below.
         text("accessionNumber").keep_accents().indexed().skip_absent(),
-        // A scan changes the status to and from the two frequent values, which are not indexed. In brackets, as the
-        // index is made by the table's own SQL.
+        // A scan changes the status between the two frequent values, which are not indexed. The brackets match the
+        // index in the table's SQL file.
         text("status.name")
             .keep_accents()
             .sql("(item_state.status)")
@@ -223,7 +223,7 @@ pub static ITEM_NOTE_TYPE: RecordType = RecordType {
     ..PLAIN
 };
 
-/// WriteMode damaged an item is.
+/// The damage of an item.
 pub static ITEM_DAMAGE_STATUS: RecordType = RecordType {
     name: "itemDamageStatus",
     module: "mod-inventory-storage",

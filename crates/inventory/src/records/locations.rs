@@ -134,13 +134,13 @@ pub static SERVICE_POINT: RecordType = RecordType {
     ",
     fields: &[text("code").indexed(), text("name").indexed(), boolean("pickupLocation").indexed()],
     unique: &[unique(&["name"]), unique(&["code"])],
-    // FOLIO quirk: also where the code is taken.
+    // FOLIO quirk: the same text if the code is in use.
     taken: Some(|name| Refusal::new("Service Point Exists").with("name", name).of_storage()),
     events: Some("inventory.service-point"),
     ..PLAIN
 };
 
-/// At which service points a user works.
+/// The service points at which a user works.
 pub static SERVICE_POINTS_USER: RecordType = RecordType {
     name: "servicePointsUser",
     module: "mod-inventory-storage",

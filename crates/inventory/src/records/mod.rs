@@ -13,7 +13,7 @@ pub mod tags;
 
 use carrel_records::RecordType;
 
-/// Every record type of this module, those referred to before those that refer.
+/// Every record type of this module; a type comes after those that it refers to.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &authorities::AUTHORITY_SOURCE_FILE,
     &locations::LOCATION_INSTITUTION,

@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, boolean, text, unique};
 
-/// A vendor, donor or other organization that the library deals with.
+/// A vendor, donor or other organization that the library has dealings with.
 pub static ORGANIZATION: RecordType = RecordType {
     name: "organization",
     module: "mod-organizations-storage",

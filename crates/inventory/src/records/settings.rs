@@ -2,7 +2,7 @@
 
 use carrel_records::{PLAIN, RecordType, Routes, text, unique};
 
-/// WriteMode human-readable ids are numbered.
+/// The numbering of human-readable ids.
 pub static HRID_SETTINGS: RecordType = RecordType {
     name: "hridSettings",
     module: "mod-inventory-storage",

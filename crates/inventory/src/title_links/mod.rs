@@ -1,4 +1,4 @@
-//! Preceding and succeeding titles: a link names at least one instance of the tenant.
+//! Preceding and succeeding titles: a link refers to at least one instance of the tenant.
 //!
 //! Routes: POST and PUT of `/preceding-succeeding-titles`; PUT `/preceding-succeeding-titles/instances/{id}`, which
 //! replaces all links of an instance.

@@ -31,8 +31,8 @@ fn is_asked(query: &Query, name: &str) -> bool {
     query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// In the order of the table `page`. With a limit, whatever it is, the planner makes the documents after it has sorted
-/// the page: the first goes out before the last is made.
+/// In the order of the table `page`. A LIMIT, even an unreachable one, makes the planner compute the documents after it
+/// has sorted the page, so that the first one is sent before the last one is computed.
 const AS_READ: &str = "ORDER BY page.place LIMIT 9223372036854775807";
 
 /// The SQL expression of an object without its empty properties, `NULL` if none is left.

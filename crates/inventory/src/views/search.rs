@@ -9,14 +9,14 @@ use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 
-/// mod-search's fields by their beginnings, and the fields of instances that stand for them.
+/// Prefixes of mod-search's fields, and the corresponding fields of instances.
 const FIELDS: [(&str, &str); 6] = [
     ("items.", "item."),
     ("holdings.", "holdingsRecords."),
     ("contributors.name", "contributors"),
     ("identifiers.value", "identifiers"),
     ("languages.value", "languages"),
-    // Words of the title are the only ones that have an index over all instances.
+    // Only words of the title have an index over all instances.
     ("keyword", "title"),
 ];
 
@@ -38,7 +38,7 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
     stream::composed(&call, &INSTANCE, &asked, ("instances", Page::closing), select).await
 }
 
-/// The id of a tenant holds only letters, digits and underscores, so it can be part of the statement.
+/// The id of a tenant has only letters, digits and underscores, so it can be part of the statement.
 fn select(page: &str, tenant: &str, is_expanded: bool) -> String {
     let list = |name: &str| format!("'{name}', coalesce(page.document->'{name}', '[]')");
     let flag = |name: &str| format!("'{name}', coalesce(page.document->'{name}', 'false')");

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 pub use test_data::{TestData, TestDataFiles};
 
-/// What `carrel lab run cico` does, as given on the command line.
+/// Options of `carrel lab run cico`.
 #[derive(Debug, Clone)]
 pub struct CicoOptions {
     /// Address of the API, `http://host:port`.
@@ -112,7 +112,7 @@ impl Workload for Scans {
     async fn play(&mut self, scan: Scan, workers: usize, tempo: Tempo) -> Result<Samples> {
         let (items, tempo) = match scan {
             Scan::CheckOut => (std::mem::take(&mut self.shelf), tempo),
-            // Without a time limit: every item is checked in.
+            // Without a time limit, so that every item is checked in.
             Scan::CheckIn => (std::mem::take(&mut self.lent), tempo.lasting(Duration::MAX)),
         };
         let most = items.len() as u64;
@@ -187,7 +187,7 @@ impl Scans {
             .collect()
     }
 
-    /// Takes the connections back, and makes the unused items available again.
+    /// Collects the connections, and makes the unused items available again.
     fn clear_up(&mut self, scan: Scan, workers: Vec<ScanWorker>) {
         let queue = workers[0].queue.clone();
         let mut done = vec![false; queue.items.len()];

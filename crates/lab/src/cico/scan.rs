@@ -16,9 +16,9 @@ pub enum Scan {
     CheckIn,
 }
 
-/// What all workers of a phase share.
+/// State shared by the workers of a phase.
 pub struct WorkQueue {
-    /// What is done.
+    /// The call.
     pub scan: Scan,
     /// Item barcodes; turn n takes the nth.
     pub items: Vec<String>,

@@ -10,10 +10,10 @@ use hyper_util::rt::TokioIo;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// Longer than any worker waits; a server that takes longer has failed the call.
+/// Time-out of a call.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where the API answers.
+/// The address of the API.
 #[derive(Clone)]
 pub struct Address {
     authority: String,
@@ -90,24 +90,24 @@ impl Answer {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// What errors are counted by.
+    /// The kind by which errors are counted.
     pub kind: ErrorKind,
     /// What happened.
     pub text: String,
 }
 
-/// Kinds of errors that are counted apart.
+/// Kinds of errors that are counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// An answer with another status than a good one.
+    /// An answer with an unexpected status.
     Status(u16),
-    /// An answer without what a check looks for.
+    /// An answer that fails a check.
     Check,
     /// No connection could be opened.
     Connect,
     /// No answer in time.
     Timeout,
-    /// The connection broke before the whole answer had come.
+    /// The connection broke before the whole answer was received.
     Broken,
     /// The login was refused.
     Login,
@@ -167,7 +167,7 @@ impl Connection {
         match tokio::time::timeout(PATIENCE, self.exchange(method, target, headers, body)).await {
             Ok(answer) => answer,
             Err(_) => {
-                // What comes late would be taken for the next answer.
+                // A late answer would be taken for that of the next call.
                 self.sender = None;
                 let text = format!("no answer from {target} within {} s", PATIENCE.as_secs());
                 Err(Failed::new(ErrorKind::Timeout, text))
@@ -216,7 +216,7 @@ impl Connection {
             let stream =
                 TcpStream::connect(authority).await.context(format!("connecting to {}", self.address))?;
             stream.set_nodelay(true).context("turning off packet delay")?;
-            // The task ends with the connection; an error shows in the next answer.
+            // The task ends with the connection; after an error the next call fails.
             self.sender = Some(match &self.address.tls {
                 None => {
                     let (sender, connection) =

@@ -14,7 +14,7 @@ const TOKEN: HeaderName = HeaderName::from_static("x-okapi-token");
 /// Access tokens live ten minutes; a phase lasts seconds, so half of that is early enough.
 const RENEW_AFTER: Duration = Duration::from_secs(300);
 
-/// Who logs in, and where.
+/// Tenant, username and password.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The tenant.
@@ -34,7 +34,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Logs in, with an expiring token where the server knows such, else with a lasting one.
+    /// Logs in, with an expiring token if the server issues such, otherwise with one without expiration.
     pub async fn login(connection: &mut Connection, credentials: Credentials) -> Result<Session> {
         let headers = Arc::new(log_in(connection, &credentials).await?);
         Ok(Session { credentials, headers, since: Instant::now() })
@@ -50,7 +50,7 @@ impl Session {
         if self.since.elapsed() > RENEW_AFTER { self.login_again(connection).await } else { Ok(()) }
     }
 
-    /// Logs in again whatever the token's age.
+    /// Logs in again regardless of the token's age.
     pub async fn login_again(&mut self, connection: &mut Connection) -> Result<()> {
         self.headers = Arc::new(log_in(connection, &self.credentials).await?);
         self.since = Instant::now();
@@ -66,7 +66,7 @@ impl Session {
         answer.json()
     }
 
-    /// Sends a JSON body and returns whatever comes back.
+    /// Sends a JSON body and returns the answer, whatever its status.
     pub async fn send(
         &self,
         connection: &mut Connection,

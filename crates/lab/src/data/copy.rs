@@ -2,7 +2,7 @@
 //!
 //! What the server adds to a record (hrid, metadata, version) is learned from one record of each kind, which goes
 //! through the public API; so this file knows tables, not documents. Each table is filled in a transaction of its own,
-//! in which its indexes are dropped and made again: an interrupted load leaves tables that are whole or as they were, and
+//! in which its indexes are dropped and rebuilt: an interrupted load leaves tables that are whole or as they were, and
 //! is continued by starting it again.
 
 use super::{DESK, Library, named};
@@ -23,26 +23,26 @@ use std::time::{Duration, Instant};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-/// Bytes that are sent to the database at once.
+/// Bytes per chunk sent to the database.
 const CHUNK: usize = 1 << 16;
-/// Memory of a connection for making indexes.
+/// Settings of a connection that builds indexes.
 const SETTINGS: &str = "set synchronous_commit = off; set maintenance_work_mem = '256MB'; set jit = off;";
 
-/// Adds to an item what follows from it and its holdings record: effective location, call number, shelving order.
+/// Computes the derived properties of an item: effective location, call number, shelving order.
 pub type CompleteItem = fn(&mut Map<String, Value>, &Map<String, Value>);
 
-/// What `carrel lab data` loads.
+/// Options of `carrel lab data`.
 #[derive(Debug, Clone)]
 pub struct CopyOptions {
     /// Address of the API, for the first record of each kind.
     pub address: String,
-    /// Who logs in; their tenant is filled.
+    /// The login; its tenant is filled.
     pub credentials: Credentials,
     /// The server's database, with a role that may change the tenant's tables.
     pub database: String,
     /// Schema of the tenant.
     pub schema: String,
-    /// What is loaded.
+    /// The generated library.
     pub library: Library,
     /// Open loans; at most a half of the items.
     pub open_loans: u64,
@@ -63,7 +63,7 @@ pub struct CopiedTable {
     pub bytes: u64,
 }
 
-/// Loads the library; tables that are full already are left.
+/// Loads the library; tables that are already full are skipped.
 pub async fn copy_library(options: CopyOptions) -> Result<Vec<CopiedTable>> {
     on_own_thread(move || copy(options)).await
 }
@@ -82,7 +82,7 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
         today: today(),
     };
     let (a, b) = (open(&options).await?, open(&options).await?);
-    // Two connections: one table's indexes are made while the next table's rows are.
+    // Two connections: the indexes of one table are built while the rows of the next one are copied.
     let titles = async {
         let instance = fill(&a, &source, Table::Instance).await?;
         Ok::<_, LabError>(vec![instance, fill(&a, &source, Table::User).await?])
@@ -95,12 +95,12 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
     let (titles, items) = if is_unchecked(&a).await? {
         tokio::try_join!(titles, items)?
     } else {
-        // Checked references want the other table's rows first.
+        // If references are checked, the rows of the referenced table must exist first.
         (titles.await?, items.await?)
     };
     let loan = fill(&a, &source, Table::Loan).await?;
     if loan.rows > 0 && items[2].rows == 0 {
-        // The items were there before these loans, after a reset for instance.
+        // The items existed before these loans, for instance after a reset.
         a.batch_execute(
             "update item_state set status = 'Checked out', version = item_state.version + 1 from loan
              where loan.item_id = item_state.item_id and loan.is_open and item_state.status = 'Available'",
@@ -109,7 +109,7 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
         .context("marking the lent items")?;
     }
     source.models.move_counters(&a, &library).await?;
-    // The places of items within their holdings records go on behind the last one.
+    // The order numbers of items within their holdings records continue after the last one.
     a.batch_execute(
         "insert into item_order (holdings_id, last_place)
              select (doc->>'holdingsRecordId')::uuid, count(*) from item group by 1
@@ -128,8 +128,8 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
     Ok(tables)
 }
 
-/// Empties what circulation leaves behind, and makes every item available, as the public test plans do between runs.
-/// Accounts, loans, requests, sessions, notices and blocks of the whole tenant are gone afterwards.
+/// Deletes all data of circulation (accounts, loans, requests, sessions, notices and blocks of the tenant), and makes
+/// every item available, as the public test plans do between runs.
 pub async fn reset_circulation(database: &str, schema: &str) -> Result<()> {
     let client = connect(&database.parse().context("reading the database's address")?).await?;
     enter(&client, schema).await?;
@@ -153,13 +153,13 @@ async fn open(options: &CopyOptions) -> Result<Client> {
     let client = connect(&options.database.parse().context("reading the database's address")?).await?;
     enter(&client, &options.schema).await?;
     client.batch_execute(SETTINGS).await.context("preparing the connection")?;
-    // The records fit each other; checking each reference again would take longer than storing it. Only some roles may
-    // ask for that, others wait.
+    // The generated references are valid; checking each would take longer than storing it. Only some roles may disable
+    // the check; for the others it stays on.
     let _ = client.batch_execute("set session_replication_role = replica").await;
     Ok(client)
 }
 
-/// Whether references are left unchecked.
+/// Whether references are not checked.
 async fn is_unchecked(client: &Client) -> Result<bool> {
     let row = client.query_one("show session_replication_role", &[]).await;
     Ok(row.context("asking how references are checked")?.get::<_, String>(0) == "replica")
@@ -177,7 +177,7 @@ async fn enter(client: &Client, schema: &str) -> Result<()> {
         .context("entering the tenant's schema")
 }
 
-/// Midnight, so that two loads on a day give the same dates.
+/// Midnight of today in UTC, so that two loads on one day create the same dates.
 fn today() -> Timestamp {
     let now = Timestamp::now();
     now - SignedDuration::from_secs(now.as_second().rem_euclid(86_400))
@@ -214,7 +214,7 @@ impl Table {
     }
 }
 
-/// One stored record of each kind, as the server made it.
+/// One record of each kind, as the server has stored it.
 #[derive(Clone)]
 struct Models {
     instance: Map<String, Value>,
@@ -223,7 +223,7 @@ struct Models {
     user: Map<String, Value>,
     loan: Map<String, Value>,
     status_date: String,
-    /// Kinds of records with the last number that was given.
+    /// Kinds of records with the last number assigned.
     counters: Vec<(String, i64)>,
 }
 
@@ -283,7 +283,7 @@ impl Models {
         self.counters.iter().find(|(kind, _)| kind.starts_with(begins)).map_or(1, |(_, number)| *number)
     }
 
-    /// The server goes on counting behind what was loaded.
+    /// Sets the server's counters to the last loaded numbers.
     async fn move_counters(&self, client: &Client, library: &Library) -> Result<()> {
         for (kind, last) in &self.counters {
             let added = if kind.starts_with("item") { library.items } else { library.instances };
@@ -300,7 +300,7 @@ impl Models {
     }
 }
 
-/// Makes the rows.
+/// Generates the rows.
 #[derive(Clone)]
 struct Source {
     library: Library,
@@ -311,7 +311,7 @@ struct Source {
 }
 
 impl Source {
-    /// The number of rows of a table; the first one is there.
+    /// The number of rows to copy into a table; the first record exists already.
     fn rows(&self, table: Table) -> u64 {
         match table {
             Table::Instance | Table::Holdings => self.library.instances,
@@ -321,7 +321,7 @@ impl Source {
         }
     }
 
-    /// The item that a loan is of: every so many items one is lent.
+    /// The number of a loan's item: loans are spread evenly over the items.
     fn lent_item(&self, loan: u64) -> u64 {
         1 + (loan - 1) * (self.library.items / self.open_loans.max(1)).max(1)
     }
@@ -346,7 +346,7 @@ impl Source {
         }
     }
 
-    /// A row as COPY reads it, with its line's end.
+    /// A row in COPY's text format, with the line end.
     fn write(&self, table: Table, number: u64, line: &mut String) {
         let id = self.id(table, number);
         let document = match table {
@@ -365,7 +365,7 @@ impl Source {
         };
         let text = serde_json::to_string(&document).expect("JSON can be written");
         let _ = write!(line, "{id}\t");
-        // JSON escapes tabs and newlines itself; COPY would take its backslashes for its own.
+        // JSON escapes tabs and newlines itself; its backslashes are doubled for COPY.
         for (index, part) in text.split('\\').enumerate() {
             if index > 0 {
                 line.push_str("\\\\");
@@ -375,7 +375,7 @@ impl Source {
         line.push('\n');
     }
 
-    /// A record with an hrid of its own.
+    /// A record with a new hrid.
     fn numbered(
         &self,
         table: Table,
@@ -414,7 +414,7 @@ impl Source {
         document
     }
 
-    /// A loan of the last three weeks. Few users have most of them, as in libraries.
+    /// A loan created during the last three weeks. A few users have most of the loans, as in libraries.
     fn loan(&self, number: u64) -> Map<String, Value> {
         let item = self.lent_item(number);
         let mut random = RandomSequence::new(self.library.seed, 1 << 16, number);
@@ -440,7 +440,8 @@ impl Source {
     }
 }
 
-/// A generated record with what the server adds to it; what the server does not keep in the document is left out.
+/// A generated record with the properties that the server adds, without those that the server stores outside the
+/// document.
 fn merged(model: &Map<String, Value>, record: Value) -> Map<String, Value> {
     let mut document = model.clone();
     if let Value::Object(record) = record {
@@ -453,7 +454,7 @@ fn merged(model: &Map<String, Value>, record: Value) -> Map<String, Value> {
     document
 }
 
-/// Fills a table in one transaction, its indexes made anew behind its rows.
+/// Fills a table in one transaction and rebuilds its indexes after the rows.
 async fn fill(client: &Client, source: &Source, table: Table) -> Result<CopiedTable> {
     let (name, begun) = (table.name(), Instant::now());
     let key = if table == Table::ItemState { "item_id" } else { "id" };
@@ -514,7 +515,7 @@ async fn copy_rows(client: &Client, source: &Source, table: Table, rows: u64) ->
     let mut sink = std::pin::pin!(sink);
     let (send, mut receive) = tokio::sync::mpsc::channel::<Bytes>(8);
     let source = source.clone();
-    // Making rows and storing them go on at the same time.
+    // Rows are generated and stored concurrently.
     let maker = tokio::task::spawn_blocking(move || {
         let mut chunk = String::with_capacity(CHUNK + 4096);
         for number in 2..=rows {

@@ -1,7 +1,7 @@
 //! Prerequisites of the records: locations, types, groups, policies and rules, with fixed ids.
 //!
 //! Types and policies that FOLIO itself gives to a new tenant keep FOLIO's ids and are created only if
-//! missing; the lab's own have ids derived from a name, so that loading twice creates nothing twice.
+//! missing; the lab's own have ids derived from a name, so that loading twice creates no duplicates.
 
 use super::reference;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub struct Location {
     name: &'static str,
 }
 
-/// All served by one service point, so that a returned item is available at once.
+/// All are served by one service point, so that a returned item is available immediately.
 pub const LOCATIONS: [Location; 4] = [
     Location { code: "LAB/MAIN", name: "Lab main stacks" },
     Location { code: "LAB/NORTH", name: "Lab north stacks" },

@@ -1,7 +1,7 @@
 //! A library generated from a seed: the same seed gives the same records, ids included, on every machine, so that
 //! runs can be repeated and data files shared by naming three sizes and a seed.
 //!
-//! Every record is made from its number alone; nothing is stored, so ten million items need no more memory than
+//! Every record is generated from its number alone; nothing is stored, so ten million items need no more memory than
 //! ten. Instance n has holdings n; items are distributed over the holdings in turn.
 
 mod copy;

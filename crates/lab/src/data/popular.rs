@@ -1,5 +1,5 @@
-//! instances in demand, beside the library: some with up to fifty items, some with a queue, a few with a long
-//! one. Like the library they follow from its seed, so that they are made once however often they are asked for.
+//! Instances with many requests, in addition to the library: some with up to fifty items, some with a queue, a few with
+//! a long one. They depend on the library's seed, so that repeated runs find the same ones.
 
 use super::{ItemIds, Library};
 use crate::barcode;
@@ -20,7 +20,7 @@ const LONGEST: u64 = 1_000;
 /// Users needed at least, so that some wait for these instances and others request them.
 const FEWEST_USERS: u64 = 100;
 
-/// How many patrons wait for an item.
+/// The number of patrons who wait for an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
     /// No patron waits; its instance has an item or two.
@@ -37,10 +37,10 @@ pub enum Demand {
     LongestQueue,
 }
 
-/// A instance with its items and how many wait for each.
+/// An instance with its items and the number of waiting patrons for each.
 #[derive(Debug, Clone)]
 pub struct PopularInstance {
-    /// How many patrons wait for each of its items.
+    /// The number of waiting patrons for each of its items.
     pub demand: Demand,
     /// Its items.
     pub items: Vec<ItemIds>,
@@ -58,17 +58,17 @@ pub struct Waiting {
     pub patron: Uuid,
     /// The item.
     pub item_ids: ItemIds,
-    /// The first one's item is fetched from the shelf; later patrons wait for its return.
+    /// The item of the first one is paged; later patrons wait for its return.
     pub is_first: bool,
 }
 
-/// All instances in demand. Half of the library's users at most, the first ones, wait for them; the others
-/// ask.
+/// All instances with many requests. At most half of the library's users, the first ones, wait for them; the others
+/// place holds.
 #[derive(Debug, Clone)]
 pub struct PopularInstances {
-    /// Where the patrons are.
+    /// The library of the patrons.
     library: Library,
-    /// Where the instances are.
+    /// The library of the instances.
     shelf: Library,
     /// The instances.
     pub titles: Vec<PopularInstance>,
@@ -77,13 +77,13 @@ pub struct PopularInstances {
 }
 
 impl PopularInstances {
-    /// The instances beside a library.
+    /// The instances with many requests for a library.
     pub fn beside(library: Library) -> Result<PopularInstances> {
         if library.users < FEWEST_USERS {
             return Err(LabError::new(format!("placing holds needs at least {FEWEST_USERS} users")));
         }
         let waiters = LONGEST.min(library.users / 2);
-        // Another seed, hence other ids, for the instances in demand.
+        // Another seed, and so other ids, for these instances.
         let mut shelf = Library { instances: 0, items: 0, users: 0, seed: !library.seed };
         let many = (0..MANY_COPIES).map(|n| {
             let items = 1 + n * (MOST_COPIES - 1) / (MANY_COPIES - 1);
@@ -135,12 +135,12 @@ impl PopularInstances {
         })
     }
 
-    /// The patrons who wait for an instance's items, in the order in which they asked.
+    /// The patrons who wait for an instance's items, in the order of their requests.
     pub fn queue(&self, title: &PopularInstance) -> impl Iterator<Item = Waiting> {
         title.items.iter().zip(title.first_item..).flat_map(move |(item_ids, item)| {
             (0..title.queue).map(move |place| Waiting {
                 id: Uuid::new_v5(&item_ids.item, &place.to_be_bytes()),
-                // Copies begin with different patrons, or one of them would wait for everything.
+                // The queues of items begin with different patrons, otherwise one patron would wait for all of them.
                 patron: self.library.user_id(1 + (item * 7 + place) % self.waiters),
                 item_ids: *item_ids,
                 is_first: place == 0,

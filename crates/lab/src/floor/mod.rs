@@ -1,6 +1,6 @@
-//! The floor: the reference of every performance target. It is the least SQL that does a scan's work durably, played by
-//! PostgreSQL's own `pgbench` on the database that the server uses, in the same minute. What a scan takes beyond it is
-//! what the program adds.
+//! The floor: the reference of every performance target. It is the least SQL that does a scan's work durably, run by
+//! PostgreSQL's own `pgbench` on the database that the server uses, in the same minute. The difference between a scan
+//! and the floor is the cost of the program.
 
 mod pgbench;
 mod tables;
@@ -18,10 +18,10 @@ use tables::Tables;
 pub use tables::connect;
 use tokio_postgres::Config;
 
-/// What `carrel lab floor` does, as given on the command line.
+/// Options of `carrel lab floor`.
 #[derive(Debug, Clone)]
 pub struct FloorOptions {
-    /// A connection string or URL as PostgreSQL's own tools take it; the role may create a schema.
+    /// A connection string or URL in libpq's format; the role may create a schema.
     pub database: String,
     /// PostgreSQL's program `pgbench`.
     pub pgbench: PathBuf,
@@ -29,7 +29,7 @@ pub struct FloorOptions {
     pub items: u64,
     /// Rows in the user table.
     pub users: u64,
-    /// Levels, lengths, rate. Without another side to compare with, the rate is a share of the floor's own.
+    /// Levels, durations, rate. If nothing else is measured, the rate is a share of the floor's throughput.
     pub timing: Timing,
     /// Where to write the figures as JSON.
     pub json: Option<PathBuf>,
@@ -74,12 +74,12 @@ async fn measure(options: FloorOptions) -> Result<FloorReport> {
 pub(crate) struct Floor {
     tables: Tables,
     pgbench: Pgbench,
-    /// What it costs to connect, by number of workers: not part of what is measured.
+    /// The processor time for connecting, by number of workers, which is subtracted.
     connecting: HashMap<usize, ProcessorTime>,
 }
 
 impl Floor {
-    /// Makes the tables.
+    /// Creates the tables.
     pub async fn open(database: &str, pgbench: &std::path::Path, items: u64, users: u64) -> Result<Floor> {
         if items == 0 || users == 0 {
             return Err(LabError::new("the floor needs at least one item and one user"));
@@ -95,12 +95,12 @@ impl Floor {
         &self.tables.server
     }
 
-    /// The processes whose time is measured: the database's, beside those that are known already.
+    /// `known`, with the processes of the database if they run on this machine.
     pub fn processes(&self, known: Processes) -> Processes {
         known.with_backend(self.tables.backend)
     }
 
-    /// Bytes of write-ahead log since the database was made.
+    /// Bytes of write-ahead log since the database was created.
     pub async fn wal_position(&self) -> Result<u64> {
         self.tables.wal_position().await
     }

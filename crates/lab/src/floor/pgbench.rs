@@ -1,4 +1,4 @@
-//! The floor is run by PostgreSQL's own `pgbench`, so that it does not change when our driver does.
+//! Runs the floor by PostgreSQL's own `pgbench`, so that it does not depend on our driver.
 
 use super::tables::SCHEMA;
 use crate::error::{Context, LabError, Result};
@@ -32,7 +32,7 @@ impl Pgbench {
         self.run(workers, &arguments)
     }
 
-    /// One transaction a connection: what it costs to connect and to prepare.
+    /// One transaction per connection: the cost of connecting and preparing.
     pub fn connect_only(&self, workers: usize) -> Result<Samples> {
         self.run(workers, &["-t".to_owned(), "1".to_owned()])
     }
@@ -77,7 +77,7 @@ impl Pgbench {
     }
 }
 
-/// Transactions a second without the time for connecting, from what `pgbench` prints.
+/// Transactions per second without the connection time, from the output of `pgbench`.
 fn per_second(said: &str) -> Option<f64> {
     said.lines().find_map(|line| line.strip_prefix("tps = ")?.split_whitespace().next()?.parse().ok())
 }

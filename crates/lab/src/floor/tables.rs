@@ -1,10 +1,10 @@
-//! The floor's tables: a scratch schema with as many rows as the data set has, primary keys and barcode indexes,
-//! and nothing else. It is dropped at the end; a lab that was killed leaves it to the next one.
+//! The floor's tables: a temporary schema with as many rows as the data set, primary keys and barcode indexes only. It
+//! is dropped at the end; if a run was killed, the next one drops it.
 
 use crate::error::{Context, LabError, Result};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// The schema, on every database the same: an advisory lock keeps two labs apart.
+/// Name of the schema; an advisory lock excludes a second run.
 pub const SCHEMA: &str = "carrel_lab_floor";
 /// Any constant that no other program uses ("floor" in ASCII).
 const LOCK: i64 = 0x66_6c_6f_6f_72;
@@ -12,7 +12,7 @@ const LOCK: i64 = 0x66_6c_6f_6f_72;
 /// A connection with its driver task started.
 pub async fn connect(config: &Config) -> Result<Client> {
     let (client, connection) = config.connect(NoTls).await.context("connecting to the floor's database")?;
-    // The task ends with its client; a broken connection shows in the client's next answer.
+    // The task ends with its client; a broken connection makes the client's next call fail.
     tokio::spawn(connection);
     Ok(client)
 }
@@ -27,7 +27,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Makes the schema with `items` and `users` rows.
+    /// Creates the schema with `items` and `users` rows.
     pub async fn create(config: &Config, items: u64, users: u64) -> Result<Tables> {
         let keeper = connect(config).await?;
         let free: bool = keeper
@@ -54,7 +54,7 @@ impl Tables {
         Ok(Tables { keeper, server: row.get(0), backend: row.get(1) })
     }
 
-    /// Bytes of write-ahead log since the database was made.
+    /// Bytes of write-ahead log since the database was created.
     pub async fn wal_position(&self) -> Result<u64> {
         let sql = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
         let row =
@@ -71,8 +71,8 @@ impl Tables {
     }
 }
 
-/// Rows are inserted in random order of their ids, as they are in a library; free space on each page lets a status
-/// change stay on its page from the first scan on. Status is not indexed.
+/// Rows are inserted in random order of their ids, as in a library; free space on each page allows updates of the
+/// status in place (HOT) from the first scan on. Status is not indexed.
 fn definition(items: u64, users: u64) -> String {
     format!(
         "drop schema if exists {SCHEMA} cascade;

@@ -1,5 +1,5 @@
-//! After a phase: what it placed is cancelled through the public API, so that the next phase, and the next run,
-//! begin with the same queues.
+//! Cancels the requests of a phase through the public API, so that the next phase, and the next run, begin with the
+//! same queues.
 
 use super::place::{REQUESTS, now};
 use crate::client::{Connection, Session};

@@ -1,15 +1,15 @@
-//! Who asks for what: the mix of items that holds meet.
+//! The mix of items for which holds are placed.
 //!
-//! Of a thousand requests 500 are for an item on the shelf that nobody wants, 400 for an item for which up to five
-//! patrons wait, 80 for an instance with up to fifty items (half of them on the shelf, half asked for once each), 18
-//! for an item with a queue of 100, and 2 for the one with a queue of 1,000.
+//! Of a thousand requests 500 are for an available item without requests, 400 for an item for which up to five patrons
+//! wait, 80 for an instance with up to fifty items (half of them available, half with one request each), 18 for an item
+//! with a queue of 100, and 2 for the item with a queue of 1,000.
 
 use crate::data::{Demand, ItemIds, Library, PopularInstances};
 use crate::random::RandomSequence;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// How many of a thousand requests meet which demand.
+/// The number of requests out of a thousand by demand.
 const MIX: [(Demand, u64); 6] = [
     (Demand::None, 500),
     (Demand::ShortQueue, 400),
@@ -18,24 +18,24 @@ const MIX: [(Demand, u64); 6] = [
     (Demand::LongQueue, 18),
     (Demand::LongestQueue, 2),
 ];
-/// Which of these is asked for when all items on the shelf were.
+/// Index of the demand that is used when all available items have been requested.
 const INSTEAD: usize = 1;
-/// As many take part as in a run of check-outs.
+/// The same number as in a run of check-outs.
 const MOST_TITLES: u64 = 20_000;
 const MOST_READERS: u64 = 20_000;
 
-/// A patron who wants an item.
+/// A hold to be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldRequest {
     /// The user's id.
     pub patron: Uuid,
-    /// What is asked for.
+    /// The requested item.
     pub item_ids: ItemIds,
-    /// The item is on the shelf and nobody else asks for it in the same phase.
+    /// The item is available and requested only once in the phase.
     pub on_the_shelf: bool,
 }
 
-/// The items by demand, and the patrons who ask.
+/// The items by demand, and the requesting patrons.
 pub struct Mix {
     test_data: Vec<TestData>,
     patrons: Vec<Uuid>,
@@ -43,7 +43,7 @@ pub struct Mix {
     random: RandomSequence,
 }
 
-/// Copies of the same demand.
+/// Items of the same demand.
 struct TestData {
     items: Vec<ItemIds>,
     next: usize,
@@ -51,7 +51,7 @@ struct TestData {
 }
 
 impl Mix {
-    /// The mix of a library and what is wanted beside it.
+    /// The mix for a library and its instances with many requests.
     pub fn of(library: &Library, popular: &PopularInstances) -> Mix {
         let mut random = RandomSequence::new(library.seed, 0, 0);
         let test_data = MIX.iter().map(|(demand, _)| {
@@ -69,20 +69,20 @@ impl Mix {
             TestData { items, next: 0, on_the_shelf }
         });
         let test_data = test_data.collect();
-        // Those who wait already do not ask, so nobody asks for what he waits for.
+        // Patrons who already wait place no requests, so that nobody requests an item twice.
         let last = library.users.min(popular.waiters + MOST_READERS);
         let patrons = (popular.waiters + 1..=last).map(|number| library.user_id(number)).collect();
         Mix { test_data, patrons, next_patron: 0, random }
     }
 
-    /// All who ask.
+    /// All requesting patrons.
     pub fn patrons(&self) -> &[Uuid] {
         &self.patrons
     }
 
-    /// What happens in a phase of up to `number` requests. Nobody asks for an instance twice, and an item on the shelf
-    /// is asked for once, so that it is clear beforehand who gets it and who waits. Fewer requests come back when
-    /// all patrons have asked for all instances.
+    /// Draws up to `number` requests for a phase. No patron requests an instance twice, and an available item is
+    /// requested once, so that the outcome of each request is known in advance. Fewer are returned when all patrons
+    /// have requested all instances.
     pub fn draw(&mut self, number: usize) -> Vec<HoldRequest> {
         let mut asked = HashSet::new();
         let mut taken = vec![0; self.test_data.len()];

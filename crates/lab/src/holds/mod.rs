@@ -1,8 +1,7 @@
 //! `lab run holds`: placing a hold in three ways, with the floor of a hold measured in the same minute.
 //!
-//! It is played on the library that `lab load` makes, and beside it on instances in demand (`data::wanted`),
-//! which a run makes where they are lacking. Every phase places what `mix` draws; its requests are canceled
-//! afterwards, unmeasured.
+//! It runs on the library that `lab load` creates, and on instances with many requests (`data::popular`), which a run
+//! creates if they are missing. Every phase places what `mix` draws; its requests are canceled afterwards, unmeasured.
 
 mod cancel;
 mod mix;
@@ -27,12 +26,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// No server on a machine of this size answers faster; this many requests are drawn for a saturated phase, at most.
+/// Requests a second of a saturated phase, at most: more than any server on such a machine answers.
 const MOST_PER_SECOND: f64 = 6_000.0;
 /// Connections of the unmeasured calls.
 const UNMEASURED_DESKS: usize = 8;
 
-/// What `carrel lab run holds` does, as given on the command line.
+/// Options of `carrel lab run holds`.
 #[derive(Debug, Clone)]
 pub struct HoldsOptions {
     /// Address of the API, `http://host:port`.
@@ -45,7 +44,7 @@ pub struct HoldsOptions {
     pub run: RunOptions,
 }
 
-/// Plays the three ways and the floor, prints the figures and writes the files that were asked for.
+/// Plays the three ways and the floor, prints the figures and writes the requested files.
 pub async fn run_holds(options: HoldsOptions) -> Result<RunReport> {
     let report = on_own_thread(move || async move {
         let holds = Holds::prepare(&options).await?;
@@ -93,7 +92,7 @@ struct Holds {
     mix: Mix,
     pickup: Uuid,
     ways: Vec<(&'static str, Way)>,
-    /// Ways that the server does not know.
+    /// Ways of placing a hold whose routes the server does not have.
     unknown: Vec<String>,
     cancelled: Samples,
 }
@@ -112,7 +111,7 @@ impl Workload for Holds {
 
     async fn warm_up(&mut self, workers: usize) -> Result<()> {
         for (name, way) in Way::ALL {
-            // Two turns are all the routes that a way has.
+            // Two turns cover all routes of a way.
             let probe = self.ask(way, 1, Tempo::Saturated(Duration::MAX), 2).await?;
             if let Some(text) = probe.failure_texts().iter().find(|text| text.starts_with("501 ")) {
                 let name = name.replace('_', " ");
@@ -183,7 +182,7 @@ impl Holds {
         Ok(holds)
     }
 
-    /// Clears away what an earlier run left, and makes the queues that are lacking.
+    /// Cancels the requests of an interrupted run, and creates the missing queues.
     async fn queue_up(&mut self, popular: PopularInstances) -> Result<()> {
         let patrons: HashSet<Uuid> = self.mix.patrons().iter().copied().collect();
         let open = open_requests(&mut self.clerk, &self.session, &patrons).await?;
@@ -209,7 +208,7 @@ impl Holds {
         }
     }
 
-    /// Plays a phase of at most `number` requests, and cancels what it placed.
+    /// Plays a phase of at most `number` requests, and cancels them afterwards.
     async fn ask(&mut self, way: Way, workers: usize, tempo: Tempo, number: usize) -> Result<Samples> {
         let (pickup, headers) = (self.pickup, self.session.headers());
         let requests = Arc::new(HoldRequests { way, requests: self.mix.draw(number), pickup, headers });
@@ -242,7 +241,7 @@ impl Holds {
         Ok(())
     }
 
-    /// Does work that is not measured, over connections of its own.
+    /// Runs unmeasured work on separate connections.
     async fn unmeasured<D: Worker>(&self, turns: u64, worker: impl Fn(Connection) -> D) -> Result<Samples> {
         let workers = (0..UNMEASURED_DESKS).map(|_| worker(Connection::new(self.address.clone()))).collect();
         let (_, samples) = play(workers, Tempo::Saturated(Duration::MAX), turns).await?;

@@ -14,15 +14,15 @@ use uuid::Uuid;
 /// Placing a request for an item.
 pub const REQUESTS: &str = "/circulation/requests";
 
-/// How a hold is asked for.
+/// A way to place a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Staff ask for an item: `POST /circulation/requests`.
+    /// Staff request an item: `POST /circulation/requests`.
     ItemLevel,
-    /// Staff ask for an instance in whichever item: `POST /circulation/requests/instances`.
+    /// Staff request any item of an instance: `POST /circulation/requests/instances`.
     InstanceLevel,
-    /// A patron asks by a discovery system, in turns for an item and for an instance:
-    /// `POST /patron/account/{id}/item/{itemId}/hold`, `…/instance/{instanceId}/hold`.
+    /// A patron places a hold in a discovery system, alternating between item and instance: `POST
+    /// /patron/account/{id}/item/{itemId}/hold`, `…/instance/{instanceId}/hold`.
     Patron,
 }
 
@@ -35,13 +35,13 @@ impl Way {
     ];
 }
 
-/// What all workers of a phase share.
+/// State shared by the workers of a phase.
 pub struct HoldRequests {
-    /// How it is asked.
+    /// The way.
     pub way: Way,
-    /// Who asks for what; turn n takes the nth.
+    /// The holds; turn n places the nth.
     pub requests: Vec<HoldRequest>,
-    /// The service point where everything is picked up.
+    /// The pickup service point.
     pub pickup: Uuid,
     /// Headers of the login.
     pub headers: Arc<HeaderMap>,
@@ -74,7 +74,7 @@ impl HoldRequests {
     }
 }
 
-/// A request for an item: it is fetched from the shelf, or waited for.
+/// A request for an item: a page for an available one, otherwise a hold.
 fn item_level(patron: Uuid, item_ids: &ItemIds, on_the_shelf: bool, pickup: &Uuid) -> Value {
     json!({
         "requestType": if on_the_shelf { "Page" } else { "Hold" },
@@ -89,14 +89,14 @@ fn item_level(patron: Uuid, item_ids: &ItemIds, on_the_shelf: bool, pickup: &Uui
     })
 }
 
-/// The request of a patron who waits since before the run.
+/// The request of a patron who has waited since before the run.
 pub fn waiting(waiting: &Waiting, pickup: &Uuid) -> Value {
     let mut request = item_level(waiting.patron, &waiting.item_ids, waiting.is_first, pickup);
     request["id"] = waiting.id.to_string().into();
     request
 }
 
-/// The present moment as FOLIO's own clients write it.
+/// The current time in the format of FOLIO's clients.
 pub fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
@@ -105,7 +105,7 @@ pub fn now() -> String {
 pub struct HoldWorker {
     /// The connection, taken back after the phase.
     pub connection: Connection,
-    /// What is asked for.
+    /// The holds to place.
     pub requests: Arc<HoldRequests>,
     /// The answers to requests that were placed.
     pub placed: Vec<Bytes>,

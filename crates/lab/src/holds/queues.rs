@@ -1,5 +1,5 @@
-//! Preparation of a run: the request queues of the instances in demand. Existing requests are reused, and requests that
-//! an earlier run could not cancel are found.
+//! Preparation of a run: creates the request queues of the instances with many requests. Existing requests are reused,
+//! and requests that an earlier run could not cancel are found.
 
 use super::place::{self, REQUESTS};
 use crate::client::{Connection, Session};
@@ -59,7 +59,7 @@ pub struct QueueWorker {
     pub session: Session,
     /// The instances.
     pub popular: Arc<PopularInstances>,
-    /// Ids of the requests that are there.
+    /// Ids of the existing requests.
     pub there: Arc<HashSet<Uuid>>,
     /// Pickup service point.
     pub pickup: Uuid,

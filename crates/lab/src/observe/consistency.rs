@@ -1,10 +1,9 @@
-//! What must hold in every tenant after a run, whatever was played: asked of Carrel's own tables, where the database is
-//! known.
+//! Invariants of every tenant after a run, checked in Carrel's tables if the database is known.
 
 use crate::error::{Context, Result};
 use crate::floor::connect;
 
-/// What is counted, the tables that it needs, and the statement; nothing may be counted.
+/// What is counted, the required tables, and the statement; the count must be zero.
 const CHECKS: [(&str, &str, &str); 4] = [
     (
         "open loans of items that are available",

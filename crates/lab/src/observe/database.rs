@@ -1,5 +1,5 @@
-//! PostgreSQL's statistics views: connections and waits over time, what the level added to the counts of statements,
-//! of the database and of input and output.
+//! PostgreSQL's statistics views: connections and waits over time, and the increase of the counts of statements, of the
+//! database and of I/O during a level.
 
 use crate::error::{Context, Result};
 use crate::floor::connect;
@@ -13,16 +13,16 @@ const TOP: usize = 15;
 /// Statements with a longer average are listed, in milliseconds.
 const SLOW: f64 = 100.0;
 
-/// Connections and waits at each look, and what was counted meanwhile.
+/// Connections and waits at each sample, and the counts of the level.
 #[derive(Debug, Clone, Default)]
 pub struct DatabaseFigures {
-    /// Connections at each look.
+    /// Connections at each sample.
     pub connections: Vec<u64>,
     /// Sessions that executed a statement.
     pub active: Vec<u64>,
     /// Sessions that waited for a lock of another session.
     pub lock_waits: Vec<u64>,
-    /// Waits of active sessions: how often each was seen.
+    /// Waits of active sessions, by the number of samples.
     pub waits: BTreeMap<String, u64>,
     /// Counts of `pg_stat_database`.
     pub counts: BTreeMap<String, i64>,
@@ -32,7 +32,7 @@ pub struct DatabaseFigures {
     pub statements: Vec<Statement>,
     /// Time of all statements, in milliseconds.
     pub total_ms: f64,
-    /// Why something is not there.
+    /// Why figures are missing.
     pub notes: Vec<String>,
 }
 
@@ -79,17 +79,17 @@ impl DatabaseFigures {
 
 type Statements = BTreeMap<(String, i64), Statement>;
 
-/// A connection that looks.
+/// A connection for reading statistics.
 pub struct Database {
     client: Client,
-    /// Where `pg_stat_statements` is, if it is.
+    /// The view of `pg_stat_statements`, if it is installed.
     statements_view: Option<String>,
     before: (BTreeMap<String, i64>, BTreeMap<String, i64>, Statements),
     figures: DatabaseFigures,
 }
 
 impl Database {
-    /// Connects and remembers the counts.
+    /// Connects and stores the initial counts.
     pub async fn open(address: &str) -> Result<Database> {
         let client = connect(&address.parse().context("reading the database's address")?).await?;
         let schema = client
@@ -114,13 +114,13 @@ impl Database {
         Ok(database)
     }
 
-    /// PostgreSQL's first process, if it runs on this machine.
+    /// The postmaster's process id, if it runs on this machine.
     pub async fn postmaster(&self) -> Option<u32> {
         let row = self.client.query_one("select pg_backend_pid()", &[]).await.ok()?;
         postmaster_of(row.get(0))
     }
 
-    /// Looks at the sessions; gives the number of connections.
+    /// Samples the sessions; returns the number of connections.
     pub async fn look(&mut self) -> u64 {
         let rows = self
             .client

@@ -28,7 +28,7 @@ pub struct ModuleFigures {
     pub busy: f64,
     /// Round trips to the database.
     pub round_trips: f64,
-    /// Time between sending statements and having their results, in seconds.
+    /// Time between sending statements and receiving their results, in seconds.
     pub database: f64,
 }
 
@@ -49,7 +49,7 @@ pub struct MissingIndex {
     pub field: String,
     /// Relation of the query.
     pub relation: String,
-    /// How often it was asked since the server's start.
+    /// Number of such queries since the server started.
     pub queries: u64,
 }
 
@@ -115,7 +115,7 @@ pub fn by_module(before: &[Metric], after: &[Metric]) -> Vec<ModuleFigures> {
     busy
 }
 
-/// A flame graph of the server over so many seconds, as SVG.
+/// A flame graph of the server over this many seconds, as SVG.
 pub async fn flame_graph(address: Address, credentials: Credentials, seconds: u64) -> Result<String> {
     let mut connection = Connection::new(address);
     let session = Session::login(&mut connection, credentials).await?;

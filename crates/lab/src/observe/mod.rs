@@ -1,7 +1,7 @@
-//! What goes on beside the load: processor time and memory of processes, connections and waits of the database, what
+//! Observations during the load: processor time and memory of processes, connections and waits of the database, what
 //! its statistics views and the server's metrics counted meanwhile, and series of a Prometheus server.
 //!
-//! A thread with a runtime of its own looks, so that a slow look does not delay the generator.
+//! A separate thread with its own runtime takes the samples, so that a slow sample does not delay the generator.
 
 mod consistency;
 mod database;
@@ -24,14 +24,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What is to be watched.
+/// What to observe.
 #[derive(Debug, Clone, Default)]
 pub struct WatchOptions {
     /// Processes by name.
     pub processes: Vec<Process>,
     /// The server's database, for its statistics views.
     pub database: Option<String>,
-    /// The server, for its metrics and missing indexes, where it has such routes.
+    /// The server, for its metrics and missing indexes, if it has such routes.
     pub server: Option<(Address, Credentials)>,
     /// A Prometheus server.
     pub prometheus: Option<PrometheusOptions>,
@@ -41,10 +41,10 @@ pub struct WatchOptions {
     pub flame_graph: u64,
 }
 
-/// What was seen while a level was played.
+/// The observations while a level was played.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// Seconds from the start of each look.
+    /// Time of each sample, in seconds from the start.
     pub at: Vec<f64>,
     /// Processor time and memory over time.
     pub processes: Vec<ProcessSeries>,
@@ -52,15 +52,15 @@ pub struct Observed {
     pub database: Option<DatabaseFigures>,
     /// The server's work by module.
     pub modules: Vec<ModuleFigures>,
-    /// Queries that found no index since the server's start.
+    /// Queries without an index since the server started.
     pub missing_indexes: Vec<MissingIndex>,
     /// Series of Prometheus.
     pub prometheus: Vec<Series>,
-    /// Lines and bytes that the server's log grew by.
+    /// Lines and bytes added to the server's log.
     pub log: Option<(u64, u64)>,
-    /// A picture of where the server's processor time went, as SVG.
+    /// The flame graph of the server, as SVG.
     pub flame_graph: Option<String>,
-    /// What could not be watched, and why.
+    /// What could not be observed, and why.
     pub notes: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Observed {
     }
 }
 
-/// The last look, for the progress line.
+/// The last sample, for the progress line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Glance {
     /// Processor time of the watched processes, in percent of one core.
@@ -89,7 +89,7 @@ pub struct Glance {
     pub connections: u64,
 }
 
-/// A watch that goes on.
+/// A running observation.
 pub struct Watch {
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     outcome: Option<tokio::sync::oneshot::Receiver<Observed>>,
@@ -97,7 +97,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look once in `interval`; returns after the first look.
+    /// Starts to take a sample once per `interval`; returns after the first one.
     pub async fn begin(options: WatchOptions, interval: Duration) -> Result<Watch> {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let (send, outcome) = tokio::sync::oneshot::channel();
@@ -116,12 +116,12 @@ impl Watch {
         Ok(Watch { stop: Some(stop), outcome: Some(outcome), glance })
     }
 
-    /// The last look.
+    /// The last sample.
     pub fn glance(&self) -> Glance {
         *self.glance.lock().expect("looking does not panic")
     }
 
-    /// Ends the watch.
+    /// Ends the observation.
     pub async fn finish(mut self) -> Result<Observed> {
         drop(self.stop.take());
         let outcome = self.outcome.take().ok_or_else(|| LabError::new("the watch has ended"))?;

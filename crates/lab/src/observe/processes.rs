@@ -7,14 +7,14 @@ use std::time::Duration;
 
 const PAGE: u64 = 4096;
 
-/// A process to be watched.
+/// A process to observe.
 #[derive(Debug, Clone)]
 pub struct Process {
     /// Its name in the report.
     pub name: String,
     /// Its id.
     pub id: u32,
-    /// Whether its children belong to it, as those of PostgreSQL's first process do.
+    /// Whether to include its child processes, as for PostgreSQL's postmaster.
     pub with_children: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads a process; one that is gone has neither.
+    /// Reads a process; zero for one that has ended.
     pub fn take(process: &Process) -> Reading {
         let mut reading = Reading { cpu: process_time(process.id), memory: private_memory(process.id) };
         if process.with_children {
@@ -57,9 +57,9 @@ fn private_memory(id: u32) -> u64 {
 pub struct ProcessSeries {
     /// Its name.
     pub name: String,
-    /// Percent of one core between two looks.
+    /// Percent of one core between two samples.
     pub cpu_percent: Vec<f64>,
-    /// Memory of its own at each look, in MiB.
+    /// Private memory at each sample, in MiB.
     pub memory_mib: Vec<f64>,
     /// Processor time in all.
     pub cpu: Duration,

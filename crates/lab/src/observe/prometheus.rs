@@ -5,18 +5,18 @@ use crate::error::{LabError, Result};
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-/// What is asked unless queries are given: processor time and memory of every process that exports them.
+/// The default queries: processor time and memory of every process that exports them.
 const USUAL: [(&str, &str); 2] = [
     ("CPU, percent of a core", "rate(process_cpu_seconds_total[1m]) * 100"),
     ("memory, MiB", "process_resident_memory_bytes / 1048576"),
 ];
 
-/// A Prometheus server and what is asked of it.
+/// A Prometheus server and the queries sent to it.
 #[derive(Debug, Clone)]
 pub struct PrometheusOptions {
     /// Its address.
     pub address: Address,
-    /// Name and expression of each query; none for the usual ones.
+    /// Name and expression of each query; empty for the default ones.
     pub queries: Vec<(String, String)>,
 }
 

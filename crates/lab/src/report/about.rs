@@ -1,4 +1,4 @@
-//! What a figure is worth nothing without: which program, which machine, which database, how much data.
+//! The context of figures: program, machine, database, and amount of data.
 
 use crate::client::{Connection, Session};
 use crate::error::Result;
@@ -14,43 +14,43 @@ pub struct About {
     pub commit: String,
     /// Processor, cores, memory, kernel.
     pub machine: String,
-    /// Version and durability settings, where the lab could ask.
+    /// Version and durability settings, if the lab has the database's address.
     pub database: Option<String>,
     /// When the run ended.
     pub when: jiff::Timestamp,
 }
 
 impl About {
-    /// This machine, now. Without a given commit the one of the working directory is taken.
+    /// This machine, now. Without a given commit, that of the working directory is used.
     pub fn here(commit: Option<String>) -> About {
         let commit = commit.or_else(checked_out_commit).unwrap_or_else(|| "unknown".into());
         About { commit, machine: machine(), database: None, when: jiff::Timestamp::now() }
     }
 
-    /// Adds what the database said about itself.
+    /// Adds the database's version and settings.
     pub fn with_database(mut self, database: String) -> About {
         self.database = Some(database);
         self
     }
 }
 
-/// How many records the tenant holds.
+/// The numbers of records of the tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSize {
     /// Items.
     pub items: u64,
     /// Users.
     pub users: u64,
-    /// Items with another status than Available: few enough to be counted exactly, where all are estimated.
+    /// Items with another status than Available: few enough to be counted exactly, while the total is estimated.
     pub away: u64,
     /// Open loans.
     pub open_loans: u64,
-    /// Requests that somebody waits for.
+    /// Open requests.
     pub open_requests: u64,
 }
 
 impl DataSize {
-    /// Asks the API.
+    /// Reads the numbers from the API.
     pub async fn ask(connection: &mut Connection, session: &Session) -> Result<DataSize> {
         let mut totals = [0; 5];
         let targets = [

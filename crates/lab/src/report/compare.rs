@@ -1,5 +1,5 @@
-//! Figures of several runs side by side, with differences in percent and what of them is noise; published figures of
-//! FOLIO's performance reports are such a run too.
+//! Compares the figures of several runs, with differences in percent, and which of them are noise; published figures of
+//! FOLIO's performance reports can be compared like a run.
 
 use super::document::{Block, Document, Table, number};
 use super::play::FORMAT;
@@ -17,7 +17,7 @@ const REFERENCES: &str = include_str!("../../../../lab/reference-figures.json");
 /// The figures of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
-    /// What it is called in the table.
+    /// Its name in the table.
     pub label: String,
     /// Value by transaction, number of users and statistic.
     pub values: BTreeMap<(String, u64, &'static str), f64>,
@@ -62,7 +62,7 @@ impl Figures {
     }
 }
 
-/// A published run: which figures of the file it is.
+/// A published run: selects its figures in the file.
 struct Reference {
     name: &'static str,
     report: &'static str,
@@ -185,7 +185,7 @@ fn published(name: &str) -> Result<Figures> {
     Ok(figures)
 }
 
-/// The table of several runs; the first is what the others are compared with.
+/// The table of several runs; the others are compared with the first.
 pub fn table(runs: &[Figures]) -> Block {
     let mut head = vec!["transaction", "users", "statistic"];
     let (first, others) = match runs.split_first() {

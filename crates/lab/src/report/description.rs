@@ -1,28 +1,28 @@
-//! What a report says of its workload besides figures: what was asked, how it was measured, which bars hold.
+//! The description of a workload in a report: purpose, method, targets.
 
-/// A workload's own part of the report.
+/// The description of a workload in its report.
 #[derive(Debug)]
 pub struct Description {
     /// The heading.
     pub title: &'static str,
-    /// What the run is to find out, in a sentence or two.
+    /// The purpose of the run, in one or two sentences.
     pub purpose: &'static str,
     /// How it was measured, as a Markdown list.
     pub method: &'static str,
-    /// The bar for the throughput, as a share of the floor's.
+    /// The target of the throughput, as a share of the floor's.
     pub bar_tps: Option<f64>,
-    /// The operation that is held against another one.
+    /// The operation that is compared with another one.
     pub against: Option<Against>,
 }
 
-/// The bar of one operation's 95th percentile, as a multiple of another's in the same run.
+/// The target of one operation's 95th percentile, as a multiple of another's in the same run.
 #[derive(Debug, Clone, Copy)]
 pub struct Against {
     /// The operation.
     pub operation: &'static str,
-    /// The one that it is compared with.
+    /// The operation that it is compared with.
     pub other: &'static str,
-    /// At most so many times the other's.
+    /// The largest allowed multiple.
     pub bar: f64,
     /// The comparison's name in the JSON file.
     pub key: &'static str,

@@ -19,7 +19,7 @@ pub struct Document {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// What it says.
+    /// Its content.
     pub blocks: Vec<Block>,
 }
 
@@ -32,9 +32,9 @@ pub enum Block {
     List(Vec<String>),
     /// A table.
     Table(Table),
-    /// A plot; Markdown leaves it out, since every plot stands beside the table that it shows.
+    /// A plot; omitted in Markdown, since a table has the same data.
     Plot(Plot),
-    /// A picture as SVG; Markdown leaves it out.
+    /// A picture as SVG; omitted in Markdown.
     Picture(String),
     /// Text as it is, in a fixed-width font.
     Code(String),
@@ -60,7 +60,7 @@ impl Table {
         Table { caption: caption.into(), head, text_columns, rows: Vec::new() }
     }
 
-    /// The table as a block, or a sentence where it has no rows.
+    /// The table as a block, or the given sentence if it has no rows.
     pub fn or(self, none: &str) -> Block {
         if self.rows.is_empty() { Block::Text(none.into()) } else { Block::Table(self) }
     }
@@ -99,7 +99,7 @@ impl Document {
         text
     }
 
-    /// The report as one page that needs nothing else, readable when printed.
+    /// The report as one self-contained page, readable when printed.
     pub fn html(&self) -> String {
         let mut page = format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -127,7 +127,7 @@ impl Document {
                         let _ = writeln!(page, "<figure>{}</figure>", plot.svg());
                     }
                     Block::Picture(svg) => {
-                        // As an image, its styles and scripts stay its own.
+                        // As an image, so that its styles and scripts do not affect the page.
                         let svg = svg
                             .replace('%', "%25")
                             .replace('&', "%26")
@@ -195,7 +195,7 @@ fn html_table(page: &mut String, table: &Table) {
     page.push_str("</tbody></table>\n");
 }
 
-/// Text with what stands between backquotes in a fixed-width font.
+/// Text with the parts between backquotes in a fixed-width font.
 fn inline(text: &str) -> String {
     let mut parts = escaped(text).split('`').map(str::to_owned).collect::<Vec<_>>();
     if parts.len().is_multiple_of(2) {
@@ -212,12 +212,12 @@ fn inline(text: &str) -> String {
     marked.collect()
 }
 
-/// Text that may stand in a page.
+/// Text escaped for HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A number with three digits that count, without an exponent.
+/// A number with three significant digits, without an exponent.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "–".into(),

@@ -58,7 +58,7 @@ impl FloorReport {
         })
     }
 
-    /// Writes the file that was asked for.
+    /// Writes the requested file.
     pub fn save(&self) -> Result<()> {
         match &self.json {
             Some(path) => write(path, &format!("{:#}\n", self.json())),

@@ -1,5 +1,4 @@
-//! What a run says in the end: a table for the terminal, Markdown for people, JSON that the next run or a check
-//! can read.
+//! The result of a run: a table for the terminal, Markdown for people, JSON for later runs and checks.
 
 mod about;
 mod compare;

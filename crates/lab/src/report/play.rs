@@ -26,13 +26,13 @@ pub struct PlayReport {
     pub before: DataSize,
     /// The first tenant's data after the run.
     pub after: DataSize,
-    /// What must hold after a run, in a sentence for each tenant.
+    /// The result of the invariant checks after a run, a sentence for each tenant.
     pub consistency: Vec<String>,
     /// By number of users.
     pub levels: Vec<LevelFigures>,
-    /// Whether nobody ended it early.
+    /// False if the run was ended early.
     pub is_complete: bool,
-    /// What was played.
+    /// Options of the run.
     pub options: PlayOptions,
 }
 
@@ -104,7 +104,7 @@ impl PlayReport {
         })
     }
 
-    /// The report for people, beside the baseline's figures where one is given.
+    /// The report for people, with the baseline's figures if one is given.
     pub fn document(&self, baseline: Option<&Figures>) -> Document {
         let workload = &self.options.workload;
         let mut document = Document {

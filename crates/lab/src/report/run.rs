@@ -40,7 +40,7 @@ impl RunLevel {
         self.operations.iter().find(|(other, _)| *other == name).map(|(_, measured)| measured)
     }
 
-    /// What each side did per second when saturated.
+    /// Throughput of each side per second when saturated.
     pub fn capacities(&self) -> Vec<f64> {
         let operations = self.operations.iter().map(|(_, measured)| measured);
         operations.chain(&self.floor).map(|measured| measured.saturated.per_second()).collect()
@@ -83,9 +83,9 @@ impl RunLevel {
 pub struct RunReport {
     /// Program, machine, database.
     pub about: About,
-    /// Where the API answered.
+    /// Address of the API.
     pub address: String,
-    /// What the workload says of itself.
+    /// Description of the workload.
     pub story: &'static Description,
     /// How it was measured.
     pub timing: Timing,
@@ -95,7 +95,7 @@ pub struct RunReport {
     pub after: DataSize,
     /// The figures.
     pub levels: Vec<RunLevel>,
-    /// What else is to be known, in sentences.
+    /// Further remarks, in sentences.
     pub notes: Vec<String>,
     /// Where the JSON goes.
     pub json: Option<PathBuf>,
@@ -148,7 +148,7 @@ impl RunReport {
         text
     }
 
-    /// A sentence per level on the operation that is held against another one.
+    /// A sentence per level about the operation that is compared with another one.
     pub fn compared(&self) -> impl Iterator<Item = String> {
         self.levels.iter().filter_map(|level| {
             let against = self.story.against?;
@@ -164,7 +164,7 @@ impl RunReport {
         })
     }
 
-    /// A sentence when the run did not leave the shelves as it found them.
+    /// A sentence if the data after the run differ from those before it.
     pub fn left_behind(&self) -> Option<String> {
         let (before, after) = (&self.before, &self.after);
         let state = |size: &DataSize| (size.away, size.open_loans, size.open_requests);
@@ -229,7 +229,7 @@ impl RunReport {
         json
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub fn save(&self) -> Result<()> {
         if let Some(path) = &self.json {
             write(path, &format!("{:#}\n", self.json()))?;

@@ -168,7 +168,7 @@ pub fn errors(report: &PlayReport) -> Block {
     table.or("None.")
 }
 
-/// The floor before and after each level, and what a turn costs beside it.
+/// The floor before and after each level, and the cost of a turn compared with it.
 pub fn floor(report: &PlayReport) -> Vec<Block> {
     let head = [
         "users",
@@ -422,7 +422,7 @@ pub fn environment(report: &PlayReport) -> Vec<String> {
     sentences
 }
 
-/// How much data there was, and whether the run left it so.
+/// The amount of data, and whether it is unchanged after the run.
 pub fn data(report: &PlayReport) -> Vec<String> {
     let after = if report.before == report.after {
         "As many items available, loans and requests open after the run as before it.".to_string()
@@ -439,7 +439,7 @@ pub fn data(report: &PlayReport) -> Vec<String> {
     sentences
 }
 
-/// How the load was made, and how to repeat it.
+/// How the load was generated, and how to repeat it.
 pub fn method(report: &PlayReport) -> Vec<Block> {
     let form = &report.options.form;
     let workload = &report.options.workload;

@@ -5,7 +5,7 @@ use super::template::{Variables, fill};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a line may name.
+/// The names that a line may use.
 #[derive(Debug, Default)]
 pub struct Names {
     /// Bounds of a pause, in seconds.
@@ -19,7 +19,7 @@ pub struct Names {
 /// What a call sends.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Body {
-    /// A record in a variable, whose fields `text` replaces; without it `text` is the whole body.
+    /// Variable with a record, whose fields `text` replaces; without it `text` is the whole body.
     pub of: Option<String>,
     /// JSON with variables; empty for none.
     pub text: String,
@@ -56,7 +56,7 @@ pub struct Call {
     pub address: String,
     /// The body.
     pub body: Body,
-    /// What must be in the answer.
+    /// Checks of the response.
     pub checks: Vec<Check>,
 }
 
@@ -112,7 +112,7 @@ impl Call {
         self.pause.map_or(0.0, |(from, to)| (from + to) / 2.0)
     }
 
-    /// How the report names it.
+    /// Its name in the report.
     pub fn label(&self) -> String {
         format!("{} {}", self.method, self.name)
     }

@@ -1,29 +1,29 @@
-//! What must be in an answer, and what is taken from it.
+//! Checks of a response, and values that are taken from it.
 
 use super::template::Variables;
 use serde_json::Value;
 
-/// What must be in an answer, and what is taken from it.
+/// A check of a response, or a value taken from it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Check {
-    /// Something is there.
+    /// The path exists.
     Present(String),
-    /// Nothing is there.
+    /// The path does not exist.
     Absent(String),
-    /// A number is large enough.
+    /// The number at the path is at least this.
     AtLeast(String, f64),
-    /// Something becomes a variable, or the given text does where it is absent.
+    /// Assigns the value at the path to a variable, or `otherwise` if it is absent.
     Take { path: String, variable: String, otherwise: Option<String> },
-    /// Something becomes a row of the data, for clean-up steps.
+    /// Adds the value at the path to the collected rows, for clean-up steps.
     Collect { path: String, variable: String },
-    /// Only these statuses are good; without this check those below 400 are.
+    /// The expected statuses; without this check all below 400.
     Status(Vec<u16>),
-    /// The call is repeated as long as something is there.
+    /// Repeats the call as long as the path exists.
     While(String),
 }
 
 impl Check {
-    /// Reads a check as it stands in a line; nothing where it is none.
+    /// Parses a check; `None` if the text is not a check.
     pub fn parse(text: &str) -> Option<Check> {
         if text.is_empty() {
             return None;
@@ -67,7 +67,7 @@ impl Check {
         }
     }
 
-    /// Whether it looks into the answer's body.
+    /// Whether it reads the response body.
     pub fn reads_body(&self) -> bool {
         !matches!(self, Check::Status(_))
     }
@@ -100,7 +100,7 @@ impl Check {
                 collected.push((variable.clone(), value));
                 Ok(())
             }
-            // Both are looked at before the body is.
+            // Both are evaluated before the body is read.
             Check::Status(_) | Check::While(_) => Ok(()),
         }
     }

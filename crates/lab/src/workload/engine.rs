@@ -1,6 +1,6 @@
 //! Plays the workloads of a level.
 //!
-//! Open: turns begin by a schedule, whatever became of the last ones. Each takes a free user with an open connection, or
+//! Open: turns start by a schedule, regardless of earlier ones. Each takes a free user with an open connection, or
 //! a new one; its time counts from the planned moment, so that a stalled server cannot hide the turns that wait
 //! meanwhile. Closed: every user does one thing after the other.
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-/// After the end or Ctrl-C, turns under way have so long to finish.
+/// After the end or Ctrl-C, running turns have this long to finish.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A request to end the run early.
@@ -50,7 +50,7 @@ impl Stop {
     }
 }
 
-/// At most so many calls per second, over all users.
+/// Limits the calls per second of all users.
 #[derive(Debug, Default)]
 pub struct RateCap {
     gap: Option<Duration>,
@@ -64,7 +64,7 @@ impl RateCap {
         RateCap { gap, next: Mutex::new(None) }
     }
 
-    /// Waits for the call's place.
+    /// Waits until the call may be sent.
     pub async fn wait(&self) {
         let Some(gap) = self.gap else { return };
         let place = {
@@ -90,11 +90,11 @@ impl TenantLogin {
         Ok(TenantLogin { session: tokio::sync::Mutex::new((connection, session)) })
     }
 
-    /// The headers of a login that is still good.
+    /// The headers of a valid login.
     pub async fn headers(&self) -> Arc<HeaderMap> {
         let mut login = self.session.lock().await;
         let (connection, session) = &mut *login;
-        // A login that fails here shows as a refused call.
+        // If the login fails, the call is refused and counted.
         let _ = session.renew(connection).await;
         session.headers()
     }
@@ -131,7 +131,7 @@ impl TenantStage {
         self.login.headers().await
     }
 
-    /// Keeps what a call has collected.
+    /// Stores the rows that a call has collected.
     pub fn collect(&self, found: Vec<(String, String)>) {
         if found.is_empty() {
             return;
@@ -157,15 +157,15 @@ impl TenantStage {
 pub struct PartStage {
     /// Its number among the workloads that are played at once.
     pub number: u64,
-    /// What is played.
+    /// The workload.
     pub workload: Workload,
     /// Number of users.
     pub users: usize,
-    /// Where the API answers.
+    /// Address of the API.
     pub address: Address,
     /// The tenants; users are dealt out to them in turn.
     pub tenants: Vec<Arc<TenantStage>>,
-    /// Where times go.
+    /// Records the times.
     pub recorder: Arc<Recorder>,
     /// Ends the run.
     pub stop: Arc<Stop>,
@@ -279,7 +279,7 @@ async fn play_closed(part: Arc<PartStage>) -> Result<()> {
     join(users, &part.stop).await
 }
 
-/// Waits for the turns under way; after Ctrl-C not for long.
+/// Waits for the running turns; after Ctrl-C only briefly.
 async fn join(mut tasks: JoinSet<()>, stop: &Stop) -> Result<()> {
     loop {
         let joined = tokio::select! {
@@ -297,7 +297,8 @@ async fn join(mut tasks: JoinSet<()>, stop: &Stop) -> Result<()> {
     }
 }
 
-/// The moments of arrivals in seconds from the start: the rate grows evenly during ramp-up and stays then.
+/// Times of the arrivals in seconds from the start: the rate increases linearly during ramp-up and is constant
+/// afterwards.
 struct Arrivals {
     rate: f64,
     ramp_up: f64,

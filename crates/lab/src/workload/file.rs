@@ -218,7 +218,7 @@ impl Reader<'_> {
     ) -> Result<Vec<Call>> {
         let span = block.span();
         let raw = &self.text[span.clone()];
-        // A newline right behind the opening quotes does not belong to the text.
+        // A newline directly after the opening quotes does not belong to the text.
         let skipped = usize::from(raw.starts_with("'''\n") || raw.starts_with("\"\"\"\n"));
         let first = self.line(span.start) + skipped;
         let mut calls = Vec::new();

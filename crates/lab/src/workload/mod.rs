@@ -62,7 +62,7 @@ pub struct Workload {
 /// A workload of a mix.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What is played.
+    /// The workload.
     pub workload: Workload,
     /// With how many users.
     pub users: usize,
@@ -196,7 +196,7 @@ pub struct Step {
 /// How often a step is done, in each tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Times {
-    /// So often.
+    /// This many times.
     Number(u64),
     /// Once for each of the tenant's users.
     Users,
@@ -204,7 +204,7 @@ pub enum Times {
     Each(String),
 }
 
-/// What a member of staff would call one action.
+/// One action of a member of staff.
 #[derive(Debug, Clone)]
 pub struct Transaction {
     /// Its name in the report.
@@ -258,7 +258,7 @@ impl Workload {
         self.parts.iter().map(|part| part.workload.load.tenants).chain([self.load.tenants]).max().unwrap_or(1)
     }
 
-    /// The transaction for a throw between 0 and 1.
+    /// The transaction for a random number between 0 and 1.
     pub fn draw(&self, throw: f64) -> &Transaction {
         let mut left = throw * self.transactions.iter().map(|t| t.share).sum::<f64>();
         for transaction in &self.transactions {

@@ -1,4 +1,4 @@
-//! `carrel lab play`: plays a workload at each number of users, with the floor before and after each level, and gives
+//! `carrel lab play`: plays a workload at each number of users, with the floor before and after each level, and returns
 //! the figures for the report.
 
 use super::engine::{PartStage, RateCap, Stop, TenantLogin, TenantStage, play_part};
@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What `carrel lab play` does, as given on the command line.
+/// Options of `carrel lab play`.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
     /// The workload.
@@ -35,9 +35,9 @@ pub struct PlayOptions {
     pub address: String,
     /// Who logs in; an entry for each tenant.
     pub tenants: Vec<Credentials>,
-    /// At most so many items take part.
+    /// Maximum number of items used.
     pub most_items: usize,
-    /// At most so many users and other records take part.
+    /// Maximum number of users and other records used.
     pub most_records: usize,
     /// Calls per second, at most.
     pub most_per_second: Option<f64>,
@@ -49,7 +49,7 @@ pub struct PlayOptions {
     pub dry_run: bool,
     /// The server's database and `pgbench`, for the floor.
     pub floor: Option<(String, PathBuf)>,
-    /// What is watched.
+    /// What to observe.
     pub watch: WatchOptions,
     /// The port of a page that shows the run while it goes on; 0 takes a free one.
     pub live: Option<u16>,
@@ -59,11 +59,11 @@ pub struct PlayOptions {
     pub commit: Option<String>,
     /// The command, for the report.
     pub command: String,
-    /// What the run's data or server differ in from other runs, for the report.
+    /// How the run's data or server differ from other runs, for the report.
     pub condition: String,
 }
 
-/// Plays the workload. Ctrl-C ends it early; the figures so far are given.
+/// Plays the workload. Ctrl-C ends it early; the figures so far are returned.
 pub async fn play(options: PlayOptions) -> Result<PlayReport> {
     let stop = Arc::new(Stop::default());
     let asked = stop.clone();
@@ -158,7 +158,7 @@ impl Run {
         if let Some(floor) = floor {
             floor.close().await?;
         }
-        // What was measured before a failure is worth more than its loss.
+        // Keep the figures measured before the failure.
         match failure {
             Some(error) if levels.iter().all(|level| level.transactions.is_empty()) => return Err(error),
             Some(error) => eprintln!("the run ended early: {error}"),
@@ -230,7 +230,7 @@ impl Run {
         Ok(stage)
     }
 
-    /// Plays the preparation; what it collected becomes rows.
+    /// Plays the preparation steps; the values they collect become rows.
     async fn prepare(&self, stage: &mut Stage) -> Result<()> {
         for part in stage {
             steps::play_steps(part, &part.workload.prepare).await?;
@@ -319,7 +319,7 @@ impl Run {
         measure_floor(level, floor).await
     }
 
-    /// Checks in what the level lent, and plays the clean-up steps.
+    /// Checks in the items that the level checked out, and plays the clean-up steps.
     async fn clean_up(&self, stage: &Stage) -> Result<()> {
         if !self.options.clean_up {
             return Ok(());

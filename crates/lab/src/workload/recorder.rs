@@ -1,5 +1,5 @@
-//! What the users of a level saw, written down as it happens: times by transaction and by call, errors by kind, both
-//! over time, and how late the generator itself was.
+//! Records the results of a level's users: times by transaction and by call, errors by kind, both over time, and the
+//! delay of the generator itself.
 
 use crate::client::Failed;
 use crate::live::LiveSecond;
@@ -26,7 +26,7 @@ pub struct Track {
     pub slices: Vec<Slice>,
 }
 
-/// A moment of a level.
+/// A time slice of a level.
 #[derive(Debug, Clone)]
 pub struct Slice {
     /// Times of the turns that ended in it.
@@ -56,14 +56,14 @@ impl Track {
     }
 }
 
-/// Writes down what happens.
+/// Records times and errors.
 #[derive(Debug)]
 pub struct Recorder {
     slice: Duration,
     state: Mutex<State>,
 }
 
-/// What has been written down.
+/// The recorded figures.
 #[derive(Debug)]
 pub struct State {
     /// When the level began.
@@ -72,11 +72,11 @@ pub struct State {
     pub transactions: BTreeMap<String, Track>,
     /// By method and address.
     pub calls: BTreeMap<String, Track>,
-    /// By how much turns began later than planned though a user was free.
+    /// Delays of turns that began later than planned although a user was free.
     pub lag: Histogram<u64>,
     /// Turns under way.
     pub under_way: u64,
-    /// Since the last look.
+    /// Figures since the last call of `look`.
     recent: Slice,
 }
 
@@ -109,7 +109,7 @@ impl Recorder {
         self.with(|state| state.under_way += 1);
     }
 
-    /// Counts by how much the generator was late for a turn.
+    /// Records the delay of the generator for a turn.
     pub fn late(&self, lag: Duration) {
         self.with(|state| state.lag.saturating_record(micros(lag)));
     }
@@ -152,7 +152,7 @@ impl Recorder {
         })
     }
 
-    /// What was written down so far; what follows counts from now.
+    /// Returns the figures so far and starts anew.
     pub fn take(&self) -> State {
         let anew = Recorder::new(Duration::ZERO).state;
         let anew = anew.into_inner().expect("nobody has held it");

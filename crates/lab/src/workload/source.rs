@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 
 const PAGE: usize = 1000;
 
-/// How many records take part.
+/// Maximum number of records used.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
     /// Items, at most.
@@ -40,7 +40,7 @@ pub async fn read(
     let mut scans = None;
     if has(&[Source::Users, Source::AvailableItems, Source::LentItems, Source::ServicePoints]) {
         let (items, users) = if has(&[Source::AvailableItems, Source::LentItems]) {
-            // The other half of a small library is left to the workloads that are played at the same time.
+            // The other half of a small library is for the workloads that run concurrently.
             let all = session.get(connection, "/item-storage/items?limit=0").await?;
             let half = all["totalRecords"].as_u64().unwrap_or(0) as usize / 2;
             (most.items.min(half.max(20)), most.users)

@@ -1,5 +1,5 @@
-//! What is done before and after a level: steps of the file, and checking in what the level lent. Nothing of it is
-//! measured.
+//! Unmeasured work before and after a level: the steps of the file, and checking in the items that the level checked
+//! out.
 
 use super::engine::{PartStage, TenantStage};
 use super::turn::VirtualUser;
@@ -7,7 +7,7 @@ use super::{Step, Times};
 use crate::error::{LabError, Result};
 use std::sync::Arc;
 
-/// Plays steps in every tenant; what their calls collect becomes rows of the data.
+/// Plays steps in every tenant; the values their calls collect become rows.
 pub async fn play_steps(part: &PartStage, steps: &[Step]) -> Result<()> {
     for tenant in &part.tenants {
         for step in steps {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Values by variable.
 pub type Variables = BTreeMap<String, String>;
 
-/// Puts variables in the place of `{NAME}`; unknown ones stay.
+/// Replaces `{NAME}` by the variable's value; unknown names stay.
 pub fn fill(text: &str, variables: &Variables) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -15,9 +15,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Between two questions whether something has finished.
+/// Time between two polls whether an operation has finished.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
-/// What takes longer has failed.
+/// An operation that takes longer counts as failed.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// One virtual user with a connection of its own.
@@ -71,7 +71,7 @@ impl VirtualUser {
             let outcome = outcome.map_err(failed);
             part.recorder.call("login after a failure", &outcome, begun.elapsed());
             if outcome.is_err() {
-                // Nothing answers; do not make it worse.
+                // The server does not respond; wait instead of adding load.
                 part.stop.pause(Duration::from_secs(1)).await;
             }
         }
@@ -104,7 +104,7 @@ impl VirtualUser {
         (spent, Ok(()))
     }
 
-    /// Sends a call, again where it says so, and applies its checks.
+    /// Sends a call, repeats it if a check requires it, and applies its checks.
     pub async fn call(
         &mut self,
         part: &PartStage,
@@ -142,7 +142,7 @@ impl VirtualUser {
             }
             tokio::time::sleep(ASK_AGAIN).await;
         };
-        // What follows is the tool's own work and belongs to nobody's time.
+        // The rest is the generator's work and is not measured.
         let status = answer.status.as_u16();
         let good = call.checks.iter().find_map(|check| match check {
             Check::Status(good) => Some(good),
@@ -171,7 +171,7 @@ impl VirtualUser {
         let shared = match (&mut self.own_session, part.workload.load.login) {
             (_, Login::None) => self.tenant.without_login.clone(),
             (Some(session), _) => {
-                // A login that fails here shows as a refused call.
+                // If the login fails, the call is refused and counted.
                 let _ = session.renew(&mut self.connection).await;
                 session.headers()
             }
@@ -179,7 +179,7 @@ impl VirtualUser {
         };
         let mut headers = (*shared).clone();
         for (name, value) in &part.workload.headers {
-            // A header that cannot be written is a mistake in the file that the server would not see either.
+            // An invalid header is an error of the workload file, which the server would not see either.
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
                 headers.insert(name, value);
             }
@@ -189,7 +189,7 @@ impl VirtualUser {
 }
 
 impl TenantStage {
-    /// The variables of the next turn; each turn uses up one row of everything, whatever is drawn.
+    /// The variables of the next turn; each turn consumes one row of each source, whichever transaction is drawn.
     fn next_row(&self) -> Variables {
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
         let mut variables = self.constants(turn);
@@ -212,7 +212,7 @@ impl TenantStage {
     }
 }
 
-/// A new id and the time for this call.
+/// Sets a new id and the time for this call.
 fn set_moment(variables: &mut Variables) {
     let now = jiff::Zoned::now();
     // The public plans write hours 1 to 12 and call them UTC, so a date may lie half a day back.
@@ -223,7 +223,7 @@ fn set_moment(variables: &mut Variables) {
 }
 
 impl Stop {
-    /// Waits for so long, or until the run is to end.
+    /// Waits this long, or until the run is stopped.
     pub async fn pause(&self, length: Duration) {
         if !length.is_zero() && !self.is_asked() {
             tokio::select! {

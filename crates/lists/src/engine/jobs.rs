@@ -1,5 +1,5 @@
-//! The rows of the job table: added, taken, kept, ended. A row is owned by the node that took it until its lease ends;
-//! what a node writes at the end counts only while it still owns the row.
+//! The rows of the job table: added, taken, kept, ended. The node that took a row owns it until its lease ends; its
+//! final changes apply only while it still owns the row.
 
 use carrel_platform::{Bind, Connection, Pipeline, Tenant};
 use carrel_records::Failure;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A node that says nothing for so long has lost its jobs.
+/// A node that does not renew its lease for this time has lost its jobs.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// How often a job is begun before it is given up.
+/// Attempts of a job, at most.
 pub const MAX_ATTEMPTS: i32 = 3;
 
-/// What a job does.
+/// The kinds of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Refresh,
@@ -53,7 +53,7 @@ pub struct NewJob {
     pub list_version: Option<i32>,
     /// The result that is exported.
     pub result_id: Option<Uuid>,
-    /// Not shown as ended for so long.
+    /// Shown as running for at least this time.
     pub visible_for: Duration,
 }
 
@@ -121,8 +121,8 @@ fn taken(row: &Row) -> Taken {
     }
 }
 
-/// Takes the job whose turn it is, and all that wait for the same; of the users of a tenant the one with the fewest
-/// running jobs comes first. Jobs whose owner has let the lease end are taken over.
+/// Takes the next job, and all waiting jobs with the same query; of the users of a tenant the one with the fewest
+/// running jobs comes first. Jobs whose lease has ended are taken over.
 pub async fn take(tenant: &Tenant, owner: Uuid) -> Result<Vec<Taken>, Failure> {
     let connection = tenant.writer().await?;
     let rows = connection
@@ -164,7 +164,7 @@ pub async fn take(tenant: &Tenant, owner: Uuid) -> Result<Vec<Taken>, Failure> {
     Ok(all)
 }
 
-/// Renews the lease of those that are still this node's, and says which they are.
+/// Renews the leases of those jobs that this node still owns, and returns them.
 pub async fn renew(
     connection: &Connection,
     owner: Uuid,
@@ -181,7 +181,7 @@ pub async fn renew(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Says which result the jobs are about to have, so that a query can be read while it runs.
+/// Stores the result that the jobs will have, so that a query can be read while it runs.
 pub async fn begin_result(connection: &Connection, jobs: &[Uuid], result: Uuid) -> Result<(), Failure> {
     connection
         .query(
@@ -192,7 +192,7 @@ pub async fn begin_result(connection: &Connection, jobs: &[Uuid], result: Uuid) 
     Ok(())
 }
 
-/// Time for which a job has still to be shown as running.
+/// Time for which a job must still be shown as running.
 pub async fn visible_for(connection: &Connection, job: Uuid) -> Result<Duration, Failure> {
     let rows = connection
         .query(
@@ -204,7 +204,7 @@ pub async fn visible_for(connection: &Connection, job: Uuid) -> Result<Duration,
     Ok(Duration::from_secs_f64(seconds.clamp(0.0, 60.0)))
 }
 
-/// How a job ended.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Done { records: i64 },
@@ -212,7 +212,7 @@ pub enum End {
     Failed { code: &'static str, message: String },
 }
 
-/// Ends a job, with what its list shows then, in one transaction; false where the job is not this node's any more.
+/// Ends a job and updates its list in one transaction; false if this node does not own the job any more.
 pub async fn end(
     tenant: &Tenant,
     owner: Uuid,
@@ -276,7 +276,7 @@ pub async fn end(
     Ok(true)
 }
 
-/// Cancels the open job of a kind of a list; its owner learns of it by its next heartbeat.
+/// Cancels the open job of a kind of a list; its owner notices with its next heartbeat.
 pub async fn cancel_of_list(
     connection: &Connection,
     list: Uuid,
@@ -294,7 +294,7 @@ pub async fn cancel_of_list(
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Cancels a query that has not ended; false where it has.
+/// Cancels a query that has not ended; false if it has.
 pub async fn cancel_query(connection: &Connection, query: Uuid) -> Result<bool, Failure> {
     let rows = connection
         .query(
@@ -306,7 +306,7 @@ pub async fn cancel_query(connection: &Connection, query: Uuid) -> Result<bool, 
     Ok(!rows.is_empty())
 }
 
-/// Gives back what a node still has, for whoever comes next; the attempt does not count.
+/// Releases the jobs of a node; the attempt does not count.
 pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failure> {
     connection
         .query(
@@ -318,7 +318,7 @@ pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failu
     Ok(())
 }
 
-/// A job as it is shown.
+/// A job in the form of the API.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub id: Uuid,
@@ -339,7 +339,7 @@ pub struct Job {
     pub message: Option<String>,
 }
 
-/// Columns for [`Job::of`], of a job that is called so; users are shown by last and first name.
+/// Columns for [`Job::of`], of a job with the alias `j`; users are shown by last and first name.
 pub const COLUMNS: &str = "j.id, j.state, j.list_id, j.user_id, (SELECT nullif(concat_ws(', ', \
     nullif(u.doc->'personal'->>'lastName', ''), nullif(u.doc->'personal'->>'firstName', '')), '') FROM users u \
     WHERE u.id = j.user_id), j.entity_type_id, j.fql_query, j.fields, j.list_version, j.content_version, j.created, \

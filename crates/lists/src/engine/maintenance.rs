@@ -1,5 +1,5 @@
-//! What is done regularly for the lists of a tenant: results that nobody shows any more are removed, old queries and
-//! exports are forgotten, lists that refresh themselves are refreshed, and jobs of dead nodes find a new one.
+//! Regular maintenance of a tenant's lists: removes unused results, old queries and old exports, refreshes lists at
+//! their intervals, and restarts jobs of dead nodes.
 
 use super::jobs::{Kind, NewJob};
 use carrel_platform::jobs::{Job, Run};
@@ -8,11 +8,11 @@ use carrel_records::Failure;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Readers of a result that was replaced have so long to end.
+/// The time for which readers of a replaced result may continue.
 const GRACE_SECONDS: i64 = 60;
-/// A finished query is kept for so long.
+/// The time for which a finished query is kept.
 pub const QUERY_KEPT: Duration = Duration::from_secs(3 * 60 * 60);
-/// The file of an export is kept for so long.
+/// The time for which the file of an export is kept.
 const EXPORT_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 pub static MAINTENANCE: Job = Job {
@@ -24,7 +24,7 @@ pub static MAINTENANCE: Job = Job {
 
 async fn maintain(run: Run) -> Result<String, Failure> {
     let tenant = run.tenant;
-    // A tenant that no node has worked for since it started has no open jobs that a node here could know of.
+    // A tenant for which no node has worked since this node started has no open jobs.
     let node = super::node_of(&tenant);
     let options = node.as_ref().map(|node| super::of(node).options()).unwrap_or_default();
     let refreshed = refresh_due(&tenant, options.max_size).await?;
@@ -38,7 +38,7 @@ async fn maintain(run: Run) -> Result<String, Failure> {
     Ok(format!("{refreshed} refreshed, removed: {queries} queries, {exports} exports, {results} results"))
 }
 
-/// Lists that refresh themselves and are due.
+/// Starts the due refreshes of lists with an interval.
 async fn refresh_due(tenant: &Tenant, max_size: i64) -> Result<usize, Failure> {
     let connection = tenant.background().await?;
     let rows = connection
@@ -69,7 +69,7 @@ async fn refresh_due(tenant: &Tenant, max_size: i64) -> Result<usize, Failure> {
         let mut pipeline = Pipeline::new();
         job.add_to(&mut pipeline);
         match connection.send(pipeline).await {
-            // Somebody was faster.
+            // A refresh has been started in the meantime.
             Err(error) if error.is_unique_violation() => {}
             other => {
                 other?;
@@ -79,7 +79,7 @@ async fn refresh_due(tenant: &Tenant, max_size: i64) -> Result<usize, Failure> {
     Ok(rows.len())
 }
 
-/// Forgets queries that ended long ago; their ids.
+/// Deletes queries that ended long ago; returns their ids.
 pub async fn purge_queries(connection: &Connection) -> Result<Vec<Uuid>, Failure> {
     let rows = connection
         .query(
@@ -102,7 +102,7 @@ async fn purge_exports(connection: &Connection) -> Result<usize, Failure> {
     Ok(rows.len())
 }
 
-/// Removes results that no list shows, no query keeps, and nothing is writing or reading.
+/// Removes results that no list shows, no query refers to, and no job writes or reads.
 async fn purge_results(connection: &Connection) -> Result<usize, Failure> {
     let rows = connection
         .query(

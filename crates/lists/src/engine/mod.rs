@@ -1,9 +1,9 @@
 //! The engine of lists: refreshes, queries and exports, run by a few workers of each node.
 //!
-//! A job is a row of `list_job` in its tenant's schema; tenant and user are data of the job. A node takes a row, renews
-//! its lease while it works, and publishes the result by one update of the list; where a node dies, another one takes
-//! the row over, and nothing of the first attempt is seen. Results are new beside old, so a list can be read while it
-//! is refreshed, and keeps what it has when a refresh fails.
+//! A job is a row of `list_job` in its tenant's schema; tenant and user are stored with it. A node takes a row, renews
+//! its lease during the work, and publishes the result by one update of the list. If the node dies, another one takes
+//! the row, and the first attempt has no visible effect. A new result is stored separately from the old one, so a list
+//! can be read during a refresh, and keeps its contents if the refresh fails.
 
 pub mod jobs;
 pub mod maintenance;
@@ -21,16 +21,16 @@ use tokio::sync::Notify;
 use turns::Turns;
 use uuid::Uuid;
 
-/// How lists behave on this node, from its configuration.
+/// The options of lists on this node, from its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Records of a list, at most.
     pub max_size: i64,
-    /// A refresh is shown as running for at least so long, so that clients can see it.
+    /// A refresh is shown as running for at least this time, so that clients can see it.
     pub visible_for: Duration,
-    /// Jobs at once on this node.
+    /// Concurrent jobs on this node.
     pub workers: usize,
-    /// A query that takes longer is given up.
+    /// A longer query is aborted.
     pub deadline: Duration,
 }
 
@@ -52,7 +52,7 @@ pub struct Engine {
     owner: Uuid,
     options: OnceLock<Options>,
     turns: Mutex<Turns>,
-    /// What is running here, to be told when somebody cancels it.
+    /// Running jobs, each with the signal for its cancellation.
     running: Mutex<HashMap<Uuid, Arc<Notify>>>,
     stopping: AtomicBool,
 }
@@ -74,17 +74,17 @@ pub fn of(node: &Node) -> Arc<Engine> {
     node.state.of::<Engine>()
 }
 
-/// Sets how lists behave, before the first job.
+/// Sets the options of lists, before the first job.
 pub fn configure(node: &Node, options: Options) {
-    // A second configuration of a node is a mistake without effect.
+    // A second configuration of a node has no effect.
     let _ = of(node).options.set(options);
 }
 
-/// Looks for what other nodes, or this one before it was killed, have left.
+/// Looks for jobs that other nodes, or this one before it was killed, have left unfinished.
 pub fn start(node: &Arc<Node>) {
     let node = Arc::downgrade(node);
     tokio::spawn(async move {
-        // At once, and when the leases of a node that was killed a moment ago have ended.
+        // Now, and again when the leases of a node that was killed recently have ended.
         for wait in [Duration::ZERO, jobs::LEASE + Duration::from_secs(1)] {
             tokio::time::sleep(wait).await;
             let Some(node) = node.upgrade() else { return };
@@ -95,7 +95,7 @@ pub fn start(node: &Arc<Node>) {
     });
 }
 
-/// Stops the workers and gives back what they have.
+/// Stops the workers and releases their jobs.
 pub async fn stop(node: &Arc<Node>) {
     let engine = of(node);
     engine.stopping.store(true, Relaxed);
@@ -115,7 +115,7 @@ pub async fn stop(node: &Arc<Node>) {
     }
 }
 
-/// The node that works for a tenant here.
+/// The node that runs jobs for this tenant.
 #[derive(Default)]
 struct NodeOfTenant(OnceLock<Weak<Node>>);
 
@@ -123,7 +123,7 @@ fn node_of(tenant: &Tenant) -> Option<Arc<Node>> {
     tenant.state.of::<NodeOfTenant>().0.get()?.upgrade()
 }
 
-/// A tenant has a job; to be called after the job's transaction is committed.
+/// Signals that a tenant has a job; must be called after the job's transaction has committed.
 pub fn submit(node: &Arc<Node>, tenant: &str) {
     if let Some(known) = node.tenant(tenant) {
         known.state.of::<NodeOfTenant>().0.get_or_init(|| Arc::downgrade(node));
@@ -138,7 +138,7 @@ impl Engine {
         *self.options.get_or_init(Options::default)
     }
 
-    /// Ends a run on this node at once; on another one its heartbeat does.
+    /// Ends a run on this node at once; on another node its heartbeat does.
     pub fn cancelled(&self, job: Uuid) {
         let running = self.running.lock().expect("no holder of this lock panics");
         if let Some(notify) = running.get(&job) {
@@ -158,7 +158,7 @@ impl Engine {
                 let turn = Turn { engine: &engine, tenant: &tenant };
                 if let Err(failure) = engine.work(&node, &tenant, asked).await {
                     tracing::warn!(tenant, "list jobs of {tenant} cannot be taken: {failure}");
-                    // Maintenance asks again.
+                    // The next maintenance run repeats it.
                     engine.turns.lock().expect("no holder of this lock panics").nothing_to_do(&tenant, asked);
                 }
                 drop(turn);
@@ -167,7 +167,7 @@ impl Engine {
         }
     }
 
-    /// One job of the tenant.
+    /// Runs one job of the tenant.
     async fn work(self: &Arc<Engine>, node: &Arc<Node>, tenant: &str, asked: u64) -> Result<(), Failure> {
         let found = node.find_tenant(tenant).await?;
         let taken = match &found {
@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// A worker that is at work; it is free again also where the work panics.
+/// An occupied worker; dropping it frees the worker, even after a panic.
 struct Turn<'a> {
     engine: &'a Engine,
     tenant: &'a str,
@@ -204,7 +204,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Jobs that can be told that they were cancelled.
+/// Registered jobs, which can be notified of their cancellation.
 struct Registered {
     engine: Arc<Engine>,
     jobs: Vec<Uuid>,
@@ -220,14 +220,14 @@ impl Drop for Registered {
     }
 }
 
-/// The tenant's engine for a call, and what a job needs of it.
+/// The node's engine and options for a call.
 pub fn of_call(node: &Arc<Node>) -> (Arc<Engine>, Options) {
     let engine = of(node);
     let options = engine.options();
     (engine, options)
 }
 
-/// A running job of another node that is dead is looked for when somebody looks at it.
+/// When a job is read, checks whether the node that runs it has died.
 pub fn nudge(node: &Arc<Node>, tenant: &Tenant, job: &jobs::Job) {
     if job.is_open() {
         submit(node, &tenant.id);

@@ -1,4 +1,4 @@
-//! Results of queries: identifiers, a thousand records to a row.
+//! Results of queries: identifiers, a thousand records in a row.
 
 use crate::query::select::Statement;
 use carrel_platform::database::failure;
@@ -6,9 +6,9 @@ use carrel_platform::{Bind, Connection, Pipeline};
 use carrel_records::Failure;
 use uuid::Uuid;
 
-/// Records to a row.
+/// Records in a row.
 pub const CHUNK: usize = 1_000;
-/// Rows that are sent at once: a megabyte of identifiers of one UUID.
+/// Rows that are sent at once: a megabyte of identifiers of one UUID each.
 const BATCH: usize = 64;
 
 /// A result that is being written.
@@ -21,7 +21,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a result; it is seen by nobody until something refers to it.
+    /// Begins a result; it is not visible until something refers to it.
     pub async fn begin(connection: &Connection, id: Uuid, width: usize) -> Result<Writer, Failure> {
         connection
             .query(
@@ -32,7 +32,7 @@ impl Writer {
         Ok(Writer { id, width, chunk: Vec::with_capacity(CHUNK * width), full: Vec::new(), next: 0 })
     }
 
-    /// Adds a record; true where it is time to [`Self::flush`].
+    /// Adds a record; true if [`Self::flush`] should be called.
     pub fn push(&mut self, record: impl Iterator<Item = Uuid>) -> bool {
         self.chunk.extend(record);
         if self.chunk.len() == CHUNK * self.width {
@@ -68,7 +68,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining rows.
     pub async fn end(mut self, connection: &Connection) -> Result<(), Failure> {
         if !self.chunk.is_empty() {
             self.cut();
@@ -140,7 +140,7 @@ fn number(n: usize) -> i64 {
     i64::from(i32::try_from(n).unwrap_or(i32::MAX))
 }
 
-/// Forgets a result that was given up.
+/// Deletes an abandoned result.
 pub async fn drop(connection: &Connection, result: Uuid) -> Result<(), Failure> {
     connection.query("DELETE FROM list_result WHERE id = $1", vec![result.into()]).await?;
     Ok(())

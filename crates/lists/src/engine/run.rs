@@ -1,4 +1,4 @@
-//! One run: jobs that want the same are selected once, and each is ended by itself.
+//! One run: jobs with the same query are selected once, and ended separately.
 
 use super::Engine;
 use super::jobs::{self, End, Kind, Taken};
@@ -19,18 +19,18 @@ use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-/// Time between two heartbeats.
+/// Interval of heartbeats.
 const BEAT: Duration = Duration::from_secs(2);
 /// Memory for sorting the identifiers of one query.
 const WORK_MEM: &str = "32MB";
 
-/// Further tries of a run when the database goes away, and the pause before the first of them.
+/// Retries of a run after a database failure, and the pause before the first of them.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(300);
 
 pub const UNEXPECTED: &str = "unexpected.error";
 
-/// Runs jobs that want the same, and ends them.
+/// Runs jobs with the same query, and ends them.
 pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, taken: Vec<Taken>) {
     let ids: Vec<Uuid> = taken.iter().map(|job| job.id).collect();
     let registered = engine.register(&ids);
@@ -52,7 +52,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
                     _ => select(node, tenant, first, &ids, (result, tries > 0), &records).await,
                 };
                 tries += 1;
-                // A server that is restarted, or a replica that is lost: the next try reads from the primary.
+                // The server was restarted, or a replica is lost: the retry reads from the primary.
                 if !matches!(done, Err(Failure::Unavailable(_))) || tries > TRIES {
                     return done;
                 }
@@ -60,7 +60,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
             }
         };
         let deadline = tokio::time::timeout(engine.options().deadline, work);
-        // In a task of its own: this one may hold a connection, and the heartbeat needs another.
+        // In a separate task: this one may hold a connection, and the heartbeat needs another.
         let mut heartbeat = AbortOnDrop(tokio::spawn(beat(
             Arc::clone(engine),
             Arc::clone(tenant),
@@ -74,7 +74,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
             _ = &mut heartbeat.0 => None,
         }
     };
-    // Nobody wants it any more, or another node has taken it over.
+    // All its jobs were canceled or taken over by another node.
     let Some(outcome) = outcome else {
         if first.kind != Kind::Export {
             forget(tenant, result).await;
@@ -101,7 +101,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
     if !matches!(end, End::Done { .. }) && first.kind != Kind::Export {
         forget(tenant, result).await;
     }
-    // What is left is waiting, which needs no worker.
+    // The rest is waiting, which needs no worker.
     let (engine, tenant) = (Arc::clone(engine), Arc::clone(tenant));
     tokio::spawn(async move {
         for job in taken {
@@ -115,7 +115,7 @@ fn end_of(outcome: &Result<i64, Failure>) -> End {
     match outcome {
         Ok(TOO_LARGE) => End::TooLarge,
         Ok(records) => End::Done { records: *records },
-        // What went wrong inside is for the log.
+        // Internal errors are only logged.
         Err(Failure::Internal { .. }) => {
             End::Failed { code: UNEXPECTED, message: "The query failed unexpectedly".into() }
         }
@@ -123,7 +123,7 @@ fn end_of(outcome: &Result<i64, Failure>) -> End {
     }
 }
 
-/// A task that ends with whoever started it.
+/// A task that is aborted with the task that started it.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -140,7 +140,7 @@ impl Streaming {
         self.0.as_ref().expect("the connection is taken at the end of the stream only")
     }
 
-    /// Ends the transaction and gives the connection back.
+    /// Ends the transaction and returns the connection.
     async fn end(self) {
         if self.connection().client().batch_execute("COMMIT").await.is_ok() {
             self.give_back();
@@ -164,7 +164,7 @@ impl Drop for Streaming {
 /// More records than allowed.
 const TOO_LARGE: i64 = -1;
 
-/// Finds the records and stores their identifiers; the number of them.
+/// Finds the records and stores their identifiers; returns their number.
 async fn select(
     node: &Arc<Node>,
     tenant: &Arc<Tenant>,
@@ -198,7 +198,7 @@ async fn select(
     let reader = Streaming(Some(reader));
     let count = stream(tenant, reader.connection(), &statement, &mut writer, records, job.max_size).await?;
     if count == TOO_LARGE {
-        // The statement may still be running: its server notices that nobody listens.
+        // The statement may still be running: its server notices the closed connection.
         drop(reader);
     } else {
         reader.end().await;
@@ -273,7 +273,7 @@ async fn stream(
     Ok(count)
 }
 
-/// A replica that cancels a query to replay what the primary has removed is a server that went away.
+/// A replica that cancels a query because of replay is treated like a lost server.
 fn query_failure(error: tokio_postgres::Error) -> Failure {
     match error.code().map(|state| state.code()) {
         Some("40001" | "40P01") => Failure::Unavailable("The replica cancelled the query".into()),
@@ -281,7 +281,7 @@ fn query_failure(error: tokio_postgres::Error) -> Failure {
     }
 }
 
-/// Renews the lease until nothing of the run is wanted any more.
+/// Renews the lease until all jobs of the run have ended.
 async fn beat(
     engine: Arc<Engine>,
     tenant: Arc<Tenant>,
@@ -304,14 +304,14 @@ async fn beat(
         match ours {
             Ok(ours) if ours.is_empty() => return,
             Ok(_) => renewed = Instant::now(),
-            // A database that is away for longer than the lease gives the job to somebody else.
+            // If the database is unreachable for longer than the lease, another node may own the job.
             Err(_) if renewed.elapsed() > jobs::LEASE => return,
             Err(_) => {}
         }
     }
 }
 
-/// Ends one job, once it was shown as running for long enough; keeps its lease meanwhile.
+/// Ends one job after it was shown as running for long enough; keeps its lease meanwhile.
 async fn publish(engine: Arc<Engine>, tenant: Arc<Tenant>, job: Taken, result: Uuid, end: End) {
     for attempt in 0..5_u32 {
         match try_publish(&engine, &tenant, &job, result, &end).await {
@@ -348,7 +348,7 @@ async fn try_publish(
     jobs::end(tenant, engine.owner, job, result, end).await
 }
 
-/// What was stored of a result that nobody will see; what cannot be removed now is removed by maintenance.
+/// Deletes an unused result; if that fails, maintenance deletes it later.
 async fn forget(tenant: &Tenant, result: Uuid) {
     if let Ok(connection) = tenant.background().await {
         let _ = results::drop(&connection, result).await;

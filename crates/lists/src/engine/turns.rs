@@ -1,18 +1,18 @@
-//! Whose turn it is: tenants that wait for a worker, served so that no tenant keeps another waiting.
+//! Fair assignment of workers to tenants: no tenant delays another.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Tenants with something to do, and how many workers each has.
+/// Tenants with waiting jobs, and the number of workers of each.
 #[derive(Debug, Default)]
 pub struct Turns {
     waiting: VecDeque<String>,
     running: HashMap<String, usize>,
-    /// How often each tenant has asked; tells whether it asked again while its jobs were looked at.
+    /// Number of submissions of each tenant, to notice one that arrives while its jobs are being read.
     asked: HashMap<String, u64>,
 }
 
 impl Turns {
-    /// A tenant has something to do.
+    /// A tenant has a job.
     pub fn ask(&mut self, tenant: &str) {
         *self.asked.entry(tenant.to_owned()).or_default() += 1;
         if !self.waiting.iter().any(|other| other == tenant) {
@@ -20,9 +20,9 @@ impl Turns {
         }
     }
 
-    /// The tenant that gets a free worker, and the number of its last asking: of those below their limit the one with
-    /// the fewest workers, the longest without a turn first. One worker is kept from a single tenant, so that another
-    /// one never waits for the end of its work.
+    /// The tenant that gets a free worker, and the number of its last submission: of those below their limit the one
+    /// with the fewest workers, and of these the one served longest ago. A single tenant never gets all workers, so
+    /// that another one need not wait for the end of its work.
     pub fn next(&mut self, workers: usize) -> Option<(String, u64)> {
         let busy: usize = self.running.values().sum();
         if busy >= workers {
@@ -43,7 +43,7 @@ impl Turns {
         Some((tenant, asked))
     }
 
-    /// The tenant had nothing to do after all.
+    /// The tenant had no job after all.
     pub fn nothing_to_do(&mut self, tenant: &str, asked: u64) {
         if self.asked.get(tenant) == Some(&asked) {
             self.waiting.retain(|other| other != tenant);

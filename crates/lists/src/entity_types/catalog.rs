@@ -1,4 +1,4 @@
-//! The entity types of a tenant, put together once for each definition of its custom fields.
+//! The entity types of a tenant, computed once for each definition of its custom fields.
 
 use super::custom::{self, declared};
 use super::declaration::{DECLARATIONS, Declaration};
@@ -14,13 +14,13 @@ use uuid::Uuid;
 /// Types that a node keeps of a tenant, at most.
 const MOST_KNOWN: usize = 500;
 
-/// Types that were put together, with the custom fields and definitions that they were made of.
+/// Types with the custom fields and definitions from which they were built.
 #[derive(Default)]
 struct Known(RwLock<HashMap<Uuid, OfDefinitions>>);
 
 type OfDefinitions = (Vec<Value>, Arc<EntityType>);
 
-/// The entity type of an id; none where the tenant does not have it.
+/// The entity type with this id; `None` if the tenant does not have it.
 pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityType>>, Failure> {
     match declared(id) {
         Some(declaration) => of_declaration(tenant, declaration).await.map(Some),
@@ -28,7 +28,7 @@ pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityT
     }
 }
 
-/// The entity type that is declared so.
+/// The entity type of this declaration.
 pub async fn of_declaration(
     tenant: &Tenant,
     declaration: &Arc<Declaration>,
@@ -38,7 +38,7 @@ pub async fn of_declaration(
     put_together(tenant, declaration.id, definitions, || Ok(EntityType::of(declaration, &fields)))
 }
 
-/// A type made of other types, of which these are the definitions.
+/// The custom type that consists of the types with these definitions.
 pub async fn of_definitions(
     tenant: &Tenant,
     id: Uuid,
@@ -73,7 +73,7 @@ fn put_together(
     Ok(entity_type)
 }
 
-/// Ids of the types that the caller may query, also private ones.
+/// Ids of the types that the caller may query, including private ones.
 pub async fn permitted_types(call: &Call) -> Result<Vec<Uuid>, Failure> {
     let is_permitted = |required: &[&'static str]| missing_permissions(&call.caller, required).is_empty();
     let declared = DECLARATIONS.values().filter(|one| is_permitted(&required_permissions(one)));
@@ -84,7 +84,7 @@ pub async fn permitted_types(call: &Call) -> Result<Vec<Uuid>, Failure> {
     Ok(all)
 }
 
-/// All permissions that a type needs: its own and those of its parts.
+/// All permissions that a type requires: its own and those of its parts.
 pub fn required_permissions(declaration: &Declaration) -> Vec<&'static str> {
     let parts = declaration.parts.iter().flat_map(|part| &DECLARATIONS[part.type_name].permissions);
     let mut all: Vec<&str> = declaration.permissions.iter().chain(parts).copied().collect();
@@ -93,9 +93,9 @@ pub fn required_permissions(declaration: &Declaration) -> Vec<&'static str> {
     all
 }
 
-/// Those that the caller lacks.
+/// The permissions that the caller lacks.
 pub fn missing_permissions(caller: &Caller, required: &[&'static str]) -> Vec<&'static str> {
-    // A public test suite's stand-in for the users grants everything.
+    // In public test suites the simulated users module grants all permissions.
     required
         .iter()
         .copied()

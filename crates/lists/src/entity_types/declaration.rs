@@ -1,17 +1,17 @@
 //! Entity types as the files in `entity-types/` declare them.
 //!
-//! Each line has its word first, cells are parted by tabs, `-` is an empty cell:
+//! Each line begins with its kind; cells are separated by tabs, `-` is an empty cell:
 //!
 //! - `type  name  id  public|private  label  permissions`
-//! - `table  alias  table  [one|left  condition]`: the table behind a simple type (alias `t`), and tables joined to it
+//! - `table  alias  table  [one|left  condition]`: the table of a simple type (alias `t`), and tables joined to it
 //! - `source  alias  type  label  order  flags  condition`: a part of a composite type
 //! - `sort  field direction,…`
 //! - `field  name  label  data type  flags  fold  origin  option=value…`
 //! - `property  name  label  data type  flags  fold  key  option=value…`: of the elements of the field above
 //!
-//! An origin is `doc/a/b` (text in the document), `doc/a[]` (array, perhaps with a key of its objects behind it),
-//! `uuid {t}.column`, `sql expression`, or `custom` (a field for each custom field of users). Names in braces are
-//! tables of the type.
+//! An origin is `doc/a/b` (text in the document), `doc/a[]` (array, optionally followed by a key of its objects), `uuid
+//! {t}.column`, `sql expression`, or `custom` (a field for each custom field of users). Names in braces are tables of
+//! the type.
 
 use super::custom::Document;
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ pub struct Declaration {
 pub struct Table {
     pub alias: &'static str,
     pub table: &'static str,
-    /// How it is joined to the first table; none for that itself.
+    /// How it is joined to the first table; `None` for the first one.
     pub join: Option<(Join, &'static str)>,
 }
 
@@ -64,7 +64,7 @@ pub struct Part {
     pub sql_alias: Cow<'static, str>,
     pub type_name: &'static str,
     pub label: Cow<'static, str>,
-    /// Parts without a place of their own come last.
+    /// Parts without an order come last.
     pub order: u32,
     pub essential_only: bool,
     /// Its id is part of the record's identifier.
@@ -124,12 +124,12 @@ pub struct PropertyDeclaration {
     pub data_type: DataType,
     pub flags: Flags,
     pub fold: &'static str,
-    /// Keys within an element; more than one for an object in it.
+    /// Keys within an element; several for a nested object.
     pub keys: Vec<&'static str>,
     pub options: Options,
 }
 
-/// Where a field's value comes from.
+/// The origin of a field's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
     Document(Vec<&'static str>),
@@ -159,7 +159,7 @@ pub enum DataType {
     CustomField,
 }
 
-/// What is said of a field beside its type.
+/// The flags of a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
     pub is_id: bool,
@@ -194,10 +194,9 @@ pub static DECLARATIONS: LazyLock<HashMap<&'static str, Arc<Declaration>>> = Laz
     .collect()
 });
 
-/// Reads a file of declarations.
+/// Parses a file of declarations.
 ///
-/// # Panics
-/// Where a line is not of the form above: the files are part of the program, and a test reads them.
+/// # Panics If a line does not have the form above: the files are part of the program, and a test parses them.
 fn read(text: &'static str) -> Vec<(&'static str, Declaration)> {
     let mut all: Vec<(&'static str, Declaration)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

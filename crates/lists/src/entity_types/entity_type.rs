@@ -1,4 +1,4 @@
-//! An entity type with all fields of its parts, as a tenant has it, and the SQL of each.
+//! An entity type with all fields of its parts for one tenant.
 
 use super::declaration::{
     DECLARATIONS, DataType, Declaration, FieldDeclaration, Flags, Join, Options, Origin, Part,
@@ -15,16 +15,16 @@ use uuid::Uuid;
 #[derive(Debug)]
 pub struct EntityType {
     pub declaration: Arc<Declaration>,
-    /// All of them are needed: its own and those of its parts.
+    /// All required permissions: its own and those of its parts.
     pub permissions: Vec<&'static str>,
-    /// In an order in which each refers to those before it only.
+    /// In an order in which each refers only to previous ones.
     pub tables: Vec<JoinedTable>,
     /// In the order of the API.
     pub columns: Vec<Column>,
     by_name: HashMap<String, usize>,
 }
 
-/// A table of a query, under an alias of its own.
+/// A table of a query, under a separate alias.
 #[derive(Debug)]
 pub struct JoinedTable {
     /// Quoted.
@@ -52,7 +52,7 @@ pub struct Column {
     pub origin: (&'static str, &'static str),
     /// Values of a custom field: pairs of value and label.
     pub custom_values: Option<Vec<(String, String)>>,
-    /// The label without its part's.
+    /// The label without that of the part.
     pub own_label: String,
     /// How the value is compared.
     pub field: Field,
@@ -61,7 +61,7 @@ pub struct Column {
     pub properties: Vec<Property>,
     /// Indexes of the tables that the value comes from.
     pub tables: Vec<usize>,
-    /// The table and its expression by which an index may stand behind the field.
+    /// The table whose record declaration may index the value, and its expression.
     pub record_table: &'static str,
 }
 
@@ -107,7 +107,7 @@ pub struct CustomField {
 }
 
 impl EntityType {
-    /// Puts the fields of all parts together.
+    /// Combines the fields of all parts.
     pub fn of(declaration: &Arc<Declaration>, custom_fields: &[CustomField]) -> EntityType {
         let mut entity_type = EntityType {
             declaration: Arc::clone(declaration),
@@ -141,7 +141,7 @@ impl EntityType {
         let declaration = Arc::clone(&self.declaration);
         let mut tables: HashMap<&str, Vec<usize>> = HashMap::new();
         let mut waiting: Vec<&Part> = declaration.parts.iter().collect();
-        // A part is joined once the part that it refers to is.
+        // A part is joined after the part that it refers to.
         while !waiting.is_empty() {
             let known: HashSet<&str> = tables.keys().copied().collect();
             let ready = waiting.iter().position(|part| part.is_joinable(&known));
@@ -167,7 +167,7 @@ impl EntityType {
         }
     }
 
-    /// The tables that a condition reads beside those of the part that it joins.
+    /// The tables that a condition reads besides those of the part that it joins.
     fn tables_of_condition(&self, on: &str, own: &str, tables: &HashMap<&str, Vec<usize>>) -> Vec<usize> {
         let sides = on.split(" = ").filter_map(|side| side.trim().rsplit_once('.'));
         let others = sides.filter(|(alias, _)| *alias != own);
@@ -182,7 +182,7 @@ impl EntityType {
             .collect()
     }
 
-    /// `a.x = b.y` in SQL: ids compare as ids where both are.
+    /// `a.x = b.y` in SQL; if both are ids, they are compared as uuid.
     fn condition(&self, on: &str) -> String {
         let side = |text: &str| {
             let (alias, field) = text.trim().rsplit_once('.').unwrap_or_else(|| panic!("no field in '{on}'"));
@@ -212,7 +212,7 @@ impl EntityType {
                     JoinedTable { alias, table: table.table, join, needs }
                 }
                 Some((kind, on)) => {
-                    // A table that always has a row still lacks it where the part itself is missing.
+                    // A table that always has a row still lacks it if the part itself is missing.
                     let kind = match kind {
                         Join::One if !part.alias.is_empty() && main > 0 => Join::Left,
                         kind => kind,
@@ -284,7 +284,7 @@ impl EntityType {
         self.columns.iter().filter(|column| column.flags.is_id)
     }
 
-    /// The column by which a query compares the field; none where it names none.
+    /// The column by which a query compares the field; `None` if the field does not exist.
     pub fn compared_column(&self, name: &str) -> Option<&Column> {
         let column = self.column(FieldPath::parse(name)?.column)?;
         match &column.filters_on {

@@ -1,7 +1,7 @@
-//! Entity types: what can be listed, with which fields.
+//! Entity types: the kinds of records that can be listed, and their fields.
 //!
-//! Routes: `/entity-types…`. Declarations are data of the program; a tenant adds its custom fields of users, and types
-//! that its users put together of others (`custom`).
+//! Routes: `/entity-types…`. The declarations are part of the program; a tenant adds its custom fields of users, and the
+//! types that its users combine from others (`custom`).
 
 pub mod catalog;
 mod custom;

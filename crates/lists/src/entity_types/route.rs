@@ -30,7 +30,7 @@ pub fn connect(router: &mut Router) {
         })
     });
     router.on("PATCH", "/entity-types/{entity-type-id}/used-by", |call| answered(INVALID, use_by(call)));
-    // Nothing is materialized and nothing is to be installed: the definitions are part of the program.
+    // There is nothing to materialize or install: the definitions are part of the program.
     router.on("POST", "/entity-types/materialized-views/refresh", |_| async {
         Ok(Answer::json(&json!({"successfulRefresh": [], "failedRefresh": []})))
     });
@@ -134,7 +134,7 @@ async fn use_by(call: Call) -> Outcome<Answer> {
     Ok(Answer::json(&shown).status(StatusCode::OK))
 }
 
-/// Adds the statement that notes who uses an entity type.
+/// Adds the statement that records the user of an entity type.
 pub fn mark_used(pipeline: &mut Pipeline, entity_type: Uuid, name: &str) {
     pipeline.add(
         "INSERT INTO entity_type_used_by (entity_type_id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING",

@@ -13,7 +13,7 @@ use carrel_records::{Failure, RecordType, names};
 /// Values of one answer, at most.
 const MOST: i64 = 1_000;
 
-/// Value and label of each, by label; only those whose label contains the text. `None` where there is no such field.
+/// Value and label of each, by label; only those whose label contains the text. `None` if there is no such field.
 pub async fn of_field(
     tenant: &Tenant,
     records: &[&'static RecordType],
@@ -146,7 +146,7 @@ async fn of_records(
     pairs(tenant, &sql, search).await
 }
 
-/// The values that records have, where the field is of one table and no list of values is declared.
+/// The values that records have, if the field belongs to one table and declares no list of values.
 async fn present(tenant: &Tenant, column: &Column, search: &str) -> Result<Vec<(String, String)>, Failure> {
     let sql = match (&column.field.source, &column.shown) {
         (Source::Elements { array, keys }, _) => {
@@ -164,7 +164,7 @@ async fn present(tenant: &Tenant, column: &Column, search: &str) -> Result<Vec<(
         ),
         _ => return Ok(Vec::new()),
     };
-    // An expression over another table than the record's own has no such list.
+    // There is no such list for an expression over another table than the record's.
     if sql.contains("__") {
         return Ok(Vec::new());
     }

@@ -4,7 +4,7 @@ use super::declaration::{DataType, Flags, Options};
 use super::entity_type::{Column, EntityType, Property};
 use serde_json::{Map, Value, json};
 
-/// The whole definition; hidden fields only where they are asked for.
+/// The whole definition; hidden fields only if requested.
 pub fn definition(entity_type: &EntityType, with_hidden: bool) -> Value {
     let declaration = &entity_type.declaration;
     if let Some(custom) = &declaration.custom {
@@ -63,7 +63,7 @@ fn columns(entity_type: &EntityType, with_hidden: bool) -> Value {
     columns.map(|column| of_column(column, with_hidden)).collect()
 }
 
-/// FOLIO names the table within the part; the columns here have the part alone.
+/// FOLIO includes the table of the part in the name; the columns here have only the part.
 fn sort_column<'a>(entity_type: &'a EntityType, name: &'a str) -> &'a str {
     let ids = entity_type.id_columns().map(|column| column.name.as_str());
     let part = name.split('.').next().unwrap_or_default();

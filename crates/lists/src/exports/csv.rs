@@ -1,10 +1,10 @@
-//! Lines of CSV that spreadsheets read as they are meant.
+//! Lines of CSV for spreadsheets.
 
 use crate::entity_types::Column;
 use crate::entity_types::entity_type::Shown;
 use serde_json::Value;
 
-/// The mark by which a spreadsheet knows UTF-8, and the names of the columns.
+/// The byte order mark by which a spreadsheet recognizes UTF-8, and the names of the columns.
 pub fn beginning<'a>(labels: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::from("\u{feff}");
     for (index, label) in labels.enumerate() {
@@ -32,7 +32,7 @@ pub fn line<'a>(cells: impl Iterator<Item = (&'a Column, &'a Option<String>)>, o
     out.push('\n');
 }
 
-/// The elements of a JSON array, semicolons between them.
+/// The elements of a JSON array, separated by semicolons.
 fn joined(array: &str) -> String {
     match serde_json::from_str(array) {
         Ok(Value::Array(elements)) => {
@@ -47,7 +47,7 @@ fn joined(array: &str) -> String {
     }
 }
 
-/// A cell, quoted where it must be. What a spreadsheet would run as a formula gets an apostrophe before it.
+/// A cell, quoted if necessary. Text that a spreadsheet would execute as a formula gets an apostrophe before it.
 fn write_cell(text: &str, out: &mut String) {
     let guard = match text.chars().next() {
         Some('=' | '@' | '\t' | '\r') => true,

@@ -1,5 +1,5 @@
-//! Exports of a list as CSV: written by the engine, a thousand records at a time, kept in the database in parts, and
-//! sent as they are read.
+//! Exports of a list as CSV: written by the engine, a thousand records at a time, stored in the database in parts, and
+//! sent part by part.
 
 mod csv;
 mod route;
@@ -15,10 +15,10 @@ use carrel_records::Failure;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use uuid::Uuid;
 
-/// Bytes of one part of a file, about.
+/// Approximate bytes of one part of a file.
 const PART: usize = 256 * 1024;
 
-/// Writes the file of an export; the number of its records.
+/// Writes the file of an export; returns the number of its records.
 pub async fn write(
     tenant: &Tenant,
     job: &Taken,
@@ -30,7 +30,7 @@ pub async fn write(
         .ok_or_else(|| Failure::NotFound(format!("There is no entity type {}", job.entity_type_id)))?;
     let zone = rows::zone_of(tenant).await?;
     let reading = Records::new(entity_type, &job.fields).in_order_of_type().with_days_of(zone);
-    // What an earlier attempt has left.
+    // The parts of an earlier attempt.
     let connection = tenant.background().await?;
     connection.query("DELETE FROM list_export_part WHERE job_id = $1", vec![job.id.into()]).await?;
     drop(connection);

@@ -123,7 +123,7 @@ async fn download(call: Call) -> Outcome<Answer> {
         .followed_by(Rest::of(receiver)))
 }
 
-/// Part by part, each with a connection of its own, so that a slow client holds none.
+/// Sends part by part, each read on a new connection, so that a slow client holds none.
 async fn send_parts(tenant: Arc<Tenant>, job: Uuid, sender: mpsc::Sender<Result<Bytes, std::io::Error>>) {
     for n in 0_i64.. {
         match part(&tenant, job, n).await {

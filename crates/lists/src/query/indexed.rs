@@ -10,7 +10,7 @@ use carrel_platform::Node;
 use carrel_records::{ForeignKey, Index, RecordType, ReferenceIndex};
 use std::collections::HashSet;
 
-/// Reports a query of which no condition has an index.
+/// Reports a query without an indexed condition.
 pub fn report(node: &Node, entity_type: &EntityType, query: &Query) {
     let scanned = without_index(entity_type, query, &|field| is_indexed(&node.records, entity_type, field));
     if scanned.len() == query.conditions.len() {

@@ -1,4 +1,4 @@
-//! Queries of older versions of FQL in the words of the present one.
+//! Migrates queries of older versions of FQL to the current one.
 //!
 //! Each version has a step, and an older query goes through all that follow its own: fields and entity types that were
 //! renamed or removed, and ids that became names (`migrations.tsv`), days that became instants (4), operators that are
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 use uuid::{Uuid, uuid};
 
-/// The version of FQL that this program speaks.
+/// The version of FQL that this program implements.
 pub const VERSION: &str = "24";
 /// The last version in which some fields were compared by ids that are compared by names now.
 pub const LAST_WITH_IDS: u32 = 14;
-/// What an entity type that is gone becomes.
+/// FOLIO's id for a removed entity type.
 const REMOVED: Uuid = uuid!("deadbeef-dead-dead-dead-deaddeadbeef");
 const USERS: Uuid = uuid!("ddc93926-d15a-4a45-9d9c-93eadc3d9bbf");
 const AND: &str = "$and";
@@ -42,7 +42,7 @@ pub struct Surroundings<'a> {
     pub is_uuid: &'a dyn Fn(Uuid, &str) -> bool,
 }
 
-/// A query in the present version.
+/// A query in the current version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migrated {
     pub entity_type_id: Uuid,

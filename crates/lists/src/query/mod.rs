@@ -1,4 +1,4 @@
-//! Queries in FQL: at once (`GET /query`), in the background (`POST /query`), and the contents of what they found.
+//! Queries in FQL: immediate (`GET /query`), in the background (`POST /query`), and the contents of their results.
 
 pub mod indexed;
 pub mod migrate;

@@ -1,4 +1,4 @@
-//! Routes of the query machine: `/query…`, `/fqm…`.
+//! Routes of the query module: `/query…`, `/fqm…`.
 
 use super::migrate::{self, VERSION};
 use super::rows::{self, Records};
@@ -38,7 +38,7 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/fqm/status", |call| answered(UNKNOWN, status(call)));
 }
 
-/// The entity type of an id, where the caller may query it.
+/// The entity type with this id, if the caller may query it.
 pub async fn permitted(call: &Call, id: Uuid) -> Outcome<Arc<EntityType>> {
     let found = entity_type(call.tenant()?, id).await?.ok_or_else(|| fqm::entity_type_not_found(id))?;
     if !found.is_accessible_to(call.caller.user_id) {
@@ -50,7 +50,7 @@ pub async fn permitted(call: &Call, id: Uuid) -> Outcome<Arc<EntityType>> {
     }
 }
 
-/// The query of a text, with fields that the type has and patterns that the database understands.
+/// Parses a query and validates its fields and regular expressions.
 pub async fn checked(
     tenant: &Tenant,
     entity_type: &EntityType,
@@ -81,7 +81,7 @@ pub async fn checked(
     Ok(if errors.is_empty() { Ok(query) } else { Err(errors) })
 }
 
-/// Values of a parameter that is given several times, or once with commas.
+/// Values of a parameter that is repeated, or contains commas.
 pub fn listed(call: &Call, name: &str) -> Vec<String> {
     let all = call.query.all(name).flat_map(|value| value.split(','));
     all.map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned).collect()
@@ -176,8 +176,8 @@ async fn submit(call: Call) -> Outcome<Answer> {
     Ok(Answer::created(&json!({"queryId": id})))
 }
 
-/// A query of the tenant, where the caller may query its type; FOLIO checks that first, so one that is not there is
-/// reported as an entity type that is not.
+/// A query of the tenant, if the caller may query its type. FOLIO checks the type first, so a missing query is reported
+/// as a missing entity type.
 async fn query_of(call: &Call, id: Uuid) -> Outcome<(Job, Arc<EntityType>)> {
     let connection = call.tenant()?.writer().await?;
     let job = jobs::find(&connection, id, Kind::Query).await?;

@@ -18,19 +18,18 @@ pub struct Records {
     /// Indexes of the columns, in the order in which they are shown.
     columns: Vec<usize>,
     sql: String,
-    /// Times are shown as days of this zone.
+    /// Times are shown as days in this zone.
     zone: Option<TimeZone>,
 }
 
-/// A record with a text for each column, or one that is gone.
+/// A record with a text for each column, or a deleted record.
 pub enum Record {
     Gone,
     Values(Vec<Option<String>>),
 }
 
 impl Records {
-    /// Those fields that the type has, in the order that they are named in, and its identifier; all fields where none
-    /// is named.
+    /// Reads the given fields that the type has, in the given order, and the identifier; without fields, all of them.
     pub fn new(entity_type: Arc<EntityType>, fields: &[String]) -> Records {
         let index = |name: &str| entity_type.columns.iter().position(|column| column.name == name);
         let mut columns: Vec<usize> = Vec::new();
@@ -62,7 +61,7 @@ impl Records {
         self
     }
 
-    /// Shows times as days of the zone.
+    /// Shows times as days in the zone.
     pub fn with_days_of(mut self, zone: TimeZone) -> Records {
         self.zone = Some(zone);
         self
@@ -76,7 +75,7 @@ impl Records {
         self.entity_type.id_columns().count()
     }
 
-    /// The records with these identifiers, one behind the other, in the same order.
+    /// The records with these concatenated identifiers, in the same order.
     pub async fn read(&self, connection: &Connection, ids: &[Uuid]) -> Result<Vec<Record>, Failure> {
         let width = self.width();
         let binds: Vec<Bind> = (0..width)
@@ -101,7 +100,7 @@ impl Records {
         Record::Values(values.collect())
     }
 
-    /// A record as a JSON object; of one that is gone its identifier.
+    /// A record as a JSON object; for a deleted one only its identifier.
     pub fn write_json(&self, record: &Record, id: &[Uuid], out: &mut String) {
         match record {
             Record::Gone => {
@@ -181,7 +180,7 @@ fn with_names(text: String, column: &Column) -> String {
     Value::Array(elements).to_string()
 }
 
-/// The day of an instant in a zone; what is none stays as it is.
+/// The day of an instant in a zone; other texts are returned unchanged.
 fn day_of(text: &str, zone: &TimeZone) -> String {
     match time::parse(text) {
         Some(instant) => instant.to_zoned(zone.clone()).date().to_string(),
@@ -189,7 +188,7 @@ fn day_of(text: &str, zone: &TimeZone) -> String {
     }
 }
 
-/// Runs a statement; what is wrong with its values is the client's.
+/// Runs a statement; invalid values are reported as errors of the client.
 pub async fn run(connection: &Connection, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Failure> {
     connection.query(sql.to_owned(), binds.to_vec()).await.map_err(Failure::from)
 }

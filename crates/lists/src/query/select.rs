@@ -1,4 +1,4 @@
-//! The SQL of a query: which records meet it, and what their fields are. Only tables that are needed are joined.
+//! The SQL of a query: the matching records, and their fields. Only required tables are joined.
 
 use crate::entity_types::declaration::Join;
 use crate::entity_types::{Column, EntityType};
@@ -14,7 +14,7 @@ pub struct Statement {
     pub binds: Vec<Bind>,
 }
 
-/// The identifiers of the records that meet a query, a uuid column for each part of an identifier, in their order.
+/// The identifiers of the matching records, one uuid column for each part of an identifier, in the type's order.
 pub fn identifiers(
     entity_type: &EntityType,
     query: &Query,
@@ -44,8 +44,8 @@ pub fn identifiers(
     Ok(Statement { sql, binds })
 }
 
-/// Fields of the records with these identifiers, in their order: first whether the record is there, then a text for
-/// each column. The identifiers are bound as arrays of uuid, one for each part.
+/// Fields of the records with these identifiers, in their order: first whether the record exists, then a text for each
+/// column. The identifiers are bound as arrays of uuid, one for each part.
 pub fn contents(entity_type: &EntityType, columns: &[&Column]) -> String {
     let mut used: BTreeSet<usize> = columns.iter().flat_map(|column| column.tables.iter().copied()).collect();
     used.extend(entity_type.id_columns().flat_map(|column| column.tables.iter().copied()));
@@ -56,7 +56,7 @@ pub fn contents(entity_type: &EntityType, columns: &[&Column]) -> String {
     for (index, column) in entity_type.id_columns().enumerate() {
         keys.push((column.tables[0], format!("{} = k.id{}", ids[index], index + 1)));
     }
-    // Where the first table has no part of the identifier, a join says which of its columns equals one.
+    // If the first table has no part of the identifier, a join equates one of its columns with a part.
     if !keys.iter().any(|(table, _)| *table == 0) {
         let equal = entity_type.tables.iter().find_map(|table| {
             let (left, right) = table.join.as_ref()?.1.split_once(" = ")?;
@@ -65,8 +65,8 @@ pub fn contents(entity_type: &EntityType, columns: &[&Column]) -> String {
         });
         keys.push((0, equal.expect("an identifier is joined to the first table")));
     }
-    // All are joined to the left, in the order in which they refer to each other: the planner goes from the few
-    // identifiers to their records by index.
+    // All are left joins, in the order in which they refer to each other: the planner starts with the few identifiers
+    // and finds their records by index.
     let mut from = String::new();
     let mut present: Vec<String> = Vec::new();
     for index in needed {
@@ -126,8 +126,7 @@ fn tables_of<'a>(entity_type: &'a EntityType, field: &str) -> impl Iterator<Item
     entity_type.compared_column(field).into_iter().flat_map(|column| column.tables.iter().copied())
 }
 
-/// Conditions on the narrow table beside the records alone need nothing but that table: it has a row for each record,
-/// with the record's key.
+/// Conditions on the narrow table alone need only that table: it has a row for each record, with the record's key.
 fn state_alone(
     entity_type: &EntityType,
     used: &BTreeSet<usize>,
@@ -166,7 +165,7 @@ fn from(entity_type: &EntityType, mut used: BTreeSet<usize>) -> String {
     sql
 }
 
-/// The tables with all that their joins refer to, in order.
+/// The tables with all those that their joins refer to, in order.
 fn closure(entity_type: &EntityType, used: BTreeSet<usize>) -> BTreeSet<usize> {
     let mut all = BTreeSet::new();
     let mut waiting: Vec<usize> = used.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What may be done with a list, and what a request for one must say.
+//! Which actions a list allows, and validation of requests to create or update one.
 
 use super::store::{Content, List};
 use crate::answers::Stop;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 const LONGEST_NAME: usize = 255;
 /// Letters of a description, at most.
 const LONGEST_DESCRIPTION: usize = 100_000;
-/// Seconds between two refreshes by the program itself, at least.
+/// Seconds between two automatic refreshes, at least.
 const SHORTEST_INTERVAL: i64 = 300;
 
 pub fn refuse_if_private_of_another(list: &List, user: Option<Uuid>, action: Action) -> Result<(), Stop> {
@@ -46,7 +46,7 @@ pub fn refuse_if_stale(list: &List, version: i64) -> Result<(), Stop> {
     }
 }
 
-/// What a request to create or update a list says.
+/// A parsed request to create or update a list.
 #[derive(Debug, PartialEq)]
 pub struct Asked {
     pub entity_type_id: Option<Uuid>,

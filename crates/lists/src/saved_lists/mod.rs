@@ -1,6 +1,6 @@
-//! Lists: a question that is kept, with whose it is, its versions, and what it last found.
+//! Lists: a stored query with its owner, versions, and last result.
 //!
-//! Routes: `/lists…`. `decide` says what may be done with a list, `store` reads and writes it, `view` shows it.
+//! Routes: `/lists…`. `decide` has the rules, `store` reads and writes lists, `view` formats them.
 
 mod decide;
 mod refresh;
@@ -12,7 +12,7 @@ pub use decide::{refuse_if_inactive, refuse_if_refreshing};
 pub use route::{connect, permitted};
 pub use store::List;
 
-/// A file's name for `Content-Disposition`, in plain letters and, encoded, as it is.
+/// A file's name for `Content-Disposition`, as ASCII and percent-encoded.
 pub fn named(file: &str) -> String {
     let plain: String = file
         .chars()

@@ -1,4 +1,4 @@
-//! Refreshing a list: asked for, cancelled, looked back at.
+//! Refreshes of a list: start, cancellation, history.
 
 use super::decide::{refuse_if_exporting, refuse_if_inactive, refuse_if_refreshing};
 use super::route::permitted;
@@ -36,7 +36,7 @@ pub async fn begin(call: Call) -> Outcome<Answer> {
         if !error.is_unique_violation() {
             return Err(error.into());
         }
-        // Somebody else was faster.
+        // A refresh has been started in the meantime.
         let other = store::find(&connection, list.id).await?.and_then(|list| list.open_refresh);
         return Err(Action::Refresh.refreshing(
             list.id,
@@ -64,7 +64,7 @@ pub async fn cancel(call: Call) -> Outcome<Answer> {
     }
 }
 
-/// `GET /lists/{id}/refreshes`: who refreshed the list when, the last first.
+/// `GET /lists/{id}/refreshes`: the refreshes of a list with their users and times, the last first.
 pub async fn history(call: Call) -> Outcome<Answer> {
     let list = permitted(&call, call.id(0)?, Action::Read).await?;
     let limit = call.query.number("limit", 100, 0, 1_000)?;

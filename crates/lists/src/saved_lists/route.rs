@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 /// Lists or records of one answer, at most.
 const MAX_PAGE: i64 = 10_000;
-/// By this name entity types are marked as used.
+/// The user of entity types, as recorded with them.
 const USER_OF_TYPES: &str = "mod-lists";
 
 pub fn connect(router: &mut Router) {
@@ -44,9 +44,10 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/lists/{id}/refreshes", |call| answered(INVALID, refresh::history(call)));
 }
 
-/// A list on which the caller may act so: it is there, its type is permitted, and it is not private to another user.
+/// A list on which the caller may carry out the action: it exists, its type is permitted, and it is not private to
+/// another user.
 pub async fn permitted(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
-    // Where something is decided on it, the primary says how it stands.
+    // Before a change, the current state is read from the primary.
     let tenant = call.tenant()?;
     let connection = if action == Action::Read { tenant.reader().await? } else { tenant.writer().await? };
     let list = store::find(&connection, id).await?.ok_or_else(|| action.not_found(id))?;
@@ -75,7 +76,7 @@ fn refuse_if_restricted(call: &Call, entity_type: &EntityType, action: Action) -
     }
 }
 
-/// A kept query names fields that its readers see.
+/// The fields of a stored query must be visible to its readers.
 async fn refuse_bad_query(
     call: &Call,
     entity_type: &EntityType,
@@ -193,7 +194,8 @@ async fn create(call: Call) -> Outcome<Answer> {
     shown(&call, id).await.map(|shown| Answer::created(&shown))
 }
 
-/// Adds what fills a list from a query: its result, or a refresh where it is still running; true for the latter.
+/// Adds the statements that fill a list from a query: its result, or a refresh if it is still running; true for the
+/// latter.
 async fn fill(
     call: &Call,
     pipeline: &mut Pipeline,

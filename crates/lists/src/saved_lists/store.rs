@@ -32,7 +32,7 @@ pub struct List {
     pub success_job_id: Option<Uuid>,
     pub failed_job_id: Option<Uuid>,
     pub refresh_every: Option<i64>,
-    /// Somebody's export is running.
+    /// Whether an export of some user is running.
     pub is_exporting: bool,
     /// UUIDs that identify a record of the result.
     pub width: Option<i32>,
@@ -59,7 +59,7 @@ impl List {
         }
     }
 
-    /// A private list is its last updater's.
+    /// The owner of a private list is the user who updated it last.
     pub fn owner(&self) -> Option<Uuid> {
         self.updated_by.or(self.created_by)
     }
@@ -150,7 +150,7 @@ fn give(list: &mut List, job: Job) {
     }
 }
 
-/// Which lists are looked for.
+/// Search criteria for lists.
 #[derive(Debug, Default)]
 pub struct Search {
     pub ids: Vec<Uuid>,
@@ -166,18 +166,18 @@ pub struct Search {
     pub is_descending: bool,
     pub offset: i64,
     pub limit: i64,
-    /// Private lists of others are not shown.
+    /// Private lists of other users are excluded.
     pub user: Option<Uuid>,
 }
 
-/// What lists can be sorted by, and the SQL of it.
+/// The sort keys of lists, and their SQL.
 pub const SORTS: [(&str, &str); 3] = [
     ("name", "lower(l.name)"),
     ("updatedDate", "l.updated_date"),
     ("recordsCount", "(SELECT s.records FROM list_job s WHERE s.id = l.success_job_id)"),
 ];
 
-/// The lists that are looked for, and how many there are.
+/// The lists that match, and their number.
 pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<List>, i64), Failure> {
     let text = search.text.map(|text| {
         let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
@@ -239,7 +239,7 @@ pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<List
     Ok((lists, total))
 }
 
-/// What a list is given when it is created or updated.
+/// The properties of a list that is created or updated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
     pub name: String,
@@ -297,7 +297,7 @@ fn insert_version(
     );
 }
 
-/// The list, its version, its content, and who wrote it when.
+/// The list, its version, its content, and its author and time.
 fn version_binds(id: Uuid, version: i32, content: &Content, user: Option<Uuid>, now: Timestamp) -> Vec<Bind> {
     vec![
         id.into(),
@@ -313,7 +313,7 @@ fn version_binds(id: Uuid, version: i32, content: &Content, user: Option<Uuid>, 
     ]
 }
 
-/// Adds the statements that replace a list of this version; the first gives no row where the list has another one by
+/// Adds the statements that replace this version of a list; the first returns no row if the list has another version by
 /// now.
 pub fn update(
     pipeline: &mut Pipeline,
@@ -334,7 +334,7 @@ pub fn update(
     )
 }
 
-/// Adds the statement that keeps the version that an update has made.
+/// Adds the statement that stores the version created by an update.
 pub fn keep_version(
     pipeline: &mut Pipeline,
     id: Uuid,
@@ -346,7 +346,7 @@ pub fn keep_version(
     insert_version(pipeline, id, version, content, user, now);
 }
 
-/// Adds the statements by which a list shows the result of a finished query, as a refresh that has succeeded.
+/// Adds the statements by which a list shows the result of a finished query, like a successful refresh.
 pub fn adopt(pipeline: &mut Pipeline, list: Uuid, query: Uuid, user: Option<Uuid>, version: i32) {
     let refresh = Uuid::now_v7();
     pipeline.add(
@@ -368,7 +368,7 @@ pub fn adopt(pipeline: &mut Pipeline, list: Uuid, query: Uuid, user: Option<Uuid
     );
 }
 
-/// Adds the statement that deletes a list; its row stays.
+/// Adds the statement that marks a list as deleted; its row stays.
 pub fn delete(pipeline: &mut Pipeline, id: Uuid) -> usize {
     pipeline.add(
         "UPDATE list_details SET is_deleted = true, result_id = NULL, success_job_id = NULL, refresh_every = NULL

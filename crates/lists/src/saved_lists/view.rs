@@ -1,4 +1,4 @@
-//! Lists, refreshes and versions as the API shows them; what is absent is left out.
+//! Lists, refreshes and versions in the form of the API; absent values are omitted.
 
 use super::store::{List, Version};
 use crate::engine::jobs::Job;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::{Uuid, uuid};
 
-/// Who made the lists that every library begins with.
+/// The author of the lists that every tenant starts with.
 const SYSTEM: Uuid = uuid!("7eb41f7c-ec2f-4637-8ceb-2e9573666ad0");
 
 struct Shown(Map<String, Value>);
@@ -53,7 +53,7 @@ impl Shown {
     }
 }
 
-/// A list with all that is known of it.
+/// A list with all properties.
 pub fn whole(list: &List) -> Value {
     let mut shown = Shown::of(list);
     shown.put("description", list.description.clone());
@@ -68,7 +68,7 @@ pub fn whole(list: &List) -> Value {
     Value::Object(shown.0)
 }
 
-/// A list among others.
+/// A list in a collection.
 pub fn summary(list: &List) -> Value {
     let mut shown = Shown::of(list);
     if let Some(success) = &list.success {

@@ -1,4 +1,4 @@
-//! From the date a policy proposes to the due date: closed library, schedule limit, patron expiration.
+//! From the date that a policy proposes to the due date: closed library, schedule limit, patron expiration.
 
 use carrel_records::Refusal;
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +10,7 @@ use crate::loan_policy::{Interval, LoanPolicy, Period};
 
 /// The due date that follows from a proposed one (mod-circulation `ClosedLibraryStrategyService`).
 ///
-/// `limit` is the date of the schedule that applies, if one does; moving out of a closed day does not pass it.
+/// `limit` is the date of the applicable schedule, if there is one; a date moved from a closed day does not exceed it.
 pub fn adjusted(
     policy: &LoanPolicy,
     proposed: Timestamp,
@@ -60,7 +60,7 @@ fn before_patron_expires(
 ) -> Result<Timestamp, Refusal> {
     match strategy {
         ClosedLibraryStrategy::KeepDate | ClosedLibraryStrategy::KeepDateAndTime => Ok(expires),
-        // The day of expiry itself does not count, even when it is open.
+        // The day of expiry itself does not count, even if the library is open.
         ClosedLibraryStrategy::EndOfPreviousOpenDay | ClosedLibraryStrategy::EndOfNextOpenDay => {
             let around = desk.openings_around(expires)?;
             let day = around.previous();
@@ -69,7 +69,7 @@ fn before_patron_expires(
         ClosedLibraryStrategy::EndOfCurrentHours | ClosedLibraryStrategy::BeginningOfNextHours => {
             let table = Timetable::of(&desk.openings_around(expires)?, desk.zone);
             let place = table.find(expires).ok_or_else(timetable_is_absent)?;
-            // FOLIO quirk: within open hours "the end of the previous stretch" is when these hours began.
+            // FOLIO quirk: within open hours, "the end of the previous stretch" is the beginning of these hours.
             Ok(table.before(place).map_or(expires, |previous| previous.end))
         }
     }

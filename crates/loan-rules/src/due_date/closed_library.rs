@@ -1,4 +1,4 @@
-//! Closed-library due date management: where a date goes when the library is closed.
+//! Closed-library due date management: moves dates on which the library is closed.
 
 use carrel_records::{Refusal, RefusalCode};
 use jiff::tz::TimeZone;
@@ -8,7 +8,7 @@ use super::timetable::{Stretch, Timetable, date_of, end_of_day, start_of_day};
 use crate::loan_policy::LoanPolicy;
 use crate::opening_hours::{OpeningDays, SurroundingOpenings};
 
-/// What to do with a date on which the library may be closed.
+/// How a date is moved if the library is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClosedLibraryStrategy {
     /// Keep the date, due at the end of the day.
@@ -19,21 +19,21 @@ pub enum ClosedLibraryStrategy {
     EndOfPreviousOpenDay,
     /// End of the day if open, else of the next open day.
     EndOfNextOpenDay,
-    /// Kept within open hours, else the end of the hours that are current at the present moment.
+    /// Kept within open hours, else the end of the hours that are current now.
     EndOfCurrentHours,
     /// Kept within open hours, else the beginning of the next open hours plus the opening offset.
     BeginningOfNextHours,
 }
 
-/// What a strategy looks at.
+/// The facts of a strategy.
 #[derive(Clone, Copy)]
 pub(super) struct Desk<'a> {
     pub zone: &'a TimeZone,
     pub calendar: &'a dyn OpeningDays,
     pub now: Timestamp,
-    /// The moment whose hours count as current.
+    /// The time whose hours count as current.
     pub present: Timestamp,
-    /// How long after opening an item is due.
+    /// The time from opening to the due date.
     pub opening_offset: SignedDuration,
 }
 
@@ -112,7 +112,7 @@ fn end_of_current_hours(date: Timestamp, table: &Timetable, desk: &Desk) -> Opti
     }
     let present = table.find(desk.present)?;
     let ended = table.before(place)?;
-    // FOLIO goes back to a night opening even when it is over by now, so that a loan begins overdue.
+    // FOLIO uses an opening of the previous night even if it is over, so that a loan begins overdue.
     if ended.end > desk.now && carries_on_the_evening(ended, table, desk.zone) {
         return Some(ended.end);
     }
@@ -120,10 +120,10 @@ fn end_of_current_hours(date: Timestamp, table: &Timetable, desk: &Desk) -> Opti
     Some(if current.open { current.end } else { table.after(present)?.end })
 }
 
-/// Whether this opening carries on an opening that ran to midnight on the day before.
+/// Whether this opening continues one that lasted until midnight of the day before.
 ///
-/// The calendar tells an opening past midnight as two, the first ending 23:59 and the second beginning
-/// 00:00; the minute between them is not a closing.
+/// The calendar stores an opening past midnight as two, the first ending 23:59 and the second beginning 00:00; the
+/// minute between them is not a closing.
 fn carries_on_the_evening(opening: Stretch, table: &Timetable, zone: &TimeZone) -> bool {
     let Some(first) = table.first() else { return false };
     let (evening, night) = (zone.to_datetime(first.end), zone.to_datetime(opening.start));
@@ -159,7 +159,7 @@ mod tests {
         ("THURSDAY", "09:00", "17:00"),
     ];
 
-    /// The week of Monday 2024-05-06, as "6 16:30"; the zone is UTC.
+    /// A time in the week of Monday 2024-05-06, as "6 16:30"; the zone is UTC.
     fn moment(text: &str) -> Timestamp {
         let (day, time) = text.split_once(' ').unwrap();
         at(&format!("2024-05-{day:0>2}T{time}:00Z"))
@@ -213,7 +213,7 @@ mod tests {
             ("6 12:30", "6 09:30", "6 12:00:00"),
             ("6 18:00", "6 13:30", "6 17:00:00"),
             ("6 18:00", "6 12:30", "6 17:00:00"),
-            // The present moment decides, not the due date.
+            // The current time decides, not the due date.
             ("7 18:00", "6 09:30", "6 12:00:00"),
             ("8 10:00", "7 18:00", "9 17:00:00"),
         ];
@@ -243,7 +243,7 @@ mod tests {
             ("6 18:00", 2, "7 11:00:00"),
             // Past closing time: the end of the hours before the gap.
             ("6 12:30", 6, "6 17:00:00"),
-            // Beyond the table: its last end.
+            // After the last stretch: its end.
             ("8 12:00", 9, "9 17:00:00"),
         ];
         for (due, offset, expected) in table {

@@ -1,4 +1,4 @@
-//! Until when a requested item waits on the hold shelf.
+//! Until when a requested item stays on the hold shelf.
 
 use carrel_records::Refusal;
 use jiff::tz::TimeZone;
@@ -40,7 +40,7 @@ pub fn hold_shelf_expiration(
     strategy.adjust(expires, &desk(now, expires, shelf.expiry_period, zone, calendar))
 }
 
-/// When an item held for use at the location expires, by the loan policy's own period
+/// When an item held for use at the location expires, by the loan policy's period
 /// (`holdShelfExpiryPeriodForUseAtLocation`) and the service point's strategy.
 pub fn use_at_location_expiration(
     now: Timestamp,
@@ -67,8 +67,8 @@ fn desk<'a>(
         zone,
         calendar,
         now,
-        // FOLIO quirk: the hours that count as current are those around the expiration itself, and the
-        // expiry period also serves as the offset from the next opening.
+        // FOLIO quirk: the hours at the expiration itself count as current, and the expiry period also serves as the
+        // offset from the next opening.
         present: expires,
         opening_offset: period.map_or(SignedDuration::ZERO, Period::elapsed),
     }

@@ -1,9 +1,8 @@
-//! Due date: when an item is to be back, and until when a requested item waits on the hold shelf.
+//! Due dates of loans, and expirations on the hold shelf.
 //!
-//! The date of a new loan, of a recalled and of a renewed one; what happens to it when the library is
-//! closed, when a schedule limits it, or when the patron's account expires earlier. Check-out,
-//! renewal, recall and check-in ask here; this module has no routes. It reads a loan policy, its
-//! schedules and the calendar as values and changes nothing.
+//! The date of a new, a recalled and a renewed loan; and its changes when the library is closed, when a schedule limits
+//! it, or when the patron's account expires earlier. Used by check-out, renewal, recall and check-in; this module has
+//! no routes. It takes a loan policy, its schedules and the calendar as values and changes nothing.
 
 mod adjustment;
 mod closed_library;
@@ -28,7 +27,7 @@ pub use renewal::{
     refuse_if_renewal_changes_nothing,
 };
 
-/// What surrounds a due date besides the loan and its policy.
+/// The inputs of a due date besides the loan and its policy.
 #[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
     pub now: Timestamp,
@@ -36,11 +35,11 @@ pub struct Circumstances<'a> {
     pub zone: &'a TimeZone,
     /// The calendar of the service point where the item was checked out.
     pub calendar: &'a dyn OpeningDays,
-    /// When the borrower's account expires.
+    /// When the patron's account expires.
     pub patron_expires: Option<Timestamp>,
 }
 
-/// A due date and what made it differ from the policy's period.
+/// A due date and the reasons why it differs from the policy's period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueDate {
     pub at: Timestamp,
@@ -50,7 +49,7 @@ pub struct DueDate {
     pub changed_by_near_expire_user: bool,
 }
 
-// FOLIO quirk: loan periods run on UTC's calendar; only opening hours and ends of days use the tenant's zone.
+// FOLIO quirk: loan periods are computed in UTC; only opening hours and ends of days use the tenant's time zone.
 const ZONE_OF_LOAN_PERIODS: TimeZone = TimeZone::UTC;
 
 #[cfg(test)]

@@ -7,17 +7,17 @@ use super::adjustment::adjusted;
 use super::{Circumstances, DueDate, ZONE_OF_LOAN_PERIODS};
 use crate::loan_policy::{FixedDueDateSchedule, LoanTerms, Period, Profile};
 
-/// What the due date of a new loan depends on.
+/// The inputs of the due date of a new loan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewLoan {
     pub loan_date: Timestamp,
-    /// Whether a hold, not yet filled, waits for this item or for any item of its title.
+    /// Whether an unfilled hold waits for this item or for any item of its instance.
     pub hold_is_pending: bool,
 }
 
 const OUTSIDE_SCHEDULE: &str = "loan date falls outside of the date ranges in the loan policy";
 
-/// The due date of a new loan, fitted to opening hours, schedule and patron expiration.
+/// The due date of a new loan, adjusted to opening hours, schedule and patron expiration.
 pub fn due_date_of_new_loan(
     terms: &LoanTerms,
     loan: &NewLoan,
@@ -25,7 +25,7 @@ pub fn due_date_of_new_loan(
 ) -> Result<DueDate, Refusal> {
     let proposed = proposed_for_new_loan(terms, loan)?;
     let limit = limit_at(terms, loan.loan_date);
-    // The hours that count as current are those in which the loan began, also where it is entered later.
+    // The hours at the loan date count as current, even if the loan is entered later.
     let as_it_began = Circumstances { now: loan.loan_date, ..*circumstances };
     let due = adjusted(terms.policy, proposed, limit, &as_it_began)?;
     let changed_by_hold =
@@ -33,7 +33,7 @@ pub fn due_date_of_new_loan(
     Ok(DueDate { changed_by_hold, ..due })
 }
 
-/// The date that the policy gives, before opening hours (mod-circulation `LoanPolicy`, "initial due date").
+/// The date by the policy, before opening hours (mod-circulation `LoanPolicy`, "initial due date").
 pub fn proposed_for_new_loan(terms: &LoanTerms, loan: &NewLoan) -> Result<Timestamp, Refusal> {
     let for_hold = alternate_period(terms, loan);
     match terms.policy.profile() {
@@ -49,7 +49,7 @@ pub fn proposed_for_new_loan(terms: &LoanTerms, loan: &NewLoan) -> Result<Timest
     }
 }
 
-/// The date of the schedule around a moment that due dates of new and recalled loans must not pass.
+/// The date of the schedule for a moment, which due dates of new and recalled loans must not exceed.
 pub(super) fn limit_at(terms: &LoanTerms, moment: Timestamp) -> Option<Timestamp> {
     match terms.policy.profile() {
         Profile::Rolling | Profile::Fixed => terms.schedule?.due_date_for(moment),
@@ -57,7 +57,7 @@ pub(super) fn limit_at(terms: &LoanTerms, moment: Timestamp) -> Option<Timestamp
     }
 }
 
-/// The earlier of a date and the schedule's date; none when the moment lies outside the schedule.
+/// The earlier of a date and the schedule's date; `None` if the moment is outside the schedule.
 pub(super) fn truncated(
     date: Timestamp,
     schedule: Option<&FixedDueDateSchedule>,

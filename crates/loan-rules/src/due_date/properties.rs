@@ -1,4 +1,4 @@
-//! What holds for every policy, calendar, date and zone.
+//! Properties that hold for every policy, calendar, date and zone.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -51,7 +51,7 @@ fn rolling(duration: i64, interval: &str, strategy: &str) -> LoanPolicy {
     }}))
 }
 
-// Seconds of 2023 to 2026, which hold all changes of clocks in the zones above.
+// Seconds of 2023 to 2026, which include all clock changes of the zones above.
 fn loan_date() -> impl Strategy<Value = Timestamp> {
     (1_672_531_200i64..1_798_761_600).prop_map(|second| Timestamp::from_second(second).unwrap())
 }

@@ -1,4 +1,4 @@
-//! The due date of a loan whose item another patron recalls.
+//! The due date of a loan whose item is recalled by another patron.
 
 use carrel_records::Refusal;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use super::new_loan::limit_at;
 use super::{Circumstances, DueDate, ZONE_OF_LOAN_PERIODS};
 use crate::loan_policy::{LoanTerms, Period, Recalls};
 
-/// What the due date of a recalled loan depends on.
+/// The inputs of the due date of a recalled loan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecalledLoan {
     pub loan_date: Timestamp,
@@ -17,19 +17,19 @@ pub struct RecalledLoan {
     pub already_recalled: bool,
 }
 
-/// When the recall meets the loan.
+/// When the recall affects the loan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecallMoment {
     /// The item is on loan and the recall is placed, moved or edited.
     OnLoan,
-    /// The item is just being checked out and the recall already waits.
+    /// The item is being checked out while the recall already waits.
     AtCheckOut,
 }
 
-/// The due date after a recall; none if an earlier recall already changed it.
+/// The due date after a recall; `None` if an earlier recall already changed it.
 ///
-/// Where there is an answer the loan counts as changed by recall, even if the date stays, and its
-/// reminders start again (mod-circulation `LoanPolicy`, "recall").
+/// With a date, the loan counts as changed by recall, even if the date stays the same, and its reminders start again
+/// (mod-circulation `LoanPolicy`, "recall").
 pub fn due_date_after_recall(
     terms: &LoanTerms,
     loan: &RecalledLoan,
@@ -40,7 +40,7 @@ pub fn due_date_after_recall(
         return Ok(None);
     }
     let proposed = proposed(terms, loan, circumstances.now)?;
-    // FOLIO quirk: on loan, the schedule is the one around the new due date, not around the loan date.
+    // FOLIO quirk: for an item on loan, the schedule for the new due date applies, not the one for the loan date.
     let limit = match moment {
         RecallMoment::OnLoan => limit_at(terms, proposed),
         RecallMoment::AtCheckOut => limit_at(terms, loan.loan_date),

@@ -1,4 +1,4 @@
-//! The due date of a renewed loan, and the refusals that belong to finding it.
+//! The due date of a renewed loan, and the refusals of a renewal.
 
 use carrel_records::{Refusal, RefusalCode};
 use jiff::Timestamp;
@@ -8,16 +8,16 @@ use super::new_loan::truncated;
 use super::{Circumstances, DueDate, ZONE_OF_LOAN_PERIODS};
 use crate::loan_policy::{LoanTerms, Period, PeriodFault, Profile};
 
-/// What the due date of a renewal depends on.
+/// The inputs of the due date of a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewal {
-    /// The due date so far.
+    /// The current due date.
     pub due_date: Timestamp,
-    /// Whether the first request for this item, or for any item of its title, is a hold.
+    /// Whether the first request for this item, or for any item of its instance, is a hold.
     pub first_request_is_hold: bool,
 }
 
-/// The due date of a renewal, or all refusals that stand against finding one, in FOLIO's order.
+/// The due date of a renewal, or all refusals in FOLIO's order.
 pub fn due_date_of_renewal(
     terms: &LoanTerms,
     renewal: &Renewal,
@@ -41,7 +41,7 @@ pub fn due_date_of_renewal(
     adjusted(terms.policy, proposed, limit, circumstances).map_err(|refusal| vec![refusal])
 }
 
-/// What in the policy stands against a renewal; overridden by naming a due date.
+/// The refusals of the policy; an override with a due date skips them.
 pub fn refusals_of_renewal(terms: &LoanTerms, first_request_is_hold: bool) -> Vec<Refusal> {
     let policy = terms.policy;
     let mut refusals = Vec::new();
@@ -82,9 +82,9 @@ pub fn refusals_of_renewal(terms: &LoanTerms, first_request_is_hold: bool) -> Ve
     refusals
 }
 
-/// The date that the policy gives for a renewal made now, before opening hours.
+/// The date by the policy for a renewal made now, before opening hours.
 ///
-/// An override asks without regard to holds.
+/// An override ignores holds.
 pub fn proposed_for_renewal(
     terms: &LoanTerms,
     renewal: &Renewal,

@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub open: bool,
 }
 
-/// Stretches in order, beginning and ending with an open one; nothing is known outside them.
+/// Stretches in order, beginning and ending with an open one; outside them nothing is known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Timetable {
     stretches: Vec<Stretch>,
@@ -36,7 +36,7 @@ impl Timetable {
         Timetable { stretches }
     }
 
-    /// The place of the stretch around a moment.
+    /// The index of the stretch around a moment.
     pub fn find(&self, moment: Timestamp) -> Option<usize> {
         self.stretches.iter().position(|stretch| stretch.start <= moment && moment < stretch.end)
     }
@@ -154,7 +154,7 @@ mod tests {
             ("Europe/Berlin", date(2024, 10, 27), "2024-10-27T22:59:59Z"),
             ("America/New_York", date(2024, 11, 3), "2024-11-04T04:59:59Z"),
             ("Australia/Lord_Howe", date(2024, 10, 6), "2024-10-06T12:59:59Z"),
-            // Beirut's clocks go forward at midnight, so that this day begins at one o'clock.
+            // Beirut's clocks are set forward at midnight, so this day begins at one o'clock.
             ("Asia/Beirut", date(2024, 3, 30), "2024-03-30T21:59:59Z"),
         ];
         for (zone, day, end) in table {

@@ -13,7 +13,7 @@ pub struct FixedDueDateSchedule {
     pub schedules: Vec<Schedule>,
 }
 
-/// One span of dates and the due date that belongs to it.
+/// A range of dates and its due date.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Schedule {
     #[serde(deserialize_with = "instant")]
@@ -25,14 +25,14 @@ pub struct Schedule {
 }
 
 impl FixedDueDateSchedule {
-    /// The due date for this moment, from the first span around it.
+    /// The due date for this moment, from the first range that contains it.
     pub fn due_date_for(&self, moment: Timestamp) -> Option<Timestamp> {
         self.schedules.iter().find(|schedule| schedule.is_around(moment)).map(|schedule| schedule.due)
     }
 }
 
 impl Schedule {
-    // FOLIO quirk: the first and the last millisecond of a span lie outside it.
+    // FOLIO quirk: the first and the last millisecond of a range are outside it.
     fn is_around(&self, moment: Timestamp) -> bool {
         let moment = moment.as_millisecond();
         self.from.as_millisecond() < moment && moment < self.to.as_millisecond()

@@ -1,8 +1,8 @@
-//! Loan policy: how long an item may be lent, renewed, and kept when others ask for it.
+//! Loan policy: for how long an item may be checked out, renewed, and kept when other patrons request it.
 //!
-//! Routes `/loan-policy-storage/loan-policies` and `/fixed-due-date-schedule-storage/…` keep the
-//! records; this module reads them, says whether they may be saved, and gives the due-date rules typed
-//! settings. Stored policies come from many versions of FOLIO, so that any setting may be absent.
+//! The routes `/loan-policy-storage/loan-policies` and `/fixed-due-date-schedule-storage/…` store the records; this
+//! module parses and validates them, and gives the due-date rules typed settings. Stored policies come from many
+//! versions of FOLIO, so any setting may be absent.
 
 mod fixed_due_date_schedule;
 mod period;
@@ -55,7 +55,7 @@ pub struct RenewalsPolicy {
     pub alternate_fixed_due_date_schedule_id: Option<String>,
 }
 
-/// What changes when others ask for the item.
+/// Settings that apply when the item is requested.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestManagement {
@@ -83,29 +83,29 @@ pub struct Holds {
     pub alternate_renewal_loan_period: Option<Period>,
 }
 
-/// How a loan policy finds due dates.
+/// The profile of a loan policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile<'a> {
     /// A period from the loan date.
     Rolling,
     /// A date of the fixed due date schedule.
     Fixed,
-    /// A profile that no rule knows; its text is shown to staff.
+    /// An unknown profile; its text is shown to staff.
     Unknown(&'a str),
 }
 
-/// A loan policy together with the schedules it names, as the due-date rules need it.
+/// A loan policy together with its schedules, for the due-date rules.
 #[derive(Debug, Clone, Copy)]
 pub struct LoanTerms<'a> {
     pub policy: &'a LoanPolicy,
-    /// The record named by `loansPolicy.fixedDueDateScheduleId`.
+    /// The record with the id `loansPolicy.fixedDueDateScheduleId`.
     pub schedule: Option<&'a FixedDueDateSchedule>,
-    /// The record named by `renewalsPolicy.alternateFixedDueDateScheduleId`.
+    /// The record with the id `renewalsPolicy.alternateFixedDueDateScheduleId`.
     pub alternate_renewal_schedule: Option<&'a FixedDueDateSchedule>,
 }
 
 impl LoanPolicy {
-    /// Whether items may be lent at all; absent means no.
+    /// Whether items may be checked out at all; absent means no.
     pub fn is_loanable(&self) -> bool {
         self.loanable == Some(true)
     }
@@ -126,12 +126,12 @@ impl LoanPolicy {
         }
     }
 
-    /// The loan period, if the policy states one.
+    /// The loan period, if the policy has one.
     pub fn loan_period(&self) -> Option<&Period> {
         self.loans_policy.as_ref()?.period.as_ref()
     }
 
-    /// Whether renewals have their own period or schedule.
+    /// Whether renewals have a different period or schedule.
     pub fn renews_differently(&self) -> bool {
         self.renewals_policy.as_ref().and_then(|renewals| renewals.different_period) == Some(true)
     }
@@ -158,7 +158,7 @@ impl LoanPolicy {
         self.request_management.as_ref()?.recalls.as_ref()
     }
 
-    /// A refusal that names this policy, as all errors about loan policies do.
+    /// A refusal with the id and name of this policy, like all errors about loan policies.
     pub fn refusal(&self, message: impl Into<String>) -> Refusal {
         let name = |refusal: Refusal, key: &str, value: &Option<String>| match value {
             Some(value) => refusal.with(key, value),
@@ -170,7 +170,7 @@ impl LoanPolicy {
 }
 
 impl<'a> LoanTerms<'a> {
-    /// The schedule that limits or gives the due dates of renewals.
+    /// The schedule that limits or determines the due dates of renewals.
     pub fn renewal_schedule(&self) -> Option<&'a FixedDueDateSchedule> {
         if !self.policy.renews_differently() {
             return self.schedule;

@@ -1,4 +1,4 @@
-//! A span of time as policies state it: "3 Weeks".
+//! A period of time in a policy: "3 Weeks".
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
@@ -31,7 +31,7 @@ pub enum PeriodFault {
     /// Duration or interval is absent.
     Incomplete,
     UnknownInterval(String),
-    /// Not above zero, or beyond all calendars.
+    /// Zero, negative, or beyond the range of dates.
     InvalidDuration(i64),
 }
 
@@ -54,7 +54,7 @@ impl Interval {
         all.into_iter().find(|interval| interval.name().eq_ignore_ascii_case(name))
     }
 
-    /// Minutes and hours make short-term loans, which are due at a time rather than on a day.
+    /// Minutes and hours make short-term loans, which are due at a time and not at the end of a day.
     pub fn is_short(self) -> bool {
         match self {
             Interval::Minutes | Interval::Hours => true,
@@ -83,9 +83,9 @@ impl Interval {
         }
     }
 
-    /// The moment this many intervals later on the zone's calendar, or none beyond all calendars.
+    /// The moment this many intervals later on the zone's calendar; `None` beyond the range of dates.
     ///
-    /// Days, weeks and months keep the time of day; a month's end stays within the shorter month.
+    /// Days, weeks and months keep the time of day; the end of a month stays within a shorter month.
     pub fn after(self, count: i64, from: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let span = match self {
             Interval::Minutes => Span::new().try_minutes(count),
@@ -131,7 +131,7 @@ impl Period {
 }
 
 impl PeriodFault {
-    /// The text of a fault in a loan period.
+    /// The text for an invalid loan period.
     pub fn in_the_loan_policy(&self) -> String {
         match self {
             PeriodFault::Incomplete => "the loan period in the loan policy is not recognised".into(),
@@ -144,7 +144,7 @@ impl PeriodFault {
         }
     }
 
-    /// The text of a fault in a setting for recalls; FOLIO writes these with a z and names the setting.
+    /// The text for an invalid recall setting; FOLIO spells these with a z and includes the setting.
     pub fn in_recall_setting(&self, setting: &str) -> String {
         match self {
             PeriodFault::Incomplete => format!("the \"{setting}\" in the loan policy is not recognized"),
@@ -177,13 +177,13 @@ mod tests {
             (1, "Months", "2024-01-31T10:00:00Z", "UTC", "2024-02-29 10:00"),
             (1, "Months", "2023-01-31T10:00:00Z", "UTC", "2023-02-28 10:00"),
             (12, "Months", "2024-02-29T10:00:00Z", "UTC", "2025-02-28 10:00"),
-            // Clocks go forward on 2024-03-31 in Berlin: days keep the time, hours count.
+            // Clocks are set forward on 2024-03-31 in Berlin: days keep the time, hours count.
             (1, "Days", "2024-03-30T11:00:00Z", "Europe/Berlin", "2024-03-31 12:00"),
             (24, "Hours", "2024-03-30T11:00:00Z", "Europe/Berlin", "2024-03-31 13:00"),
             (1, "Days", "2024-03-30T01:30:00Z", "Europe/Berlin", "2024-03-31 03:30"),
-            // Clocks go back on 2024-11-03 in New York.
+            // Clocks are set back on 2024-11-03 in New York.
             (1, "Weeks", "2024-10-28T16:00:00Z", "America/New_York", "2024-11-04 12:00"),
-            // Lord Howe moves its clocks by half an hour, on 2024-10-06.
+            // Lord Howe changes its clocks by half an hour, on 2024-10-06.
             (24, "Hours", "2024-10-05T01:00:00Z", "Australia/Lord_Howe", "2024-10-06 12:00"),
             (1, "Days", "2024-10-05T01:00:00Z", "Australia/Lord_Howe", "2024-10-06 11:30"),
         ];

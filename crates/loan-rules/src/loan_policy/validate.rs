@@ -1,4 +1,4 @@
-//! Whether a loan policy or a schedule may be saved, with the texts of mod-circulation-storage.
+//! Validation of loan policies and schedules, with the texts of mod-circulation-storage.
 
 use carrel_records::{Refusal, time};
 use serde_json::json;
@@ -14,7 +14,7 @@ pub fn check_policy(policy: &LoanPolicy) -> Result<(), Refusal> {
         .map_or(Ok(()), Err)
 }
 
-/// Why a schedule cannot be saved; of several wrong spans the last is reported, as in FOLIO.
+/// Why a schedule cannot be saved; of several invalid ranges the last one is reported, as in FOLIO.
 pub fn check_schedule(schedule: &FixedDueDateSchedule) -> Result<(), Refusal> {
     schedule.schedules.iter().rev().find_map(refuse_if_dates_are_out_of_order).map_or(Ok(()), Err)
 }

@@ -1,4 +1,4 @@
-//! Whether a calendar may be saved, with the codes and texts of mod-calendar.
+//! Validation of calendars, with the codes and texts of mod-calendar.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,15 +22,15 @@ pub struct CalendarError {
 const DATE_OVERLAP: &str = "calendarDateOverlap";
 
 impl CalendarError {
-    /// Whether another calendar is the reason; mod-calendar then answers 409 for the whole list, else 400.
+    /// Whether another calendar is the reason; mod-calendar then answers 409 for the whole list, otherwise 400.
     pub fn is_conflict(&self) -> bool {
         self.code == DATE_OVERLAP
     }
 }
 
-/// All reasons why a calendar cannot be saved beside the others, in mod-calendar's order.
+/// All reasons why a calendar cannot be saved, in mod-calendar's order.
 ///
-/// A calendar with the same id among the others is its own older version and does not count.
+/// A calendar with the same id among the others is its previous version and is ignored.
 pub fn check(calendar: &Calendar, others: &[Calendar]) -> Result<(), Vec<CalendarError>> {
     let mut errors = Vec::new();
     errors.extend(refuse_if_unnamed(calendar));

@@ -13,7 +13,7 @@ pub struct OpeningHours {
     pub end_time: Time,
 }
 
-/// What mod-calendar says about one date of a service point.
+/// The opening of one date of a service point, as mod-calendar reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DayOpening {
@@ -21,7 +21,7 @@ pub struct DayOpening {
     /// Open, or closed, from midnight to midnight.
     pub all_day: bool,
     pub open: bool,
-    /// Whether an exception rules this day.
+    /// Whether an exception applies on this day.
     pub exceptional: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exception_name: Option<String>,
@@ -34,7 +34,7 @@ pub(super) const FIRST_MINUTE: Time = Time::constant(0, 0, 0, 0);
 pub(super) const LAST_MINUTE: Time = Time::constant(23, 59, 0, 0);
 
 impl DayOpening {
-    /// A day on which no calendar says anything.
+    /// A day without any calendar.
     pub fn closed(date: Date) -> DayOpening {
         DayOpening {
             date,
@@ -54,9 +54,9 @@ impl DayOpening {
 }
 
 impl Calendar {
-    /// The opening of a date, or none if the calendar does not cover it or its week is closed that day.
+    /// The opening of a date; `None` if the calendar does not cover it or its week is closed that day.
     ///
-    /// A closure by exception is an answer; a closed weekday is not (mod-calendar `all-openings`).
+    /// A closure by exception is an opening record; a closed weekday is not (mod-calendar `all-openings`).
     pub fn opening_of(&self, date: Date) -> Option<DayOpening> {
         if !self.covers(date) {
             return None;
@@ -110,7 +110,7 @@ impl Exception {
 }
 
 impl NormalOpening {
-    /// The part of this opening that falls on a weekday; two parts when it wraps around a whole week.
+    /// The part of this opening on a weekday; two parts if it wraps around a whole week.
     pub(super) fn on(&self, day: Weekday) -> Vec<OpeningHours> {
         let hours = |start_time, end_time| OpeningHours { start_time, end_time };
         let wraps_around_the_week = self.start_day == self.end_day && self.start_time > self.end_time;
@@ -133,7 +133,7 @@ impl NormalOpening {
     }
 }
 
-// Sorted stretches fill the day when each begins in the minute after the one before it.
+// Sorted stretches fill the day if each begins in the minute after the previous one.
 fn fill_the_day(openings: &[OpeningHours]) -> bool {
     let minute = |time: Time| i32::from(time.hour()) * 60 + i32::from(time.minute());
     let (Some(first), Some(last)) = (openings.first(), openings.last()) else { return false };

@@ -1,7 +1,8 @@
 //! Opening hours: when a service point is open.
 //!
-//! Weekly hours over a span of dates, and exceptions such as holidays: calendars in, openings or errors out. Times are
-//! wall-clock times of the tenant's zone, and an end time is the last open *minute*, as FOLIO's mod-calendar has it.
+//! Calendars consist of weekly hours over a period, and exceptions such as holidays; this module computes openings or
+//! validation errors. Times are wall-clock times of the tenant's zone, and an end time is the last open *minute*, as in
+//! FOLIO's mod-calendar.
 
 mod check;
 mod day;

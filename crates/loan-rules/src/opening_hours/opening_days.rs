@@ -1,4 +1,4 @@
-//! The openings of a service point over days: around a date, and in a span of dates.
+//! The openings of a service point over days: around a date, and in a period.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use uuid::Uuid;
 use super::day::DayOpening;
 use super::record::Calendar;
 
-/// Knows which days are open; what due dates, hold shelf expirations and overdue fines need of a calendar.
+/// The openings of days, for due dates, hold shelf expirations and overdue fines.
 pub trait OpeningDays {
-    /// The openings around a date, or none where no opening periods are known at all.
+    /// The openings around a date; `None` if there are no opening periods at all.
     fn surrounding(&self, date: Date) -> Option<SurroundingOpenings>;
 
-    /// The opening of a date; closed where no calendar says anything.
+    /// The opening of a date; closed without a calendar.
     fn on(&self, date: Date) -> DayOpening {
         match self.surrounding(date) {
             Some(SurroundingOpenings { openings: [_, requested, _] }) => requested,
@@ -41,13 +41,13 @@ pub struct AllOpenings {
     pub total_records: usize,
 }
 
-/// Which days `all-openings` is asked for.
+/// The days requested from `all-openings`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WhichDays {
     pub start_date: Date,
     /// Included.
     pub end_date: Date,
-    /// Also list days on which no calendar says anything; closures by exception are always listed.
+    /// Also list days without a calendar; closures by exception are always listed.
     pub include_closed: bool,
     pub offset: usize,
     pub limit: usize,
@@ -66,7 +66,7 @@ impl SurroundingOpenings {
         &self.openings[0]
     }
 
-    /// The day asked for, open or closed.
+    /// The requested day, open or closed.
     pub fn requested(&self) -> &DayOpening {
         &self.openings[1]
     }
@@ -91,12 +91,12 @@ impl ServicePointHours {
         ServicePointHours::new(calendars.iter().filter(assigned).cloned())
     }
 
-    /// The opening of a date; closed where no calendar says anything.
+    /// The opening of a date; closed without a calendar.
     pub fn opening_of(&self, date: Date) -> DayOpening {
         self.stated_opening_of(date).unwrap_or_else(|| DayOpening::closed(date))
     }
 
-    /// `GET /calendar/dates/{servicePointId}/surrounding-openings`; looks as far as the calendars reach.
+    /// `GET /calendar/dates/{servicePointId}/surrounding-openings`; searches the whole period of the calendars.
     pub fn surrounding_openings(&self, date: Date) -> SurroundingOpenings {
         let previous = self
             .calendars
@@ -140,7 +140,7 @@ impl ServicePointHours {
         self.calendars.iter().find_map(|calendar| calendar.opening_of(date))
     }
 
-    // Without closed days there is nothing to list outside the calendars, however wide the question.
+    // Without closed days there is nothing to list outside of the calendars, however long the period.
     fn span_within(&self, which: WhichDays) -> Option<(Date, Date)> {
         if which.include_closed {
             return Some((which.start_date, which.end_date));
@@ -176,7 +176,7 @@ impl Calendar {
         self.opening_of(date).filter(|day| day.open)
     }
 
-    // Without weekly hours only exceptions can open a day, which keeps the search short.
+    // Without weekly hours only exceptions can open a day, which limits the search.
     fn span_of_openings(&self) -> Option<(Date, Date)> {
         if !self.normal_hours.is_empty() {
             return Some((self.start_date, self.end_date));
@@ -188,7 +188,7 @@ impl Calendar {
     }
 }
 
-// Both ends included; empty when they are in the wrong order.
+// Both ends included; empty if they are in the wrong order.
 fn days(first: Date, last: Date) -> impl DoubleEndedIterator<Item = Date> {
     let length = (last - first).get_days();
     (0..=length).filter_map(move |n| first.checked_add(jiff::Span::new().days(n)).ok())

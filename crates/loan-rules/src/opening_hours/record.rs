@@ -1,4 +1,4 @@
-//! The calendar record as mod-calendar shapes it.
+//! The calendar record in mod-calendar's shape.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ pub struct Calendar {
     pub name: String,
     pub start_date: Date,
     pub end_date: Date,
-    /// The service points that keep these hours.
+    /// The service points with these hours.
     pub assignments: Vec<Uuid>,
     pub normal_hours: Vec<NormalOpening>,
     pub exceptions: Vec<Exception>,
-    /// Fields no rule reads, such as `metadata`; kept so that they survive a replacement.
+    /// Fields that no rule reads, such as `metadata`; kept so that they survive a replacement.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -38,7 +38,7 @@ pub struct NormalOpening {
     pub end_time: Time,
 }
 
-/// A span of dates, both included, on which the normal hours do not count; without openings it is a closure.
+/// A range of dates, both included, on which the normal hours do not apply; without openings it is a closure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exception {
@@ -60,14 +60,14 @@ pub struct ExceptionOpening {
 }
 
 impl Calendar {
-    /// Whether the date lies within the calendar's span.
+    /// Whether the date is within the calendar's period.
     pub fn covers(&self, date: Date) -> bool {
         self.start_date <= date && date <= self.end_date
     }
 }
 
 impl Exception {
-    /// Whether the date lies within the exception's span.
+    /// Whether the date is within the exception's period.
     pub fn covers(&self, date: Date) -> bool {
         self.start_date <= date && date <= self.end_date
     }
@@ -85,7 +85,7 @@ impl ExceptionOpening {
     }
 }
 
-// mod-calendar keeps weekly hours by the minute; seconds sent by a client are dropped.
+// mod-calendar stores weekly hours by the minute; seconds sent by a client are dropped.
 fn whole_minute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Time, D::Error> {
     let time = Time::deserialize(from)?;
     Ok(Time::constant(time.hour(), time.minute(), 0, 0))

@@ -1,23 +1,23 @@
-//! Overdue time in minutes: all of it, or that of opening hours.
+//! Overdue time in minutes: all of it, or only that within opening hours.
 
 use crate::opening_hours::OpeningDays;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-/// Days that are looked up at most, some hundred years. Of a longer time the last ones count.
+/// Days that are looked up, at most (some hundred years). Of a longer time the last ones count.
 const MOST_DAYS: i32 = 36_600;
 
-/// Minutes between two moments, each cut to its minute; none where the second is earlier.
+/// Minutes between two moments, each truncated to its minute; zero if the second is earlier.
 pub(super) fn between(from: Timestamp, to: Timestamp) -> u64 {
     let minute = |moment: Timestamp| moment.as_second().div_euclid(60);
     u64::try_from(minute(to) - minute(from)).unwrap_or(0)
 }
 
-/// The same of opening hours only.
+/// Minutes between two moments within opening hours.
 ///
-/// FOLIO quirk: an opening lasts until the beginning of its last open minute, so that a day that is open around the
-/// clock has 1,439 minutes.
+/// FOLIO quirk: an opening ends at the beginning of its last open minute, so a day that is open around the clock has
+/// 1,439 minutes.
 pub(super) fn open_between(
     calendar: &dyn OpeningDays,
     zone: &TimeZone,

@@ -1,7 +1,7 @@
-//! Overdue fines: what a patron owes for an item that is returned or renewed after its due date.
+//! Overdue fines: the amount that a patron owes for an item that is returned or renewed after its due date.
 //!
-//! The overdue minutes are counted, those of closed hours only if the policy says so; a grace period forgives them as a
-//! whole; the rest is charged by started intervals, up to the policy's maximum. Amounts are decimal.
+//! The overdue minutes are counted, those of closed hours only if the policy says so; within the grace period there is
+//! no fine; otherwise started intervals are charged, up to the policy's maximum. Amounts are decimal.
 
 mod minutes;
 mod policy;
@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 #[derive(Debug, Clone, Copy)]
 pub struct OverdueLoan<'a> {
     pub due: Timestamp,
-    /// When the item came back, or the loan is renewed.
+    /// When the item was returned, or the loan is renewed.
     pub until: Timestamp,
     /// A recall has changed the due date.
     pub was_recalled: bool,
@@ -36,12 +36,12 @@ pub struct PrimaryServicePoint<'a> {
 }
 
 impl OverdueLoan<'_> {
-    /// Overdue by at least a millisecond.
+    /// Whether it is overdue by at least a millisecond.
     pub fn is_overdue(&self) -> bool {
         self.due.as_millisecond() < self.until.as_millisecond()
     }
 
-    /// The fine by the policy: never negative, at most the policy's maximum where that is above zero. Without a service
+    /// The fine by the policy: never negative, at most the policy's maximum if that is above zero. Without a service
     /// point all minutes count.
     pub fn fine(&self, policy: &OverdueFinePolicy, at: Option<PrimaryServicePoint<'_>>) -> Money {
         if !self.is_overdue() {
@@ -56,7 +56,7 @@ impl OverdueLoan<'_> {
         policy.fine_for(self.after_grace_period(policy, minutes), self.was_recalled)
     }
 
-    /// The grace period forgives all minutes or none.
+    /// Within the grace period no minute counts, after it all minutes do.
     fn after_grace_period(&self, policy: &OverdueFinePolicy, minutes: u64) -> u64 {
         let applies = !(self.was_recalled && policy.ignores_grace_period_of_recalls());
         let grace = self.grace_period.filter(|_| applies).map_or(0, |period| period.elapsed().as_mins());
@@ -91,7 +91,7 @@ mod tests {
         text.parse().expect("an amount")
     }
 
-    /// Monday, noon, until some later moment.
+    /// From Monday, noon, until a later moment.
     fn since_monday_noon(until: &str) -> OverdueLoan<'static> {
         loan("2024-05-06T12:00:00Z", until)
     }

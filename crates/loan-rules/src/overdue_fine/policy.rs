@@ -1,10 +1,10 @@
-//! The overdue fine policy, as far as overdue fines go.
+//! The settings of the overdue fine policy for overdue fines.
 
 use carrel_records::{Money, UnitPrice};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What the rules read of an overdue fine policy record. Any property may be absent.
+/// The settings of an overdue fine policy record. Any property may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OverdueFinePolicy {
@@ -27,7 +27,7 @@ pub struct FineRate {
 }
 
 impl OverdueFinePolicy {
-    /// Reads a stored record; one that cannot be read charges nothing.
+    /// Parses a stored record; an invalid one charges nothing.
     pub fn read(record: &Value) -> OverdueFinePolicy {
         OverdueFinePolicy::deserialize(record).unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl OverdueFinePolicy {
         self.grace_period_recall == Some(true)
     }
 
-    /// The fine for so many minutes. Quantity, interval and maximum are all needed; a maximum of zero is none.
+    /// The fine for this many minutes. Quantity, interval and maximum are all required; a maximum of zero means none.
     pub(super) fn fine_for(&self, minutes: u64, was_recalled: bool) -> Money {
         let (rate, maximum) = if was_recalled {
             (&self.overdue_recall_fine, self.max_overdue_recall_fine)

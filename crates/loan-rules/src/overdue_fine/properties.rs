@@ -1,4 +1,4 @@
-//! What holds for the fine of every policy, calendar and time.
+//! Properties of the fine that hold for every policy, calendar and time.
 
 use super::{OverdueFinePolicy, OverdueLoan, PrimaryServicePoint};
 use crate::due_date::fixtures::{weekdays, weekly};
@@ -23,7 +23,7 @@ fn policy() -> impl Strategy<Value = OverdueFinePolicy> {
     )
 }
 
-// Seconds of 2023 to 2026, which hold all changes of clocks in the zones below.
+// Seconds of 2023 to 2026, which include all clock changes of the zones below.
 fn moment() -> impl Strategy<Value = Timestamp> {
     (1_672_531_200i64..1_798_761_600).prop_map(|second| Timestamp::from_second(second).unwrap())
 }

@@ -1,11 +1,11 @@
-//! Conditions and limits, read from their records.
+//! Conditions and limits, parsed from their records.
 
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::{Uuid, uuid};
 
-/// What is counted; the ids are FOLIO's, the same in every tenant.
+/// The counted quantity; the ids are FOLIO's, the same in every tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Counted {
     ItemsChargedOut,
@@ -31,7 +31,7 @@ impl Counted {
     }
 }
 
-/// What a condition blocks once its limit is passed, and what staff then read.
+/// The actions that a condition blocks when its limit is exceeded, and the message for staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     pub id: Uuid,
@@ -46,12 +46,12 @@ pub struct Condition {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conditions {
     conditions: Vec<Condition>,
-    /// For each group the limits in the order in which they were set: place of the condition, and value.
+    /// For each group the limits in the order in which they were set: index of the condition, and value.
     limits: HashMap<Uuid, Vec<(usize, f64)>>,
 }
 
 impl Conditions {
-    /// Reads both kinds of record; what does not make sense is left out.
+    /// Parses both kinds of records; invalid ones are ignored.
     pub fn read(conditions: &[Arc<Value>], limits: &[Arc<Value>]) -> Conditions {
         let conditions: Vec<Condition> =
             conditions.iter().filter_map(|record| read_condition(record)).collect();
@@ -75,7 +75,7 @@ impl Conditions {
         limits.iter().map(|(place, value)| (&self.conditions[*place], *value))
     }
 
-    /// Whether anything can block patrons of this group, so that their loans and fees are worth counting.
+    /// Whether patrons of this group can be blocked at all; otherwise their loans and fees need not be counted.
     pub fn concern(&self, group: Option<Uuid>) -> bool {
         group.is_some_and(|group| {
             self.limits_of(group)

@@ -1,4 +1,4 @@
-//! Which automated blocks a patron is under.
+//! The automated blocks of a patron.
 
 mod conditions;
 
@@ -11,7 +11,7 @@ use rust_decimal::prelude::FromPrimitive;
 use serde::Deserialize;
 use uuid::Uuid;
 
-/// What a patron has and owes at a moment.
+/// The patron's loans and accounts at a moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     pub now: Timestamp,
@@ -29,7 +29,7 @@ pub struct OpenLoan {
     /// The item is declared lost or aged to lost.
     pub lost: bool,
     pub claimed_returned: bool,
-    /// For so long past its due date it does not count as overdue.
+    /// Until this long after its due date it does not count as overdue.
     pub grace: SignedDuration,
 }
 
@@ -43,19 +43,19 @@ pub struct OpenFee {
     pub remaining: Decimal,
 }
 
-/// The numbers that limits are held against. Items claimed returned, and what is owed for them, are left out.
+/// The numbers that are compared with limits. Items claimed returned, and their accounts, are excluded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counts {
     pub charged_out: u32,
     pub lost: u32,
     pub overdue: u32,
     pub overdue_recalls: u32,
-    /// Days, begun ones counted, by which the latest recalled loan is overdue.
+    /// Days, started ones included, by which the latest recalled loan is overdue.
     pub days_of_an_overdue_recall: i64,
     pub balance: Decimal,
 }
 
-/// A limit that the patron has passed, and the actions that it blocks.
+/// A limit that the patron exceeds, and the actions that it blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Block {
     #[serde(rename = "patronBlockConditionId")]
@@ -69,7 +69,7 @@ pub struct Block {
     pub message: String,
 }
 
-/// The blocks that a patron of the group is under.
+/// The automated blocks of a patron of the group.
 pub fn automated_blocks(facts: &Facts, conditions: &Conditions, group: Option<Uuid>) -> Vec<Block> {
     let Some(group) = group else { return Vec::new() };
     let counts = Counts::of(facts);
@@ -82,7 +82,7 @@ pub fn automated_blocks(facts: &Facts, conditions: &Conditions, group: Option<Uu
 
 fn block_by(condition: &Condition, limit: f64, counts: &Counts) -> Block {
     let passed = counts.pass(condition.counted, limit);
-    // A patron at the limit may keep and renew what they have, but not borrow more.
+    // A patron at the limit may keep and renew items, but not check out more.
     let full = condition.counted == Counted::ItemsChargedOut && f64::from(counts.charged_out) >= limit;
     Block {
         condition_id: condition.id,
@@ -152,7 +152,7 @@ impl Counts {
 const MINUTES_A_DAY: i64 = 1440;
 
 impl OpenLoan {
-    /// Whole minutes since it was due; none within the grace period, all of them after it.
+    /// Whole minutes since it was due; zero within the grace period, all of them after it.
     fn minutes_overdue(&self, now: Timestamp) -> i64 {
         let Some(due) = self.due_date.filter(|due| *due < now) else { return 0 };
         let minutes = now.duration_since(due).as_mins();
@@ -223,7 +223,7 @@ mod tests {
         Conditions::read(&[Arc::new(blocks)], &[Arc::new(limit)])
     }
 
-    /// (borrowing, renewals, requests)
+    /// Whether (check-out, renewals, requests) are blocked.
     fn blocked(facts: &Facts, conditions: &Conditions) -> (bool, bool, bool) {
         let blocks = automated_blocks(facts, conditions, Some(GROUP));
         blocks

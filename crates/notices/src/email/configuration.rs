@@ -7,7 +7,7 @@ use lettre::{AsyncSmtpTransport, Tokio1Executor};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// A mail server that does not answer for this long is treated as down.
+/// A mail server that does not answer for this time is considered down.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Connections to a tenant's mail server, at most.
 const MAX_CONNECTIONS: u32 = 4;
@@ -43,7 +43,7 @@ struct Identity {
     name: Option<String>,
 }
 
-/// A header that every e-mail of the tenant carries.
+/// A header of every e-mail of the tenant.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EmailHeader {
     pub name: String,
@@ -53,7 +53,7 @@ pub struct EmailHeader {
 pub type Transport = AsyncSmtpTransport<Tokio1Executor>;
 
 impl Configuration {
-    /// The address with the name that the configuration gives it.
+    /// The address with its name in the configuration.
     pub fn with_name(&self, address: &str) -> String {
         let identity = self.identities.iter().find(|identity| identity.address == address);
         match identity.and_then(|identity| identity.name.as_deref()).filter(|name| !name.trim().is_empty()) {
@@ -62,12 +62,12 @@ impl Configuration {
         }
     }
 
-    /// Whether the server must accept a login: without `REQUIRED`, one that offers none is used without.
+    /// Whether the server must accept a login: without `REQUIRED`, a server without login is used anonymously.
     pub fn requires_login(&self) -> bool {
         self.login_option.as_deref() == Some("REQUIRED")
     }
 
-    /// A pool of connections to the server, none opened yet.
+    /// A pool of connections to the server, without an open one.
     pub fn transport(&self, with_login: bool) -> Result<Transport, Error> {
         let tls = || {
             TlsParameters::builder(self.host.clone())

@@ -10,8 +10,8 @@ use lettre::message::{Attachment, Mailbox, Mailboxes, MultiPart, SinglePart};
 
 /// The message of an e-mail. The error is a sentence about the e-mail or the configuration.
 ///
-/// `Message-ID` is made from the e-mail's id, so that a message that is sent again after a crash is recognized as the
-/// same one.
+/// `Message-ID` is derived from the e-mail's id, so that a message that is sent again after a crash is recognized as
+/// the same one.
 pub fn message(email: &Email, configuration: &Configuration) -> Result<Message, String> {
     let from = Some(email.from.trim()).filter(|from| !from.is_empty());
     let from = from.or(configuration.from.as_deref()).unwrap_or(&configuration.username);

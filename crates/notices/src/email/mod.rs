@@ -1,5 +1,5 @@
 //! E-mail: every message is stored with its delivery state before it is sent, and sent again until the mail server
-//! takes it or it is given up.
+//! accepts it or the attempts are used up.
 //!
 //! Routes: `POST /email`, `GET /email`, `DELETE /delayedTask/expiredMessages`, `POST /delayedTask/retryFailedEmails`
 //! (mod-email). Jobs: `email-delivery`, `email-retention`. Reads `/smtp-configuration`; changes `email_statistics` and
@@ -20,12 +20,13 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Attempts after which an e-mail is given up.
+/// Attempts to send an e-mail.
 ///
-/// FOLIO gives up after three within minutes; with the waits of [`wait_after`], ten last a day.
+/// FOLIO makes three within minutes; with the waits of [`wait_after`], ten take a day.
 pub const MAX_ATTEMPTS: i64 = 10;
 
-/// Sends what is due. Messages are sent at once where possible; the job repeats what failed or what a crash left.
+/// Sends due e-mails. Messages are sent right after they are stored; the job repeats failed attempts and those that a
+/// crash interrupted.
 pub static DELIVERY: Job = Job {
     name: "email-delivery",
     every: Duration::from_secs(60),
@@ -81,7 +82,7 @@ pub struct EmailAttachment {
     pub content_id: Option<String>,
 }
 
-/// How long to wait after the n-th failed attempt: one minute, then three times as long each time, at most six hours.
+/// The wait after the n-th failed attempt: one minute, then three times as long each time, at most six hours.
 fn wait_after(attempts: i64) -> Duration {
     let minutes = 3_u64.saturating_pow(attempts.clamp(1, 10) as u32 - 1);
     Duration::from_secs(60 * minutes).min(Duration::from_secs(6 * 3_600))

@@ -24,13 +24,13 @@ pub fn connect(router: &mut Router) {
         let mut email: Email = serde_json::from_value(Value::Object(document))
             .map_err(|error| Failure::Invalid(format!("The e-mail cannot be read: {error}")))?;
         (email.id, email.attempt_count) = (id, 0);
-        // The attempt goes on where the client goes away, so that its outcome is stored.
+        // The attempt continues if the client disconnects, so that its outcome is stored.
         let now = call.now;
         let attempt = tokio::spawn(async move {
             let configuration = store::configuration(&tenant).await?;
             let outcome = sender::send(&tenant, configuration.as_ref(), &email).await;
             let text = store::report(&tenant, &email, &outcome, now).await?;
-            // FOLIO quirk: without a mail server the answer is the bare reason, with 200.
+            // FOLIO quirk: without a mail server the answer is only the reason, with 200.
             Ok(if configuration.is_none() { sender::NOT_CONFIGURED.to_owned() } else { text })
         });
         let text: Result<String, Failure> =

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const BATCH: i64 = 50;
 /// E-mails sent at once.
 const CONCURRENT: usize = 4;
-/// An attempt that takes longer is given up and repeated later.
+/// A longer attempt is aborted and repeated later.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(30);
 
 /// mod-email's text for a tenant without a mail server.
@@ -26,10 +26,10 @@ pub const NOT_CONFIGURED: &str = "The 'mod-config' module doesn't have a minimum
 #[derive(Default)]
 pub struct MailServer(Mutex<Option<(Configuration, Transport)>>);
 
-/// Sends everything that is due. Gives the numbers of delivered e-mails and of failed attempts.
+/// Sends all due e-mails. Returns the numbers of delivered e-mails and of failed attempts.
 ///
-/// E-mails are taken for [`store::LEASE`]; those that could not be finished within it are left to be taken again, so
-/// that no e-mail is sent by two nodes at once.
+/// E-mails are taken for [`store::LEASE`]; those that are not finished within it are taken again, so that no e-mail is
+/// sent by two nodes at the same time.
 pub async fn send_due(tenant: &Arc<Tenant>) -> Result<(u64, u64), Failure> {
     let (mut delivered, mut failed) = (0, 0);
     loop {
@@ -79,7 +79,7 @@ async fn attempt(tenant: &Tenant, configuration: Option<&Configuration>, email: 
         Ok(_) => return Outcome::Delivered,
         Err(error) => error,
     };
-    // A server that offers no login is used without, unless the configuration requires one.
+    // A server without login is used anonymously, unless the configuration requires a login.
     if error.is_client() && !configuration.requires_login() {
         match server.transport(configuration, false) {
             Ok(transport) => return outcome(transport.send(message).await.map(|_| ())),
@@ -98,7 +98,7 @@ fn outcome(sent: Result<(), lettre::transport::smtp::Error>) -> Outcome {
 }
 
 impl MailServer {
-    /// The open connections, or new ones if the configuration has changed or the server wants no login.
+    /// The open connections, or new ones if the configuration has changed or the server has no login.
     fn transport(
         &self,
         configuration: &Configuration,

@@ -12,17 +12,17 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A sender that has not reported the outcome for this long is taken to be dead, and the e-mail is sent again.
+/// A sender that has not reported the outcome for this time is considered dead, and the e-mail is sent again.
 pub const LEASE: Duration = Duration::from_secs(90);
-/// Hours for which delivered e-mails are stored, unless the configuration says otherwise (mod-email's default).
+/// Hours for which delivered e-mails are stored, unless configured otherwise (mod-email's default).
 const DEFAULT_EXPIRATION_HOURS: i64 = 24;
 
-/// Who makes the first attempt to send an e-mail.
+/// The sender of the first attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstAttempt {
     /// The delivery job, as soon as it runs.
     ByJob,
-    /// The caller, at once; the job takes over if the caller has not reported the outcome when its lease ends.
+    /// The caller, immediately; the job takes over if the caller has not reported the outcome when its lease ends.
     ByCaller,
 }
 
@@ -55,7 +55,7 @@ pub fn queue(
     );
 }
 
-/// Takes e-mails that are due, at most `limit`. No other node takes them for as long as the lease lasts.
+/// Takes at most `limit` due e-mails. No other node takes them until the lease ends.
 pub async fn take_due(tenant: &Tenant, now: Timestamp, limit: i64) -> Result<Vec<Email>, Failure> {
     let rows = tenant
         .writer()
@@ -80,12 +80,12 @@ pub async fn take_due(tenant: &Tenant, now: Timestamp, limit: i64) -> Result<Vec
         .collect()
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 pub enum Outcome {
     Delivered,
     /// The attempt may succeed later.
     Failed(String),
-    /// It never will: the e-mail itself is refused.
+    /// The e-mail itself is refused; no attempt can succeed.
     Refused(String),
 }
 
@@ -145,7 +145,7 @@ fn add_report(pipeline: &mut Pipeline, email: &Email, outcome: &Outcome, now: Ti
     text
 }
 
-/// Makes failed e-mails due at once, except those that are being sent.
+/// Makes failed e-mails due now, except those that are being sent.
 pub async fn retry_failed(tenant: &Tenant, now: Timestamp) -> Result<(), Failure> {
     let sql = "UPDATE email_delivery SET next_attempt = $1 FROM email_statistics
                WHERE email_delivery.id = email_statistics.id AND NOT leased AND email_statistics.doc->>'status' = 'FAILURE'";
@@ -154,7 +154,7 @@ pub async fn retry_failed(tenant: &Tenant, now: Timestamp) -> Result<(), Failure
 }
 
 /// Deletes e-mails of a status that were last changed on or before `date` (the end of that day in UTC), or, without a
-/// date, longer ago than the configuration says. Gives their number.
+/// date, before the configured time. Returns their number.
 pub async fn delete_expired(
     tenant: &Tenant,
     date: Option<jiff::civil::Date>,

@@ -1,6 +1,6 @@
 //! A barcode as a PNG image: Code 128, one bit per pixel. Pure.
 //!
-//! Written here because it is small: the bars are a table, and a PNG may hold uncompressed data.
+//! Implemented here since it is small: the bars are a table, and a PNG may contain uncompressed data.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ const SYMBOLS: [&str; 107] = [
     "114131", "311141", "411131", "211412", "211214", "211232", "2331112",
 ];
 
-/// The PNG of a barcode; nothing if it is empty, too long, or has characters other than printable ASCII.
+/// The PNG of a barcode; `None` if it is empty, too long, or has characters other than printable ASCII.
 pub fn png(barcode: &str) -> Option<Vec<u8>> {
     let modules = modules(barcode)?;
     let width = modules.len() * MODULE_PIXELS;

@@ -1,8 +1,8 @@
-//! Dates in a template's context, as the tenant's locale and time zone write them. Pure.
+//! Dates in a template's context, in the format of the tenant's locale and time zone. Pure.
 //!
-//! Source of the rule: mod-template-engine. A value whose name ends with `Date` is written as a short date, `DateTime` as
-//! a short date and time, `DetailedDateTime` as a long date and a short time. Each `…Date` is also offered as
-//! `…DateTime`.
+//! Source of the rule: mod-template-engine. A value whose name ends with `Date` is formatted as a short date,
+//! `DateTime` as a short date and time, `DetailedDateTime` as a long date and a short time. Each `…Date` is also
+//! available as `…DateTime`.
 
 use icu_datetime::DateTimeFormatter;
 use icu_datetime::fieldsets::{YMD, YMDT};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-/// How a tenant writes dates.
+/// The format of a tenant's dates.
 pub struct DateStyle {
     locale: Locale,
     zone: TimeZone,
@@ -63,7 +63,7 @@ impl DateStyle {
         }
     }
 
-    /// The text of a moment; nothing where no pattern of the locale is known.
+    /// The text of a moment; `None` if the locale's pattern is unknown.
     fn written(&self, form: &Form, moment: Timestamp) -> Option<String> {
         let local = moment.to_zoned(self.zone.clone());
         let date = Date::try_new_iso(i32::from(local.year()), local.month() as u8, local.day() as u8).ok()?;
@@ -90,7 +90,7 @@ impl DateStyle {
                 formatter.format(&DateTime { date, time }).to_string()
             }
         };
-        // The Unicode data separate "AM" by a narrow no-break space, which FOLIO's release of them does not.
+        // The Unicode data separate "AM" by a narrow no-break space; FOLIO's release of them does not.
         Some(text.replace('\u{202f}', " "))
     }
 }

@@ -22,16 +22,16 @@ pub struct Localized {
     pub body: String,
 }
 
-/// A template with its values filled in.
+/// A rendered template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
     pub header: String,
     pub body: String,
-    /// Images that the body shows, in the form of FOLIO's e-mail attachments.
+    /// Images in the body, in the form of FOLIO's e-mail attachments.
     pub attachments: Vec<Value>,
 }
 
-/// Fills in the values of `context`. The error is a sentence about the template.
+/// Renders the template with the values of `context`. The error is a sentence about the template.
 pub fn render(template: &Localized, mut context: Value, style: &DateStyle) -> Result<Rendered, String> {
     style.apply(&mut context);
     let mut images = Images { template, attachments: Vec::new(), tokens: Vec::new() };
@@ -49,7 +49,7 @@ pub fn render(template: &Localized, mut context: Value, style: &DateStyle) -> Re
     })
 }
 
-/// Images of barcodes and HRIDs, for the tokens that the template names (`item.barcodeImage`).
+/// Images of barcodes and HRIDs, for the tokens in the template (`item.barcodeImage`).
 struct Images<'a> {
     template: &'a Localized,
     attachments: Vec<Value>,
@@ -58,7 +58,7 @@ struct Images<'a> {
 }
 
 impl Images<'_> {
-    /// Adds images to the context below `path`. Within a list, names begin anew, as in a section of the template.
+    /// Adds images to the context below `path`. Within a list, names start again, as in a section of the template.
     fn add(&mut self, path: &str, value: &mut Value) {
         match value {
             Value::Array(elements) => elements.iter_mut().for_each(|element| self.add("", element)),

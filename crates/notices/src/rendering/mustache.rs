@@ -8,14 +8,14 @@
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Sections within sections, at most. A template is text that a person wrote.
+/// Levels of nested sections, at most.
 const MAX_DEPTH: usize = 32;
 /// Bytes of a rendered text, at most: lists in a template repeat their section.
 const MAX_RENDERED: usize = 4 * 1024 * 1024;
 
-/// Renders a template with the values of `context`. A name without a value is rendered as nothing.
+/// Renders a template with the values of `context`. A name without a value is rendered as empty text.
 ///
-/// The error is a sentence that names what is wrong with the template.
+/// The error is a sentence that describes what is wrong with the template.
 pub fn render(template: &str, context: &Value) -> Result<String, String> {
     let nodes = parse(template)?;
     let mut rendered = String::with_capacity(template.len() * 2);
@@ -52,7 +52,7 @@ fn parse(template: &str) -> Result<Vec<Node<'_>>, String> {
     while let Some(start) = rest.find("{{") {
         let (text, from_tag) = rest.split_at(start);
         let (tag, after) = read_tag(from_tag)?;
-        // A section tag or comment that is alone on its line leaves no empty line behind.
+        // A section tag or comment that is alone on its line is removed with its line.
         let without_line = match tag {
             Tag::Variable { .. } => None,
             _ => alone_on_line(text, after, at_line_start),
@@ -92,7 +92,7 @@ fn parse(template: &str) -> Result<Vec<Node<'_>>, String> {
     Ok(nodes)
 }
 
-/// The tag at the beginning of the text, and what follows it.
+/// The tag at the beginning of the text, and the text after it.
 fn read_tag(text: &str) -> Result<(Tag<'_>, &str), String> {
     let unclosed = || "a tag is not closed by '}}'".to_owned();
     if let Some(inner) = text.strip_prefix("{{{") {
@@ -205,7 +205,7 @@ fn write_value(value: Option<&Value>, escaped: bool, rendered: &mut String) {
             '<' => rendered.push_str("&lt;"),
             '>' => rendered.push_str("&gt;"),
             '"' => rendered.push_str("&quot;"),
-            // The characters that FOLIO's renderer writes by number.
+            // The characters that FOLIO's renderer writes as numeric references.
             '\'' | '`' | '=' | '\n' => {
                 let _ = write!(rendered, "&#{};", u32::from(letter));
             }

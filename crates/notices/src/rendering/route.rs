@@ -26,7 +26,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Which template to render, and with what.
+/// A request to render a template.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateRequest {
@@ -47,7 +47,7 @@ struct PreviewRequest {
     context: Value,
 }
 
-/// What is used of a stored template.
+/// The used properties of a stored template.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Template {
@@ -67,14 +67,14 @@ struct LocalizedTemplate {
     body: String,
 }
 
-/// Templates and the tenant's way to write dates, read together.
+/// Templates and the tenant's date format, read together.
 pub struct Templates {
     by_id: HashMap<Uuid, Template>,
     style: DateStyle,
 }
 
 impl Templates {
-    /// Reads the templates of these ids; an unknown one is reported when it is rendered.
+    /// Reads the templates with these ids; an unknown one is reported when it is rendered.
     pub async fn read(connection: &Connection, ids: Vec<Uuid>) -> Result<Templates, Failure> {
         let mut pipeline = Pipeline::new();
         let templates =
@@ -106,7 +106,7 @@ impl Templates {
             .map_err(|reason| Failure::Invalid(format!("Template could not be rendered: {reason}")))
     }
 
-    /// The template with its values. Refusals have mod-template-engine's texts.
+    /// The rendered template. Refusals have mod-template-engine's texts.
     pub fn rendered(&self, request: &TemplateRequest) -> Result<Rendered, Failure> {
         let id = Uuid::parse_str(&request.template_id).unwrap_or_default();
         let template = self.by_id.get(&id).ok_or_else(|| {
@@ -131,7 +131,7 @@ impl Templates {
 }
 
 impl TemplateRequest {
-    /// The template with its values. Refusals have mod-template-engine's texts.
+    /// The rendered template. Refusals have mod-template-engine's texts.
     pub async fn rendered(&self, connection: &Connection) -> Result<Rendered, Failure> {
         let ids = Uuid::parse_str(&self.template_id).into_iter().collect();
         Templates::read(connection, ids).await?.rendered(self)
@@ -153,7 +153,7 @@ impl TemplateRequest {
 
 const LOCALE: &str = "SELECT doc->>'locale' AS locale, doc->>'timezone' AS zone FROM locale";
 
-/// A context that is absent has no values.
+/// An absent context has no values.
 fn object(context: Value) -> Value {
     if context.is_object() { context } else { json!({}) }
 }

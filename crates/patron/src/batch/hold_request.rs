@@ -1,4 +1,4 @@
-//! What is asked for in a batch, and what no batch may be.
+//! The request of a batch, and its validation.
 
 use carrel_platform::http::Caller;
 use carrel_records::shape::Shape;
@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use uuid::Uuid;
 
-/// Most copies in a batch where the library sets no number.
+/// Items in a batch, at most, if the library has no setting for it.
 pub const MOST: i64 = 50;
 
-/// Copies that a patron asks for at once.
+/// Items that a patron requests at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     pub id: Uuid,
@@ -21,7 +21,7 @@ pub struct Batch {
     pub hold_requests: Vec<HoldRequest>,
 }
 
-/// One copy, and where it will be picked up.
+/// One item, and its pickup service point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldRequest {
     pub item: Uuid,
@@ -41,7 +41,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
 const LONGEST_COMMENTS: usize = 1000;
 
 impl Batch {
-    /// Reads a body; a batch without an id gets this one.
+    /// Parses a body; a batch without an id gets this one.
     pub fn read(mut body: Map<String, Value>, requester: Uuid, id: Uuid) -> Result<Batch, Failure> {
         let mut refusals = SHAPE.check(&mut body);
         let comments = body.get("patronComments").and_then(Value::as_str).map(str::to_owned);
@@ -72,7 +72,7 @@ impl Batch {
         })
     }
 
-    /// Refuses an item that is asked for twice, and more copies than the library allows.
+    /// Refuses an item that occurs twice, and more items than the library allows.
     pub fn refuse(&self, most: i64) -> Option<Refusal> {
         let once: BTreeSet<Uuid> = self.hold_requests.iter().map(|hold_request| hold_request.item).collect();
         if once.len() < self.hold_requests.len() {
@@ -89,7 +89,7 @@ impl Batch {
         })
     }
 
-    /// A batch with the id was taken in before.
+    /// A batch with the id exists already.
     pub fn known_already(&self) -> Refusal {
         Refusal::new("Mediated batch request with the given 'id' already exists.")
             .with("batchId", self.id.to_string())
@@ -97,7 +97,7 @@ impl Batch {
     }
 }
 
-/// What is kept of a batch beside its lines.
+/// The stored document of a batch, without its lines.
 pub fn document(caller: &Caller, now: Timestamp, comments: Option<&str>) -> Value {
     let metadata = metadata::made(caller.user_id, now);
     let mut document = json!({"requestDate": time::format(now), "metadata": metadata});

@@ -1,9 +1,9 @@
 //! Several items of an instance that a patron requests at once, for instance the volumes of a work.
 //!
 //! Routes: `POST /patron/account/{accountId}/instance/{instanceId}/batch-request`, `GET …/{batchRequestId}/status`. A
-//! batch is taken in at once and its requests are placed by the job `patron-batch-requests`, each as any hold of an
-//! item is, in a transaction of its own. The id of each request is chosen when the batch is taken in, so that a run
-//! that was cut off places none twice. Changes the tables `patron_batch` and `patron_batch_line`.
+//! batch is stored at once, and the job `patron-batch-requests` places its requests, each like a hold of an item, in
+//! separate transactions. The id of each request is chosen when the batch is stored, so that an interrupted run places
+//! none twice. Changes the tables `patron_batch` and `patron_batch_line`.
 
 mod hold_request;
 mod response;

@@ -1,10 +1,10 @@
-//! How a batch stands, in the words that discovery systems read.
+//! The state of a batch in the form of the patron API.
 
 use super::hold_request::Batch;
 use super::store::{BatchStatus, Line, LineStatus};
 use serde_json::{Value, json};
 
-/// The answer to a batch that was taken in.
+/// The answer to a stored batch.
 pub fn receipt(batch: &Batch, document: &Value) -> Value {
     let total = batch.hold_requests.len();
     json!({
@@ -14,7 +14,7 @@ pub fn receipt(batch: &Batch, document: &Value) -> Value {
     })
 }
 
-/// A batch and what became of each copy.
+/// A batch with the state of each item.
 pub fn status(batch: &BatchStatus, instance: &str, title: Option<&str>) -> Value {
     let each = |status: LineStatus| -> Vec<Value> {
         let lines = batch.lines.iter().filter(|line| line.status == status);

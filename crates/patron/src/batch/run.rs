@@ -46,7 +46,7 @@ async fn place_all(tenant: &Arc<Tenant>, now: Timestamp) -> Result<(usize, usize
                         note(tenant, batch, line, LineStatus::Completed, None).await?;
                         placed += 1;
                     }
-                    // It may succeed later; what is placed so far is committed.
+                    // It may succeed later; requests placed so far are committed.
                     Err(Failure::Unavailable(request)) => return Err(Failure::Unavailable(request)),
                     Err(failure) => {
                         note(tenant, batch, line, LineStatus::Failed, Some(message_of(&failure, line)))
@@ -127,7 +127,7 @@ fn comments(batch: &BatchStatus) -> String {
     }
 }
 
-/// The first kind that suits policy, status and pickup service point.
+/// The first request type that policy, status and pickup service point allow.
 fn kind_for(
     facts: &Facts,
     batch: Uuid,

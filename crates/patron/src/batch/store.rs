@@ -10,18 +10,18 @@ use serde_json::Value;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A batch as it stands.
+/// The state of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchStatus {
     pub id: Uuid,
     pub requester: Uuid,
     pub document: Value,
-    /// Nothing of it is still to be placed.
+    /// Whether all its requests have been placed or refused.
     pub is_done: bool,
     pub lines: Vec<Line>,
 }
 
-/// One copy of a batch.
+/// One item of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub place: i32,
@@ -33,7 +33,7 @@ pub struct Line {
     pub error: Option<String>,
 }
 
-/// What has become of a line of a batch, in FOLIO's words.
+/// The state of a line of a batch, with FOLIO's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineStatus {
     Pending,
@@ -58,7 +58,7 @@ impl LineStatus {
     }
 }
 
-/// Takes a batch in, whole, unless it is refused.
+/// Stores a batch with all lines, unless it is refused.
 pub async fn take_in(
     tenant: &Tenant,
     batch: &Batch,
@@ -140,7 +140,7 @@ pub async fn of_requests(connection: &Connection, requests: Vec<Uuid>) -> Result
     Ok(gathered(&connection.query(sql, vec![requests.into()]).await?))
 }
 
-/// Batches with something left to place, the oldest first, some lines at a time.
+/// Batches with lines that are not placed yet, the oldest first, some lines at a time.
 pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<BatchStatus>, Failure> {
     let sql = format!(
         "SELECT {COLUMNS} FROM patron_batch batch JOIN patron_batch_line line ON line.batch_id = batch.id
@@ -150,7 +150,7 @@ pub async fn waiting(connection: &Connection, at_most: i64) -> Result<Vec<BatchS
     Ok(gathered(&connection.query(sql, vec![at_most.into()]).await?))
 }
 
-/// Notes what became of a line.
+/// Stores the outcome of a line.
 pub async fn note(
     connection: &Connection,
     batch: Uuid,
@@ -167,7 +167,7 @@ pub async fn note(
     Ok(())
 }
 
-/// Ends the batches of which nothing is left to place.
+/// Ends the batches without open lines.
 pub async fn end(connection: &Connection, now: Timestamp) -> Result<(), Failure> {
     connection
         .query(
@@ -181,7 +181,7 @@ pub async fn end(connection: &Connection, now: Timestamp) -> Result<(), Failure>
     Ok(())
 }
 
-/// Deletes the line of an anonymized request, and its batch with the last line: a batch names its requester.
+/// Deletes the line of an anonymized request, and its batch with the last line: a batch contains its requester.
 pub fn forget_request<'a>(
     changes: &'a mut Changes<'_>,
     anonymized: &'a mut RequestAnonymized,
@@ -195,7 +195,7 @@ pub fn forget_request<'a>(
     Box::pin(std::future::ready(Ok(())))
 }
 
-/// Rows of one batch stand together.
+/// Rows of one batch are adjacent.
 fn gathered(rows: &[Row]) -> Vec<BatchStatus> {
     let mut all: Vec<BatchStatus> = Vec::new();
     for row in rows {

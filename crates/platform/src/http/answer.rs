@@ -1,4 +1,4 @@
-//! Answers: status codes and FOLIO's bodies. The only place that turns a failure into HTTP.
+//! Answers: status codes and FOLIO's bodies. Only this file turns a failure into HTTP.
 
 use crate::database::Json;
 use bytes::Bytes;
@@ -61,8 +61,8 @@ impl Answer {
     pub fn document(document: Json) -> Answer {
         Answer::json_bytes(document.into_compact())
     }
-    /// The same with times as FOLIO's modules write them, `Z`, and their storage then writes anew, `+00:00`: a
-    /// test suite whose stand-in for storage keeps them looks for the former.
+    /// The document with times ending in `Z`, as FOLIO's modules write them before their storage changes that to
+    /// `+00:00`: a test suite whose simulated storage returns them unchanged expects `Z`.
     pub fn with_modules_times(mut self) -> Answer {
         if self.content_type == JSON
             && let Ok(text) = std::str::from_utf8(&self.body)
@@ -109,7 +109,7 @@ impl Answer {
         self.status = status;
         self
     }
-    /// Adds a header; an invalid value is left out.
+    /// Adds a header; an invalid value is omitted.
     pub fn header(mut self, name: HeaderName, value: impl AsRef<str>) -> Answer {
         if let Ok(value) = HeaderValue::from_str(value.as_ref()) {
             self.headers.push((name, value));
@@ -123,7 +123,7 @@ impl Answer {
     /// The answer for a failure of a route of a FOLIO module, in that module's shape.
     pub fn of_failure_in(failure: &Failure, module: &str) -> Answer {
         match failure {
-            // FOLIO quirk: mod-circulation does not count its errors; those that its storage finds are counted.
+            // FOLIO quirk: mod-circulation does not count its errors; errors of its storage module are counted.
             Failure::Refused(refusals)
                 if module == "mod-circulation" && refusals.iter().all(|refusal| refusal.kind.is_none()) =>
             {
@@ -144,7 +144,7 @@ impl Answer {
                 Answer::json(&json!({"errors": errors, "total_records": errors.len()}))
                     .status(StatusCode::UNPROCESSABLE_ENTITY)
             }
-            // Texts quote what the caller has sent, and that may be long.
+            // Texts quote input of the client, which may be long.
             Failure::NotFound(words) => text(StatusCode::NOT_FOUND, words),
             Failure::Invalid(words) | Failure::Conflict(words) => text(StatusCode::BAD_REQUEST, words),
             Failure::StaleVersion(words) => text(StatusCode::CONFLICT, words),
@@ -158,14 +158,14 @@ impl Answer {
                 text(StatusCode::SERVICE_UNAVAILABLE, words).header(http::header::RETRY_AFTER, "1")
             }
             Failure::NotBuilt(words) => text(StatusCode::NOT_IMPLEMENTED, words),
-            // FOLIO's status for it. The text concerns the library's own settings and is shown.
+            // FOLIO's status for it. The text concerns the tenant's settings and is shown.
             Failure::Misconfigured(words) => text(StatusCode::INTERNAL_SERVER_ERROR, words),
             Failure::Internal { .. } => text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }
     }
 }
 
-/// Characters of a text in an error answer; what is longer is cut.
+/// Characters of a text in an error answer; longer texts are cut.
 const MAX_ERROR_CHARACTERS: usize = 2_000;
 
 fn shortened_text(text: &str) -> Cow<'_, str> {
@@ -175,7 +175,7 @@ fn shortened_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same JSON with every text cut to its bound.
+/// The same JSON with every text cut to the bound.
 fn shortened(mut value: Value) -> Value {
     match &mut value {
         Value::String(text) => {

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
-/// What is known of a request before its caller is.
+/// What a request is authenticated by.
 pub(super) struct Authentication<'a> {
     pub app: &'a App,
     pub peer: SocketAddr,
@@ -21,7 +21,7 @@ pub(super) struct Authentication<'a> {
     /// Values of the path's parameters.
     pub parameters: &'a [String],
     pub headers: &'a HeaderMap,
-    /// Receives the tenant, also where the caller is refused afterwards.
+    /// Receives the tenant, even if the caller is refused afterwards.
     pub seen: &'a OnceLock<Arc<Tenant>>,
 }
 
@@ -80,8 +80,8 @@ impl Authentication<'_> {
         Ok((Some(tenant), caller))
     }
 
-    /// Whether the tenant takes calls without a token, so that its first administrator can be made. The routes of the
-    /// gateway and of operators never do.
+    /// Whether the tenant accepts calls without a token, so that its first administrator can be created. The routes of
+    /// the gateway and of operators never do.
     async fn is_open_for_bootstrap(&self, tenant: &Tenant) -> Result<bool, Failure> {
         let path = self.route.path.as_str();
         if !self.app.node.options.allows_bootstrap || path.starts_with("/_/") || path.starts_with("/admin/") {
@@ -90,7 +90,7 @@ impl Authentication<'_> {
         self.app.node.is_open_for_bootstrap(&tenant.id).await
     }
 
-    /// The claims of the token, where there is one; refused where other headers contradict it.
+    /// The claims of the token, if there is one; refused if other headers contradict it.
     fn claims(&self) -> Result<Option<Claims>, Failure> {
         let okapi_token = header_text(self.headers, "x-okapi-token").filter(|token| !token.is_empty());
         if let (Some(token), Some(bearer)) = (okapi_token, bearer_of(self.headers))
@@ -99,7 +99,7 @@ impl Authentication<'_> {
             return Err(Failure::Invalid("X-Okapi-Token is not equal to Authorization token".into()));
         }
         let Some(token) = token_of(self.headers) else { return Ok(None) };
-        // FOLIO quirk: the gateway reads a token that must name the tenant, and says what is wrong with it.
+        // FOLIO quirk: the gateway parses a token that must contain the tenant, and reports what is wrong with it.
         if self.named_tenant().is_none()
             && let Some(reason) = malformed(&token)
         {
@@ -110,7 +110,7 @@ impl Authentication<'_> {
         let other_user = claims.kind != TokenKind::DummyExpiring
             && header_text(self.headers, "x-okapi-user-id")
                 .is_some_and(|user| Uuid::parse_str(user).ok() != Some(claims.user_id));
-        // FOLIO does not say what is wrong with a token.
+        // FOLIO does not report what is wrong with a token.
         if other_tenant || other_user {
             return Err(Failure::Forbidden("Invalid token".into()));
         }
@@ -121,7 +121,8 @@ impl Authentication<'_> {
         Ok(Some(claims))
     }
 
-    /// As a module behind Okapi: the gateway has checked the token and names tenant, user and permissions in headers.
+    /// Authenticates like a module behind Okapi: the gateway has verified the token and sends tenant, user and
+    /// permissions in headers.
     async fn by_gateway(&self) -> Result<(Option<Arc<Tenant>>, Caller), Failure> {
         let (node, headers) = (&self.app.node, self.headers);
         match &node.options.gateway_secret {
@@ -196,7 +197,7 @@ pub(super) fn is_open(route: &Route, options: &ServerOptions) -> bool {
     OPEN.contains(&route.path.as_str()) || options.open_metrics && route.path == "/metrics"
 }
 
-/// The permissions of the route; a timer's route has none of its own and is for operators.
+/// The permissions of the route; a timer's route has none and is for operators.
 pub(super) fn needed(route: &Route) -> impl Iterator<Item = &str> {
     let timer =
         (route.is_timer() || route.path.starts_with("/_/tenant")).then_some("okapi.proxy.self.timers.patch");
@@ -212,7 +213,7 @@ pub fn token_of(headers: &HeaderMap) -> Option<String> {
     header_token(headers).map(str::to_owned).or_else(|| cookie(headers, "folioAccessToken"))
 }
 
-/// Whether the caller has sent a token of its own, which a browser does not add by itself.
+/// Whether the caller has sent a token in a header, which a browser does not add by itself.
 pub(super) fn has_token_header(headers: &HeaderMap) -> bool {
     header_token(headers).is_some()
 }
@@ -238,7 +239,7 @@ pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// Compares in constant time for texts of one length.
+/// Compares in constant time texts of the same length.
 fn is_same(said: &str, secret: &str) -> bool {
     let pairs = said.bytes().zip(secret.bytes());
     said.len() == secret.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0

@@ -21,7 +21,7 @@ impl Permissions {
         let everything = names.contains(crate::surface::EVERYTHING);
         Permissions { names: Arc::new(names), everything }
     }
-    /// Every permission, for internal calls and for a gateway that has checked already.
+    /// Every permission, for internal calls and for a gateway that has already checked.
     pub fn all() -> Permissions {
         Permissions { names: Arc::default(), everything: true }
     }

@@ -1,4 +1,5 @@
-//! Request bodies: how large they may be by route, how much memory all of them may take, and how slowly they may come.
+//! Bounds on request bodies: their size by route, the memory of all bodies together, and the speed at which they
+//! arrive.
 
 use crate::http::lenient_target::exchange;
 use crate::node::ServerOptions;
@@ -10,30 +11,30 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes of a body for a route that needs no token: a name and a password, and some more.
+/// Bytes of a body on a route without token, which has a username and a password.
 const OPEN_ROUTE_BYTES: usize = 8 * 1024;
-/// Bytes of a body for a desk action.
+/// Bytes of a body of a desk action.
 const DESK_ACTION_BYTES: usize = 64 * 1024;
-/// Bytes of a body for a record.
+/// Bytes of a body of a record.
 const RECORD_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes of a picture of a user.
+/// Bytes of a profile picture.
 const PICTURE_BYTES: usize = 12 * 1024 * 1024;
 
-/// A body up to this size is not counted: the bound on connections bounds them.
+/// Smaller bodies are not counted: the bound on connections bounds them.
 const UNCOUNTED_BYTES: usize = DESK_ACTION_BYTES;
 /// The unit in which memory is counted.
 const UNIT_BYTES: usize = 1024;
 /// The time for which a body waits for memory.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time after which a body is given up of which nothing more comes.
+/// A body is abandoned if no bytes arrive for this time.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes per second that must come on average, looked at after [`SILENCE_TIMEOUT`].
+/// Bytes per second that must arrive on average, checked after [`SILENCE_TIMEOUT`].
 const MIN_BYTES_PER_SECOND: u64 = 4 * 1024;
 
 /// Bytes of a rejected body that are read so that the client can read the answer.
 const DISCARDED_BYTES: usize = 1024 * 1024;
-/// The time for which they are read.
+/// The longest time for reading them.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Paths with bodies of many records.
@@ -68,11 +69,11 @@ pub(super) fn max_bytes(route: &Route, is_open: bool, options: &ServerOptions) -
     by_route.min(options.largest_body)
 }
 
-/// The memory that the bodies of all requests under way may take together.
+/// The memory that all request bodies may use together.
 #[derive(Debug, Clone)]
 pub(super) struct BodyMemory(Arc<Semaphore>);
 
-/// A body with the memory that is counted for it; both are free when it is dropped.
+/// A body and its reserved memory; dropping it releases both.
 #[derive(Debug)]
 pub(super) struct CountedBody {
     pub bytes: Vec<u8>,
@@ -84,7 +85,7 @@ impl BodyMemory {
         BodyMemory(Arc::new(Semaphore::new((bytes / UNIT_BYTES).min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Waits for memory for so many bytes.
+    /// Waits for this amount of memory.
     async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).map_err(|_| exhausted())?;
         tokio::time::timeout(MEMORY_TIMEOUT, Arc::clone(&self.0).acquire_many_owned(units))
@@ -93,7 +94,7 @@ impl BodyMemory {
             .map_err(|_| exhausted())
     }
 
-    /// Takes memory for so many bytes where it is free now.
+    /// Reserves this amount of memory if it is free now.
     fn reserve_now(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).map_err(|_| exhausted())?;
         Arc::clone(&self.0).try_acquire_many_owned(units).map_err(|_| exhausted())
@@ -106,7 +107,7 @@ fn exhausted() -> Failure {
     )
 }
 
-/// Reads a body of at most so many bytes.
+/// Reads a body of at most `max` bytes.
 pub(super) async fn read(
     mut body: Incoming,
     max: usize,
@@ -117,7 +118,7 @@ pub(super) async fn read(
         discard(body).await;
         return Err(too_large(max));
     }
-    // What is announced is reserved as a whole, so that bodies do not wait for each other's second halves.
+    // The announced length is reserved as a whole, so that two half-read bodies cannot wait for each other.
     let mut reserved = match announced {
         Some(length) if length > UNCOUNTED_BYTES => Some(memory.reserve(length).await?),
         _ => None,
@@ -149,7 +150,7 @@ pub(super) async fn read(
     Ok(CountedBody { bytes, memory: reserved })
 }
 
-/// Adds to what is reserved for a body of unknown length that has grown to so many bytes.
+/// Extends the reservation for a body of unknown length that has grown to this size.
 fn reserve_up_to(
     length: usize,
     reserved: &mut Option<OwnedSemaphorePermit>,
@@ -159,7 +160,7 @@ fn reserve_up_to(
     if length <= held {
         return Ok(());
     }
-    // As the buffer does, which doubles.
+    // Doubles the reservation, as the buffer doubles its capacity.
     let more = memory.reserve_now(held.max(length - held))?;
     match reserved {
         Some(held) => held.merge(more),
@@ -178,7 +179,7 @@ fn too_slow() -> Failure {
     ))
 }
 
-/// Reads a part of what nobody wants: a client that is still sending when the connection closes does not see the answer.
+/// Reads a part of an unwanted body: a client that is still sending when the connection closes does not see the answer.
 async fn discard(mut body: Incoming) {
     let mut length = 0;
     let reading = async {

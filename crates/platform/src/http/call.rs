@@ -18,7 +18,7 @@ use uuid::Uuid;
 pub struct Call {
     pub app: Arc<App>,
     pub node: Arc<Node>,
-    /// Absent only on routes of the platform itself.
+    /// Absent only on routes of the platform.
     pub tenant: Option<Arc<Tenant>>,
     pub caller: Caller,
     pub route: &'static Route,
@@ -74,7 +74,7 @@ impl Call {
         }
     }
 
-    /// The body as JSON of any kind that can be stored and read back.
+    /// The body as JSON of any type, if it can be stored and read back.
     pub fn value(&self) -> Result<Value, Failure> {
         let value = self.read_body::<Value>()?;
         match cannot_be_kept(&value, DEEPEST) {
@@ -85,7 +85,7 @@ impl Call {
 
     /// The body's JSON object, deserialized.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        // serde accepts an array of field values for a struct, which no client means.
+        // serde also accepts an array of field values for a struct, which no client means.
         match self.body.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') | None => self.read_body(),
             Some(_) => self.read_body::<Value>().and_then(|_| Err(not_an_object())),
@@ -171,7 +171,7 @@ impl Query {
     }
 }
 
-/// Percent-decoding; what is not valid UTF-8 afterwards is replaced.
+/// Percent-decodes; a result that is not valid UTF-8 is replaced.
 pub fn decode(text: &str, plus_is_blank: bool) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

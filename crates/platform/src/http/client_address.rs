@@ -1,12 +1,12 @@
-//! The address from which a call comes: the connection's other end, or what a trusted proxy says of it.
+//! The client's address: the connection's peer, or the address that a trusted proxy reports.
 
 use http::HeaderMap;
 use std::net::IpAddr;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The client's address. Each proxy adds the address that it sees at the end of `X-Forwarded-For`, so the last one
-/// that is not a trusted proxy's own counts; what stands before it may be invented.
+/// The client's address. Each proxy appends the address that it sees to `X-Forwarded-For`, so the last address that is
+/// not a trusted proxy's counts; entries before it may be forged.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpAddr]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted_proxies.contains(&address.to_canonical());
     let peer = peer.to_canonical();

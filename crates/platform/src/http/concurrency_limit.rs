@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use uuid::Uuid;
 
-/// A client, by user where the caller has authenticated, else by address.
+/// A client: the user if the caller is authenticated, otherwise the address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Client {
     User { tenant: String, id: Uuid },
@@ -17,7 +17,7 @@ pub enum Client {
 #[derive(Debug, Clone, Default)]
 pub struct ConcurrencyLimit(Arc<Mutex<HashMap<Client, usize>>>);
 
-/// One counted call; dropping it ends the count.
+/// One counted call; dropping it releases the count.
 #[derive(Debug)]
 pub struct Permit {
     concurrency_limit: ConcurrencyLimit,

@@ -1,9 +1,8 @@
-//! Connections: accepted, counted by address, given times for their heads and writes, and served until the server
-//! stops.
+//! Connections: accepted, counted by address, given time-outs for heads and writes, and served until the server stops.
 //!
-//! Bounds: connections of the process and of one address, the time for TLS, the time for a request's head (also the
-//! time that a kept connection may be idle), the size of a head, the time in which a client must take something of an
-//! answer.
+//! Bounds: connections of the process and of one address, the time for TLS, the time for a request's head (which is
+//! also the time that a kept connection may be idle), the size of a head, the time in which a client must read some of
+//! its answer.
 
 use crate::http::App;
 use crate::http::event_stream::Stopping;
@@ -31,12 +30,12 @@ use tokio_rustls::TlsAcceptor;
 const MAX_HEAD_BYTES: usize = 128 * 1024;
 /// Bytes that are buffered for a connection in each direction.
 const MAX_BUFFER_BYTES: usize = 192 * 1024;
-/// A client that takes nothing of its answer for so long is disconnected.
+/// A client that reads nothing of its answer for this long is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// File descriptors that are left for the database, the log and the like.
+/// File descriptors reserved for the database, the log and the like.
 const RESERVED_DESCRIPTORS: usize = 200;
 
-/// How every connection is read: HTTP/1.1 with at most 100 headers.
+/// HTTP/1.1 with at most 100 headers.
 pub(super) fn http1(header_timeout: Duration) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -47,7 +46,7 @@ pub(super) fn http1(header_timeout: Duration) -> http1::Builder {
     builder
 }
 
-/// Serves until the shutdown future ends, then lets requests under way finish.
+/// Serves until the shutdown future ends, then lets running requests finish.
 pub async fn serve(
     app: Arc<App>,
     listener: TcpListener,
@@ -57,7 +56,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// The same by HTTPS.
+/// Serves HTTPS in the same way.
 pub async fn serve_with_tls(
     app: Arc<App>,
     listener: TcpListener,
@@ -89,7 +88,7 @@ async fn accept(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // No file descriptor is left, or the client has gone already.
+                // No file descriptor is left, or the client has already disconnected.
                 tracing::debug!("a connection could not be accepted: {error}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
@@ -100,13 +99,13 @@ async fn accept(
             Ok(permit) => permit,
             Err(excess) => {
                 if tls.is_none() {
-                    // The socket's buffer is empty, so that this needs no waiting.
+                    // The socket's send buffer is empty, so this does not block.
                     let _ = stream.try_write(excess.response());
                 }
                 continue;
             }
         };
-        // Answers leave at once: waiting to fill packets would add 40 ms to each call.
+        // Without TCP_NODELAY, filling packets would add 40 ms to each call.
         let _ = stream.set_nodelay(true);
         let (app, tls, stopping) = (Arc::clone(&app), tls.clone(), stopping.clone());
         tokio::spawn(async move {
@@ -117,7 +116,7 @@ async fn accept(
     drop((listener, stopping));
     let _ = stop.send(true);
     app.node.state.of::<Stopping>().0.send_replace(true);
-    // Each connection holds a receiver until it ends.
+    // Each connection owns a receiver until it ends.
     stop.closed().await;
 }
 
@@ -163,7 +162,7 @@ where
     }
 }
 
-/// How many connections there may be.
+/// Bounds on the number of connections.
 #[derive(Debug)]
 struct ConnectionLimits {
     in_all: usize,
@@ -205,7 +204,7 @@ struct ConnectionPermit {
 }
 
 impl ConnectionLimits {
-    /// Bounds that the process can keep: no more connections than it may have files, and half of them for one address.
+    /// Limits that the process can keep: no more connections than it may have files, and half of them for one address.
     fn new(in_all: usize, per_address: usize) -> ConnectionLimits {
         let in_all = match max_open_files() {
             Some(files) => in_all.min(files.saturating_sub(RESERVED_DESCRIPTORS)).max(1),
@@ -214,7 +213,7 @@ impl ConnectionLimits {
         ConnectionLimits { in_all, per_address: per_address.min(in_all.div_ceil(2)), open: Arc::default() }
     }
 
-    /// Counts a connection of this address. A proxy has as many as there are, as it speaks for many addresses.
+    /// Counts a connection of this address. A proxy may have all connections, since it represents many addresses.
     fn admit(&self, address: IpAddr, is_proxy: bool) -> Result<ConnectionPermit, Excess> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.in_all >= self.in_all {
@@ -243,14 +242,14 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// The soft limit of open files of this process; nothing where the system does not say.
+/// The soft limit of open files of this process; `None` if unknown.
 fn max_open_files() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// A connection that fails once the client has taken nothing for a time.
+/// A connection that fails if the client reads nothing for a time.
 struct TimedWrites<S> {
     stream: S,
     timeout: Duration,

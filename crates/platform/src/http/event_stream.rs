@@ -1,4 +1,4 @@
-//! Server-sent events: an answer that stays open and carries the newest value whenever it changes.
+//! Server-sent events: an answer that stays open and sends the newest value whenever it changes.
 
 use crate::http::{Answer, Rest};
 use bytes::Bytes;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-/// How long an answer lasts, and how long it may be silent.
+/// Duration of an answer, and its longest silence.
 struct Times {
     /// A comment is sent after this silence, so that proxies keep the connection and a lost one is noticed.
     heartbeat: Duration,
-    /// An answer ends after this time; browsers connect again by themselves, and are authorized anew.
+    /// An answer ends after this time; browsers connect again, and are authorized again.
     max_duration: Duration,
 }
 
 const TIMES: Times = Times { heartbeat: Duration::from_secs(15), max_duration: Duration::from_secs(600) };
-/// A client that takes nothing for this long is given up.
+/// A client that reads nothing for this long is disconnected.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Milliseconds after which browsers connect again.
 const OPENING: &[u8] = b"retry: 3000\n\n";
 
-/// Whether the node stops, for answers that would otherwise keep it waiting.
+/// Whether the node stops, for answers that would otherwise delay it.
 pub(super) struct Stopping(pub watch::Sender<bool>);
 
 impl Default for Stopping {
@@ -31,8 +31,8 @@ impl Default for Stopping {
     }
 }
 
-/// An answer that sends the value now and after each change, as events of this name. Values are one line each; values
-/// that follow each other faster than the client reads are skipped. `guard` is dropped when the answer ends.
+/// An answer that sends the value now and after each change, as events of this name. Values are one line each; if
+/// values change faster than the client reads, intermediate ones are skipped. `guard` is dropped when the answer ends.
 pub fn event_stream<G: Send + 'static>(
     node: &crate::Node,
     event: &'static str,

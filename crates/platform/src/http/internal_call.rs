@@ -1,4 +1,4 @@
-//! A call of a route from within the program, as a timer makes it.
+//! Calls a route from within the program, for timers.
 
 use super::authentication::needed;
 use super::{Answer, App, Call, Caller, Permissions, Query};
@@ -12,8 +12,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Calls a route without a body, with the permissions that the user has at this moment, or without a user with all of
-/// them. `target` is a path with its query. An answer of 400 and above is a failure with its text.
+/// Calls a route without a body, with the user's current permissions, or without a user with all permissions. `target`
+/// is a path with its query. A status of 400 or above is a failure with its text.
 pub async fn call_route(
     app: &Arc<App>,
     tenant: &Arc<Tenant>,
@@ -32,7 +32,7 @@ pub async fn call_route(
     if let Some(lacking) = needed(route).find(|name| !permissions.holds(name)) {
         return Err(Failure::Forbidden(format!("Access requires permission: {lacking}")));
     }
-    // Routes of the platform act on the tenant that their path names.
+    // Routes of the platform act on the tenant in their path.
     let is_of_another =
         route.path.starts_with("/_/") && parameters.first().is_some_and(|id| *id != tenant.id);
     if user.is_some() && is_of_another {

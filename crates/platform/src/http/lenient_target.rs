@@ -1,15 +1,16 @@
-//! Characters that clients write into a request target without escaping them.
+//! Characters that clients send in a request target without escaping them.
 //!
 //! FOLIO's modules accept `"`, `<` and `>` in a query (`?query=(status.name<>"Closed")`), and public load plans send
-//! them. The HTTP library refuses them, and it drops everything behind a `#` without a word, which would widen a
-//! `DELETE` by query. So each connection exchanges single bytes in pairs ([`exchange`]) before the library reads them,
-//! and the request is exchanged back once the library has read it.
+//! them. The HTTP library refuses them, and it silently drops everything after a `#`, which would widen a `DELETE` by
+//! query. So each connection exchanges single bytes in pairs ([`exchange`]) before the library parses them, and the
+//! request is exchanged back after parsing.
 //!
-//! The exchange keeps the number and order of bytes and touches none that delimits a message: no letter, digit, blank,
-//! colon, comma, semicolon or line end. The library alone decides where a message ends, so that no disagreement about
-//! it is possible. What it doubts, it answers with 400, 414 or 431 and closes the connection.
+//! The exchange keeps the number and order of bytes and affects none that delimits a message: no letter, digit, blank,
+//! colon, comma, semicolon or line end. Only the library decides where a message ends, so no second parser can disagree
+//! with it. Ambiguous messages are answered with 400, 414 or 431, and the connection is closed.
 //!
-//! The price: the partners `` ` ``, `^` and `|` must be escaped in a target, and so must `#`; unescaped they are 400.
+//! The drawback: the partners `` ` ``, `^` and `|` must be escaped in a target, and so must `#`; unescaped they are
+//! 400.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
@@ -18,11 +19,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that trade places. The first three are accepted in a query in this way; `#` becomes a byte that no UTF-8 text
-/// contains and is refused.
+/// Pairs of bytes that are exchanged. The first three make characters acceptable in a query; `#` becomes a byte that no
+/// UTF-8 text contains, and is refused.
 const PAIRS: [(u8, u8); 4] = [(b'"', b'`'), (b'<', b'^'), (b'>', b'|'), (b'#', 0xff)];
 
-/// What each byte becomes; applied twice it changes nothing.
+/// The partner of each byte; applied twice, the exchange changes nothing.
 const EXCHANGED: [u8; 256] = {
     let mut table = [0; 256];
     let mut index = 0;
@@ -54,13 +55,13 @@ pub(super) fn restored(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Gives header values back as the client has sent them.
+/// Restores header values to what the client has sent.
 pub(super) fn restore_headers(headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         if value.as_bytes().iter().any(|byte| is_exchanged(*byte)) {
             let mut bytes = value.as_bytes().to_vec();
             exchange(&mut bytes);
-            // Each pair holds bytes that a header value may contain.
+            // Both bytes of a pair are valid in a header value.
             if let Ok(restored) = HeaderValue::from_bytes(&bytes) {
                 *value = restored;
             }
@@ -68,8 +69,8 @@ pub(super) fn restore_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the method or a header's name holds a byte of a pair: the library would not have accepted what was sent, or
-/// not under this name.
+/// Whether the method or a header's name contains a byte of a pair: the library would have refused the original bytes,
+/// or parsed another name.
 pub(super) fn is_misread(head: &Parts) -> bool {
     let mut names = head.headers.keys().map(|name| name.as_str()).chain([head.method.as_str()]);
     names.any(|name| name.bytes().any(is_exchanged))
@@ -79,7 +80,7 @@ fn is_exchanged(byte: u8) -> bool {
     EXCHANGED[usize::from(byte)] != byte
 }
 
-/// A connection whose received bytes are exchanged; what is sent passes unchanged.
+/// A connection whose received bytes are exchanged; sent bytes are unchanged.
 pub(super) struct Exchanging<S>(pub S);
 
 impl<S: AsyncRead + Unpin> AsyncRead for Exchanging<S> {

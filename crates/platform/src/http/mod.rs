@@ -1,4 +1,4 @@
-//! From a request's bytes to a handler's call, and from its answer to bytes.
+//! HTTP: from the bytes of a request to the call of a handler, and from its answer to bytes.
 
 mod answer;
 mod authentication;

@@ -1,8 +1,8 @@
-//! Pages of other origins: what a browser lets them read, and what a browser could be made to send on their behalf.
+//! Pages of other origins: what they may read, and which requests they may cause a browser to send.
 //!
-//! Origins that the configuration lists, and the server's own, may use cookies. Every other page may call only with a
-//! token that it has itself (`X-Okapi-Token`, `Authorization`): its answers can be read, but no cookie of the browser
-//! counts for a write, and a log-in needs a content type that a browser does not send for it without asking first.
+//! Origins listed in the configuration, and the server's own, may use cookies. Every other page may call only with a
+//! token in a header (`X-Okapi-Token`, `Authorization`): it can read the answers, but a write is never authenticated by
+//! a cookie of the browser, and a login needs a content type that a browser sends only after a preflight.
 
 use crate::http::Answer;
 use crate::http::authentication::{cookie, has_token_header};
@@ -13,12 +13,12 @@ use http::{HeaderValue, Method, StatusCode};
 /// Cookies that carry a session.
 const SESSION_COOKIES: [&str; 2] = ["folioAccessToken", "folioRefreshToken"];
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The server's own pages, or no browser at all.
+    /// The server's own pages, or a client that is not a browser.
     Own,
-    /// A page that the configuration lists.
+    /// An origin listed in the configuration.
     Listed(HeaderValue),
     /// Any other page.
     Foreign,
@@ -28,7 +28,7 @@ impl Origin {
     pub fn of(headers: &HeaderMap, options: &ServerOptions) -> Origin {
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let Some(origin) = headers.get(header::ORIGIN) else {
-            // Browsers leave the origin out of what they read for a page, never out of what they send for it.
+            // Browsers send no Origin header with same-origin reads, but always with cross-origin writes.
             return if matches!(site, Some("cross-site" | "same-site")) {
                 Origin::Foreign
             } else {
@@ -44,7 +44,7 @@ impl Origin {
         if is_own || site == Some("same-origin") { Origin::Own } else { Origin::Foreign }
     }
 
-    /// Refuses a write that a page of another origin may have made a browser send.
+    /// Refuses a write that a page of another origin may have caused a browser to send.
     pub fn refuse_forgery(&self, method: &Method, headers: &HeaderMap) -> Result<(), Answer> {
         let is_read = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         if *self != Origin::Foreign || is_read || has_token_header(headers) {
@@ -63,7 +63,7 @@ impl Origin {
         Err(Answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
     }
 
-    /// Lets the page that has called read the answer.
+    /// Lets the calling page read the answer.
     pub fn allow_reading(&self, requested: &HeaderMap, headers: &mut HeaderMap) {
         if !requested.contains_key(header::ORIGIN) {
             return;

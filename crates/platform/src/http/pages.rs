@@ -1,4 +1,4 @@
-//! Headers that tell a browser what a page of this server may do.
+//! Security headers of answers and pages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,11 +6,11 @@ use http::HeaderValue;
 use http::header::{self, HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
-/// For a single-page application of this origin: its own bundled scripts and styles, its own API, pictures also as
-/// data; no inline script, no frame, no plug-in.
+/// For a single-page application of this origin: only bundled scripts and styles, only this API, pictures also as data;
+/// no inline script, frame or plug-in.
 const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// For answers that are no page but would be shown as one, such as a drawing.
+/// For answers that are not pages but that a browser would show, such as an SVG.
 const DRAWING_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /// The policy of a page with exactly this inline style and script.
@@ -19,7 +19,7 @@ pub fn content_security_policy(style: &str, script: &str) -> String {
     format!("{POLICY}; style-src 'self' {}; script-src 'self' {}", digest(style), digest(script))
 }
 
-/// Adds what every answer has, and what a page has besides.
+/// Adds the headers of every answer, and those of a page.
 pub(super) fn protect(content_type: &str, headers: &mut HeaderMap) {
     let mut add = |name: HeaderName, value: &'static str| {
         if !headers.contains_key(&name) {

@@ -1,5 +1,5 @@
-//! JSON as FOLIO's business modules print it: two spaces a level and a space on both sides of the colon.
-//! Load plans and scripts read `"id" : "…"` out of such answers with a pattern.
+//! JSON as FOLIO's business modules print it: two spaces a level and a space on both sides of the colon. Load plans and
+//! scripts extract `"id" : "…"` from such answers with a pattern.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};

@@ -1,4 +1,4 @@
-//! The body of an answer as it is sent, and the counting of what it cost once it has been sent.
+//! The body of an answer, and the count of its costs once it has been sent.
 
 use crate::http::Rest;
 use crate::http::figures::ModuleFigures;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-/// A body of known length, and for a long list what follows it, made while it is sent.
+/// A body of known length, followed by a stream for a long list.
 pub(super) struct ResponseBody {
     first: Bytes,
     rest: Option<Rest>,
     count: Option<CallCount>,
 }
 
-/// What is counted for a call when its answer is complete, or given up.
+/// What is counted for a call when its answer is complete or abandoned.
 pub(super) struct CallCount {
     pub figures: Arc<ModuleFigures>,
     pub status: StatusCode,
@@ -34,7 +34,7 @@ impl Drop for CallCount {
 }
 
 impl ResponseBody {
-    /// An answer of known length is counted now, a streamed one when it ends.
+    /// An answer of known length is counted now, a streamed one at its end.
     pub fn new(first: Bytes, rest: Option<Rest>, mut count: Option<CallCount>) -> ResponseBody {
         if let Some(count) = &mut count {
             count.bytes = first.len() as u64;

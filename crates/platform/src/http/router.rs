@@ -14,7 +14,7 @@ pub type Handling = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>
 /// The function that answers a route.
 pub type Handler = Arc<dyn Fn(Call) -> Handling + Send + Sync>;
 
-/// Makes a handler of an async function.
+/// Turns an async function into a handler.
 pub fn handler<F, W>(function: F) -> Handler
 where
     F: Fn(Call) -> W + Send + Sync + 'static,
@@ -83,8 +83,7 @@ impl Default for Router {
 impl Router {
     /// Sets the handler of a route.
     ///
-    /// # Panics
-    /// Where the route table has no such route: a spelling mistake in a module.
+    /// # Panics If the route table does not have the route: a misspelling in a module.
     pub fn on<F, W>(&mut self, method: &str, path: &str, function: F)
     where
         F: Fn(Call) -> W + Send + Sync + 'static,
@@ -93,15 +92,14 @@ impl Router {
         assert!(self.try_on(method, path, handler(function)), "the surface has no route {method} {path}");
     }
 
-    /// Sets the handler where the route table has the route; returns whether it has.
+    /// Sets the handler if the route table has the route; returns whether it has.
     pub fn try_on(&mut self, method: &str, path: &str, handler: Handler) -> bool {
         self.surface.connect(method, path, handler)
     }
 
     /// Sets the handler of a route that only tenants with stand-ins have.
     ///
-    /// # Panics
-    /// Where the table of stand-ins has no such route: a spelling mistake in a module.
+    /// # Panics If the table of stand-in routes does not have the route: a misspelling in a module.
     pub fn on_stand_in<F, W>(&mut self, method: &str, path: &str, function: F)
     where
         F: Fn(Call) -> W + Clone + Send + Sync + 'static,
@@ -133,7 +131,7 @@ impl Router {
             .is_some_and(|index| self.surface.entries[*index].handler.is_some())
     }
 
-    /// The path of one record below a collection's path, such as `/users/{id}`, where the route table has it.
+    /// The path of one record below a collection's path, such as `/users/{id}`, if the route table has it.
     pub fn item_path(&self, method: &str, collection: &str) -> Option<&'static str> {
         ROUTES
             .iter()

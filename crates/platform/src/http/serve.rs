@@ -1,5 +1,5 @@
-//! One request from its head to its answer: finds the route, authenticates the caller, runs the handler within the
-//! route's time, and counts what it cost.
+//! Handles one request: finds the route, authenticates the caller, runs the handler within the route's time-out, and
+//! counts the costs.
 
 use crate::http::authentication::{Authentication, is_open, no_such_tenant};
 use crate::http::body::{self, BodyMemory};
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The program as the network sees it.
+/// The HTTP application of a node: its routes, options and counters.
 pub struct App {
     pub node: Arc<Node>,
     pub router: Router,
@@ -113,7 +113,7 @@ pub(super) async fn answer(
     response
 }
 
-/// The answer to a method or header name that the client did not send in this form.
+/// The answer to a method or header name that the client sent in another form.
 fn misread() -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::BAD_REQUEST;
@@ -181,7 +181,7 @@ async fn route(
             now: Timestamp::now(),
         };
         let has_module_formats = call.caller.profile.module_formats;
-        // A panic ends this call only: the connection serves the next one.
+        // A panic ends only this call: the connection serves the next one.
         let answer = within(time, async {
             AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
                 Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
@@ -213,7 +213,7 @@ async fn route(
     (answer, Some(route), request_id)
 }
 
-/// Gives the work up after this time: a database that is frozen answers nothing, not even that it is.
+/// Abandons the work after this time: a database that hangs sends no error.
 async fn within<T>(time: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::time::timeout(time, work).await.unwrap_or_else(|_| {
         Err(Failure::Unavailable(format!(
@@ -229,7 +229,7 @@ async fn unless_tenant_is_gone(node: &Arc<Node>, tenant: Option<&Arc<Tenant>>, f
     let Some(tenant) = tenant else { return failure };
     let whereabouts = match failure {
         Failure::Internal { .. } => node.whereabouts(tenant).await,
-        // Its connections were closed under the call.
+        // Its connections were closed during the call.
         Failure::Unavailable(_) if node.tenant(&tenant.id).is_none() => Whereabouts::Dropped,
         _ => Whereabouts::Here,
     };

@@ -1,13 +1,13 @@
-//! The time within which every call is answered, whatever the database does.
+//! The time within which every call is answered.
 
 use crate::node::ServerOptions;
 use crate::surface::Route;
 use std::time::Duration;
 
-/// For load balancers, which ask often and draw conclusions.
+/// For load balancers, which call often and remove a node without an answer.
 const HEALTH: Duration = Duration::from_secs(2);
 
-/// Paths of work on many records or on whole tenants, which takes its time.
+/// Paths of long operations on many records or on whole tenants.
 const LONG_WORK: &[&str] = &[
     "/_/",
     "/admin/flame-graph",
@@ -21,7 +21,7 @@ const LONG_WORK: &[&str] = &[
     "/oai-pmh",
 ];
 
-/// The time for authentication and again for the handler; reading a body is bounded apart.
+/// The time for authentication and again for the handler; reading a body has its own bound.
 pub(super) fn of(route: &Route, options: &ServerOptions) -> Duration {
     let (method, path) = (route.method.as_str(), route.path.as_str());
     if matches!(path, "/admin/health" | "/_/health" | "/_/proxy/health") {
@@ -29,7 +29,7 @@ pub(super) fn of(route: &Route, options: &ServerOptions) -> Duration {
     } else if route.is_timer() || LONG_WORK.iter().any(|part| path.contains(part)) {
         options.long_call_timeout
     } else if method == "DELETE" && !path.contains('{') {
-        // By query, any number of records.
+        // By query: any number of records.
         options.long_call_timeout
     } else if method == "GET" || path.ends_with("/retrieve") {
         options.read_timeout

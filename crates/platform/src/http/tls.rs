@@ -15,7 +15,7 @@ use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::server::TlsStream;
 
-/// The time between two looks at the files.
+/// The interval of checks whether the files have changed.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 /// The time for a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,25 +31,25 @@ pub struct Certificate {
     certificate: PathBuf,
     key: PathBuf,
     current: RwLock<Arc<CertifiedKey>>,
-    /// The state of both files before they were read the first time.
+    /// The state of both files before they were first read.
     first_seen: FileStates,
 }
 
-/// What changes when one of the two files does: its time of modification and its length.
+/// What changes when one of the two files does: its modification time and its length.
 type FileStates = [Option<(SystemTime, u64)>; 2];
 
 impl Certificate {
-    /// Reads both files; the error says what is wrong with them.
+    /// Reads both files; the error describes what is wrong with them.
     pub fn read(certificate: &Path, key: &Path) -> Result<Certificate, String> {
         let first_seen = file_states(certificate, key);
         let current = RwLock::new(Arc::new(pair(certificate, key)?));
         Ok(Certificate { certificate: certificate.to_owned(), key: key.to_owned(), current, first_seen })
     }
 
-    /// Reads the files whenever they change, for ever. Files that cannot be used are reported once, and the certificate
-    /// in use stays.
+    /// Reads the files whenever they change, in an endless loop. Unusable files are logged once, and the current
+    /// certificate stays in use.
     pub(super) async fn reload_when_changed(&self) {
-        // A change between the first reading and this task's start counts too.
+        // Changes between the first reading and the start of this task count, too.
         let mut seen = self.first_seen;
         loop {
             tokio::time::sleep(RELOAD_INTERVAL).await;
@@ -88,7 +88,7 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .map_err(|error| format!("{} and {}: {error}", certificate.display(), key.display()))
 }
 
-/// Takes up TLS connections with the certificate, also after its renewal.
+/// Accepts TLS connections with the certificate, also after its renewal.
 pub(super) fn acceptor(certificate: &Arc<Certificate>) -> io::Result<TlsAcceptor> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -99,7 +99,8 @@ pub(super) fn acceptor(certificate: &Arc<Certificate>) -> io::Result<TlsAcceptor
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Takes up TLS within [`HANDSHAKE_TIMEOUT`]. A client that speaks plain HTTP gets an explanation and no stream.
+/// Performs the handshake within [`HANDSHAKE_TIMEOUT`]. A client that sends plain HTTP gets an explanation and no
+/// stream.
 pub(super) async fn handshake(
     stream: TcpStream,
     acceptor: TlsAcceptor,
@@ -125,7 +126,7 @@ async fn untimed_handshake(
         );
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await?;
-        // What is left unread would make the system take the answer back.
+        // If unread bytes remain, closing the socket resets the connection and the client loses the answer.
         let mut rest = [0; 1024];
         while tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await? > 0 {}
     }

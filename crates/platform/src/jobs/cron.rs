@@ -5,7 +5,7 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// A parsed expression: for each field the values at which it fires.
+/// A parsed expression: the values of each field at which it fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cron {
     seconds: Values,
@@ -15,7 +15,7 @@ pub struct Cron {
     months: Values,
     /// Sunday is 0.
     weekdays: Values,
-    /// With both restricted, Unix takes a day that fits either.
+    /// Unix semantics: if both day fields are restricted, a day that matches either one fires.
     either_day: bool,
 }
 
@@ -36,11 +36,12 @@ impl Values {
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-/// Days that are searched for the next time; the 29th of February on a given day of the week comes within 40 years.
+/// Maximum number of days searched for the next time: a given day of the week on the 29th of February recurs within 40
+/// years.
 const HORIZON: usize = 40 * 366;
 
 impl Cron {
-    /// Reads an expression; says what is wrong with it.
+    /// Parses an expression; the error describes what is invalid.
     pub fn parse(text: &str) -> Result<Cron, String> {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let invalid = |reason: String| format!("CronExpression '{text}' is invalid. {reason}");
@@ -76,7 +77,7 @@ impl Cron {
         })
     }
 
-    /// The first time after `now` at which the expression fires in the zone; nothing if it never does.
+    /// The first time after `now` at which the expression fires in the zone; `None` if it never does.
     pub fn next(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut date = now.to_zoned(zone.clone()).date();
         for _ in 0..HORIZON {
@@ -171,7 +172,7 @@ mod tests {
             ("0 0 * * 7", "UTC", "2026-11-29T00:00:00Z"),
             ("0 0 29 2 *", "UTC", "2028-02-29T00:00:00Z"),
             ("0 0 31 2 *", "UTC", "never"),
-            // The first or a Monday.
+            // The first day of the month, or a Monday.
             ("0 0 1 * 1", "UTC", "2026-11-23T00:00:00Z"),
             // Quartz: seconds first, Sunday is 1.
             ("30 3 9 * * ?", "UTC", "2026-11-23T09:03:30Z"),

@@ -1,4 +1,4 @@
-//! The rows of the job table: taken, kept, ended, looked at.
+//! Reads and writes the rows of the job table.
 
 use super::timers::TimerSetting;
 use super::timing::Next;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// A row that this node has taken.
+/// A row whose lease this node holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
     pub tenant: String,
@@ -17,27 +17,27 @@ pub struct Taken {
     pub setting: TimerSetting,
 }
 
-/// A job of a tenant as it stands.
+/// The state of a tenant's job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub tenant: String,
     pub name: String,
-    /// Nothing while the timer is switched off.
+    /// `None` while the timer is switched off.
     pub due: Option<Timestamp>,
-    /// The node at work.
+    /// The node that runs the job.
     pub owner: Option<Uuid>,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     pub runs: i64,
     pub failures: i64,
-    /// What the last run said.
+    /// The message of the last run.
     pub outcome: Option<String>,
     pub failed: bool,
     pub setting: TimerSetting,
 }
 
-/// Makes the rows that a tenant lacks, due within one interval from now at a place of their own, so that many
-/// tenants do not all come due at once.
+/// Inserts the row of a tenant's job unless it exists. It is due at a random time within one interval from now, so that
+/// the jobs of many tenants are not due at once.
 pub async fn enter(
     connection: &Connection,
     tenant: &str,
@@ -62,18 +62,18 @@ pub async fn enter(
 }
 
 fn stored(setting: &TimerSetting) -> Bind {
-    // A setting holds texts and JSON only, which can always be written.
+    // A setting has only text and JSON fields, so that serialization cannot fail.
     Bind::Json(serde_json::to_string(setting).unwrap_or_else(|_| "{}".into()))
 }
 
-/// The setting of a row; one that this release cannot read counts as none.
+/// The setting of a row; empty if this release cannot parse it.
 fn setting(row: &Row) -> TimerSetting {
     let stored: Option<Json> = row.get("timer");
     stored.and_then(|stored| serde_json::from_value(stored.parse()).ok()).unwrap_or_default()
 }
 
-/// Rows of a tenant that call a route which no longer has to be called: a row whose name is now that of a declared job
-/// keeps what was set for it, others are deleted.
+/// Removes the routes that a tenant's timers no longer have to call: a row with the name of a declared job keeps its
+/// other settings, and rows whose names are not in `calling` are deleted.
 pub async fn drop_superseded_calls(
     connection: &Connection,
     tenant: &str,
@@ -97,7 +97,7 @@ pub async fn drop_superseded_calls(
     Ok(())
 }
 
-/// Stores what somebody has set for a job, and when it is due by that. A run under way goes on.
+/// Stores the setting of a job and its next due time. A running run continues.
 pub async fn set(
     connection: &Connection,
     tenant: &str,
@@ -116,7 +116,7 @@ pub async fn set(
     Ok(())
 }
 
-/// Deletes the timer that a user has made; a run under way ends with its lease.
+/// Deletes a timer created by a user; a running run ends with its lease.
 pub async fn delete(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
     connection
         .query("DELETE FROM platform.job WHERE tenant = $1 AND name = $2", vec![tenant.into(), name.into()])
@@ -131,8 +131,8 @@ fn seconds(next: Next) -> Bind {
     }
 }
 
-/// Takes rows of these names that are due, or whose owner has let its lease end, and if wanted those that call a
-/// route; rows that others are just taking are passed by.
+/// Leases rows with these names that are due, or whose lease has expired, and optionally rows that call a route. Skips
+/// rows that other nodes are leasing.
 pub async fn take(
     connection: &Connection,
     owner: Uuid,
@@ -165,7 +165,7 @@ pub async fn take(
     Ok(rows.iter().map(taken).collect())
 }
 
-/// Time until the next row is due, where there is one.
+/// Time until the next row is due; `None` without such a row.
 pub async fn next_due(
     connection: &Connection,
     names: &[&str],
@@ -183,11 +183,11 @@ pub async fn next_due(
     Ok(rows.first().map(|row| Duration::from_secs_f64(row.get::<_, f64>(0).clamp(0.0, 86_400.0))))
 }
 
-/// What a heartbeat finds.
+/// The result of a heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beat {
     Ours,
-    /// Somebody cancelled the run, or took it over after the lease had ended.
+    /// The run was cancelled, or another node took it over after the lease had expired.
     Stop,
 }
 
@@ -213,8 +213,8 @@ pub async fn beat(
     Ok(if rows.is_empty() { Beat::Stop } else { Beat::Ours })
 }
 
-/// Ends a run; without effect where the row is not ours any more. A row that somebody wanted to run soon while it
-/// ran stays due, and one that somebody set meanwhile is due by that.
+/// Stores the end of a run; no effect if this node no longer holds the lease. A row that was requested to run during
+/// the run stays due, and a row whose setting was changed is due by the new setting.
 pub async fn end(
     connection: &Connection,
     owner: Uuid,
@@ -248,7 +248,7 @@ pub async fn end(
     Ok(())
 }
 
-/// Gives back what this node holds, due at once for another one.
+/// Releases all rows of this node; they are due immediately, for another node.
 pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failure> {
     connection
         .query("UPDATE platform.job SET owner = NULL, lease_ends = NULL WHERE owner = $1", vec![owner.into()])
@@ -256,13 +256,13 @@ pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failu
     Ok(())
 }
 
-/// Forgets the jobs of a tenant.
+/// Deletes the jobs of a tenant.
 pub async fn forget(connection: &Connection, tenant: &str) -> Result<(), Failure> {
     connection.query("DELETE FROM platform.job WHERE tenant = $1", vec![tenant.into()]).await?;
     Ok(())
 }
 
-/// A job has something to do: it is due now rather than later, unless its timer is switched off.
+/// Makes a job due now, unless its timer is switched off.
 pub async fn wake(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
     connection
         .query(
@@ -275,8 +275,7 @@ pub async fn wake(connection: &Connection, tenant: &str, name: &str) -> Result<(
     Ok(())
 }
 
-/// A job is due now rather than later, also one whose timer is switched off; where it is running, it will run once
-/// more.
+/// Makes a job due now, even if its timer is switched off; if it is running, it runs once more.
 pub async fn soon(connection: &Connection, tenant: &str, name: &str) -> Result<(), Failure> {
     connection
         .query(
@@ -289,7 +288,7 @@ pub async fn soon(connection: &Connection, tenant: &str, name: &str) -> Result<(
     Ok(())
 }
 
-/// Stops the run at hand; false where there is none. Its owner notices with its next heartbeat.
+/// Cancels the current run; false if there is none. Its node notices at its next heartbeat.
 pub async fn cancel(connection: &Connection, tenant: &str, name: &str) -> Result<bool, Failure> {
     let rows = connection
         .query(
@@ -305,7 +304,7 @@ const COLUMNS: &str =
     "tenant, name, nullif(due, 'infinity') AS due, owner, started, ended, runs, failures, outcome,
     failed, timer";
 
-/// The jobs of a tenant, by name.
+/// The jobs of a tenant, sorted by name.
 pub async fn of_tenant(connection: &Connection, tenant: &str) -> Result<Vec<State>, Failure> {
     let rows = connection
         .query(

@@ -1,5 +1,5 @@
-//! FOLIO's timers: the routes that its modules want called regularly. Each is backed by a job; where a module declares
-//! none for it, the job calls the route.
+//! FOLIO's timers: routes that its modules call regularly. Each timer is implemented by a job; if no module declares
+//! one, a job calls the route.
 
 use super::declaration::Job;
 use super::timing::Timing;
@@ -18,14 +18,14 @@ pub struct Timer {
     pub number: usize,
     pub method: &'static str,
     pub path: &'static str,
-    /// As the module declares it.
+    /// The declared timing.
     pub timing: Timing,
-    /// The name of its job. Where no module declares a job of this name, the timer calls the route.
+    /// The name of its job. If no module declares a job with this name, the timer calls the route.
     pub job: String,
 }
 
 impl Timer {
-    /// The route that it calls, where none of these jobs backs it.
+    /// The route to call, if none of these jobs implements the timer.
     pub fn call(&self, jobs: &[&Job]) -> Option<RouteCall> {
         let is_backed = jobs.iter().any(|job| job.name == self.job);
         (!is_backed).then(|| RouteCall {
@@ -61,34 +61,35 @@ pub static TIMERS: LazyLock<Vec<Timer>> = LazyLock::new(|| {
     timers
 });
 
-/// What the row of a job says beyond its declaration: what somebody has set, and which route it calls.
+/// Settings of a job's row: changes to its declaration, and the route that it calls.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TimerSetting {
-    /// Instead of the declared timing; empty where that holds.
+    /// Replaces the declared timing unless it is empty.
     #[serde(default, skip_serializing_if = "Timing::is_empty")]
     pub timing: Timing,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// When it was set, and by whom.
+    /// Time and user of the last change.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<RouteCall>,
 }
 
-/// The route that a timer calls, and as whom.
+/// The route that a timer calls, and the user whose permissions apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteCall {
     pub method: String,
     pub path: String,
-    /// The timer that a user has made, which calls with the user's permissions; a module's timer has all of them.
+    /// Present for a timer created by a user: it calls with the user's permissions; a module's timer has all
+    /// permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_timer: Option<UserTimer>,
 }
 
-/// A timer that a user has made.
+/// A timer created by a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserTimer {
@@ -97,7 +98,7 @@ pub struct UserTimer {
     pub module_name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module_id: Option<String>,
-    /// The path was sent as `pathPattern`.
+    /// Whether the path was sent as `pathPattern`.
     #[serde(default)]
     pub is_pattern: bool,
 }

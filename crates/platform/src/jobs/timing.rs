@@ -1,4 +1,4 @@
-//! When a job is due: after an interval, or by a cron expression. As FOLIO's timers write it: `unit` and `delay`, or
+//! The schedule of a job: an interval or a cron expression, in the format of FOLIO's timers: `unit` and `delay`, or
 //! `schedule`.
 
 use super::cron::Cron;
@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// An interval or a cron expression; nothing of both where the job's own interval holds.
+/// An interval or a cron expression; empty if the declared interval of the job applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// `millisecond`, `second`, `minute`, `hour` or `day`.
@@ -20,7 +20,7 @@ pub struct Timing {
     pub schedule: Option<CronSchedule>,
 }
 
-/// A cron expression in a time zone, UTC unless named.
+/// A cron expression with a time zone, by default UTC.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CronSchedule {
     pub cron: String,
@@ -31,9 +31,9 @@ pub struct CronSchedule {
 /// When the next run is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// So long after the beginning of the run before.
+    /// This long after the start of the previous run.
     Every(Duration),
-    /// So long from now.
+    /// This long from now.
     In(Duration),
     Never,
 }
@@ -44,7 +44,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: u64 = 100 * 366 * 86_400_000;
 
 impl Timing {
-    /// Reads a cell of the route table: `every 5 minute`, or `cron=0 2 * * *; zone=CET`.
+    /// Parses a cell of the route table: `every 5 minute`, or `cron=0 2 * * *; zone=CET`.
     pub fn of_cell(cell: &str) -> Timing {
         if let Some(every) = cell.strip_prefix("every ")
             && let Some((delay, unit)) = every.split_once(' ')
@@ -57,12 +57,12 @@ impl Timing {
         Timing { unit: None, delay: None, schedule }
     }
 
-    /// Whether it says nothing, so that the declared timing holds.
+    /// Whether it is empty, so that the declared timing applies.
     pub fn is_empty(&self) -> bool {
         *self == Timing::default()
     }
 
-    /// When the next run is due; the reason if that cannot be understood.
+    /// When the next run is due; an error if the timing is invalid.
     pub fn next(&self, now: Timestamp) -> Result<Next, String> {
         if let (Some(unit), Some(delay)) = (&self.unit, &self.delay) {
             let factor: u64 = match unit.as_str() {

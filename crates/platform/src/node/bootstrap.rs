@@ -1,11 +1,11 @@
-//! A tenant's first administrator by the API: for a short time calls to the tenant need no token.
+//! Lets a tenant's first administrator be created by the API: for a short time calls to the tenant need no token.
 //!
-//! Okapi's bootstrap does the same by disabling the token module for a tenant. The time ends by itself.
+//! Okapi's bootstrap does the same by disabling the token module for a tenant. Here the time ends automatically.
 
 use super::Node;
 use carrel_records::Failure;
 
-/// How long a tenant stays open, as PostgreSQL writes intervals.
+/// How long a tenant stays open, as a PostgreSQL interval.
 const OPEN_FOR: &str = "15 minutes";
 
 impl Node {
@@ -18,7 +18,7 @@ impl Node {
         Ok(())
     }
 
-    /// Closes the tenant again; false where it was not open.
+    /// Closes the tenant again; false if it was not open.
     pub async fn close_after_bootstrap(&self, tenant: &str) -> Result<bool, Failure> {
         let sql = "UPDATE platform.tenant SET open_until = NULL
                    WHERE id = $1 AND open_until > clock_timestamp() RETURNING id";
@@ -26,7 +26,7 @@ impl Node {
         Ok(!closed.is_empty())
     }
 
-    /// Whether the tenant takes calls without a token.
+    /// Whether the tenant accepts calls without a token.
     pub async fn is_open_for_bootstrap(&self, tenant: &str) -> Result<bool, Failure> {
         let sql = "SELECT 1 FROM platform.tenant WHERE id = $1 AND open_until > clock_timestamp()";
         let open = self.platform().await?.query(sql, vec![tenant.into()]).await?;

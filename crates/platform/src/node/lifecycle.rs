@@ -1,4 +1,4 @@
-//! Tenants come and go: made, taken in from another library, renamed, emptied, dropped.
+//! Creates, imports, renames, empties and drops tenants.
 
 use super::{Database, Entry, FirstRecord, Node, RELEASE, ReferenceRecords};
 use crate::database::{Bind, Connection, Pipeline, Work, failure};
@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 const FIRST_RUN: Duration = Duration::from_secs(60);
 
 impl Node {
-    /// Makes the tenant with its schema, role, tables and first records; an existing one is left as it is.
+    /// Creates the tenant with its schema, role, tables and first records; an existing one is left unchanged.
     pub async fn create_tenant(
         self: &Arc<Self>,
         id: &str,
@@ -28,7 +28,7 @@ impl Node {
         self.create_tenant_with(id, name, description, ReferenceRecords::Loaded).await
     }
 
-    /// The same, with or without the reference records.
+    /// [`Node::create_tenant`] with or without the reference records.
     pub async fn create_tenant_with(
         self: &Arc<Self>,
         id: &str,
@@ -49,12 +49,12 @@ impl Node {
         self.make_tenant(id, name, "", Some(ReferenceRecords::Loaded), Some(address)).await
     }
 
-    /// Makes a tenant for a public test suite: empty, and taking what the suite leaves out.
+    /// Creates an empty, lenient tenant for a public test suite.
     pub async fn create_lenient_tenant(self: &Arc<Self>, id: &str) -> Result<Arc<Tenant>, Failure> {
         self.make_tenant(id, id, "", None, None).await
     }
 
-    /// Without first records the tenant is one of a public test suite, and lenient.
+    /// Without first records, the tenant is for a public test suite, and lenient.
     async fn make_tenant(
         self: &Arc<Self>,
         id: &str,
@@ -101,7 +101,8 @@ impl Node {
         Ok(self.keep_tenant(&entry, database))
     }
 
-    /// The role of a tenant, which is committed before anything is made that belongs to it.
+    /// Creates the tenant's role in a separate transaction, which commits before anything that belongs to the role is
+    /// created.
     async fn make_role(&self, database: &Database, id: &str) -> Result<(), Failure> {
         let connection = database.upkeep.get().await?;
         connection
@@ -140,7 +141,7 @@ impl Node {
         Ok(())
     }
 
-    /// The tenant's line in the table of tenants.
+    /// The tenant's row in the table of tenants.
     pub async fn entry(&self, id: &str) -> Result<Option<Entry>, Failure> {
         let connection = self.platform().await?;
         let rows = connection
@@ -156,8 +157,8 @@ impl Node {
         Ok(Some(Entry { timers, ..Entry::of(row) }))
     }
 
-    /// Takes in a tenant whose schema comes from another library: its role is made, `fill` brings the schema with its
-    /// tables, and what they lack is added.
+    /// Imports a tenant from another PostgreSQL: creates its role, lets `fill` create the schema with its tables, and
+    /// adds the parts that they lack.
     pub async fn take_in(
         self: &Arc<Self>,
         entry: &Entry,
@@ -181,12 +182,12 @@ impl Node {
         }
         self.make_role(&self.main, id).await?;
         if let Err(words) = fill.await {
-            // All that was filled in is gone with its transaction; the role must go, too.
+            // The imported schema is rolled back with its transaction; the role must be dropped separately.
             drop_role(self.platform().await?.client(), &schema_of(id)).await;
             return Err(refused(words));
         }
         self.enter_tenant(entry, None).await?;
-        // Brings it up to date where the release is another one.
+        // Upgrades the schema if it comes from another release.
         self.read_tenants().await?;
         self.tenant(id).ok_or_else(|| Failure::internal(format!("tenant {id} was taken in and is not there")))
     }
@@ -209,7 +210,7 @@ impl Node {
         self.read_tenants().await
     }
 
-    /// Drops the tenant with all its data; false where there is none.
+    /// Drops the tenant with all its data; false if there is none.
     pub async fn drop_tenant(self: &Arc<Self>, id: &str) -> Result<bool, Failure> {
         let _one_at_a_time = self.making.lock().await;
         let Some(tenant) = self.find_tenant(id).await? else { return Ok(false) };
@@ -239,7 +240,7 @@ impl Node {
         let (id, schema) = (&tenant.id, &tenant.schema);
         let dropped = connection
             .client()
-            // Together, so that another node finds either the tenant or none. The id holds only letters, digits
+            // In one transaction, so that another node finds either the tenant or none. The id has only letters, digits
             // and underscores.
             .batch_execute(&format!(
                 "BEGIN; DELETE FROM platform.tenant WHERE id = '{id}'; DROP SCHEMA IF EXISTS {schema} CASCADE; COMMIT;"
@@ -255,7 +256,7 @@ impl Node {
         Ok(())
     }
 
-    /// Deletes all records of a tenant and leaves its tables, in one round trip.
+    /// Deletes all records of a tenant and keeps its tables, in one round trip.
     pub async fn empty_tenant(&self, tenant: &Tenant) -> Result<(), Failure> {
         let connection = tenant.writer().await?;
         connection
@@ -311,7 +312,7 @@ pub(super) fn make_role_sql(schema: &str) -> String {
     )
 }
 
-/// Drops a tenant's role. It stays if it owns something in another database of the same server.
+/// Drops a tenant's role. It stays if it owns objects in another database of the same server.
 pub(super) async fn drop_role(client: &Client, schema: &str) {
     let sql = format!("REVOKE USAGE ON SCHEMA carrel FROM {schema}; DROP ROLE IF EXISTS {schema};");
     if let Err(error) = client.batch_execute(&sql).await {

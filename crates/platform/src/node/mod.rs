@@ -36,24 +36,24 @@ use std::sync::{Arc, RwLock, Weak};
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
 
-/// How the server behaves, from its configuration.
+/// The server's options, from its configuration.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// Behind a gateway: tenant, user and permissions are taken from the headers.
     pub behind_gateway: bool,
     /// A secret that the gateway must send in `X-Carrel-Gateway`; without one only loopback may call.
     pub gateway_secret: Option<String>,
-    /// Behind a gateway: an unknown tenant is made on first use.
+    /// Behind a gateway: an unknown tenant is created on first use.
     pub makes_tenants: bool,
-    /// Largest body that is read, in bytes: that of a batch of records. Other routes take less.
+    /// Bytes of the largest body, that of a batch of records. Other routes accept less.
     pub largest_body: usize,
-    /// Bytes of all bodies of more than 64 KiB that are held at once.
+    /// Bytes of memory for all bodies of more than 64 KiB together.
     pub body_memory: usize,
     /// Connections of clients that may be open at once.
     pub connections_in_all: usize,
     /// Connections of one address that may be open at once.
     pub connections_per_address: usize,
-    /// Time for a request's head, and for which a kept connection may be idle.
+    /// Time for a request's head, and for a kept connection to be idle.
     pub header_timeout: Duration,
     /// Time within which a write is answered.
     pub write_timeout: Duration,
@@ -63,21 +63,21 @@ pub struct ServerOptions {
     pub long_call_timeout: Duration,
     /// Origins whose pages may use cookies, such as `https://desk.example.org`.
     pub allowed_origins: Vec<String>,
-    /// When browsers send the cookies along from pages of other sites.
+    /// When browsers send cookies with requests from pages of other sites.
     pub cookie_same_site: SameSite,
     /// `/metrics` answers without a token.
     pub open_metrics: bool,
-    /// Calls of one client that may be under way at once.
+    /// Concurrent calls of one client, at most.
     pub most_calls_at_once: usize,
     /// Cookies are marked `Secure`.
     pub secure_cookies: bool,
-    /// The older login gives tokens without an end, and they are accepted.
+    /// The older login issues tokens without expiration, and they are accepted.
     pub endless_tokens: bool,
-    /// An operator may open a tenant in which nobody can log in to calls without a token.
+    /// An operator may open a tenant in which no user can log in to calls without a token.
     pub allows_bootstrap: bool,
-    /// Proxies whose `X-Forwarded-For` says from which address a call comes.
+    /// Proxies whose `X-Forwarded-For` is trusted for the client's address.
     pub trusted_proxies: Vec<IpAddr>,
-    /// Address of the server for tests that count.
+    /// Answers have the number of database round trips in a header.
     pub counts_round_trips: bool,
 }
 
@@ -87,7 +87,7 @@ pub enum SameSite {
     Strict,
     #[default]
     Lax,
-    /// Sent from pages of every site; browsers take it only with `Secure`.
+    /// Sent from pages of every site; browsers accept it only with `Secure`.
     None,
 }
 
@@ -108,7 +108,8 @@ impl Default for ServerOptions {
             allowed_origins: Vec::new(),
             cookie_same_site: SameSite::Lax,
             open_metrics: false,
-            // Many desks may share an account or an address; programs that load data send hundreds at once.
+            // Many desks may share an account or an address, and programs that load data send hundreds of calls at
+            // once.
             most_calls_at_once: 1000,
             secure_cookies: false,
             endless_tokens: false,
@@ -119,13 +120,13 @@ impl Default for ServerOptions {
     }
 }
 
-/// A record that a new tenant begins with.
+/// A record that new tenants start with.
 #[derive(Debug, Clone)]
 pub struct FirstRecord {
     /// Path of its collection.
     pub path: String,
     pub document: Value,
-    /// A library may prefer records of its own; a tenant can be created without these.
+    /// Not needed by Carrel: a tenant can be created without these.
     pub is_reference: bool,
 }
 
@@ -144,9 +145,9 @@ pub struct Node {
     listeners: Arc<TransactionListeners>,
     pub options: ServerOptions,
     pub keys: Keys,
-    /// Records that a new tenant begins with, in order of reference.
+    /// Records that new tenants start with; a record comes after those that it refers to.
     pub first_records: Vec<FirstRecord>,
-    /// What modules keep in memory for all tenants together.
+    /// State that modules keep in memory for all tenants together.
     pub state: TenantState,
     per_tenant: usize,
     /// The platform's own database.
@@ -164,20 +165,20 @@ pub struct Node {
     stopping: AtomicBool,
     /// Hints of this node's use cases to its jobs.
     pub(crate) hints: Hints,
-    /// What answers this node's calls.
+    /// The HTTP application of this node.
     app: RwLock<Weak<App>>,
 }
 
-/// A line of the table of tenants.
+/// A row of the table of tenants.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Entry {
     pub id: String,
     pub name: String,
     pub description: String,
     pub lenient: bool,
-    /// Fingerprint of the declarations that its schema was last brought up to.
+    /// Fingerprint of the declarations that its schema was last upgraded to.
     pub declarations: String,
-    /// The release that did so.
+    /// The release that did the upgrade.
     pub release: String,
     /// What somebody has set for its jobs; filled for a dump only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -207,7 +208,7 @@ pub enum Whereabouts {
     Dropped,
 }
 
-/// Tells every node that cached tables of the tenant at hand have changed.
+/// Notifies every node that cached tables of the current tenant have changed.
 const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schema()::text)";
 
 /// This program's release.
@@ -217,7 +218,7 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 const BACKGROUND_PER_TENANT: usize = 4;
 
 impl Node {
-    /// Connects, brings the platform's own tables and every tenant up to date, and reads the tenants.
+    /// Connects, upgrades the platform's own tables and every tenant, and reads the tenants.
     pub async fn open(
         address: Address,
         connections: usize,
@@ -260,7 +261,7 @@ impl Node {
         Ok(node)
     }
 
-    /// What is done in the background, by the modules and for the tables' own sake.
+    /// All background jobs: those of the modules and those that maintain the tables.
     pub fn jobs(&self) -> Vec<&'static Job> {
         self.modules
             .iter()
@@ -269,7 +270,7 @@ impl Node {
             .collect()
     }
 
-    /// What answers this node's calls; nothing on a node that does not listen.
+    /// The HTTP application of this node; `None` on a node that does not listen.
     pub fn app(&self) -> Option<Arc<App>> {
         self.app.read().expect("no holder of this lock panics").upgrade()
     }
@@ -291,7 +292,7 @@ impl Node {
         self.started.elapsed()
     }
 
-    /// A connection to the platform's own tables, with the role that connects.
+    /// A connection to the platform's own tables, with the role of the server's address.
     pub async fn platform(&self) -> Result<Connection, Failure> {
         self.main.upkeep.get().await
     }
@@ -307,7 +308,7 @@ impl Node {
         all
     }
 
-    /// The tenant, also when another node made it since.
+    /// The tenant, even if another node has created it since.
     pub async fn find_tenant(self: &Arc<Self>, id: &str) -> Result<Option<Arc<Tenant>>, Failure> {
         if let Some(tenant) = self.tenant(id) {
             return Ok(Some(tenant));
@@ -475,8 +476,8 @@ impl Node {
         tenant
     }
 
-    /// What every transaction that changes a cached table of a tenant does beside it: it moves the tenant's settings
-    /// version and notifies all nodes.
+    /// What every transaction that changes a cached table does in addition: it increments the tenant's settings version
+    /// and notifies all nodes.
     fn watched(&self, version: &Arc<SettingsVersion>) -> Arc<WatchedTables> {
         let version = Arc::clone(version);
         Arc::new(WatchedTables {
@@ -489,7 +490,7 @@ impl Node {
         })
     }
 
-    /// Tables from which values are cached; every change of one moves the tenant's settings version.
+    /// Tables whose values are cached; every change of one increments the tenant's settings version.
     pub fn cached_tables(&self) -> &HashSet<&'static str> {
         &self.cached_tables
     }

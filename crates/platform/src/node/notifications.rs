@@ -1,5 +1,5 @@
-//! Notifications between nodes: a node that changes what others cache says so, and they ask the database before they
-//! decide anything by it.
+//! Notifications between nodes: a transaction that changes cached tables notifies all nodes, which then read the
+//! settings version before they use a cached value.
 //!
 //! Each database is listened to. A notification is only a hint. While a connection is lost nothing is heard; what was
 //! missed is found by the next question for the version, at most two seconds later (`settings_version.rs`), or by the
@@ -14,13 +14,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Notification};
 
-/// The channel on which transactions name the schema whose cached tables they have changed.
+/// The channel on which transactions send the schema whose cached tables they have changed.
 const SETTINGS: &str = "carrel_settings";
 /// The channel of the platform's own database that names tenants which have moved.
 pub(super) const TENANTS: &str = "carrel_tenants";
-/// Between two attempts to connect.
+/// The interval of attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);
-/// The connection is asked whether it is alive this often, and has as long to answer.
+/// The interval of checks of the connection, and the time-out of each.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// What a connection has heard.
@@ -98,7 +98,7 @@ async fn follow(server: &Server, heard: &impl Fn(Heard) -> bool) -> String {
     let ended = async {
         let listen = format!("LISTEN {SETTINGS}; LISTEN {TENANTS}");
         client.batch_execute(&listen).await.map_err(|error| error.to_string())?;
-        // What was announced before may have been missed.
+        // Notifications before the connection was established may have been missed.
         let mut goes_on = heard(Heard::Gap);
         while goes_on {
             goes_on = match tokio::time::timeout(HEARTBEAT, notifications.recv()).await {

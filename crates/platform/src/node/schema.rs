@@ -1,4 +1,4 @@
-//! Making a tenant's tables, and bringing them up to date.
+//! Creates and upgrades the tables of a tenant.
 
 use super::{Database, INDEX_BUILDS, Node, RELEASE};
 use crate::database::{failure, run_script};
@@ -9,8 +9,8 @@ use crate::tenant_profile::TenantProfile;
 use carrel_records::Failure;
 
 impl Node {
-    /// Takes the steps that the tenant has not behind it, and makes what the declarations name and it lacks; safe
-    /// to repeat. All or nothing: who comes second waits for the first.
+    /// Runs the upgrade steps that the tenant lacks, and creates the schema parts that it lacks; idempotent. It is one
+    /// transaction, serialized by an advisory lock.
     pub(super) async fn bring_up_to_date(
         &self,
         database: &Database,
@@ -32,7 +32,7 @@ impl Node {
                 if made.contains_key(&key) {
                     continue;
                 }
-                // A tenant in which nothing was made yet is new.
+                // A tenant without any schema part is new.
                 if !made.is_empty() {
                     tracing::info!(tenant = id, "tenant {id}: {}", step.name);
                     script.push_str(step.sql);
@@ -82,8 +82,8 @@ impl Node {
         Ok(())
     }
 
-    /// Takes away what is no longer declared and holds no data of its own, once no older program runs; tells what
-    /// went and what stays.
+    /// Drops the parts that are no longer declared and contain no data of their own; for use when no older program
+    /// runs. Returns what was dropped and what was kept.
     pub async fn drop_obsolete_schema(&self, tenant: &Tenant) -> Result<Vec<String>, Failure> {
         let connection = tenant.upkeep().await?;
         let client = connection.client();
@@ -115,7 +115,7 @@ impl Node {
         }
     }
 
-    /// Begins a transaction in the tenant's schema that no other of its kind runs beside.
+    /// Begins a transaction in the tenant's schema that excludes others of its kind.
     fn opening(&self, id: &str) -> String {
         let schema = schema_of(id);
         format!(
@@ -126,7 +126,7 @@ impl Node {
         )
     }
 
-    /// A fingerprint of all that a tenant's schema holds.
+    /// A fingerprint of all parts of a tenant's schema.
     pub(super) fn declarations(&self) -> String {
         let mut all = String::from(include_str!("../tenant.sql"));
         for part in ddl::parts(&self.records, &TenantProfile::STRICT) {

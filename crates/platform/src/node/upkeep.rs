@@ -1,11 +1,11 @@
-//! Jobs that every tenant has, whatever its modules: indexes of large tables, and the end of old events.
+//! Jobs of every tenant, independent of modules: indexes of large tables, and the deletion of old events.
 
 use crate::jobs::Job;
 use crate::outbox;
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// Builds the indexes of large tables that an upgrade has left out.
+/// Builds the indexes of large tables that an upgrade has deferred.
 pub static INDEX_BUILDS: Job = Job {
     name: "index-builds",
     every: Duration::from_secs(3600),

@@ -1,9 +1,9 @@
 //! Reads the outbox in the order of its numbers, without missing an event.
 //!
 //! Numbers are drawn before transactions commit, so an event may become visible after one with a higher number. A
-//! follower therefore reads up to [`settled`] only: the highest number below which every transaction has ended. The
-//! numbers of one record's events follow each other as the changes did, as whoever changes a record holds its lock while
-//! the number is drawn.
+//! reader therefore reads only up to [`settled`]: the highest number below which every transaction has ended. The
+//! events of one record have numbers in the order of its changes, since a transaction that changes a record has locked
+//! it when it draws the number.
 
 use crate::database::{Connection, Json};
 use crate::tenant::Tenant;
@@ -23,17 +23,17 @@ pub struct StoredEvent {
     pub created: Timestamp,
 }
 
-/// Events that follow a position, and the position after them.
+/// Events after a position, and the position after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     pub events: Vec<StoredEvent>,
-    /// Everything up to this number has been looked at.
+    /// All events up to this number have been read.
     pub position: i64,
-    /// More may follow at once.
+    /// There may be more events already.
     pub is_full: bool,
 }
 
-/// What this node knows of the tenant's numbers.
+/// The state of the tenant's event numbers as seen by this node.
 #[derive(Default)]
 struct Horizon(Mutex<Watch>);
 
@@ -45,7 +45,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Takes in the last number drawn and, looked up after it, the transactions that write to the outbox.
+    /// Processes the last number drawn and the transactions that were writing to the outbox after it was read.
     fn saw(&mut self, last: i64, writing: HashSet<String>) -> i64 {
         if writing.is_empty() {
             self.settled = self.settled.max(last);
@@ -64,10 +64,11 @@ impl Watch {
     }
 }
 
-/// The highest number below which every event is visible; under load it lags by the longest running transaction.
+/// The highest number below which every event is visible; under load it lags by the duration of the longest
+/// transaction.
 ///
-/// Whoever draws a number already holds the table's lock for writing and keeps it until the end of the transaction. So
-/// the numbers drawn so far are settled when everyone has ended who is seen with that lock afterwards.
+/// A transaction that draws a number holds the table's lock for writing until its end. So all numbers drawn so far are
+/// settled when the transactions that held this lock afterwards have ended.
 pub async fn settled(tenant: &Tenant) -> Result<i64, Failure> {
     let connection = tenant.writer().await?;
     let last = connection.query("SELECT last_value, is_called FROM outbox_id_seq", vec![]).await?;
@@ -118,10 +119,10 @@ pub async fn read(
     Ok(Batch { events, position, is_full })
 }
 
-/// The payload of the newest event with the key whose topic begins with `topics`, for which a module has an index.
+/// The payload of the newest event with this key whose topic begins with `topics`; a module must have an index for it.
 pub async fn published(tenant: &Tenant, topics: &'static str, key: &str) -> Result<Option<Json>, Failure> {
     let connection = tenant.reader().await?;
-    // The prefix is part of the statement, so that the partial index serves it.
+    // The prefix is part of the statement, so that the planner can use the partial index.
     let sql = format!(
         "SELECT payload::jsonb AS payload FROM outbox WHERE topic LIKE '{topics}%' AND key = $1
          ORDER BY id DESC LIMIT 1"

@@ -1,4 +1,5 @@
-//! What happened, written in the transaction in which it happened, and kept for a week. [`follow`] reads it.
+//! The outbox: events written in the transaction of the change that they report, and kept for a week. [`follow`] reads
+//! it.
 
 pub mod follow;
 
@@ -8,13 +9,13 @@ use crate::tenant::Tenant;
 use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
 
-/// Events are kept for this long; whoever follows them must not be late by more.
+/// Events are kept for this time; a reader must not lag by more.
 pub const RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Adds an event, as JSON text, to the pipeline that makes it true.
+/// Adds an event, as JSON text, to the pipeline of the change that it reports.
 ///
-/// `topic` is FOLIO's, without tenant (`circulation.loan`); `key` is the record's id, so that events of one
-/// record keep their order.
+/// `topic` is FOLIO's, without tenant (`circulation.loan`); `key` is the record's id, so that events of one record keep
+/// their order.
 pub fn announce(pipeline: &mut Pipeline, topic: &str, key: String, payload: String, now: Timestamp) {
     pipeline.change_row(&EVENT, vec![topic.into(), key.into(), Bind::Json(payload), now.into()]);
 }

@@ -1,5 +1,6 @@
-//! Some records keep something of others: a request the name of its pickup service point. Whoever keeps it says so
-//! here, and hears of the change in the transaction that makes it, without the changed record's module knowing.
+//! Some records contain copies of others: a request has the name of its pickup service point. A module that stores such
+//! copies declares a change listener, which runs in the transaction that changes the original, without a dependency of
+//! the original's module.
 
 use super::records::Records;
 use crate::database::Pipeline;
@@ -7,18 +8,18 @@ use crate::tenant::Tenant;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Somebody who keeps something of the records of a table.
+/// A listener for changes of a table whose values are copied elsewhere.
 pub struct ChangeListener {
     pub table: &'static str,
     /// JSON pointers to what is kept; changes elsewhere in the record are none of the listener's business.
     pub keeps: &'static [&'static str],
-    /// Deleted records count as changed, too.
+    /// Whether deleted records count as changed.
     pub deletions: bool,
-    /// Adds what is to be remembered of these records, of the tenant, to the pipeline that changes them.
+    /// Adds statements that mark the copies of these records as outdated, to the pipeline that changes them.
     pub changed: fn(&mut Pipeline, &Tenant, Vec<Uuid>),
 }
 
-/// A record that changes, before and after.
+/// A changed record: its id, and the document before and after.
 pub type Changed<'a> = (Uuid, &'a Value, &'a Map<String, Value>);
 
 /// Adds what the listeners of a table want to remember.
@@ -60,7 +61,7 @@ fn differs(pointer: &str, old: &Value, new: &Map<String, Value>) -> bool {
         None => Some(value),
         Some(rest) => value.pointer(&format!("/{rest}")),
     });
-    // What is null is not there.
+    // Null counts as absent.
     old.pointer(pointer).filter(|value| !value.is_null()) != new.filter(|value| !value.is_null())
 }
 

@@ -1,4 +1,4 @@
-//! A violated constraint, reported as the refusal that the record's declaration makes of it.
+//! Turns a violated constraint into the refusal that the record's declaration defines for it.
 
 use crate::database::DatabaseError;
 use crate::record_store::ddl;
@@ -7,7 +7,7 @@ use carrel_records::{Failure, RecordType, Refusal};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The refusal that the declaration gives a violated constraint.
+/// The refusal that the declaration defines for a violated constraint.
 pub fn constraint_failure(record: &RecordType, error: DatabaseError, document: &Document) -> Failure {
     if error.is_unique_violation() {
         already_there(record, &error, document).into()
@@ -34,8 +34,8 @@ fn already_there(record: &RecordType, error: &DatabaseError, document: &Document
         let sent = || unique.fields.iter().map(|field| text_at(document, field)).collect::<Vec<_>>();
         let name = carrel_cql::sql::index_name(table, &unique.fields.join("."), "key");
         if constraint.starts_with(&name) || record.unique.len() == 1 {
-            // FOLIO quirk: the expression of the index is named in message and parameter, and the value as
-            // the index has it: in lower case, without accents.
+            // FOLIO quirk: message and parameter contain the expression of the index, and the value as it is in the
+            // index: in lower case, without accents.
             let expressions: Vec<String> = unique.fields.iter().map(|f| rmb_expression(f, unique)).collect();
             let expression = expressions.join(", ");
             let value = value_in_doubt(error).unwrap_or_else(|| sent().join(", "));
@@ -58,13 +58,13 @@ fn refers_to_nothing(record: &RecordType, error: &DatabaseError, document: &Docu
         return Failure::Conflict(format!("A record that {table} refers to does not exist"));
     };
     let value = text_at(document, reference.field);
-    // FOLIO quirk: the column is named, not the property.
+    // FOLIO quirk: the text has the column, not the property.
     let column = format!("{table}.{}", carrel_records::column_name(reference.field).replace('_', ""));
     let words = format!("Cannot set {column} = {value} because it does not exist in {}.id.", reference.to);
     Refusal::new(words).with(column, value).of_storage().into()
 }
 
-/// The value that a unique index refused, as the index has it. The server names it in brackets, in every language:
+/// The value that violates a unique index, as it is in the index. The server sends it in brackets, in every language:
 /// `(expression)=(value)`.
 pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
     let detail = error.error.as_db_error()?.detail()?;
@@ -72,7 +72,7 @@ pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// Values that PostgreSQL cannot store: reported as an invalid request.
+/// Values that PostgreSQL cannot store are reported as an invalid request.
 fn bad_value(error: DatabaseError, table: &str) -> Failure {
     match error.state.as_deref() {
         // Not a UUID, untranslatable character, number out of range.
@@ -86,7 +86,7 @@ fn bad_value(error: DatabaseError, table: &str) -> Failure {
     }
 }
 
-/// Tells that a record cannot be deleted because others refer to it.
+/// The failure for a record that cannot be deleted because others refer to it.
 pub fn still_used(
     record: &RecordType,
     id: Uuid,

@@ -1,21 +1,21 @@
-//! The tables, references and indexes of declared records, as SQL that may be run again.
+//! The tables, references and indexes of declared records, as idempotent SQL.
 
 use crate::tenant_profile::TenantProfile;
 use carrel_records::{ForeignKey, RecordType, column_name};
 use std::fmt::Write;
 
-/// One thing that a declaration makes in a tenant's schema.
+/// One part of a tenant's schema, created from a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: PartKind,
     pub table: &'static str,
-    /// Its name; a column's and a reference's own, without the table.
+    /// Its name; for columns and references, without the table.
     pub name: String,
-    /// Makes it where it is not there.
+    /// SQL that creates the part if it is missing.
     pub make: String,
 }
 
-/// What a part of a tenant's schema is.
+/// The kind of a schema part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
     Table,
@@ -63,8 +63,7 @@ pub fn parts(records: &[&'static RecordType], profile: &TenantProfile) -> Vec<Pa
     parts
 }
 
-/// Takes out of a schema the foreign keys that hand-written tables have. Rows that belong to others
-/// and go with them (`ON DELETE CASCADE`) keep theirs.
+/// Drops the foreign keys of hand-written tables. Those that delete dependent rows (`ON DELETE CASCADE`) are kept.
 pub const WITHOUT_REFERENCES: &str = "
 DO $$ DECLARE reference record; BEGIN
     FOR reference IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
@@ -75,18 +74,18 @@ DO $$ DECLARE reference record; BEGIN
 END $$;
 ";
 
-/// Name of the constraint that keeps a reference.
+/// Name of the foreign key of a reference.
 pub fn foreign_key_name(record: &RecordType, reference: &ForeignKey) -> String {
     let name = format!("{}_{}_fkey", record.table, column_name(reference.field));
     shortened(name)
 }
 
 fn shortened(name: String) -> String {
-    // PostgreSQL cuts names at 63 bytes; cut by ourselves, the name is known.
+    // PostgreSQL cuts names at 63 bytes; cutting them here makes the name known.
     name.chars().take(63).collect()
 }
 
-/// The table with its columns, and each column by itself for tables that were made without it.
+/// The table with its columns, and each column separately for tables that were created without it.
 fn table(record: &RecordType) -> Vec<Part> {
     let table = record.table;
     let mut columns: Vec<(String, String)> = Vec::new();

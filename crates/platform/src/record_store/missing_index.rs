@@ -1,4 +1,4 @@
-//! Queries on fields without an index: answered, counted, and logged once.
+//! Queries on fields without an index: they are answered, counted, and logged once.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Plain records: declared, not programmed. From a declaration come its table, its reading by CQL, its writing
-//! with constraints reported as refusals, its events and its routes.
+//! Plain records: declared, not programmed. Table, queries by CQL, writes with constraints turned into refusals, events
+//! and routes are derived from the declaration.
 
 pub mod change_listeners;
 mod constraints;
@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock, RwLock};
 
 static SHAPES: LazyLock<RwLock<HashMap<usize, Arc<Shape>>>> = LazyLock::new(RwLock::default);
 
-/// The parsed shape of a record type, with the properties that the server keeps.
+/// The parsed shape of a record type, with the properties that the server maintains.
 pub fn shape_of(record: &'static RecordType) -> Arc<Shape> {
     let key = std::ptr::from_ref(record) as usize;
     if let Some(shape) = SHAPES.read().expect("no holder of this lock panics").get(&key) {

@@ -1,4 +1,4 @@
-//! Reading records: one by id, many by CQL, as the bytes that PostgreSQL sends.
+//! Reads records: one by id, many by CQL, as the bytes that PostgreSQL sends.
 
 use crate::database::{Bind, Connection, Json, Pipeline, Results};
 use crate::http::Query as UrlQuery;
@@ -8,10 +8,10 @@ use carrel_records::{Failure, RecordType};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-/// How many matches are counted exactly; above it the planner's estimate is reported.
+/// Up to this number, matches are counted exactly; above, the planner's estimate is reported.
 pub const COUNTED_EXACTLY: i64 = 100_000;
 
-/// What a collection is asked for.
+/// The parameters of a request for a page of a collection.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub query: Option<Query>,
@@ -20,7 +20,7 @@ pub struct Asked {
     pub count: Count,
 }
 
-/// Whether the number of matches is wanted.
+/// Whether to count the matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     Wanted,
@@ -55,7 +55,7 @@ impl Asked {
     }
 }
 
-/// Parses CQL; what is wrong with it becomes a 400 that points at the place.
+/// Parses CQL; an error becomes a 400 with its position.
 pub fn parse(text: &str) -> Result<Query, Failure> {
     Query::parse(text).map_err(|bad| Failure::Invalid(bad.to_string()))
 }
@@ -88,7 +88,7 @@ pub fn unreported_condition(
 /// The condition of a client's query over a record type, with fields lacking an index reported.
 pub fn condition(query: Option<&Query>, record: &RecordType, all: &Records) -> Result<Where, Failure> {
     let condition = unreported_condition(query, record, all)?;
-    // A second condition beside one that narrows needs no index of its own.
+    // A second condition after a narrowing one needs no index.
     if condition.scans || condition.unindexed.iter().any(|missing| missing.relation == "sortBy") {
         for missing in &condition.unindexed {
             all.missing_indexes.saw(missing.record, &missing.field, missing.relation);
@@ -97,7 +97,7 @@ pub fn condition(query: Option<&Query>, record: &RecordType, all: &Records) -> R
     Ok(condition)
 }
 
-/// Values of CQL as values of statements.
+/// Converts the arguments of CQL to those of statements.
 pub fn binds(arguments: &[Argument]) -> Vec<Bind> {
     arguments
         .iter()
@@ -119,7 +119,7 @@ pub async fn find(connection: &Connection, record: &RecordType, id: Uuid) -> Res
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// The record of a type of which a tenant has one.
+/// The record of a type with one record per tenant.
 pub async fn single(connection: &Connection, record: &RecordType) -> Result<Option<Json>, Failure> {
     let sql = format!(
         "SELECT {} FROM {} ORDER BY {}.id LIMIT 1",
@@ -152,7 +152,7 @@ pub(super) fn documents(record: &RecordType, condition: &Where, asked: &Asked) -
     (format!("SELECT {} {page}", document_sql(record)), binds)
 }
 
-/// What stands behind the columns of a statement that reads one page of the matches, from `FROM` on.
+/// The text after the columns of a statement that reads one page of the matches, beginning with `FROM`.
 pub fn page_of(condition: &Where, limit: i64, offset: i64) -> Bound {
     let Where { from, conditions, order_by, arguments, .. } = condition;
     let mut binds = binds(arguments);
@@ -164,7 +164,7 @@ pub fn page_of(condition: &Where, limit: i64, offset: i64) -> Bound {
     (page, binds)
 }
 
-/// The rows of a page as a table that numbers them as `place`: what is joined to it may turn their order over.
+/// The rows of a page as a table with their index in the column `place`, since a join does not keep their order.
 pub fn numbered(columns: &str, page: &str) -> String {
     format!("(SELECT found.*, row_number() OVER () AS place FROM (SELECT {columns} {page}) found)")
 }
@@ -182,7 +182,7 @@ impl Found {
     }
 }
 
-/// What a statement makes of the page that is asked for, and the number of all matches, in one round trip.
+/// Runs a statement over the requested page and counts all matches, in one round trip.
 pub(super) async fn found(
     connection: &Connection,
     condition: &Where,
@@ -204,7 +204,7 @@ pub(super) async fn found(
     Ok(Found { results, page, total })
 }
 
-/// The number of all matches; `seen` of them are known to be there.
+/// The number of all matches, of which at least `seen` exist.
 pub(super) async fn count(connection: &Connection, condition: &Where, seen: i64) -> Result<i64, Failure> {
     let (sql, values) = count_of(condition);
     let rows = connection.query(sql, values).await?;
@@ -232,7 +232,7 @@ async fn total(
     Ok(count)
 }
 
-/// The planner's estimate of the matches.
+/// The planner's estimate of the number of matches.
 async fn estimate(connection: &Connection, condition: &Where) -> Result<i64, Failure> {
     let Where { from, conditions, arguments, .. } = condition;
     let sql = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {from} WHERE {conditions}");
@@ -258,12 +258,12 @@ impl Page {
         body
     }
 
-    /// What stands before the first document.
+    /// The text before the first document.
     pub fn opening(record: &RecordType) -> String {
         format!("{{\"{}\":[", record.collection)
     }
 
-    /// What stands behind the last document.
+    /// The text after the last document.
     pub fn closing(record: &RecordType, total: i64) -> String {
         let info = match record.result_info {
             true => format!(",\"resultInfo\":{{\"totalRecords\":{total},\"facets\":[],\"diagnostics\":[]}}"),

@@ -1,5 +1,5 @@
-//! The routes of plain records: whichever of the usual six the surface has for the collection and no use case has
-//! taken over, or the two of a record that a tenant has one of.
+//! The routes of plain records: those of the usual six that the route table has for the collection and that no use case
+//! handles, or the two of a type with one record per tenant.
 
 use crate::database::{Pipeline, Tx};
 use crate::http::{Answer, Call, Router, handler};
@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Connects the routes of declared records that nothing answers yet.
+/// Connects the routes of declared records that have no handler yet.
 pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
     let declared = records.iter().copied();
     for record in declared.filter(|record| !record.path.is_empty() && record.routes != Routes::ByHand) {
@@ -30,7 +30,7 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
                 on("PUT", Some(collection), handler(move |call| replace_single(record, call)));
                 continue;
             }
-            // A use case answers, or nothing does.
+            // A use case handles the route, or none does.
             Routes::ByHand => continue,
         }
         on("GET", Some(collection), handler(move |call| list(record, call)));
@@ -67,7 +67,7 @@ pub async fn create(record: &'static RecordType, call: Call) -> Result<Answer, F
     Ok(created(record, &ready))
 }
 
-/// 201 with the stored document and its address.
+/// 201 with the stored document and its location.
 pub fn created(record: &RecordType, ready: &write::Ready) -> Answer {
     Answer::created(&ready.document).location(format!("{}/{}", record.path, ready.id))
 }
@@ -120,10 +120,10 @@ pub async fn delete(record: &'static RecordType, call: Call) -> Result<Answer, F
     Ok(Answer::no_content())
 }
 
-/// `DELETE collection`, of all or of what a query finds.
+/// `DELETE collection`: all records, or those that a query finds.
 pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
-    // FOLIO quirk: circulation's storage empties the whole table; elsewhere a query must say so.
+    // FOLIO quirk: circulation's storage empties the whole table; elsewhere an explicit query is required.
     let tenant = call.tenant()?;
     if text.is_none() && record.module != "mod-circulation-storage" && !tenant.profile.delete_without_query {
         return Err(Failure::Invalid(
@@ -143,7 +143,7 @@ pub async fn delete_many(record: &'static RecordType, call: Call) -> Result<Answ
     Ok(Answer::no_content().status(StatusCode::NO_CONTENT))
 }
 
-/// `GET path` of a record that a tenant has one of.
+/// `GET path` of a type with one record per tenant.
 pub async fn find_single(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let connection = call.tenant()?.reader().await?;
     match read::single(&connection, record).await? {
@@ -152,7 +152,7 @@ pub async fn find_single(record: &'static RecordType, call: Call) -> Result<Answ
     }
 }
 
-/// `PUT path` of a record that a tenant has one of.
+/// `PUT path` of a type with one record per tenant.
 pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
     let document = call.object()?;
     let tenant = call.tenant()?;
@@ -164,7 +164,7 @@ pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<A
             write::replace(tx, tenant, record, id, document, &call.caller, call.now).await?;
         }
         None => {
-            // Always the same id, so that two first writers do not make two records.
+            // A fixed id, so that two concurrent first writes do not create two records.
             let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, record.path.as_bytes());
             let mut document = document;
             document.insert("id".into(), id.to_string().into());
@@ -174,7 +174,7 @@ pub async fn replace_single(record: &'static RecordType, call: Call) -> Result<A
     Ok(Answer::no_content())
 }
 
-/// The address's id; what is no UUID cannot be the id of anything, and FOLIO answers 404 or 400 by module.
+/// The id in the path; a text that is not a UUID is no record's id, and FOLIO's modules answer 404 or 400 to it.
 fn known_id(call: &Call) -> Result<uuid::Uuid, Failure> {
     let place = call.parameters.len().saturating_sub(1);
     call.id(place)

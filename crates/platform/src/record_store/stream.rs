@@ -1,4 +1,4 @@
-//! Long lists: documents go to the client as they come from the database, and only a few stand in memory.
+//! Long lists: documents are sent to the client as the database sends them, so that only a few are in memory.
 
 use crate::database::{
     Bind, Connection, Json, QUERY_TIMEOUT, database_unreachable, failure, query_timed_out,
@@ -18,33 +18,33 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, RowStream};
 
-/// Longer pages are streamed; shorter ones are one round trip with their count.
+/// Longer pages are streamed; shorter ones are read with their count in one round trip.
 pub const LONGEST_PAGE: i64 = 1_000;
 /// Bytes that are sent at once.
 const CHUNK: usize = 64 * 1024;
-/// A client that takes nothing for so long loses its list and its connection.
+/// A client that reads nothing for this long loses its list and its connection.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes per second that a client must take on average, looked at after [`WRITE_TIMEOUT`].
+/// Bytes per second that a client must read on average, checked after [`WRITE_TIMEOUT`].
 const MIN_BYTES_PER_SECOND: u64 = 64 * 1024;
-/// Long lists of a tenant that are read at once on this node, at most a quarter of its connections for reading and at
-/// least one: slow clients leave the other connections to short pages.
+/// Long lists of a tenant that are read at the same time on this node: at most this fraction of its connections for
+/// reading, and at least one. Slow clients leave the other connections to short pages.
 const CONCURRENT_LISTS_DIVISOR: usize = 4;
-/// The time for which a long list waits for its turn.
+/// The time for which a long list waits until it may start.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Chunk = Result<Bytes, std::io::Error>;
 
-/// Makes the JSON of a row.
+/// Formats a row as JSON.
 pub type Show = Box<dyn Fn(&Row) -> Result<Vec<u8>, Failure> + Send>;
 
-/// What stands behind the last document, given the number of all of them.
+/// The text after the last document, given the number of all documents.
 pub type Closing = fn(&RecordType, i64) -> String;
 
-/// A statement, and what its rows become.
+/// A statement, and how its rows are formatted.
 struct Rows {
     statement: Bound,
     show: Show,
-    /// The list.
+    /// Name of the list.
     name: &'static str,
     closing: Closing,
 }
@@ -63,10 +63,9 @@ pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> R
     rows(connection, record, &condition, asked, as_stored).await
 }
 
-/// The records that are asked for, as documents that the database makes of them, in a list of this name; however few,
-/// they are sent as they are read.
+/// The requested records as documents that the database composes, in a list of this name; always streamed.
 ///
-/// `select` makes the statement, whose first column is the document, of the text that [`read::page_of`] gives.
+/// `select` builds the statement, whose first column is the document, from the text of [`read::page_of`].
 pub async fn composed(
     call: &Call,
     record: &'static RecordType,
@@ -81,15 +80,15 @@ pub async fn composed(
     rows(connection, record, &condition, asked, composed).await
 }
 
-/// Documents one behind the other, with nothing around and between them: a harvest has no end that could be told
-/// beforehand.
+/// Concatenated documents, without anything around or between them: the number of records of a harvest is not known in
+/// advance.
 pub async fn bare(call: &Call, statement: Bound, show: Show) -> Result<Answer, Failure> {
     let connection = connection_for_list(call).await?;
     let frame = Frame { opening: String::new(), between: "", closing: Box::new(|_| String::new()) };
     pour(connection, statement, show, frame).await
 }
 
-/// The number of all documents and nothing else.
+/// Only the number of all documents.
 pub fn total_alone(_: &RecordType, total: i64) -> String {
     format!("],\"totalRecords\":{total}}}")
 }
@@ -101,9 +100,9 @@ fn first_column() -> Show {
     })
 }
 
-/// The records that are asked for, shown with what stands beside them: a short page at once, a long one as it is read.
+/// The requested records, formatted with related data: a short page at once, a long one as a stream.
 ///
-/// `select` makes the statement of the text that [`read::page_of`] gives, `show` the JSON of one of its rows.
+/// `select` builds the statement from the text of [`read::page_of`], `show` formats a row as JSON.
 pub async fn shown(
     call: &Call,
     record: &'static RecordType,
@@ -127,14 +126,14 @@ pub async fn shown(
     rows(connection, record, &condition, asked, shown).await
 }
 
-/// A connection for a list whose length, and the speed of its reader, nobody knows.
+/// A connection for a list of unknown length and an unknown speed of its reader.
 struct ListConnection {
     connection: Connection,
-    /// The list's turn, which ends with it.
+    /// Counts against the concurrent lists until it is dropped.
     permit: OwnedSemaphorePermit,
 }
 
-/// The turns of a tenant's long lists.
+/// Limits the concurrent long lists of a tenant.
 #[derive(Default)]
 struct Turns(OnceLock<Arc<Semaphore>>);
 
@@ -177,7 +176,7 @@ async fn rows(
     pour(connection, statement, show, frame).await
 }
 
-/// What stands around and between documents; the closing is reported how many there were.
+/// The text around and between documents; the closing text is given their number.
 struct Frame {
     opening: String,
     between: &'static str,
@@ -263,7 +262,7 @@ async fn pour(
             sent += 1;
             chunk.extend_from_slice(&document);
             if chunk.len() >= CHUNK && !pace.send(&sender, &mut chunk).await {
-                // Whatever the server has still to send would keep the next borrower waiting.
+                // The rest of the server's rows would delay the next user of the connection.
                 connection.discard();
                 return;
             }
@@ -287,14 +286,14 @@ async fn pour(
     Ok(Answer::json_bytes(Vec::new()).followed_by(Rest::of(receiver)))
 }
 
-/// How fast the client takes the list.
+/// The speed at which the client reads the list.
 struct Pace {
     started: Instant,
     bytes: u64,
 }
 
 impl Pace {
-    /// Hands the chunk over; false where nobody takes it, or too slowly.
+    /// Sends the chunk; false if the client has disconnected or is too slow.
     async fn send(&mut self, sender: &mpsc::Sender<Chunk>, chunk: &mut Vec<u8>) -> bool {
         self.bytes += chunk.len() as u64;
         let bytes = Bytes::from(std::mem::replace(chunk, Vec::with_capacity(CHUNK + CHUNK / 4)));

@@ -1,46 +1,46 @@
-//! What a tenant's tables lack of what the declarations say, and what they have beyond it.
+//! Compares a tenant's schema with the declarations.
 //!
-//! Each tenant remembers in its table `made` what was made from which definition. What is missing is added; what
-//! is defined otherwise now, and can be rebuilt from the documents (generated columns, indexes, references), is
-//! rebuilt; nothing that holds a library's data is ever taken away.
+//! Each tenant records in its table `schema_part` which definition each part was built from. Missing parts are added.
+//! Parts with a new definition that can be rebuilt from the documents (generated columns, indexes, references) are
+//! rebuilt. Parts with data of a library are never dropped.
 
 use crate::record_store::ddl::{Part, PartKind};
 use std::collections::{HashMap, HashSet};
 
-/// A change that declarations cannot express: documents rewritten, a hand-written column dropped or changed. Run
-/// once in every tenant that is older than the step, before its tables are brought up to date.
+/// A change that declarations cannot express: documents rewritten, a hand-written column dropped or changed. Runs once
+/// in every tenant that is older than the step, before its schema is upgraded.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Unique for ever, and in the order of the calendar: `2026-11-21 loans keep their desk`.
+    /// Unique, permanent and in the order of dates: `2026-11-21 loans keep their desk`.
     pub name: &'static str,
     pub sql: &'static str,
 }
 
-/// What was made, by kind, table and name; the value tells the definition.
+/// The existing schema parts by kind, table and name, with their definitions.
 pub type Made = HashMap<(String, String, String), String>;
 
-/// The kind under which steps are remembered.
+/// The kind of the rows that record upgrade steps.
 pub const STEP: &str = "step";
 
-/// What is to be done, as SQL, and what will have been made then.
+/// The SQL to run, and the schema parts that will exist afterwards.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub script: String,
     /// Kind, table, name, definition.
     pub made: Vec<[String; 4]>,
-    /// Indexes were left for later.
+    /// Whether indexes were deferred.
     pub has_more: bool,
 }
 
-/// Adds what is missing and makes again what is defined otherwise. Indexes of large tables that guard nothing are left
-/// for later, so that nobody who writes has to wait for them.
+/// Adds the missing parts and rebuilds those with a new definition. Non-unique indexes of large tables are deferred, so
+/// that writers need not wait for them.
 pub fn plan(parts: &[Part], made: &Made, large: &[String]) -> Plan {
     let mut plan = Plan::default();
-    // With a column go its indexes and references.
+    // Dropping a column also drops its indexes and references.
     let mut remade: HashSet<&str> = HashSet::new();
     for part in parts {
         let definition = match part.kind {
-            // Its columns are parts of their own.
+            // Its columns are separate parts.
             PartKind::Table => String::new(),
             _ => fingerprint(&part.make),
         };
@@ -71,7 +71,7 @@ pub fn plan(parts: &[Part], made: &Made, large: &[String]) -> Plan {
     plan
 }
 
-/// What is no longer declared and can go without loss; and a sentence about each table that stays.
+/// Parts that are no longer declared and can be dropped without loss; and a sentence about each table that is kept.
 pub fn leftovers(parts: &[Part], made: &Made) -> (Vec<(Leftover, String)>, Vec<String>) {
     let declared: HashSet<(&str, &str, &str)> =
         parts.iter().map(|part| (part.kind.name(), part.table, part.name.as_str())).collect();
@@ -93,7 +93,7 @@ pub fn leftovers(parts: &[Part], made: &Made) -> (Vec<(Leftover, String)>, Vec<S
             "index" => PartKind::Index,
             _ => continue,
         };
-        // What belongs to a table that stays, stays with it.
+        // Parts of a table that is kept are kept, too.
         if tables.contains(table.as_str()) {
             let leftover = Leftover { kind: kind.name(), table: table.clone(), name: name.clone() };
             go.push((leftover, drop_of(kind, table, name)));
@@ -102,7 +102,7 @@ pub fn leftovers(parts: &[Part], made: &Made) -> (Vec<(Leftover, String)>, Vec<S
     (go, stay)
 }
 
-/// Something that was made once and is no longer declared.
+/// A part that is no longer declared.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Leftover {
     pub kind: &'static str,
@@ -119,7 +119,7 @@ fn drop_of(kind: PartKind, table: &str, name: &str) -> String {
     }
 }
 
-/// FNV-1a: stable for ever, unlike the standard library's hashes.
+/// FNV-1a, whose values never change, unlike those of the standard library's hashes.
 pub fn fingerprint(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

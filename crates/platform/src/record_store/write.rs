@@ -1,5 +1,5 @@
-//! Writing records: checked against the declaration, refused by the database where a constraint says so,
-//! announced and stamped in the same transaction.
+//! Writes records: validated against the declaration, refused by constraints of the database, with their event and the
+//! settings version in the same transaction.
 
 use crate::database::{Bind, Json, Pipeline, Tx};
 use crate::event::Event;
@@ -18,7 +18,7 @@ pub use crate::record_store::constraints::{constraint_failure, still_used, value
 /// The JSON object of a record.
 pub type Document = Map<String, Value>;
 
-/// A document that fits its declaration, with id and metadata, ready to be stored.
+/// A document that matches its declaration, with id and metadata, ready to be stored.
 #[derive(Debug, Clone)]
 pub struct Ready {
     pub id: Uuid,
@@ -27,7 +27,7 @@ pub struct Ready {
     overwrites: bool,
 }
 
-/// Checks a new document and gives it id, version and metadata.
+/// Validates a new document and adds id, version and metadata.
 pub fn prepare_new(
     record: &'static RecordType,
     mut document: Document,
@@ -38,7 +38,7 @@ pub fn prepare_new(
     complete_new(record, document, caller, now)
 }
 
-/// Gives a checked document what a new record has: id, version, metadata.
+/// Adds id, version and metadata to a validated new document.
 pub fn complete_new(
     record: &RecordType,
     mut document: Document,
@@ -56,7 +56,7 @@ pub fn complete_new(
     Ok(Ready { id, document, overwrites: caller.profile.post_replaces })
 }
 
-/// Checks a replacement of a stored document: version, id, metadata.
+/// Validates a replacement of a stored document; sets version, id and metadata.
 pub fn prepare_replacement(
     record: &'static RecordType,
     id: Uuid,
@@ -69,7 +69,7 @@ pub fn prepare_replacement(
     complete_replacement(record, id, document, stored, caller, now)
 }
 
-/// Gives a checked document what a replacement has: id, the next version, metadata.
+/// Sets id, next version and metadata of a validated replacement.
 pub fn complete_replacement(
     record: &RecordType,
     id: Uuid,
@@ -78,12 +78,12 @@ pub fn complete_replacement(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Ready, Failure> {
-    // FOLIO quirk: the address says which record is meant, whatever id the body has.
+    // FOLIO quirk: the path identifies the record, whatever id the body has.
     document.insert("id".into(), id.to_string().into());
     if record.optimistic_locking {
         let current = stored.get("_version").and_then(Value::as_i64).unwrap_or(0);
         let sent = document.get("_version").and_then(Value::as_i64);
-        // -1 is how FOLIO's importers say: whatever it is now.
+        // FOLIO's importers send -1 to replace any version.
         if sent != Some(current) && sent != Some(-1) && !caller.profile.unchecked_versions {
             return Err(Failure::StaleVersion(format!(
                 "Cannot update record {id} because it has been changed (optimistic locking): Stored _version is {current}, _version of request is {}",
@@ -124,7 +124,7 @@ pub fn insert(
     }
 }
 
-/// Adds the statement that stores a document, and nothing else.
+/// Adds the statement that stores a document, without event.
 pub fn insert_text(pipeline: &mut Pipeline, record: &RecordType, id: Uuid, document: String) -> usize {
     pipeline.add(
         format!("INSERT INTO {} (id, doc) VALUES ($1, $2)", record.table),
@@ -158,7 +158,7 @@ pub fn update(
     }
 }
 
-/// A record of a new tenant: stored once, left alone when it is there.
+/// Inserts a record of a new tenant unless it exists.
 pub fn insert_first(
     pipeline: &mut Pipeline,
     record: &'static RecordType,
@@ -168,7 +168,7 @@ pub fn insert_first(
     let Value::Object(document) = document else {
         return Err(Failure::internal("a first record is a JSON object"));
     };
-    // FOLIO's own reference data has properties that its shapes do not name, so it is not checked against them.
+    // FOLIO's reference data has properties that its shapes do not have, so it is not validated.
     let ready = complete_new(record, document.clone(), &Caller::default(), now)?;
     pipeline.add(
         format!("INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT DO NOTHING", record.table),
@@ -177,7 +177,7 @@ pub fn insert_first(
     Ok(())
 }
 
-/// Stores a new record in a transaction of its own; gives the stored document.
+/// Stores a new record in a separate transaction; returns the stored document.
 pub async fn create(
     tx: Tx,
     tenant: &Tenant,
@@ -193,14 +193,14 @@ pub async fn create(
     Ok(ready)
 }
 
-/// Reads the stored document and holds it against others.
+/// Reads and locks the stored document.
 pub async fn lock(tx: &mut Tx, record: &RecordType, id: Uuid) -> Result<Option<Json>, Failure> {
     let sql = format!("SELECT doc FROM {} WHERE id = $1 FOR NO KEY UPDATE", record.table);
     let rows = tx.query(sql, vec![id.into()]).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Replaces a record; `None` where there is none with the id.
+/// Replaces a record; `None` if there is none with the id.
 pub async fn replace(
     mut tx: Tx,
     tenant: &Tenant,
@@ -219,7 +219,7 @@ pub async fn replace(
     Ok(Some(ready))
 }
 
-/// Deletes a record; false where there is none with the id.
+/// Deletes a record; false if there is none with the id.
 pub async fn delete(
     mut tx: Tx,
     tenant: &Tenant,
@@ -238,7 +238,7 @@ pub async fn delete(
     Ok(true)
 }
 
-/// Adds what follows a deletion: event, what followers remember, and settings version.
+/// Adds what a deletion entails: event, change listeners, and settings version.
 pub fn announce_delete(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
@@ -254,7 +254,7 @@ pub fn announce_delete(
     change_listeners::tell_deleted(pipeline, record.table, tenant, vec![id]);
 }
 
-/// Deletes what a query finds, or everything; gives the number.
+/// Deletes the records that a query finds, or all; returns their number.
 pub async fn delete_matching(
     mut tx: Tx,
     tenant: &Tenant,
@@ -287,7 +287,7 @@ pub async fn delete_matching(
     Ok(rows.len())
 }
 
-/// Checks a document against the shape of its record type; fills in defaults.
+/// Validates a document against the shape of its record type; fills in defaults.
 pub fn check(record: &'static RecordType, document: &mut Document, caller: &Caller) -> Result<(), Failure> {
     let strictness = if caller.profile.unchecked_records { Strictness::TypesOnly } else { Strictness::Whole };
     let refusals = shape_of(record).check_as(document, strictness);

@@ -1,7 +1,7 @@
-//! Indexes of large tables, built while desks work: at start an upgrade leaves them out, and a job makes them.
+//! Indexes of large tables, built while desks work: an upgrade at start defers them to a job.
 //!
-//! An index that is declared otherwise now is built beside the old one and takes its name in the end. What a dead node
-//! has left half-built is dropped and begun anew. A lock of the session keeps two programs apart.
+//! An index with a new definition is built next to the old one and takes its name in the end. An index that a dead node
+//! has left unfinished is dropped and started again. A session lock excludes other programs.
 
 use super::Tenant;
 use crate::database::failure;
@@ -10,22 +10,22 @@ use crate::record_store::upgrade::{self, Made};
 use carrel_records::Failure;
 use tokio_postgres::{Client, Error};
 
-/// Tables below this size are done in the blink of an eye, with their transaction.
+/// Indexes of smaller tables are built within the upgrade's transaction, since it takes only moments.
 const LARGE: i64 = 16 * 1024 * 1024;
 
-/// An index that is declared and does not stand.
+/// An index that is declared and does not exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissingIndex {
     pub name: String,
     pub table: String,
-    /// How much of its table was read, in percent, while it is being built.
+    /// The part of its table that was read, in percent, while it is being built.
     pub percent: Option<f64>,
     make: String,
     definition: String,
 }
 
 impl MissingIndex {
-    /// Under what name it is built.
+    /// The name under which it is built.
     fn new_name(&self) -> String {
         // PostgreSQL cuts names at 63 bytes; an index's name is ASCII.
         format!("{}_new", &self.name[..self.name.len().min(59)])
@@ -33,17 +33,18 @@ impl MissingIndex {
 }
 
 impl Tenant {
-    /// Declared indexes of the tenant that are not there, or that a break has left unusable.
+    /// Declared indexes of the tenant that are missing, or that an interrupted build has left unusable.
     pub async fn missing_indexes(&self) -> Result<Vec<MissingIndex>, Failure> {
         let connection = self.upkeep().await?;
         self.missing(connection.client()).await.map_err(|error| failure(error, "looking for missing indexes"))
     }
 
-    /// Builds them one after the other, without keeping anybody from writing; tells what was done.
+    /// Builds them one after the other without blocking writers; returns a summary.
     pub async fn build_missing_indexes(&self) -> Result<String, Failure> {
         let connection = self.upkeep().await?;
         let built = self.build(connection.client()).await;
-        // Its role is this work's own. The lock is given back first: a connection closes when it likes.
+        // The connection has a separate role. The lock is released before it, since the time at which a connection
+        // closes is not determined.
         let _ = connection.client().batch_execute("SELECT pg_advisory_unlock_all()").await;
         connection.discard();
         let built = built.map_err(|(doing, error)| failure(error, &doing))?;
@@ -95,7 +96,7 @@ impl Tenant {
         Ok(missing)
     }
 
-    /// How many were built, or nothing where another program is at it.
+    /// The number of indexes built, or `None` if another program is building them.
     async fn build(&self, client: &Client) -> Result<Option<usize>, (String, Error)> {
         let at = |doing: &str| {
             let doing = doing.to_owned();
@@ -133,9 +134,9 @@ async fn build_one(client: &Client, index: &MissingIndex) -> Result<(), Error> {
         1,
     );
     client.batch_execute(&make).await?;
-    // The planner knows what an expression holds only from the index's own statistics.
+    // Only the statistics of the index give the planner the distribution of an expression.
     client.batch_execute(&format!("ANALYZE {table}")).await?;
-    // Dropping the old one waits for those who read by it, and others wait behind: not for long.
+    // Dropping the old index waits for its readers, and other sessions wait for the drop: only briefly.
     let exchange = format!(
         "BEGIN; SET LOCAL lock_timeout = '5s'; DROP INDEX IF EXISTS {name}; ALTER INDEX {new} RENAME TO {name}"
     );
@@ -153,7 +154,7 @@ async fn build_one(client: &Client, index: &MissingIndex) -> Result<(), Error> {
     exchanged.await
 }
 
-/// The tenant's tables that are too large to be kept from writers while an index is made.
+/// The tenant's tables that are too large to block writers while an index is built.
 pub(crate) async fn large_tables(client: &Client) -> Result<Vec<String>, Error> {
     let rows = client
         .query(

@@ -1,15 +1,16 @@
-//! Where a subscriber is called: the operator names the address of each module, the subscriber a path there. So no
-//! subscriber can have the server call an address of its own choice.
+//! The address of a subscriber: the operator configures the address of each module, the subscriber chooses a path
+//! there. So no subscriber can make the server call an arbitrary address.
 
 use http::Uri;
 use std::str::FromStr;
 
-/// Addresses of subscribing modules, as the operator names them.
+/// Addresses of subscribing modules, as configured by the operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses(Vec<(String, String)>);
 
 impl Addresses {
-    /// Reads `MODULE=http://host:port` entries; the module `*` stands for all others. The message of what cannot be read.
+    /// Parses `MODULE=http://host:port` entries; the module `*` stands for all others. The error describes the first
+    /// invalid entry.
     pub fn read(entries: &[String]) -> Result<Addresses, String> {
         let mut addresses = Vec::new();
         for entry in entries {
@@ -33,7 +34,7 @@ impl Addresses {
         self.0.is_empty()
     }
 
-    /// The address of a module (`mod-audit-2.9.0`) that is named with its version, without it, or by `*`.
+    /// The address of a module (`mod-audit-2.9.0`) that is configured with its version, without it, or by `*`.
     pub fn of(&self, module: &str) -> Option<&str> {
         let named = |wanted: &str| self.0.iter().find(|(name, _)| name == wanted);
         named(module)
@@ -50,7 +51,7 @@ fn without_version(module: &str) -> &str {
     version.map_or(module, |at| &module[..at])
 }
 
-/// A path that stays at the address that it is appended to.
+/// A path that cannot change the host of the address to which it is appended.
 pub fn is_path(callback: &str) -> bool {
     callback.starts_with('/')
         && !callback.starts_with("//")

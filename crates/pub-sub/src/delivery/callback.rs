@@ -11,20 +11,20 @@ use uuid::Uuid;
 
 /// A subscriber must answer within this time.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// What is read of its answer, so that the connection can be used again.
+/// Bytes of its answer that are read, so that the connection can be reused.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Delivered,
-    /// The subscriber does not want this event.
+    /// The subscriber refuses this event.
     Refused(String),
-    /// No answer, or one that promises a better one later.
+    /// No answer, or a status that suggests a retry.
     Unavailable(String),
 }
 
-/// Keeps connections to subscribers.
+/// A client with connections to subscribers.
 pub struct Caller(Client<HttpConnector, Full<Bytes>>);
 
 impl Default for Caller {
@@ -53,7 +53,7 @@ impl Caller {
         let answered = async {
             let response = self.0.request(request).await?;
             let status = response.status();
-            // What it says is of no interest.
+            // The body of the answer is ignored.
             let _ = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
             Ok::<_, hyper_util::client::legacy::Error>(status)
         };

@@ -1,10 +1,10 @@
-//! Delivery to subscribers: at least once, in the order of the outbox, each subscription at its own pace.
+//! Delivery to subscribers: at least once, in the order of the outbox, each subscription independently.
 //!
-//! A node takes the subscriptions of a tenant that are behind, for a lease that it renews with each position that it
-//! stores. So each subscription is served by one node, and by another one when the lease of a node that died ends; what
-//! was delivered since the last stored position is delivered again. A subscriber that does not answer is called again
-//! later and later, at most every five minutes, until its events are no longer in the outbox. One that refuses an event
-//! gets it five times, then the next one. Desks write to the outbox only and notice nothing of all this.
+//! A node takes the subscriptions of a tenant that lag, under a lease that it renews with each position that it stores.
+//! So one node serves a subscription, and if it dies, another one does when the lease ends; events since the last
+//! stored position are delivered again. A subscriber that does not answer is called again at growing intervals, at most
+//! five minutes, until its events are no longer in the outbox. An event that a subscriber refuses is sent five times,
+//! then skipped. Desks only write to the outbox and are not delayed.
 
 pub mod address;
 mod callback;
@@ -27,26 +27,26 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
-/// Time between two looks at a tenant with subscribers, and at one without.
+/// The interval of checks of a tenant with subscribers, and of one without.
 const LOOK: Duration = Duration::from_secs(1);
 const LOOK_FOR_SUBSCRIBERS: Duration = Duration::from_secs(60);
-/// Tenants that are served at once.
+/// Tenants that are served at the same time.
 const CONCURRENT_TENANTS: usize = 8;
 /// Events that are read at once for a subscription.
 const BATCH: i64 = 100;
-/// A position is stored after so many events, or after so long.
+/// A position is stored after this many events, or after this time.
 const EVENTS_PER_POSITION: usize = 50;
 const TIME_PER_POSITION: Duration = Duration::from_secs(5);
-/// A run for a subscription ends after this time, so that others get their turn.
+/// A run for a subscription ends after this time, so that others are served.
 const RUN: Duration = Duration::from_secs(20);
 /// Attempts to deliver an event that the subscriber refuses.
 const ATTEMPTS: i32 = 5;
 /// Longest time between two attempts, in seconds.
 const LONGEST_PAUSE: i64 = 300;
-/// Time between two looks for the address of a module that the operator has not named.
+/// The interval of checks for a module without a configured address.
 const WITHOUT_ADDRESS: SignedDuration = SignedDuration::from_mins(1);
 
-/// What a node knows of its deliveries.
+/// The state of this node's deliveries.
 #[derive(Default)]
 struct Delivery {
     addresses: OnceLock<Addresses>,
@@ -61,7 +61,7 @@ pub fn configure(node: &Arc<Node>, addresses: Addresses) {
     let _ = node.state.of::<Delivery>().addresses.set(addresses);
 }
 
-/// Begins to deliver for all tenants.
+/// Starts to deliver for all tenants.
 pub fn start(node: &Arc<Node>) {
     let delivery = node.state.of::<Delivery>();
     let work = tokio::spawn(work(Arc::clone(node), Arc::clone(&delivery), Uuid::new_v4()));
@@ -70,7 +70,7 @@ pub fn start(node: &Arc<Node>) {
     }
 }
 
-/// Stops; what is being delivered is delivered again by another node.
+/// Stops; another node repeats the deliveries that are interrupted.
 pub fn stop(node: &Arc<Node>) {
     let delivery = node.state.of::<Delivery>();
     if let Some(work) = delivery.work.lock().expect("no holder of this lock panics").take() {
@@ -78,7 +78,7 @@ pub fn stop(node: &Arc<Node>) {
     }
 }
 
-/// Looks at the tenant at once, as it has a new event or subscriber.
+/// Checks the tenant now, because it has a new event or subscriber.
 pub fn wake(node: &Arc<Node>, tenant: &str) {
     let delivery = node.state.of::<Delivery>();
     delivery.woken.lock().expect("no holder of this lock panics").insert(tenant.to_owned());
@@ -132,7 +132,7 @@ fn note_end(
             served.remove(&tenant);
             next.insert(tenant, Instant::now() + if has_subscribers { LOOK } else { LOOK_FOR_SUBSCRIBERS });
         }
-        // Nobody knows which one it was: all are looked at again.
+        // The failed task is unknown: all tenants are checked again.
         Err(error) => {
             tracing::error!("a delivery of events broke off: {error}");
             served.clear();
@@ -140,14 +140,14 @@ fn note_end(
     }
 }
 
-/// Delivers what is due to all subscribers of a tenant; gives whether it has some.
+/// Delivers due events to all subscribers of a tenant; returns whether it has any.
 async fn deliver_due(tenant: &Arc<Tenant>, delivery: &Arc<Delivery>, node: Uuid) -> Result<bool, Failure> {
     if !store::has_subscribers(tenant).await? {
         return Ok(false);
     }
     let settled = follow::settled(tenant).await?;
     let taken = store::take(tenant, node, settled, Timestamp::now()).await?;
-    // A task each, as a task holds one connection at a time.
+    // One task each, since a task must not hold more than one connection.
     let mut runs = JoinSet::new();
     for subscription in taken {
         let (tenant, delivery) = (Arc::clone(tenant), Arc::clone(delivery));
@@ -167,7 +167,7 @@ async fn deliver_due(tenant: &Arc<Tenant>, delivery: &Arc<Delivery>, node: Uuid)
     Ok(true)
 }
 
-/// Delivers to one subscriber until it has everything, does not answer, or its time is over.
+/// Delivers to one subscriber until it has received everything, does not answer, or the time of the run is over.
 async fn deliver(
     tenant: &Tenant,
     mut subscription: Subscription,
@@ -222,7 +222,7 @@ async fn deliver(
     store::store(tenant, node, &subscription, &progress, Timestamp::now()).await.map(|_| ())
 }
 
-/// One attempt to deliver an event; false where the subscriber is to be called again later.
+/// One attempt to deliver an event; false if the subscriber must be called again later.
 async fn attempt(
     tenant: &Tenant,
     subscription: &mut Subscription,
@@ -262,13 +262,13 @@ async fn attempt(
     false
 }
 
-/// The time until the next attempt: one second, then twice as long each time.
+/// The time until the next attempt: one second, doubled each time.
 fn pause(attempts: i32) -> SignedDuration {
     let doublings = attempts.saturating_sub(1).clamp(0, 20);
     SignedDuration::from_secs((1_i64 << doublings).min(LONGEST_PAUSE))
 }
 
-/// What the history says of an event; one of the server itself gets an id that is the same in every attempt.
+/// The history's message for an event; one of the server itself gets an id that is the same in every attempt.
 fn message(tenant: &Tenant, event_type: &str, event: &StoredEvent) -> Message {
     let published = event.topic.starts_with("pubsub.");
     let read = published.then(|| serde_json::from_str(&event.payload).ok()).flatten();

@@ -1,4 +1,4 @@
-//! Subscriptions in the database: who delivers which one, and how far.
+//! Subscriptions in the database: the node that delivers each, and its position.
 
 use crate::history::{self, Message, State};
 use carrel_platform::{Pipeline, Tenant};
@@ -6,9 +6,9 @@ use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-/// A node that does not renew its lease for so long has lost the subscription.
+/// A node that does not renew its lease for this long has lost the subscription.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(45);
-/// Subscriptions of a tenant that a node delivers at once, at most.
+/// Subscriptions of a tenant that a node delivers at the same time, at most.
 const CONCURRENT: i64 = 16;
 
 /// A subscription that this node delivers.
@@ -22,7 +22,7 @@ pub struct Subscription {
     pub attempts: i32,
 }
 
-/// What is to be stored of a run: its position, its failures, and messages for the history.
+/// What is stored of a run: its position, its failures, and messages for the history.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub messages: Vec<(Message, State, Option<String>)>,
@@ -32,7 +32,7 @@ pub struct Progress {
     pub ends: bool,
 }
 
-/// Whether the tenant has subscribers at all.
+/// Whether the tenant has subscribers.
 pub async fn has_subscribers(tenant: &Tenant) -> Result<bool, Failure> {
     let rows = tenant
         .writer()
@@ -42,7 +42,7 @@ pub async fn has_subscribers(tenant: &Tenant) -> Result<bool, Failure> {
     Ok(!rows.is_empty())
 }
 
-/// Takes the subscriptions that are behind `settled`, due, and delivered by no other node.
+/// Takes the subscriptions that lag behind `settled`, are due, and are not delivered by another node.
 pub async fn take(
     tenant: &Tenant,
     node: Uuid,
@@ -73,7 +73,7 @@ pub async fn take(
         .collect())
 }
 
-/// Stores how far the subscription is; false where this node has lost it.
+/// Stores the position of the subscription; false if this node has lost it.
 pub async fn store(
     tenant: &Tenant,
     node: Uuid,

@@ -1,4 +1,4 @@
-//! What of the outbox is an event for subscribers: events that are published, those of fees/fines, and changes of loans
+//! Which rows of the outbox are events for subscribers: published events, those of fees/fines, and changes of loans
 //! under the names by which mod-circulation publishes them.
 
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ const OF_LOANS: [&str; 7] = [
     "ITEM_AGED_TO_LOST",
 ];
 
-/// The body for a subscriber of an event type; `None` where the stored event is none of the type.
+/// The body for a subscriber of an event type; `None` if the stored event has another type.
 pub fn body(event_type: &str, topic: &str, payload: &str) -> Option<String> {
     if topic == "circulation.loan" {
         return of_loan(event_type, &serde_json::from_str(payload).ok()?);
@@ -40,7 +40,7 @@ fn of_loan(event_type: &str, change: &Value) -> Option<String> {
     let has_closed = text(new, "/status/name").as_deref() == Some("Closed")
         && text(old, "/status/name").as_deref() != Some("Closed");
     let action = text(new, "/action").unwrap_or_default();
-    // With whatever follows: through an override, found by the library.
+    // Including actions with a suffix: through an override, found by the library.
     let is_action = |name: &str| action.to_lowercase().starts_with(name);
     let becomes = |name: &str| action == name && text(old, "/action").as_deref() != Some(name);
     let (matches, fields): (bool, &[&str]) = match event_type {

@@ -1,5 +1,5 @@
-//! How large, how long, how many, and what a text must look like; refused in the words of the validator that FOLIO's
-//! storage modules use.
+//! Bounds of numbers, lengths, element counts, and patterns of texts; refused with the texts of the validator that
+//! FOLIO's storage modules use.
 
 use crate::{Refusal, RefusalCode};
 
@@ -13,33 +13,33 @@ pub struct Bounds {
     pub length: Option<Span>,
     /// Of an array.
     pub items: Option<Span>,
-    /// What an array holds twice is kept once, as Java's sets do.
+    /// Duplicates in an array are removed, as by Java's sets.
     pub is_set: bool,
     pub pattern: Option<Pattern>,
 }
 
-/// A number of things, both ends included.
+/// An inclusive range of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub least: usize,
     pub most: usize,
 }
 
-/// What a text must look like; FOLIO's expressions, read by hand.
+/// The required form of a text; FOLIO's regular expressions, implemented by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Something besides blanks, in one line.
+    /// Contains a character other than a blank, in one line.
     NotBlank,
-    /// No blank in front, in one line.
+    /// Does not begin with a blank, in one line.
     VisibleLine,
-    /// No blank in front.
+    /// Does not begin with a blank.
     VisibleText,
-    /// Letters, digits, dots and hyphens, ten at most.
+    /// Letters, digits, dots and hyphens, at most ten.
     NumberPrefix,
 }
 
 impl Bounds {
-    /// Why the number does not fit.
+    /// Why the number is out of bounds, if it is.
     pub fn of_number(&self, number: &serde_json::Number, path: &str) -> Option<Refusal> {
         let value = number.as_f64()?;
         let out_of_bounds = |words: String, rule| Some(refusal(words, rule, path, number.to_string()));
@@ -54,7 +54,7 @@ impl Bounds {
         }
     }
 
-    /// Why the text does not fit.
+    /// Why the text is out of bounds, if it is.
     pub fn of_text(&self, text: &str, path: &str) -> Option<Refusal> {
         if let Some(span) = self.length
             && !span.holds(text.encode_utf16().count())
@@ -65,7 +65,7 @@ impl Bounds {
         Some(refusal(format!("must match \"{}\"", pattern.expression()), PATTERN, path, text.to_owned()))
     }
 
-    /// Why so many elements do not fit.
+    /// Why the array has too few or too many elements, if it has.
     pub fn of_array(&self, elements: &[serde_json::Value], path: &str) -> Option<Refusal> {
         let span = self.items.filter(|span| !span.holds(elements.len()))?;
         let shown: Vec<String> = elements
@@ -83,7 +83,7 @@ const SIZE: RefusalCode = RefusalCode::ConstraintSize;
 const DECIMAL_MIN: RefusalCode = RefusalCode::ConstraintDecimalMin;
 const DECIMAL_MAX: RefusalCode = RefusalCode::ConstraintDecimalMax;
 
-/// A refusal as FOLIO's storage modules tell it.
+/// A refusal in the form of FOLIO's storage modules.
 pub(super) fn refusal(
     words: impl Into<String>,
     rule: RefusalCode,
@@ -107,7 +107,7 @@ impl Span {
 }
 
 impl Pattern {
-    /// By its name in the notation.
+    /// The pattern with this name in the notation.
     pub(super) fn named(name: &str) -> Option<Pattern> {
         Some(match name {
             "not-blank" => Pattern::NotBlank,
@@ -118,7 +118,7 @@ impl Pattern {
         })
     }
 
-    /// FOLIO's expression.
+    /// FOLIO's regular expression.
     pub fn expression(self) -> &'static str {
         match self {
             Pattern::NotBlank => r"^(?!\s*$).+",
@@ -128,7 +128,7 @@ impl Pattern {
         }
     }
 
-    /// The same for readers of JSON schemas, who know JavaScript's expressions.
+    /// The same regular expression in JavaScript's syntax, for JSON schemas.
     pub fn schema_expression(self) -> &'static str {
         match self {
             Pattern::NotBlank | Pattern::NumberPrefix => self.expression(),
@@ -154,7 +154,7 @@ impl Pattern {
     }
 }
 
-/// The dot knows no line ends; the visible letters in front of it do.
+/// In the expression the dot excludes line ends; the visible characters before it do not.
 fn one_line_after_the_first_word(text: &str, blank: impl Fn(char) -> bool) -> bool {
     let rest = text.find(blank).map_or("", |end| &text[end..]);
     !rest.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])

@@ -1,4 +1,4 @@
-//! The check of a document.
+//! Validates a document against a shape.
 
 use super::bounds::{NOT_NULL, PATTERN, refusal};
 use super::{Element, Format, JsonKind, Property, Shape, Strictness};
@@ -7,17 +7,16 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// FOLIO's words for a text that is no id; it names the versions of its time, ours accept all.
+/// FOLIO's text for a text that is not a UUID. It lists versions 1 to 5; Carrel accepts all versions.
 pub const NOT_A_UUID: &str = "must match \"^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[1-5][a-fA-F0-9]{3}-[89abAB][a-fA-F0-9]{3}-[a-fA-F0-9]{12}$\"";
 
 impl Shape {
-    /// Applies defaults, drops what is not stored, and tells everything that does not fit, each as FOLIO's
-    /// modules word it.
+    /// Applies defaults, removes what is not stored, and returns the refusals with the texts of FOLIO's modules.
     pub fn check(&self, document: &mut Map<String, Value>) -> Vec<Refusal> {
         self.check_as(document, Strictness::Whole)
     }
 
-    /// The same, as strictly as is asked.
+    /// Like [`Self::check`], with the given strictness.
     pub fn check_as(&self, document: &mut Map<String, Value>, strictness: Strictness) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         self.check_level(document, "", strictness, &mut refusals);
@@ -103,7 +102,7 @@ impl Property {
                 }
                 self.check_number(value, path, strictness, refusals);
             }
-            // Jackson, which FOLIO's modules read JSON with, takes numbers and booleans in quotes.
+            // Jackson, which parses JSON in FOLIO's modules, accepts numbers and booleans in quotation marks.
             (JsonKind::Integer | JsonKind::Number, Value::String(text)) => {
                 match text.trim().parse::<serde_json::Number>() {
                     Ok(number) => {
@@ -118,7 +117,7 @@ impl Property {
                 "false" => *value = Value::Bool(false),
                 _ => wrong(refusals, value),
             },
-            // And it takes numbers and booleans where text belongs.
+            // Jackson also accepts numbers and booleans as text.
             (JsonKind::Text, Value::Number(_) | Value::Bool(_)) => {
                 *value = Value::String(value.to_string());
                 self.check_text(value, path, strictness, refusals);
@@ -204,7 +203,7 @@ impl Property {
                 refusals.push(refusal(NOT_A_UUID, PATTERN, path, text.clone()));
             }
             Some(Format::DateTime) => match crate::time::normal(text) {
-                // FOLIO's modules read a date and write it anew, in UTC.
+                // FOLIO's modules parse a date and write it again, in UTC.
                 Some(anew) if whole => *value = Value::String(anew),
                 Some(_) => {}
                 None => refusals.push(
@@ -238,7 +237,7 @@ impl JsonKind {
     }
 }
 
-/// Takes away what stands in the array a second time.
+/// Removes duplicates from the array.
 fn keep_each_once(elements: &mut Vec<Value>) {
     if elements.len() > 1 {
         let mut seen = HashSet::new();

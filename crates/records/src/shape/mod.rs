@@ -25,17 +25,17 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
     pub properties: BTreeMap<String, Property>,
-    /// Properties that are not named are refused; applies to levels that name at least one property.
+    /// Properties without a line are refused; applies to levels that have at least one property.
     pub closed: bool,
 }
 
-/// How much of a shape a document must fit.
+/// How much of a shape a document must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
     /// All of it.
     #[default]
     Whole,
-    /// The types of the properties that it has; others may be missing, and unknown ones are kept.
+    /// Only the types of the properties that it has; others may be missing, and unknown ones are kept.
     TypesOnly,
 }
 
@@ -50,7 +50,7 @@ pub struct Property {
     pub read_only: bool,
     pub not_stored: bool,
     pub default: Option<Value>,
-    /// Properties that `inner` does not name are kept even where the record's shape is closed.
+    /// Properties that `inner` does not have are kept even if the record's shape is closed.
     pub open: bool,
     /// Names are free, and `inner` is the shape of each value.
     pub free_names: bool,
@@ -69,7 +69,7 @@ pub enum JsonKind {
     Any,
 }
 
-/// What an array holds.
+/// The type of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Element {
     Text,

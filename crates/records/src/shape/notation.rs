@@ -1,11 +1,11 @@
-//! Reading the notation; a mistake in it is a mistake in a declaration, so it panics with the line.
+//! Parses the notation. An error in it is an error in a declaration, so it panics with the line.
 
 use super::bounds::{Pattern, Span};
 use super::{Bounds, Element, Format, JsonKind, Property, Shape};
 use serde_json::Value;
 
 impl Shape {
-    /// Reads the notation.
+    /// Parses the notation.
     pub fn parse(text: &str, closed: bool) -> Shape {
         let mut shape = Shape { closed, ..Shape::default() };
         for line in text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
@@ -47,7 +47,7 @@ fn parse_property(line: &str) -> (String, Property) {
     };
     let required = rest.ends_with('*');
     let rest = rest.trim_end_matches('*');
-    // Flags of an array's elements stand inside the angle brackets, those of the array behind them.
+    // Flags of an array's elements are inside the angle brackets, those of the array after them.
     let (type_text, flags) = split_flags(rest);
     let nullable = type_text.contains("|null");
     let type_text = type_text.replace("|null", "");
@@ -129,7 +129,7 @@ fn split_flags(text: &str) -> (String, Vec<String>) {
     let mut rest = text;
     while let Some(open) = rest.find('(') {
         kind.push_str(&rest[..open]);
-        // Enum values may hold brackets themselves ("In process (non-requestable)").
+        // Enum values may contain brackets ("In process (non-requestable)").
         let mut depth = 0;
         let close = rest[open..]
             .char_indices()
@@ -145,7 +145,7 @@ fn split_flags(text: &str) -> (String, Vec<String>) {
             .unwrap_or_else(|| panic!("unbalanced brackets in {text:?}"));
         let inside = &rest[open + 1..close];
         match inside.find("enum=") {
-            // The values are the rest: they may hold commas.
+            // The values are the rest of the text: they may contain commas.
             Some(start) => {
                 flags.extend(inside[..start].split(',').filter(|f| !f.is_empty()).map(str::to_owned));
                 let values = &inside[start..];

@@ -78,7 +78,7 @@ pub async fn apply(
     Ok(())
 }
 
-/// What requester and borrower may be notified of: the borrower hears of the first recall only.
+/// The notices for requester and patron with the loan, who is notified of the first recall only.
 fn notices(
     id: Uuid,
     document: &Map<String, Value>,

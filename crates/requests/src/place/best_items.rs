@@ -1,8 +1,8 @@
-//! Chooses among the items of an instance where each has a queue of its own: the few best items are locked and read
-//! first, and all of them only where none of those can be requested.
+//! Chooses among the items of an instance if each has a separate queue: the few best items are locked and read first,
+//! and all of them only if none of those can be requested.
 //!
-//! A transaction locks the instance's row in `request_queue` first, though the instance has no queue, so that requests
-//! for one instance choose one after the other. Only the chosen items are then locked and read.
+//! A transaction locks the instance's row in `request_queue` first, although the instance has no queue, to serialize
+//! the choice for one instance. Only the chosen items are then locked and read.
 
 use super::PlaceRequest;
 use super::facts::{Facts, FactsQuery, ItemScope, candidates, lock, read};
@@ -41,12 +41,12 @@ pub(super) struct Candidates {
     pub more: bool,
 }
 
-/// The ids of the chosen items for the following statements: PostgreSQL keeps them until the end of the transaction,
-/// as statements of a pipeline do not see each other's results.
+/// The ids of the chosen items for the following statements: a setting of the transaction stores them, since statements
+/// of a pipeline do not see each other's results.
 pub(super) const CHOSEN: &str = "string_to_array(current_setting('carrel.copies'), ',')::uuid[]";
 
 /// Chooses at most `$3` items of the instance `$1` in the order of `instances::ranked` without reading their records,
-/// locks their queues and keeps their ids; `$2` are the locations that the pickup service point serves. Returns how
+/// locks their queues and stores their ids; `$2` are the locations that the pickup service point serves. Returns how
 /// many are available.
 static CHOOSE: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -74,7 +74,7 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Locks patron, chosen items with their queues, and loans, and reads all facts; `None` where title-level requests are
+/// Locks patron, chosen items with their queues, and loans, and reads all facts; `None` if title-level requests are
 /// enabled.
 pub(super) async fn gather(
     tenant: &Arc<Tenant>,

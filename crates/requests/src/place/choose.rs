@@ -111,8 +111,8 @@ fn nearest<'a>(
     })
 }
 
-/// The item to recall: of the loans not recalled yet the one that ends first, else the one recalled least
-/// often, else an item without loan.
+/// The item to recall: of the loans not recalled yet the one that ends first, otherwise the one recalled least often,
+/// otherwise an item without loan.
 pub fn to_recall<'a>(choices: &'a [Choice<'a>]) -> Result<&'a Candidate, Refusal> {
     let due = |candidate: &Candidate| candidate.loan.as_ref().and_then(|loan| loan.instant_at("dueDate"));
     let fitting =

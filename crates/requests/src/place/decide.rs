@@ -1,4 +1,4 @@
-//! Whether the request may be placed, and what changes when it is (circulation.md 6.1).
+//! Whether the request may be placed, and the changes that placing it makes.
 
 use super::PlaceRequest;
 use super::choose::{self, Choice};
@@ -32,10 +32,10 @@ pub struct Placement {
     /// Item, title and requester, of which the request has copies, are records of the tenant.
     pub keeps_copies: bool,
     pub item: Option<ItemAtDesk>,
-    /// The item's new status, where it changes.
+    /// The item's new status, if it changes.
     pub item_becomes: Option<ItemStatus>,
     pub loan: Option<OpenLoan>,
-    /// The loan as it is after the recall, where it changes.
+    /// The loan after the recall, if it changes.
     pub recalled: Option<Map<String, Value>>,
     /// Staff override a block.
     pub overrides: bool,
@@ -118,7 +118,7 @@ pub fn decide(
     placed(facts, command, actor, settings, target)
 }
 
-/// A parameter as it was sent: absent ones are reported as null.
+/// A parameter as it was sent; an absent one is reported as null.
 pub(super) fn with_sent(message: &str, key: &str, command: &PlaceRequest) -> Refusal {
     and_sent(Refusal::new(message), key, command)
 }
@@ -180,7 +180,7 @@ fn refuse_missing(command: &PlaceRequest, title_level: bool, refusals: &mut Refu
     }
 }
 
-/// The item that the request is for; a title-level hold is for none.
+/// The item that the request is for; a title-level hold has none.
 fn target<'a>(
     facts: &'a Facts,
     command: &PlaceRequest,
@@ -205,7 +205,7 @@ fn target<'a>(
             settings,
         )
         .map(Some)
-        // FOLIO quirk: this refusal is reported alone, whatever else was found.
+        // FOLIO quirk: this refusal is reported alone, whatever others were found.
         .map_err(Failure::from),
         Some(RequestType::Recall) if refusals.none(&[Check::InstanceId]) => {
             match choose::to_recall(choices) {

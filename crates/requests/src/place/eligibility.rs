@@ -1,5 +1,4 @@
-//! Whether the item is eligible: by its status, by its loan, and by the requester's policy (circulation.md 6.1, 8 and
-//! 9).
+//! Whether the item is eligible: by its status, by its loan, and by the requester's policy.
 
 use super::PlaceRequest;
 use super::choose::{self, Choice};
@@ -55,7 +54,7 @@ pub(super) fn refuse_for_item(
     }
 }
 
-/// The refusal where the requester has this item on loan.
+/// The refusal if the requester has this item on loan.
 pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal {
     let sent = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default();
     Refusal::new("This requester already has this item on loan")
@@ -65,7 +64,7 @@ pub fn refusal_of_own_loan(document: &Map<String, Value>, loan: Uuid) -> Refusal
         .code(RefusalCode::RequesterAlreadyHasThisItemOnLoan)
 }
 
-/// The refusal where status or policy do not allow this type.
+/// The refusal if status or policy do not allow this type.
 pub fn refusal_of_kind(kind: Option<RequestType>) -> Refusal {
     let kind = kind.map_or("", RequestType::as_str);
     Refusal::new(format!("{kind} requests are not allowed for this patron and item combination"))

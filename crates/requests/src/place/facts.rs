@@ -1,5 +1,5 @@
-//! Everything that the decision depends on, in one round trip. Patron, queue and items are locked first, in this
-//! order, so that what is read after them is valid until the end of the transaction.
+//! Everything that the decision depends on, in one round trip. Patron, queue and items are locked first, in this order,
+//! so that the facts read after them stay valid until the end of the transaction.
 
 use super::PlaceRequest;
 use super::best_items::CHOSEN;
@@ -27,7 +27,7 @@ pub struct Facts {
     /// The proxy relations between the two, as stored.
     pub proxy_relations: Vec<Value>,
     pub manual_blocks: Vec<Value>,
-    /// The counts for automated blocks, where a limit exists.
+    /// The counts for automated blocks, if a limit exists.
     pub counted: Option<patron_blocks::Facts>,
     /// The requester's open requests in the queue.
     pub own: Vec<QueuedRequest>,
@@ -38,8 +38,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The command's instance is not that of its item. The item decides: a check-in reads the queue of the item's own
-    /// instance and would never find a request in another one.
+    /// Whether the command's instance is not that of its item. The item determines the queue: a check-in reads the
+    /// queue of the item's instance and would never find a request in another one.
     fn names_another_title(&self, named: Option<Uuid>) -> bool {
         let item = self.candidates.first().map(|candidate| &candidate.item);
         self.title.is_some()
@@ -49,8 +49,8 @@ impl Facts {
     }
 }
 
-/// Locks what may change and reads all facts, with settings that are at least as new. A command with an item only gets
-/// its holdings record and instance.
+/// Locks the rows that may change and reads all facts, with settings that are at least as new. Completes a command that
+/// has only an item with its holdings record and instance.
 pub async fn gather(
     tenant: &Arc<Tenant>,
     command: &mut PlaceRequest,
@@ -122,7 +122,7 @@ pub(super) struct FactsQuery {
     pub title_level: bool,
     /// The client sends the item only; its instance is read.
     pub by_item: bool,
-    /// The queues are those of all items of the instance.
+    /// There is one queue for each item of the instance.
     pub copies: bool,
     /// Counts for automated blocks are needed.
     pub counts: bool,
@@ -167,7 +167,7 @@ fn instance_of(item: &str) -> String {
 const ITEMS_OF_INSTANCE: &str = "SELECT item.id FROM item JOIN holdings_record \
      ON holdings_record.id = item.holdings_record_id WHERE holdings_record.instance_id = $1";
 
-/// The items that a request may be filled with.
+/// The items that can fulfill a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemScope {
     /// The item `$1`.
@@ -209,7 +209,7 @@ fn statement(facts_query: FactsQuery) -> String {
     } else {
         ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
     };
-    // Each of several queues has a last position of its own.
+    // Each of several queues has a separate last position.
     let last = if facts_query.copies {
         "NULL::integer".to_owned()
     } else {
@@ -242,7 +242,7 @@ pub(super) fn candidates(which: ItemScope) -> &'static str {
     &WAYS[which as usize]
 }
 
-/// Reads the rows; `limits`, the settings and the time of the request, is given where blocks are to be counted.
+/// Reads the rows; `limits`, the settings and the time of the request, is present if blocks are to be counted.
 pub(super) fn read(
     row: &Row,
     candidates: &[Row],

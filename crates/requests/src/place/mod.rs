@@ -30,17 +30,17 @@ use uuid::Uuid;
 pub use decide::Placement;
 pub use facts::Facts;
 
-/// The command: the request as sent, and the blocks that staff override.
+/// The command: the request as sent, and the overridden blocks.
 #[derive(Debug, Clone, Default)]
 pub struct PlaceRequest {
     pub document: Map<String, Value>,
     pub overrides: OverrideBlocks,
-    /// The client sends the item only: holdings record and instance are read with the facts.
+    /// The client sends only the item: holdings record and instance are read with the facts.
     pub by_item: bool,
 }
 
 impl PlaceRequest {
-    /// Reads a request as sent and takes the overrides out of it.
+    /// Parses a request as sent and removes the overrides from it.
     pub fn read(mut document: Map<String, Value>) -> Result<PlaceRequest, Failure> {
         let parameters = document.remove("requestProcessingParameters");
         let overrides = match parameters.as_ref().and_then(|parameters| parameters.get("overrideBlocks")) {
@@ -48,13 +48,13 @@ impl PlaceRequest {
             Some(blocks) => serde_json::from_value(blocks.clone())
                 .map_err(|error| Failure::Invalid(format!("overrideBlocks cannot be read: {error}")))?,
         };
-        // Clients older than title-level requests send the item only.
+        // Clients older than title-level requests send only the item.
         let by_item =
             !["requestLevel", "holdingsRecordId", "instanceId"].iter().any(|key| document.contains_key(*key));
         if by_item {
             document.insert("requestLevel".into(), RequestLevel::Item.into());
         }
-        // Clients write the level in any case; it is stored in FOLIO's spelling.
+        // Clients write the level in any letter case; it is stored in FOLIO's spelling.
         if let Some(Value::String(level)) = document.get_mut("requestLevel")
             && let Some(known) = RequestLevel::parse_ignoring_case(level)
         {
@@ -69,7 +69,7 @@ impl PlaceRequest {
     pub fn id(&self, key: &str) -> Option<Uuid> {
         request::id(&self.document, key)
     }
-    /// The value as it was sent, for a refusal; `None` where there was none.
+    /// The value as it was sent, for a refusal; `None` if absent.
     pub fn sent(&self, key: &str) -> Option<String> {
         self.document.get(key).and_then(Value::as_str).map(str::to_owned)
     }
@@ -115,8 +115,8 @@ pub async fn place_as(
     Ok(PlacedRequest { placed, facts, settings })
 }
 
-/// Places a request as the first of these types that is not refused, with the facts read once; else returns the first
-/// refusal of each type.
+/// Places a request as the first of these types that is not refused, with the facts read once; otherwise returns the
+/// first refusal of each type.
 pub async fn place_first_of(
     tenant: &Arc<Tenant>,
     mut command: PlaceRequest,
@@ -130,10 +130,10 @@ pub async fn place_first_of(
     Ok(PlacedRequest { placed, facts, settings })
 }
 
-/// Places a request for the first item of an instance for which some type is not refused; `None` where title-level
-/// requests are enabled. `in_order` makes an item-level request for each item, the best first.
+/// Places a request for the first item of an instance for which some type is not refused; `None` if title-level
+/// requests are enabled. `in_order` creates an item-level request for each item, the best first.
 ///
-/// Two round trips where one of the best items can be requested; two more where all items are read.
+/// Two round trips if one of the best items can be requested; two more if all items are read.
 pub async fn place_for_a_copy(
     tenant: &Arc<Tenant>,
     wish: &PlaceRequest,
@@ -175,7 +175,7 @@ async fn place_for_one_of(
     Err(Failure::Refused(refusals))
 }
 
-/// The placement as the first of these types that is not refused; else the first refusal of each type.
+/// The placement as the first of these types that is not refused; otherwise the first refusal of each type.
 fn first_of(
     kinds: &[RequestType],
     command: &mut PlaceRequest,
@@ -194,7 +194,7 @@ fn first_of(
     Err(refusals)
 }
 
-/// The refusal to report of one type among several.
+/// The refusal of one type that is reported among several.
 fn first_refusal(failure: Failure) -> Vec<Refusal> {
     match failure {
         Failure::Refused(refusals) => refusals.into_iter().take(1).collect(),

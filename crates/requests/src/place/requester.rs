@@ -1,5 +1,5 @@
 //! Whether this patron may place the request: themselves or by proxy, with an active account, without blocks, and
-//! without a request for the same (circulation.md 6.1, 4 to 7).
+//! without another request for the same item or instance.
 
 use super::PlaceRequest;
 use super::decide::{Check, Refusals, and_sent, with_sent};
@@ -84,7 +84,7 @@ pub(super) fn refuse_if_already_requested(
 ) {
     let titles_are_asked_for = settings.title_level_requests.enabled();
     let item = command.id("itemId");
-    // FOLIO quirk: a request on its way to be delivered does not count as open here.
+    // FOLIO quirk: a request that is being delivered does not count as open here.
     let open = [RequestStatus::NotYetFilled, RequestStatus::AwaitingPickup, RequestStatus::InTransit];
     let existing =
         facts.own.iter().filter(|own| own.status().is_some_and(|status| open.contains(&status))).find(

@@ -1,7 +1,7 @@
 //! The hold shelf clearance report: items awaiting pickup whose request was cancelled or has expired.
 //!
-//! Route: `GET /circulation/requests-reports/hold-shelf-clearance/{id}` of a service point. Reads the items, and of
-//! each the request that was given up last.
+//! Route: `GET /circulation/requests-reports/hold-shelf-clearance/{id}` of a service point. Reads the items, and for
+//! each the request that was closed last.
 
 use crate::read;
 use crate::view::{DisplayContext, extended};

@@ -1,7 +1,6 @@
-//! An instance with all its items, for clients that let staff choose an item.
+//! An instance with all its items, for clients in which staff choose an item.
 //!
-//! Route: `GET /circulation/items-by-instance?query=…`, a query over titles; the first that is found is answered,
-//! and nothing (`{}`) where none is.
+//! Route: `GET /circulation/items-by-instance?query=…`, a query over instances; the answer is the first match, or `{}`.
 
 use carrel_circulation::desk::ItemAtDesk;
 use carrel_circulation::desk::item::{COLUMNS, TABLES};
@@ -59,7 +58,7 @@ pub fn connect(router: &mut Router) {
 
 const IN_SEARCH: &str = "title in the search index";
 
-/// An instance of several tenants, as a test suite has defined it in the search index.
+/// An instance of several tenants, as a test suite has defined it in the simulated search index.
 async fn given_by_suite(tenant: &Tenant, query: &str) -> Result<Option<Value>, Failure> {
     let titles = stand_in::kept(tenant, IN_SEARCH).await?;
     let is_asked_for = |title: &Value| {

@@ -1,7 +1,7 @@
-//! Items on their way between service points: from where, to where, for whom.
+//! Items in transit between service points, with origin, destination and request.
 //!
-//! Route: `GET /inventory-reports/items-in-transit`. Reads every item in transit with the check-in that sent it off,
-//! the loan that ended then and the first request that waits for it; sorted by the desk of that check-in.
+//! Route: `GET /inventory-reports/items-in-transit`. Reads every item in transit with its last check-in, the loan that
+//! ended then and the first waiting request; sorted by the service point of that check-in.
 
 use carrel_circulation::desk::item::{COLUMNS, TABLES};
 use carrel_circulation::desk::{ItemAtDesk, slip};
@@ -25,7 +25,7 @@ pub fn connect(router: &mut Router) {
             let Some(item) = ItemAtDesk::read(row, 3)? else { continue };
             entries.push(entry(&item, document(0), document(1), group, &settings));
         }
-        // Those that no loan sent off come last.
+        // Items without such a loan come last.
         let desk = |entry: &Value| {
             let name = entry.pointer("/loan/checkInServicePoint/name").and_then(Value::as_str);
             (name.is_none(), name.unwrap_or_default().to_owned())

@@ -1,4 +1,4 @@
-//! What staff print: slips, the hold shelf clearance report, items in transit. Read only.
+//! Reports for printing: slips, the hold shelf clearance report, items in transit. Read only.
 
 mod hold_shelf_clearance;
 mod items_by_instance;
@@ -14,8 +14,8 @@ pub fn connect(router: &mut Router) {
     items_by_instance::connect(router);
 }
 
-/// Condition that an item has a status, given in lower case, in the words of the index on it; not for `available`
-/// and `checked out`, which are not indexed.
+/// Condition on the status of an item, given in lower case, with the expression of its index; not for `available` and
+/// `checked out`, which are not indexed.
 fn status_is(status: &str) -> String {
     format!("left(carrel.f_lower(item_state.rare_status), 600) COLLATE \"C\" = '{status}'")
 }

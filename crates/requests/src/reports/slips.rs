@@ -1,9 +1,9 @@
-//! Pick slips and search slips: the items that staff of a service point retrieve for pages and look for because of
-//! holds, sorted by location, shelving order and title.
+//! Pick slips and search slips: the items that staff of a service point retrieve for pages and search for holds, sorted
+//! by location, shelving order and title.
 //!
 //! Routes: `GET /circulation/pick-slips/{servicePointId}`, `GET /circulation/search-slips/{servicePointId}` (empty
-//! unless the setting `PRINT_HOLD_REQUESTS` allows it). Reads requests not yet filled for items of the locations
-//! whose primary service point it is; a hold of a title without an item is looked for where its holdings are.
+//! unless the setting `PRINT_HOLD_REQUESTS` allows it). Reads unfilled requests for items of the locations whose
+//! primary service point it is; a title-level hold without an item is listed at the locations of the holdings records.
 
 use crate::read::{self, RequestWithRelated};
 use carrel_circulation::desk::{QueuedRequest, slip};
@@ -25,7 +25,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// Which slips.
+/// The kind of slips.
 #[derive(Debug, Clone, Copy)]
 struct Slips {
     collection: &'static str,
@@ -123,7 +123,7 @@ fn context(
     Some(slip::context(shown, Some(&request), settings, now))
 }
 
-/// Location, shelving order, title; what is not known sorts as an underscore.
+/// Location, shelving order, title; unknown values sort as an underscore.
 fn sort_key(context: &Value) -> [String; 3] {
     ["effectiveLocationSpecific", "shelvingOrder", "title"]
         .map(|key| context["item"][key].as_str().unwrap_or("_").to_owned())

@@ -1,6 +1,6 @@
-//! A flame graph of this node: which functions its processor's time went to while the caller waited.
+//! A flame graph of this node: the functions in which processor time was spent during the request.
 //!
-//! Samples are taken ninety-nine times for each second of the processor's time, and only while somebody asks.
+//! Ninety-nine samples are taken for each second of processor time, and only during such a request.
 
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
@@ -12,13 +12,13 @@ use tokio::sync::Mutex;
 
 /// Samples per second; chosen so that samples do not coincide with periodic work.
 const SAMPLES_A_SECOND: i32 = 99;
-/// The sampler is the process's own.
+/// There is one sampler for the whole process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
-/// Widths and heights of the picture, in pixels.
+/// Width and height of the picture, in pixels.
 const WIDTH: f64 = 1200.0;
 const LEVEL: usize = 18;
-/// Narrower boxes are left out.
+/// Narrower boxes are omitted.
 const NARROWEST: f64 = 0.4;
 
 pub async fn draw(call: Call) -> Result<Answer, Failure> {
@@ -36,7 +36,7 @@ pub async fn draw(call: Call) -> Result<Answer, Failure> {
     };
     let guard = pprof::ProfilerGuardBuilder::default().frequency(SAMPLES_A_SECOND).build().map_err(failed)?;
     tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
-    // Finding the functions' names reads the program's file.
+    // Reading the functions' names reads the program's file.
     let root = tokio::task::spawn_blocking(move || {
         let report = guard.report().build()?;
         let mut root = Flame::default();
@@ -105,7 +105,7 @@ fn level(text: &mut String, name: &str, what: &Flame, x: f64, y: usize, scale: f
         return;
     }
     let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // Warm colors, the same for a function wherever it stands.
+    // Warm colors; a function always has the same one.
     let color = name.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let _ = write!(
         text,
@@ -116,7 +116,7 @@ fn level(text: &mut String, name: &str, what: &Flame, x: f64, y: usize, scale: f
     );
     let letters = (width / 6.7) as usize;
     if letters > 3 {
-        // The end of a path says more than its beginning.
+        // The end of a path is more informative than its beginning.
         let plain = what_fits(&name, letters);
         let _ = write!(text, "<text x=\"{:.1}\" y=\"{}\">{plain}</text>", x + 2.0, y + 13);
     }

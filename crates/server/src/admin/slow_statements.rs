@@ -18,7 +18,8 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
     let connection = tenant.upkeep().await?;
     let place = connection
         .query(
-            // Its own setting is there only where it is loaded; which libraries are is not for everybody to know.
+            // The extension's setting exists only where it is loaded; a tenant's role may not read the list of
+            // libraries.
             "SELECT quote_ident(nspname), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
              FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
              WHERE extname = 'pg_stat_statements' AND current_setting('pg_stat_statements.track', true) IS NOT NULL",

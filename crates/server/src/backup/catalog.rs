@@ -1,4 +1,4 @@
-//! What is in a backup directory: base backups by their time, and segments of the write-ahead log.
+//! The contents of a backup directory: base backups by their time, and segments of the write-ahead log.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -20,7 +20,7 @@ fn time_of(name: &str) -> Option<Timestamp> {
     Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// The newest base backup from which a moment can be reached; without a moment the newest of all.
+/// The newest base backup from before a moment; without a moment the newest of all.
 pub fn choose(names: impl IntoIterator<Item = String>, until: Option<Timestamp>) -> Option<String> {
     names
         .into_iter()
@@ -66,7 +66,7 @@ fn first_segment(label: &str) -> Option<&str> {
     line.split_once("(file ")?.1.strip_suffix(')')
 }
 
-/// Whether a segment lies before another one; the first eight digits are the timeline. Other files are not segments.
+/// Whether a segment is older than another one; the first eight digits are the timeline. Other files are not segments.
 fn is_older(name: &str, first: &str) -> bool {
     let is_segment = name.len() == 24 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_segment && name.get(8..) < first.get(8..)

@@ -1,7 +1,7 @@
-//! `carrel backup` and `carrel restore`: base backups, the write-ahead log behind them, and recovery to a moment.
+//! `carrel backup` and `carrel restore`: base backups, the write-ahead log after them, and recovery to a moment.
 //!
 //! The backup directory has `base-<time>`, a plain base backup that was complete at this time (UTC), and `wal`, the
-//! segments that were received since. Both are PostgreSQL's own files: its own tools can restore them as well.
+//! segments received since. Both consist of PostgreSQL's own files, so its own tools can restore them as well.
 
 mod catalog;
 mod restore;
@@ -24,7 +24,7 @@ pub struct BackupArguments {
     /// Directory of the backup; several base backups may be in it.
     #[arg(long)]
     to: PathBuf,
-    /// Go on receiving the write-ahead log until stopped, so that any later moment can be restored.
+    /// Continue receiving the write-ahead log until stopped, so that any later moment can be restored.
     #[arg(long)]
     follow: bool,
     /// Delete older base backups than this many, and the write-ahead log that only they need.
@@ -34,12 +34,12 @@ pub struct BackupArguments {
     settings: Box<Settings>,
 }
 
-/// The replication slot that keeps the write-ahead log until the backup has it.
+/// The replication slot that keeps the write-ahead log until the backup has received it.
 const SLOT: &str = "carrel_backup";
-/// The longest time for which a stopped backup waits for the last of the write-ahead log.
+/// The longest time for which a stopped backup waits for the rest of the write-ahead log.
 const LONGEST_END: Duration = Duration::from_secs(10);
 
-/// Writes a base backup while desks work, and follows the write-ahead log if that is asked for.
+/// Writes a base backup while desks work, and follows the write-ahead log if requested.
 pub async fn backup(arguments: BackupArguments) -> Result<(), String> {
     let BackupArguments { to, follow, keep, settings } = arguments;
     let source = Source::open(&settings.resolve()?).await?;
@@ -72,7 +72,7 @@ pub async fn backup(arguments: BackupArguments) -> Result<(), String> {
 /// The server that is backed up.
 struct Source {
     server: Server,
-    /// Started by this program, where no other one runs the private server; stops with the value.
+    /// Started by this program, if no other one runs the private server; stops with the value.
     _private: Option<EmbeddedPostgres>,
 }
 
@@ -90,7 +90,7 @@ impl Source {
     }
 }
 
-/// Runs `pg_basebackup`; the result is a message with size and time. A backup that does not end keeps the name `partial`.
+/// Runs `pg_basebackup`; the result is a message with size and time. An unfinished backup keeps the name `partial`.
 fn base_backup(folder: &Path, server: &Server) -> Result<String, String> {
     let started = Instant::now();
     let partial = folder.join("partial");
@@ -125,7 +125,7 @@ impl Receiver {
         Ok(Receiver { child: child.map_err(|error| not_started("pg_receivewal", &error))? })
     }
 
-    /// Completes when the program has ended by itself, with the reason.
+    /// Completes when the program has ended on its own, with the reason.
     async fn ended(&mut self) -> String {
         loop {
             match self.child.try_wait() {
@@ -142,7 +142,7 @@ impl Receiver {
         }
     }
 
-    /// Ends it when everything that is committed now has arrived, or after ten seconds.
+    /// Ends it when everything committed so far has been received, or after ten seconds.
     async fn stop(mut self, server: &Server) {
         let _ = tokio::time::timeout(LONGEST_END, has_arrived(server)).await;
         if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
@@ -152,7 +152,8 @@ impl Receiver {
     }
 }
 
-/// Waits until the slot's receiver has stored what the server has written so far; at once if the server is gone.
+/// Waits until the slot's receiver has stored everything that the server has written so far; returns at once if the
+/// server is down.
 async fn has_arrived(server: &Server) {
     let Ok((client, connection)) = server.connect().await else { return };
     let connection = tokio::spawn(connection);

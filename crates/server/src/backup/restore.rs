@@ -28,7 +28,7 @@ pub struct RestoreArguments {
     settings: Box<Settings>,
 }
 
-/// Characters that a shell or PostgreSQL's settings would read as something else.
+/// Characters that have a special meaning in a shell or in PostgreSQL's settings.
 const UNSAFE: &[char] = &['"', '\'', '$', '`', '\\', '%', '\n'];
 
 /// Restores into the data directory of the settings, which must not have a database yet.
@@ -63,7 +63,7 @@ fn prepare(from: &Path, base: &str, data: &Path, until: Option<Timestamp>) -> Re
         return Err(format!("{} has a database already: name a new directory with --data", data.display()));
     }
     make_folder(&postgres)?;
-    // `cp -a` keeps the owner, who is PostgreSQL's user.
+    // `cp -a` keeps the owner, which is PostgreSQL's user.
     let mut copy = Command::new("cp");
     copy.arg("-a").arg(from.join(base).join(".")).arg(&postgres);
     succeeded("cp", copy.output())?;
@@ -80,19 +80,19 @@ fn recovery_settings(wal: &Path, until: Option<Timestamp>) -> String {
         "restore_command = 'cp \"{wal}/%f\" \"%p\" 2>/dev/null || cp \"{wal}/%f.partial\" \"%p\" 2>/dev/null'\n"
     );
     if let Some(until) = until {
-        // PostgreSQL takes neither nanoseconds nor the zone `Z` here.
+        // PostgreSQL accepts neither nanoseconds nor the zone `Z` here.
         let until = until.strftime("%Y-%m-%d %H:%M:%S.%6f+00");
         let _ = writeln!(text, "recovery_target_time = '{until}'\nrecovery_target_action = 'promote'");
     }
     text
 }
 
-/// Settings of the recovery, which mean nothing afterwards.
+/// Settings of the recovery, which have no effect afterwards.
 const RECOVERY_SETTINGS: [&str; 3] = ["restore_command", "recovery_target_time", "recovery_target_action"];
-/// PostgreSQL's message if the moment lies behind everything that was received.
+/// PostgreSQL's message if the moment is later than everything that was received.
 const NOT_REACHED: &str = "recovery ended before configured recovery target was reached";
 
-/// Lets PostgreSQL recover and stops it; gives the time of the last change.
+/// Lets PostgreSQL recover and stops it; returns the time of the last change.
 async fn recover(data: &Path) -> Result<String, String> {
     let server = Recovering { data: data.to_owned(), socket: socket_of(data)? };
     let address: Server =
@@ -115,7 +115,7 @@ async fn recover(data: &Path) -> Result<String, String> {
     stopped.map(|()| last)
 }
 
-/// A server that recovers; nobody restarts it if it ends.
+/// A server during recovery; it is not restarted if it ends.
 #[derive(Clone)]
 struct Recovering {
     data: PathBuf,

@@ -1,8 +1,7 @@
-//! Circulation of the sample library before its first day with a newcomer: open loans (some overdue), closed loans,
-//! request queues, items awaiting pickup and in transit, notes, a manual block and fees/fines.
+//! Circulation of the sample library before its first use: open loans (some overdue), closed loans, request queues,
+//! items awaiting pickup and in transit, notes, a manual block and fees/fines.
 //!
-//! Everything goes through the API that desks use. Loans and requests that an interrupted load has recorded are left
-//! as they are; check-ins may be repeated.
+//! Everything uses the API of the desks. Loans and requests of an interrupted load are kept; check-ins may be repeated.
 
 use super::api::Api;
 use super::ids::*;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// How much circulation the sample library has.
+/// The amount of circulation in the sample library.
 pub struct Activity {
     pub loans: usize,
     pub overdue: usize,
@@ -27,19 +26,19 @@ const CLOSED_LOANS: usize = 25;
 const ITEMS_WITH_HOLDS: usize = 24;
 const PAGES: usize = 12;
 const IN_TRANSIT: usize = 6;
-/// Users before these have no loans, so that a newcomer and the tests begin with a clean account.
+/// Users before this index have no loans, so that a first user and the tests begin with a clean account.
 const FIRST_BORROWER: usize = 60;
 const BORROWERS: usize = 40;
 const FIRST_REQUESTER: usize = 120;
 
 const PICKUP_AT: [fn() -> Uuid; 3] = [|| CIRC_DESK_1, || CIRC_DESK_2, branch_desk];
 
-/// An item with what a request for it names.
+/// An item with the values for a request.
 struct SampleItem<'a> {
     record: &'a Value,
     instance: &'a str,
     title: &'a str,
-    /// Where it is checked in to its shelf.
+    /// The service point where it is checked in to its shelf.
     home: Uuid,
 }
 
@@ -50,13 +49,13 @@ impl SampleItem<'_> {
     fn barcode(&self) -> &str {
         text(self.record, "barcode")
     }
-    /// A service point from which the item has to travel.
+    /// A service point that is not the item's, so that it must go in transit.
     fn elsewhere(&self) -> Uuid {
         if self.home == CIRC_DESK_1 { CIRC_DESK_2 } else { CIRC_DESK_1 }
     }
 }
 
-/// Records loans, requests and what else the screens show.
+/// Records loans, requests and other data for the screens.
 pub async fn record(
     api: &mut Api,
     users: &[Value],
@@ -113,7 +112,7 @@ fn loanable_items(stock: &Stock) -> Vec<SampleItem<'_>> {
         .collect()
 }
 
-/// Every sixth loan is overdue by some days; gives the number of those.
+/// Every sixth loan is overdue by some days; returns the number of overdue loans.
 async fn record_open_loans(
     api: &mut Api,
     items: &[SampleItem<'_>],
@@ -138,7 +137,7 @@ async fn record_open_loans(
     Ok(overdue)
 }
 
-/// The loan policies of the sample: a semester for those who teach and research, else four weeks.
+/// The loan policies of the sample: a semester for teachers and researchers, otherwise four weeks.
 fn loan_period_in_days(user: &Value) -> i64 {
     let long = [FACULTY, GRADUATE].iter().any(|group| text(user, "patronGroup") == group.to_string());
     if long { 18 * 7 } else { 4 * 7 }
@@ -174,7 +173,7 @@ async fn recorded_loans(api: &mut Api) -> Result<HashMap<String, String>, String
         .collect())
 }
 
-/// Queues of one to three holds on items that are checked out; gives the number of holds.
+/// Queues of one to three holds on items that are checked out; returns the number of holds.
 async fn record_holds(
     api: &mut Api,
     lent: &[SampleItem<'_>],
@@ -258,7 +257,7 @@ async fn record_notes(api: &mut Api, users: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Charges that staff have made; check-ins of overdue loans have made others.
+/// Charges by staff; check-ins of overdue loans have created others.
 async fn record_fees(
     api: &mut Api,
     returned: &[SampleItem<'_>],

@@ -1,4 +1,4 @@
-//! The server's own API as a client sees it.
+//! A client of the server's API.
 
 use carrel_lab::{Address, Answer, Connection, Credentials, Session};
 use http::Method;

@@ -1,4 +1,4 @@
-//! The first loan: an item is checked out, renewed and checked in, by the API that desks use.
+//! The first loan: an item is checked out, renewed and checked in, by the API of the desks.
 
 use super::api::Api;
 use super::ids::{CAN_CIRCULATE, CIRC_DESK_1};
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Name and id of the service point at which a newcomer begins.
+/// Name and id of the service point for the first steps.
 pub const SERVICE_POINT: (&str, Uuid) = ("Circ Desk 1", CIRC_DESK_1);
 
-/// Checks one available item out, renews the loan and checks the item in; gives a line for each step.
+/// Checks one available item out, renews the loan and checks the item in; returns a line for each step.
 pub async fn first_loan(api: &mut Api) -> Result<Vec<String>, String> {
     let items = format!(
         "/item-storage/items?limit=1&query=permanentLoanTypeId=={CAN_CIRCULATE}%20and%20status.name==Available%20sortBy%20barcode"
@@ -54,7 +54,7 @@ pub async fn first_loan(api: &mut Api) -> Result<Vec<String>, String> {
     Ok(lines)
 }
 
-/// One request of a desk: the answer and its time in milliseconds, or how it was refused.
+/// One request of a desk: the answer and its time in milliseconds, or the refusal.
 async fn step(api: &mut Api, path: &str, request: &Value) -> Result<Result<(Value, f64), String>, String> {
     let started = Instant::now();
     let answer = api.call(Method::POST, path, request).await?;

@@ -1,8 +1,8 @@
-//! Loads the sample library: locations, hours, policies and rules, then users and stock, then the circulation of
-//! some weeks.
+//! Loads the sample library: locations, hours, policies and rules, then users and stock, then the circulation of some
+//! weeks.
 //!
-//! Every id is fixed, so the next start continues an interrupted load. A configuration entry marks the stock and
-//! another one the whole as loaded; later starts change nothing.
+//! Every id is fixed, so the next start continues an interrupted load. A configuration entry marks the stock as loaded
+//! and another one everything; later starts change nothing.
 
 use super::activity::{self, Activity};
 use super::api::Api;
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use std::fmt;
 use uuid::Uuid;
 
-/// Where calendars are kept.
+/// Path of the calendars.
 const CALENDARS: &str = "/calendar/calendars";
 
-/// What a start found or did.
+/// The result of a start.
 pub enum Loaded {
     Before,
     Now(Counts),
 }
 
-/// How much was loaded.
+/// Numbers of loaded records.
 pub struct Counts {
     works: usize,
     items: usize,
@@ -54,7 +54,7 @@ pub async fn load(api: &mut Api) -> Result<Loaded, String> {
     let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let users = people::users(today);
     let stock = works::stock();
-    // Storing an item again would reset the status that a loan has given it.
+    // Storing an item again would reset the status that a loan has set.
     if !is_marked(api, "stock").await? {
         let settings = locations().into_iter().chain(hours(today)).chain(policies()).chain(fees());
         for (path, record) in settings.chain(configuration()) {
@@ -64,7 +64,7 @@ pub async fn load(api: &mut Api) -> Result<Loaded, String> {
         for user in &users {
             store(api, "/users", user).await?;
         }
-        // The unsafe routes ignore the versions that an interrupted load has left.
+        // The unsafe routes ignore the versions left by an interrupted load.
         store_many(api, "/instance-storage/batch/synchronous-unsafe", "instances", &stock.instances).await?;
         store_many(api, "/holdings-storage/batch/synchronous-unsafe", "holdingsRecords", &stock.holdings)
             .await?;
@@ -102,7 +102,7 @@ pub async fn store(api: &mut Api, path: &str, record: &Value) -> Result<(), Stri
     }
     // The record may come from an interrupted load.
     let is_there = if path == CALENDARS {
-        // A calendar gets an id of its own when it is made.
+        // A calendar gets a new id when it is created.
         let page = api.find(&format!("{CALENDARS}?limit=1000")).await?.unwrap_or_default();
         page["calendars"].as_array().into_iter().flatten().any(|calendar| calendar["name"] == record["name"])
     } else {
@@ -132,7 +132,7 @@ async fn assign_service_points(api: &mut Api) -> Result<(), String> {
     store(api, "/service-points-users", &record).await
 }
 
-/// Every service point of the sample library: those of the reference data and the branch's own.
+/// Every service point of the sample library: those of the reference data and the branch's.
 fn service_points() -> [(Uuid, &'static str); 5] {
     [
         (CIRC_DESK_1, "Circ Desk 1"),
@@ -145,7 +145,7 @@ fn service_points() -> [(Uuid, &'static str); 5] {
 
 type Record = (&'static str, Value);
 
-/// Settings as mod-configuration keeps them, where migration tools and older clients look for them.
+/// Settings in mod-configuration, where migration tools and older clients expect them.
 fn configuration() -> Vec<Record> {
     let entry = |module: &str, name: &str, value: Value| {
         let id = id_of(&format!("setting {module} {name}"));
@@ -214,7 +214,7 @@ fn locations() -> Vec<Record> {
     records
 }
 
-/// Opening hours from the last year, in which the oldest loans begin, to the second after this one.
+/// Opening hours from the previous year, in which the oldest loans begin, to the second year after this one.
 fn hours(today: Date) -> Vec<Record> {
     let year = today.year();
     let week = |from: &str, to: &str| -> Vec<Value> {
@@ -380,7 +380,7 @@ fn fees() -> Vec<Record> {
     ]
 }
 
-/// Which policies hold for whom and what.
+/// The circulation rules of the sample library.
 fn rules() -> String {
     let chosen = |loan: &str, request: Uuid, notice: Uuid| {
         format!(

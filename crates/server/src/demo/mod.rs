@@ -1,6 +1,6 @@
-//! `carrel demo`: a sample library to try things out with: real works in the public domain, invented patrons,
-//! policies and rules, and the circulation of some weeks. It is loaded through the server's own API, as any client
-//! would do it; a check-out, a renewal and a check-in at the end show that a desk works.
+//! `carrel demo`: a sample library with real works in the public domain, invented patrons, policies and rules, and the
+//! circulation of some weeks. It is loaded through the server's API; a check-out, a renewal and a check-in at the end
+//! show that a desk works.
 
 mod activity;
 mod api;
@@ -21,7 +21,7 @@ const TENANT: &str = "diku";
 const ADMIN: &str = "diku_admin";
 const PASSWORD: &str = "admin";
 
-/// Makes the sample library where it is not there yet, shows a loan, and serves.
+/// Loads the sample library unless it is loaded already, shows a loan, and serves.
 pub async fn demo(settings: Resolved) -> Result<(), String> {
     if settings.options.behind_gateway {
         return Err("the sample library logs in, which a server behind a gateway does not offer".into());

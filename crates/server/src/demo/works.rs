@@ -118,7 +118,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Items by location: science is separate, some works are in both libraries, a few are reserves or for reading only.
+    /// Items by location: science is separate, some works are in both libraries, a few are reserves or not for loan.
     fn copies(&self, number: usize) -> Vec<(&'static str, Vec<SampleCopy>)> {
         let lent = |location| SampleCopy { location, loan_type: CAN_CIRCULATE };
         let science = self.classification.starts_with(['5', '6', 'Q', 'R', 'S', 'T']);

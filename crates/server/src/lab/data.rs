@@ -1,5 +1,5 @@
-//! `carrel lab data`: fills a tenant with a generated library, through COPY where the server's database is known and
-//! through the public API otherwise, and empties what circulation left behind.
+//! `carrel lab data`: fills a tenant with a generated library, through COPY if the server's database is known and
+//! otherwise through the public API, and deletes data of circulation.
 
 use super::own_server::Server;
 use super::{Target, load_options};
@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 use std::time::Instant;
 
-/// What is loaded, and how.
+/// Arguments of `lab data`.
 #[derive(Debug, Args)]
 pub struct DataArguments {
     #[command(flatten)]
@@ -21,7 +21,7 @@ pub struct DataArguments {
     pub reset: bool,
 }
 
-/// Loads, and says how long it took and how large it is.
+/// Loads, and prints duration and size.
 pub async fn run(arguments: DataArguments) -> Result<(), String> {
     let target = &arguments.target;
     let server = Server::of(target, 1).await?;

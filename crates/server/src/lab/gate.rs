@@ -1,4 +1,4 @@
-//! `carrel lab gate`: the check of CI that desk actions did not become dearer.
+//! `carrel lab gate`: the check in CI that desk actions did not become more expensive.
 
 use super::own_server::Server;
 use super::{Target, run_options};
@@ -8,10 +8,10 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Users at which processor time is compared.
+/// Numbers of users at which processor time is compared.
 const USERS: [usize; 2] = [1, 8];
 
-/// What is compared.
+/// Arguments of `lab gate`.
 #[derive(Debug, Args)]
 pub struct GateArguments {
     #[command(flatten)]
@@ -31,11 +31,11 @@ pub struct GateArguments {
     pub repeat: u32,
 }
 
-/// Measures, and fails when something got worse.
+/// Measures, and fails if something got worse.
 pub async fn run(arguments: GateArguments) -> Result<(), String> {
     let target = &arguments.target;
     let said = |error: carrel_lab::LabError| error.to_string();
-    // A missing baseline should not show after a minute.
+    // A missing baseline must be reported before the measurement.
     let text = match std::fs::read_to_string(&arguments.baseline) {
         Ok(text) => text,
         Err(_) if arguments.update => "{}".to_owned(),

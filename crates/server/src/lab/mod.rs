@@ -1,5 +1,5 @@
-//! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it
-//! starts a server of its own, with a data set made for the purpose, and the floor on the same database.
+//! `carrel lab`: the load player. With an address it plays against any FOLIO-compatible server; without one it starts a
+//! server with generated data, and runs the floor on the same database.
 
 mod data;
 mod gate;
@@ -18,12 +18,12 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Measure the least that the database must do for a scan: the yardstick.
+    /// Measure the least that the database must do for a scan.
     Floor {
         #[command(flatten)]
         target: Target,
     },
-    /// Play bare scans, holds or list refreshes at saturation and at a common rate beside the floor's.
+    /// Play bare scans, holds or list refreshes at saturation and at a common rate, and the floor for comparison.
     Run {
         workload: Workload,
         #[command(flatten)]
@@ -67,19 +67,19 @@ pub enum Workload {
     Cico,
     /// Placing a hold: item level, instance level, by the patron.
     Holds,
-    /// Refreshing lists, beside one statement that stores the same result.
+    /// Refreshing lists, compared with one statement that stores the same result.
     Lists,
     /// Scans at the staff desk in a browser.
     Desk,
 }
 
-/// Where to play, with what.
+/// The server and the data of a run.
 #[derive(Debug, Clone, Args)]
 pub struct Target {
     /// A running server; without it one is started on the data directory.
     #[arg(long)]
     address: Option<String>,
-    /// The server's database, for the floor; known where the server is our own.
+    /// The server's database, for the floor; known if the lab started the server.
     #[arg(long)]
     database: Option<String>,
     /// Directory of the server that is started.
@@ -104,7 +104,7 @@ pub struct Target {
     /// Process id of a server given by --address, for its processor time.
     #[arg(long)]
     server_pid: Option<u32>,
-    /// Within a minute or so.
+    /// Shorten the run to about a minute.
     #[arg(long)]
     quick: bool,
     /// Write the figures as JSON.
@@ -126,7 +126,7 @@ impl Target {
     }
 }
 
-/// Does what the command says.
+/// Runs the command.
 pub async fn run(command: LabCommand) -> Result<(), String> {
     match command {
         LabCommand::Floor { target } => {
@@ -242,7 +242,7 @@ fn run_options(
     })
 }
 
-/// PostgreSQL's load generator, which plays the floor.
+/// PostgreSQL's load generator, which runs the floor.
 fn pgbench() -> Result<PathBuf, String> {
     Ok(own_program("pgbench")?.get_program().into())
 }

@@ -1,4 +1,4 @@
-//! The server that the lab plays against: somebody's, or a process of our own that ends with the run.
+//! The server of a run: one at a given address, or a process that the lab starts and ends.
 
 use super::Target;
 use std::os::unix::process::CommandExt;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The server that is played against: somebody's, or a process of our own that ends with the run.
+/// The server of a run: one at a given address, or a process that the lab starts and ends.
 pub struct Server {
     /// Address of the API.
     pub address: String,
-    /// Its database, if it is our own.
+    /// Its database, if the lab started it.
     pub database: Option<String>,
-    /// What a server of our own logs.
+    /// The log of a server that the lab started.
     pub log: Option<PathBuf>,
     process: Option<Child>,
 }
 
 impl Server {
-    /// The server at the given address, or one of our own with that many tenants.
+    /// The server at the given address, or a new one with this many tenants.
     pub async fn of(target: &Target, tenants: usize) -> Result<Server, String> {
         if let Some(address) = &target.address {
             return Ok(Server { address: address.clone(), database: None, log: None, process: None });
@@ -26,7 +26,7 @@ impl Server {
         Server::start(target, tenants, None, &[]).await
     }
 
-    /// Starts a server of our own, of another build if one is given, with further options.
+    /// Starts a server, of another build if one is given, with further options.
     pub async fn start(
         target: &Target,
         tenants: usize,
@@ -62,7 +62,7 @@ impl Server {
             .env("CARREL_LOG", "warn")
             .env("CARREL_LIST_REFRESH_VISIBLE", "0")
             .stderr(std::fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?)
-            // Ctrl-C ends the run; the server goes on until the report is written.
+            // Ctrl-C ends the run; the server continues until the report is written.
             .process_group(0)
             .spawn()
             .map_err(|error| format!("the lab's server could not be started: {error}"))?;
@@ -79,7 +79,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Whether the server is a process of our own.
+    /// Whether the lab started the server.
     pub fn is_ours(&self) -> bool {
         self.process.is_some()
     }
@@ -95,19 +95,19 @@ impl Server {
         Ok(())
     }
 
-    /// Prints how much memory a server of our own takes after the run.
+    /// Prints the resident memory after the run of a server that the lab started.
     pub fn tell_memory(&self) {
         if let Some(bytes) = self.resident_bytes() {
             println!("resident memory of the server: {} MiB", bytes / 1024 / 1024);
         }
     }
 
-    /// Process id of a server of our own.
+    /// Process id of a server that the lab started.
     pub fn process_id(&self) -> Option<u32> {
         self.process.as_ref().map(Child::id)
     }
 
-    /// Resident memory of the process of our own.
+    /// Resident memory of a server that the lab started.
     fn resident_bytes(&self) -> Option<u64> {
         let id = self.process.as_ref()?.id();
         let text = std::fs::read_to_string(format!("/proc/{id}/statm")).ok()?;
@@ -119,14 +119,14 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // Asked to stop, the server stops its database too; killed, it would leave it running.
+            // SIGTERM also stops the server's database; SIGKILL would leave it running.
             let _ = Command::new("kill").arg(process.id().to_string()).status();
             let _ = process.wait();
         }
     }
 }
 
-/// The name of the lab's tenant of that number, counted from 1.
+/// The name of the lab's tenant with this number, counted from 1.
 pub fn tenant_name(first: &str, number: usize) -> String {
     if number == 1 { first.to_owned() } else { format!("{first}{number}") }
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is played, how, and what is written about it.
+/// Arguments of `lab play`.
 #[derive(Debug, Args)]
 pub struct PlayArguments {
     /// A workload file, or the name of a shipped one (`carrel lab workloads`).
@@ -26,7 +26,7 @@ pub struct PlayArguments {
     /// Divides the plan's pauses and multiplies its arrivals, instead of the workload's.
     #[arg(long)]
     pub pace: Option<f64>,
-    /// How often each level is played; the spread of the repeats is the noise.
+    /// How often each level is played; the spread of the repeats is reported as noise.
     #[arg(long, default_value_t = 1)]
     pub repeats: usize,
     /// Write PREFIX.html, PREFIX.md and PREFIX.json.
@@ -35,10 +35,10 @@ pub struct PlayArguments {
     /// Compare with the JSON file of another run, or with published figures (`reference:NAME`).
     #[arg(long)]
     pub baseline: Option<String>,
-    /// Send at most so many calls per second.
+    /// Send at most this many calls per second.
     #[arg(long)]
     pub most_per_second: Option<f64>,
-    /// Have at most so many turns under way at once.
+    /// Run at most this many turns at the same time.
     #[arg(long, default_value_t = 2000)]
     pub most_users: usize,
     /// Play each transaction once with one user, show every call, measure nothing.
@@ -47,34 +47,35 @@ pub struct PlayArguments {
     /// Show the run on a page of this machine while it goes on; without a port, on a free one.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     pub live: Option<u16>,
-    /// Check in what the run lent, and do the workload's clean-up steps, on a server given by --address too.
+    /// Check in the items that the run checked out, and run the workload's clean-up steps, on a server given by
+    /// --address, too.
     #[arg(long)]
     pub clean_up: bool,
     /// Further tenants, as TENANT or TENANT:USERNAME; the password is the same.
     #[arg(long = "with-tenant", value_name = "TENANT[:USERNAME]")]
     pub with_tenants: Vec<String>,
-    /// A process to be watched, beside the server and its database.
+    /// A process to observe, besides the server and its database.
     #[arg(long = "watch", value_name = "NAME=PID")]
     pub watched: Vec<String>,
     /// A Prometheus server.
     #[arg(long)]
     pub prometheus: Option<String>,
-    /// What is asked of Prometheus instead of the usual.
+    /// Query for Prometheus instead of the default ones.
     #[arg(long = "prometheus-query", value_name = "NAME=EXPRESSION")]
     pub prometheus_queries: Vec<String>,
-    /// Take a flame graph of the server for so many seconds of each level (Carrel only).
+    /// Take a flame graph of the server for this many seconds of each level (Carrel only).
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=50))]
     pub flame_graph: u64,
-    /// What this run differs in from others, for the report.
+    /// Remark on this run, for the report.
     #[arg(long, default_value = "")]
     pub condition: String,
-    /// Decides transactions, pauses and random arrivals.
+    /// Seed of the choice of transactions, pauses and random arrivals.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
 impl PlayArguments {
-    /// A workload as it is.
+    /// The default arguments of a workload.
     pub fn of(workload: &str, target: Target) -> PlayArguments {
         PlayArguments {
             workload: workload.to_owned(),
@@ -101,7 +102,7 @@ impl PlayArguments {
     }
 }
 
-/// Plays a workload on the server that the arguments name, or on one of our own.
+/// Plays a workload on the given server, or on a new one.
 pub async fn run(arguments: PlayArguments) -> Result<(), String> {
     let workload = Workload::find(&arguments.workload).map_err(|error| error.to_string())?;
     let server = Server::of(&arguments.target, workload.tenants()).await?;
@@ -112,7 +113,7 @@ pub async fn run(arguments: PlayArguments) -> Result<(), String> {
 pub async fn play_on(arguments: &PlayArguments, server: &Server) -> Result<PlayReport, String> {
     let said = |error: carrel_lab::LabError| error.to_string();
     let workload = Workload::find(&arguments.workload).map_err(said)?;
-    // A mistake in the name should not show after half an hour.
+    // A misspelled name must be reported before the run.
     let baseline = arguments.baseline.as_deref().map(Figures::read).transpose().map_err(said)?;
     let target = &arguments.target;
     let tenants = tenants(arguments, server, workload.tenants());
@@ -134,7 +135,7 @@ pub async fn play_on(arguments: &PlayArguments, server: &Server) -> Result<PlayR
     Ok(report)
 }
 
-/// Fills a tenant of our own server. One that holds a part of the data already, through the API, gets the rest so.
+/// Fills a tenant of the lab's server through COPY; one that already has a part of the data goes on through the API.
 pub async fn fill(
     target: &Target,
     server: &Server,
@@ -282,7 +283,7 @@ fn watch(
     })
 }
 
-/// The command that repeats the run; a password is never part of it.
+/// The command that repeats the run, without passwords.
 fn command() -> String {
     let mut words = vec!["./carrel".to_owned()];
     let mut arguments = std::env::args().skip(1);

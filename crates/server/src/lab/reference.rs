@@ -1,5 +1,5 @@
-//! `carrel lab reference`: the five reports of FOLIO's Performance Task Force, played one after the other on a server of
-//! our own, each written beside the published figures, with an index of the headline figures.
+//! `carrel lab reference`: plays the five reports of FOLIO's Performance Task Force one after the other on a new
+//! server, writes a report for each with the published figures, and an index of the main figures.
 
 use super::Target;
 use super::own_server::Server;
@@ -8,21 +8,21 @@ use carrel_lab::{Block, Document, Figures, PlayReport, Table, compare, number};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// What is played, and where the reports go.
+/// Arguments of `lab reference`.
 #[derive(Debug, Args)]
 pub struct ReferenceArguments {
     #[command(flatten)]
     pub target: Target,
-    /// Where the reports go.
+    /// Directory of the reports.
     #[arg(long, default_value = "docs/reports")]
     pub out: PathBuf,
-    /// Another build of Carrel, to be compared; without it the same build with four database connections a tenant.
+    /// Another build of Carrel for the comparison; without it the same build with four database connections a tenant.
     #[arg(long)]
     pub other_program: Option<PathBuf>,
     /// Length of a level in seconds, instead of the workloads'.
     #[arg(long)]
     pub seconds: Option<f64>,
-    /// How often each level is played; the spread of the repeats is the noise.
+    /// How often each level is played; the spread of the repeats is reported as noise.
     #[arg(long, default_value_t = 1)]
     pub repeats: usize,
 }
@@ -54,7 +54,7 @@ const CHAPTERS: [Chapter; 10] = [
 const VERSIONS: &str = "cico-november-2020";
 /// Users of the check-in/check-out reports.
 const CICO_USERS: [usize; 4] = [1, 5, 8, 20];
-/// Users of report 3's last run, who keep the plan's own pauses.
+/// Users of report 3's last run, with the plan's pauses.
 const MANY_USERS: usize = 400;
 const TENANTS: usize = 3;
 
@@ -80,7 +80,7 @@ pub async fn run(arguments: ReferenceArguments) -> Result<(), String> {
         match chapter.file {
             "cico" => play.users = CICO_USERS.to_vec(),
             "cico-400" => (play.users, play.pace) = (vec![MANY_USERS], Some(1.0)),
-            // A refresh ends when it ends.
+            // The duration of a refresh is not limited.
             "lists" => play.seconds = None,
             _ => {}
         }

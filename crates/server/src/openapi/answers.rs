@@ -4,7 +4,7 @@ use carrel_platform::http::RouteEntry;
 use carrel_records::RecordType;
 use serde_json::{Value, json};
 
-/// Operations on records whose success has a status of its own.
+/// Operations on records whose success has an unusual status.
 const SUCCESSES: &[(&str, &str, &[&str])] = &[
     ("POST", "/settings/entries", &["204"]),
     ("POST", "/authn/log/events", &["201", "204"]),
@@ -31,7 +31,7 @@ const NO_JSON: &[(&str, &str)] = &[
     ("/metrics", "text/plain; version=0.0.4"),
 ];
 
-/// The responses of one operation; a named operation gives the status of its success.
+/// The responses of one operation; a named operation declares the status of its success.
 pub fn responses(
     entry: &RouteEntry,
     answered: Option<Value>,
@@ -93,7 +93,7 @@ pub fn responses(
     answers
 }
 
-/// Statuses of success: those of the table, else FOLIO's usual ones for records.
+/// Statuses of success: those of the table, otherwise FOLIO's usual ones for records.
 fn successes(method: &str, path: &str, record: Option<&RecordType>) -> &'static [&'static str] {
     if let Some((.., statuses)) = SUCCESSES.iter().find(|(m, p, _)| (*m, *p) == (method, path)) {
         return statuses;

@@ -55,7 +55,7 @@ pub fn document(router: &Router, records: &[&'static RecordType]) -> Value {
 
 type Names = HashMap<*const RecordType, String>;
 
-/// Schema names: the record's name, with its module where two modules use the same name.
+/// Schema names: the record's name, with its module if two modules use the same name.
 fn names(records: &[&'static RecordType]) -> Names {
     let count = |name: &str| records.iter().filter(|record| record.name == name).count();
     records
@@ -143,7 +143,7 @@ fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, n
     operation
 }
 
-/// Headers that only scans at the desk have.
+/// Headers of scans at the desk.
 fn scan_headers(path: &str) -> Vec<Value> {
     if !matches!(path, "/circulation/check-out-by-barcode" | "/circulation/check-in-by-barcode") {
         return Vec::new();

@@ -1,11 +1,11 @@
-//! Names, request bodies and responses of business operations, from `operations.tsv`; those of records follow from
+//! Names, request bodies and responses of business operations, from `operations.tsv`; those of records are derived from
 //! their declarations.
 
 use super::schemas::reference;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// An operation: its name, request schema, and status and schema of its success. An empty schema is none;
+/// An operation: its name, request schema, and status and schema of its success. An empty schema means none;
 /// `loans:circulationLoan[]` is a list named `loans` with `totalRecords`, `circulationLoan[]` a bare array.
 pub struct Operation {
     pub method: &'static str,
@@ -45,7 +45,7 @@ pub fn schema(text: &str) -> Option<Value> {
     }}))
 }
 
-/// A name for an operation that the table does not name: `listGroups`, `findGroup`, `createGroup`.
+/// A generated name for an operation without a row in the table: `listGroups`, `findGroup`, `createGroup`.
 pub fn generated_name(method: &str, path: &str, is_list: bool) -> String {
     let verb = match (method, is_list) {
         ("GET", true) => "list",
@@ -64,7 +64,7 @@ pub fn generated_name(method: &str, path: &str, is_list: bool) -> String {
                 name.push_str("Of");
                 name.push_str(&pascal(parameter));
             } else if method == "POST" || singular(before) == before {
-                // Else the singular expresses the last parameter.
+                // Otherwise the singular expresses the last parameter.
                 name.push_str("By");
                 name.push_str(&pascal(parameter));
             }

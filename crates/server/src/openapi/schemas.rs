@@ -1,8 +1,9 @@
-//! Schemas of what business operations take and answer, from `schemas.txt`.
+//! Schemas of the requests and answers of business operations, from `schemas.txt`.
 //!
-//! A schema begins with its name at the start of a line; after a colon, the record whose properties it includes;
-//! `nullable` allows null for all properties but references. Its properties are indented, in the notation of record declarations,
-//! where `@name` refers to another schema and `@name[]` to an array of it. Answers may contain further properties.
+//! A schema begins with its name at the start of a line, optionally followed by a colon and the record whose properties
+//! it includes; `nullable` allows null for all properties except references. Its properties are indented, in the
+//! notation of record declarations, where `@name` refers to another schema and `@name[]` to an array of it. Answers may
+//! contain further properties.
 
 use carrel_records::shape::Shape;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,8 @@
-//! Timers: what FOLIO's modules want done regularly, and what users have called regularly.
+//! Timers: routes that FOLIO's modules or users want called regularly.
 //!
-//! Routes: `/_/proxy/tenants/{tenantId}/timers…` as Okapi has them, `/scheduler/timers…` as mod-scheduler has them.
-//! Both show and change the same rows, those of the job table: a changed interval counts on every node from its next
-//! look at the table, at most five seconds later, and survives a restart.
+//! Routes: `/_/proxy/tenants/{tenantId}/timers…` as in Okapi, `/scheduler/timers…` as in mod-scheduler. Both show and
+//! change the same rows, those of the job table: every node applies a changed interval when it next reads the table, at
+//! most five seconds later, and it survives a restart.
 
 mod okapi;
 mod scheduler;
@@ -33,12 +33,12 @@ async fn rows_of(call: &Call, tenant: &str) -> Result<Vec<State>, Failure> {
     jobs::of_tenant(&call.node.platform().await?, tenant).await
 }
 
-/// What somebody has set for the job of a timer; nothing where all is as declared.
+/// The stored setting for the job of a timer; the default if everything is as declared.
 fn setting_of(rows: &[State], job: &str) -> TimerSetting {
     rows.iter().find(|row| row.name == job).map(|row| row.setting.clone()).unwrap_or_default()
 }
 
-/// The timing that holds.
+/// The timing in force.
 fn timing_of(timer: &Timer, setting: &TimerSetting) -> Timing {
     if setting.timing.is_empty() { timer.timing.clone() } else { setting.timing.clone() }
 }
@@ -53,7 +53,7 @@ fn routing_entry(method: &str, path: &str, is_pattern: bool, timing: &Timing) ->
     entry
 }
 
-/// Reads the timing of a routing entry; the reason if something is not of the right kind.
+/// Parses the timing of a routing entry; the error is the reason if a value has the wrong type.
 fn read_timing(entry: &Map<String, Value>) -> Result<Timing, String> {
     let known = ["unit", "delay", "schedule"];
     let timing = known.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(*name)?.clone())));
@@ -61,7 +61,7 @@ fn read_timing(entry: &Map<String, Value>) -> Result<Timing, String> {
     serde_json::from_value(Value::Object(timing)).map_err(|error| error.to_string())
 }
 
-/// When a timer of a module is due by a new setting; `reset` gives the declared timing back.
+/// When a timer of a module is due by a new setting; `reset` restores the declared timing.
 fn next_of(call: &Call, timer: &Timer, setting: &TimerSetting, now: Timestamp) -> Result<Next, String> {
     if setting.disabled {
         return Ok(Next::Never);
@@ -83,7 +83,7 @@ async fn set(
     setting: &TimerSetting,
     next: Next,
 ) -> Result<(), Failure> {
-    // Tenants for public test suites run no jobs, but show what was set.
+    // Tenants for public test suites run no jobs, but show the setting.
     jobs::set(&call.node.platform().await?, tenant, &timer.job, setting, next).await
 }
 

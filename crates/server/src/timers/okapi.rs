@@ -25,7 +25,7 @@ fn id_of(timer: &Timer) -> String {
 fn shown(timer: &Timer, setting: &TimerSetting) -> Value {
     let mut entry = routing_entry(timer.method, timer.path, true, &timing_of(timer, setting));
     if setting.disabled {
-        // Okapi knows no other switch.
+        // Okapi has no other way to switch a timer off.
         entry["delay"] = "0".into();
         entry["unit"] = entry.get("unit").filter(|unit| !unit.is_null()).cloned().unwrap_or("second".into());
     }
@@ -72,7 +72,7 @@ async fn patch(call: Call) -> Result<Answer, Failure> {
     change(&call, call.parameter(1), &call.object()?).await
 }
 
-/// Sets unit and delay, or schedule; without any of them the timer is as its module declares it.
+/// Sets unit and delay, or schedule; without any of them the timer is reset to its module's declaration.
 async fn change(call: &Call, id: &str, entry: &Map<String, Value>) -> Result<Answer, Failure> {
     const ROUTING_ENTRY: [&str; 15] = [
         "methods",

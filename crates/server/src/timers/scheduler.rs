@@ -1,8 +1,8 @@
-//! Timers as mod-scheduler shows them: those of modules, and those that users make to have a route called regularly
-//! with their permissions.
+//! Timers in the form of mod-scheduler: those of modules, and those that users create to call a route regularly with
+//! their permissions.
 //!
 //! Routes: `/scheduler/timers…`. A module's timer keeps its route; its timing can be changed and it can be switched
-//! off. FOLIO allows that where `SCHEDULER_API_ALLOW_SYSTEM_TIMER_MUTATION` is set.
+//! off, which FOLIO allows if `SCHEDULER_API_ALLOW_SYSTEM_TIMER_MUTATION` is set.
 
 use super::scheduler_errors::SchedulerError;
 use super::{
@@ -137,7 +137,7 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// What a client sends.
+/// A request to create or change a timer.
 #[derive(Debug)]
 struct Sent {
     id: Option<Uuid>,
@@ -211,7 +211,7 @@ fn read(body: &Map<String, Value>) -> Result<Sent, SchedulerError> {
     })
 }
 
-/// When a timer is due first; refused if its timing says nothing, two things, or something too short.
+/// When a timer is first due; refused if it has no timing, two timings, or too short an interval.
 fn next(sent: &Sent, now: jiff::Timestamp) -> Result<Next, SchedulerError> {
     let refused = |message: &str| Err(SchedulerError::refused(message, None));
     let timing = &sent.timing;

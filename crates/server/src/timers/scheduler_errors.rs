@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 pub struct SchedulerError {
     status: StatusCode,
     message: String,
-    /// Its class in FOLIO.
+    /// Its error class in FOLIO.
     kind: &'static str,
     code: &'static str,
     parameter: Option<(&'static str, String)>,
 }
 
 impl SchedulerError {
-    /// A value that is refused, named with its key.
+    /// A refused value, with its key.
     pub fn refused(message: impl Into<String>, parameter: Option<(&'static str, String)>) -> SchedulerError {
         SchedulerError {
             status: StatusCode::BAD_REQUEST,
@@ -27,7 +27,7 @@ impl SchedulerError {
         }
     }
 
-    /// A request that cannot be understood.
+    /// A malformed request.
     pub fn invalid(message: impl Into<String>) -> SchedulerError {
         SchedulerError { kind: "IllegalArgumentException", ..SchedulerError::refused(message, None) }
     }

@@ -14,7 +14,7 @@ pub fn select(descriptors: &mut Vec<Value>, query: &Query) -> Result<(), Failure
             false
         }
     });
-    // Also of no timers at all, an unknown field is refused.
+    // An unknown field is refused even if there are no timers.
     matches(&query.node, &Value::Null)?;
     for key in query.sort.iter().rev() {
         let field = field(&key.index)?;
@@ -68,7 +68,7 @@ fn clause_matches(clause: &Clause, descriptor: &Value) -> Result<bool, Failure> 
     }
 }
 
-/// Whether the value is the term, or fits its masks.
+/// Whether the value equals the term, or matches its wildcards.
 fn is_like(value: &str, term: &Term) -> bool {
     let pattern: Vec<char> = term.literal().to_lowercase().chars().collect();
     let letters: Vec<char> = value.chars().collect();

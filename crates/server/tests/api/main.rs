@@ -1,4 +1,4 @@
-//! Tests through the public API, each with a library of its own; modules by module and use case.
+//! Tests through the public API, each with a separate database; by module and use case.
 
 mod audit;
 mod calendar;

@@ -1,17 +1,17 @@
-//! The bounds that a shape sets, each with values at it and beyond it.
+//! The bounds of a shape, each with values at the bound and beyond it.
 
 use carrel_platform::record_store::shape_of;
 use carrel_records::RecordType;
 use carrel_records::shape::{Format, Pattern, Property, Shape, Span};
 use serde_json::{Value, json};
 
-/// A bounded property, and values with the words that refuse them or none.
+/// A bounded property, and values with the text of their refusal, if they are refused.
 pub struct Bound {
     pub path: Vec<String>,
     pub values: Vec<(Value, Option<String>)>,
 }
 
-/// All bounds of what a client may send.
+/// All bounds of a record type.
 pub fn of(record: &'static RecordType) -> Vec<Bound> {
     let mut bounds = Vec::new();
     collect(&shape_of(record), &[], &mut bounds);

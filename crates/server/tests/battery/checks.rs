@@ -64,7 +64,7 @@ fn same(expected: &Value, found: &Value) -> bool {
             expected.len() == found.len() && expected.iter().zip(found).all(|(a, b)| same(a, b))
         }
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        // The same instant or time of day may be written in another way.
+        // The same instant or time of day may have another spelling.
         (Value::String(a), Value::String(b)) => {
             a == b
                 || format!("{a}:00") == *b
@@ -82,7 +82,7 @@ fn required(record: &'static RecordType) -> Vec<String> {
         .filter(|(_, property)| {
             property.required && !property.read_only && !property.not_stored && property.default.is_none()
         })
-        // Without an id the server makes one.
+        // Without an id the server assigns one.
         .filter(|(name, _)| *name != "id")
         .map(|(name, _)| name.clone())
         .collect()
@@ -156,7 +156,7 @@ async fn an_unknown_id_is_not_found(server: &TestServer, record: &'static Record
 }
 
 async fn every_field_can_be_searched_and_sorted(server: &TestServer, record: &'static RecordType) -> Outcome {
-    // A full document where one can be stored, so that there is something to find in every field.
+    // A full document if one can be stored, so that every field has a value to find.
     let id = match create(server, record, Extent::Full).await {
         Ok((id, _)) => id,
         Err(_) => create(server, record, Extent::Least).await?.0,
@@ -204,7 +204,7 @@ async fn every_field_can_be_searched_and_sorted(server: &TestServer, record: &'s
     Ok(())
 }
 
-/// A text property of the first level that nothing else depends on, for a change.
+/// A text property at the top level that nothing depends on, for a change.
 fn changeable(record: &'static RecordType) -> Option<String> {
     let shape = shape_of(record);
     let plain = |name: &str| {

@@ -1,6 +1,6 @@
 //! The battery: checks of every declared record type through the API. A new record type needs no change here.
 //!
-//! Each pair of record type and check is a test of its own: `item::a_stale_version_is_refused`.
+//! Each pair of record type and check is a separate test: `item::a_stale_version_is_refused`.
 
 mod bounds;
 mod checks;
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OnceCell};
 
 /// One server for all checks of a record type, which run one at a time, because records can change with others of their
-/// type: the custom fields after a deleted one move up.
+/// type: for instance the order of custom fields after a deletion.
 struct Subject {
     record: &'static RecordType,
     server: OnceCell<TestServer>,
@@ -56,7 +56,7 @@ fn main() {
 fn run(runtime: &Runtime, subject: &Arc<Subject>, check: &'static Check) -> Result<(), Failed> {
     let record = subject.record;
     let subject = Arc::clone(subject);
-    // As a task of its own, so that a failed assertion in it is an error here.
+    // As a separate task, so that a failed assertion becomes an error here.
     let outcome = runtime.block_on(async move {
         tokio::spawn(async move {
             let _turn = subject.turn.lock().await;

@@ -1,4 +1,4 @@
-//! Base backup, write-ahead log and recovery to a moment, as an operator does it.
+//! Base backup, write-ahead log and recovery to a moment, by the program's commands.
 
 use crate::program::{admin_of, carrel_refused, carrel_said, library_data, serve};
 use carrel_testkit::{Client, Program, Scratch, free_port};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// `carrel backup --follow`, which has written its base backup.
+/// Starts `carrel backup --follow` and waits for its base backup.
 fn follow(data: &str, to: &Path) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carrel"));
     command.args(["backup", "--follow", "--data", data, "--to"]).arg(to);

@@ -1,10 +1,10 @@
-//! A database that speaks TLS: an address says whether, and whom it trusts.
+//! A database with TLS: the address determines encryption and trust.
 
 use crate::program::{ADMIN, TENANT, admin_of, carrel_refused, carrel_said, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
-/// A server whose certificate is for `localhost` and signed by the authority in the file that is given back.
+/// A server with a certificate for `localhost`, and the file of the authority that signed it.
 fn server_with_tls(scratch: &Scratch) -> (OwnPostgres, String) {
     let authority_key = KeyPair::generate().expect("a key can be made");
     let mut authority = CertificateParams::new(Vec::new()).expect("no names are fine");

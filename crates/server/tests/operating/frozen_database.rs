@@ -1,4 +1,4 @@
-//! A database that hangs: every call is answered all the same, and work goes on when it comes back.
+//! While the database hangs, every call is answered, and service resumes when it continues.
 
 use crate::program::{ADMIN, TENANT, admin_of, carrel_said, serve};
 use carrel_testkit::{Client, OwnPostgres, Scratch};
@@ -47,7 +47,7 @@ async fn every_call_is_answered_while_the_database_hangs() {
         ("PUT", "/circulation/rules", &json!({"rulesAsText": ""})),
     ]
     .map(|(method, path, body)| (method, path, body.clone()));
-    // Twice as many as the tenant has connections, so that some wait for one.
+    // Twice as many as the tenant has connections, so that some calls wait for one.
     let all = (0..20).flat_map(|_| calls.clone()).map(|(method, path, body)| {
         let admin = &admin;
         async move { (path, answered(admin, method, path, &body).await) }

@@ -1,4 +1,4 @@
-//! The health page while the database hangs, or has no room left.
+//! The health page while the database hangs, or has no disk space left.
 
 use crate::program::{carrel_said, serve};
 use carrel_testkit::{Client, OwnPostgres, Program, Scratch};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What the health page promises, and some time for a machine that is busy with other things.
+/// The bound of the health route, and a margin for busy machines.
 const HEALTH_BOUND: Duration = Duration::from_secs(2 + 3);
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -43,7 +43,7 @@ async fn health_is_reported_in_time_while_the_database_hangs() {
     }
 }
 
-/// A small file system of its own; it needs the rights of root, as continuous integration has them in a container.
+/// A small file system, which needs root, as in the containers of continuous integration.
 struct SmallDisk<'a>(&'a Path);
 
 impl SmallDisk<'_> {

@@ -1,4 +1,4 @@
-//! HTTPS by a certificate of the operator's, renewed on disk while the server runs.
+//! HTTPS with the operator's certificate, which is renewed on disk while the server runs.
 
 use crate::program::{ADMIN, PASSWORD, TENANT, carrel_refused, carrel_said, library_data, serve};
 use carrel_testkit::{Program, Scratch};
@@ -12,10 +12,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-/// For what happens within seconds on a machine that is not busy.
+/// For effects that take seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Writes a self-made certificate and its key; gives their files.
+/// Writes a self-signed certificate and its key; returns their files.
 fn make_certificate(folder: &Path) -> (PathBuf, PathBuf) {
     let made =
         rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
@@ -25,7 +25,7 @@ fn make_certificate(folder: &Path) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
-/// A library that is served with a certificate in its own folder.
+/// A server with a certificate in its folder.
 fn served_with_certificate(name: &str) -> (Scratch, PathBuf, Program) {
     let data = library_data(name);
     let (certificate, key) = make_certificate(&data.folder);
@@ -35,7 +35,7 @@ fn served_with_certificate(name: &str) -> (Scratch, PathBuf, Program) {
     (data, certificate, program)
 }
 
-/// Calls by HTTPS and trusts only what is in the file; the whole answer with its head.
+/// Calls by HTTPS, trusting only the certificates in the file; returns the whole answer with its head.
 async fn call(address: SocketAddr, trusted: &Path, request: &str) -> std::io::Result<String> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(trusted).expect("a certificate")).expect("it can be trusted");

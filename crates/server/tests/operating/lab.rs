@@ -1,4 +1,4 @@
-//! The lab on a server of its own: data through COPY, and the gate.
+//! The lab on a server that it starts: data through COPY, and the gate.
 
 use crate::program::{ADMIN, PASSWORD, TENANT, admin_of, carrel_refused, carrel_said, serve};
 use carrel_testkit::{Client, Scratch};

@@ -1,5 +1,5 @@
-//! What an operator does with the real program: starts it with a certificate, on a database that speaks TLS, with
-//! replicas; stops it in every way; carries tenants to another place.
+//! Operation of the real program: certificates, a database with TLS, replicas, every way to stop, backups, and moving
+//! tenants.
 
 mod backups;
 mod database_tls;

@@ -9,7 +9,7 @@ use carrel_testkit::{Client, OwnPostgres, Scratch};
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// More than the server has connections for; `CARREL_TEST_TENANTS` names another number.
+/// More than the server has connections for; `CARREL_TEST_TENANTS` sets another number.
 fn tenants() -> usize {
     std::env::var("CARREL_TEST_TENANTS").ok().and_then(|number| number.parse().ok()).unwrap_or(6)
 }

@@ -16,7 +16,7 @@ pub fn serve(folder: &Path, arguments: &[&str]) -> Program {
     serve_by(Command::new(env!("CARGO_BIN_EXE_carrel")), folder, arguments)
 }
 
-/// The same by a command that starts the program, such as a shell's.
+/// [`serve`] by a command that starts the program, such as a shell.
 pub fn serve_by(mut command: Command, folder: &Path, arguments: &[&str]) -> Program {
     let port = free_port();
     command.arg("serve").args(arguments);
@@ -46,7 +46,7 @@ pub fn carrel(arguments: &[&str]) -> Output {
         .expect("the program can be started")
 }
 
-/// What the command printed, which must have gone well.
+/// The output of a command that must succeed.
 #[track_caller]
 pub fn carrel_said(arguments: &[&str]) -> String {
     let output = carrel(arguments);
@@ -59,7 +59,7 @@ pub fn carrel_said(arguments: &[&str]) -> String {
     words
 }
 
-/// What the command complained of, which must have failed.
+/// The error of a command that must fail.
 #[track_caller]
 pub fn carrel_refused(arguments: &[&str]) -> String {
     let output = carrel(arguments);

@@ -1,5 +1,5 @@
-//! Reads from streaming replicas: users read their own writes, on whichever node, and a replica that is late,
-//! dead, or back again is noticed.
+//! Reads from streaming replicas: users read their own writes on every node, and lagging, dead and recovered replicas
+//! are detected.
 
 use carrel_platform::Node;
 use carrel_platform::ServerOptions;
@@ -20,7 +20,7 @@ pub struct ReplicaSetup {
     nodes: Vec<Standby>,
 }
 
-/// One of several servers of the same library.
+/// One of several nodes of the same library.
 struct Standby {
     _library: Arc<Node>,
     admin: Client,
@@ -75,7 +75,7 @@ impl ReplicaSetup {
     async fn pause_replay(&self) {
         let replica = self.replicas[0].connect("postgres").await;
         replica.batch_execute("SELECT pg_wal_replay_pause()").await.expect("replay can be paused");
-        // Asked for, it takes a moment.
+        // The pause takes effect after a moment.
         while replica
             .query_one("SELECT pg_get_wal_replay_pause_state()", &[])
             .await
@@ -110,7 +110,7 @@ impl Standby {
     }
 }
 
-/// How many reads of the node the server has answered: `primary`, `replica 1`, …
+/// The reads of the node that each server has served: the primary, the replica.
 pub async fn reads_of(node: &Client, server: &str) -> u64 {
     let metrics = node.get("/metrics").await.text();
     let label = format!("carrel_reads_total{{tenant=\"{TENANT}\",server=\"{server}\"}} ");
@@ -207,7 +207,7 @@ async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
     }
 }
 
-/// Refreshes a list of users and says how many it shows.
+/// Refreshes a list of users and returns their number in it.
 pub async fn refreshed(node: &Client, list: &str) -> u64 {
     node.post(&format!("/lists/{list}/refresh"), &Value::Null).await.expect(200);
     for _ in 0..1_200 {
@@ -234,7 +234,7 @@ async fn lists_are_selected_on_a_replica_and_outlive_it() {
     let list = created["id"].as_str().expect("a list has an id");
     let before = refreshed(setup.node(0), list).await;
 
-    // What was written a moment ago is found, late as the replica may be.
+    // Recent writes are found, however late the replica is.
     setup.pause_replay().await;
     let user = json!({"id": uuid::Uuid::new_v4(), "username": "late", "personal": {"lastName": "Late"}});
     setup.node(0).post("/users", &user).await.expect(201);

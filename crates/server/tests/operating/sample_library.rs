@@ -1,4 +1,4 @@
-//! The sample library as a newcomer meets it.
+//! The sample library of `carrel demo`.
 
 use carrel_testkit::{Client, Program, Scratch, free_port};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ async fn a_newcomer_can_lend_renew_and_take_back_at_every_service_point() {
         admin.post("/circulation/check-in-by-barcode", &request).await.expect(200);
     }
 
-    // The screens of a newcomer are not empty, and the interrupted load has recorded nothing twice.
+    // The screens have data, and the interrupted load has recorded nothing twice.
     for (path, key, least, most) in [
         ("/circulation/loans?limit=0&query=status.name==Open", "totalRecords", 120, 120),
         ("/circulation/requests?limit=0&query=status==\"Open - Awaiting pickup\"", "totalRecords", 6, 6),

@@ -1,4 +1,4 @@
-//! A PostgreSQL that counts statements: the slow ones are shown to operators.
+//! A PostgreSQL with `pg_stat_statements`: operators see the slow statements.
 
 use crate::program::{ADMIN, TENANT, admin_of, carrel_said, library_data, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
@@ -9,7 +9,7 @@ async fn the_tenants_statements_that_took_most_time_are_shown() {
     let settings = "shared_preload_libraries = 'pg_stat_statements'";
     let postgres = OwnPostgres::start(&scratch.folder, "counting", settings);
     let looker = postgres.connect("postgres").await;
-    // As an operator who is not the database's master.
+    // As a user who is not a superuser of the database.
     for statement in ["CREATE ROLE modest LOGIN CREATEROLE", "CREATE DATABASE modest OWNER modest"] {
         looker.batch_execute(statement).await.expect("a role and its database can be made");
     }

@@ -1,4 +1,4 @@
-//! However the server is stopped, calls under way are answered, and nothing is left behind.
+//! However the server is stopped, running calls are answered, and no process or file remains.
 
 use crate::program::{admin_of, library_data, serve, serve_by};
 use carrel_testkit::{Client, Program, Reply, Scratch};
@@ -9,12 +9,12 @@ use tokio_postgres::NoTls;
 
 const LONGEST_END: Duration = Duration::from_secs(40);
 
-/// A served library, and a call that waits in the database until it is let go.
+/// A running server, and a call that waits in the database until a lock is released.
 struct Busy {
     data: Scratch,
     program: Program,
     waiting: JoinHandle<Result<Reply, String>>,
-    /// Holds what the call waits for.
+    /// Holds the lock that the call waits for.
     holder: tokio_postgres::Client,
 }
 
@@ -48,9 +48,9 @@ impl Busy {
         Busy::with(name, |data, folder| serve(&data.folder, &["--data", folder])).await
     }
 
-    /// The call goes on and is answered, the program ends well and quickly, and nothing of it is left.
+    /// The call completes and is answered, the program ends successfully and quickly, and nothing remains.
     async fn finishes_its_calls_and_leaves_nothing(mut self) {
-        // Time for the program to hear of it; the call is still waiting then.
+        // Time for the program to receive the signal; the call is still waiting then.
         tokio::time::sleep(Duration::from_millis(500)).await;
         assert!(self.program.is_alive(), "a call is under way:\n{}", self.program.said());
         assert!(!self.waiting.is_finished(), "the call waits for what is held");
@@ -99,7 +99,7 @@ async fn sigterm_finishes_the_calls_under_way_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_terminal_finishes_the_calls_under_way_and_leaves_nothing() {
-    // Whoever runs the tests may have started them with nohup.
+    // The tests may have been started with nohup.
     let busy = Busy::with("hung-up", |data, folder| {
         let mut listening = Command::new("env");
         listening.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_carrel")]);

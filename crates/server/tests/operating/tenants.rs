@@ -1,4 +1,4 @@
-//! Tenants from the command line: made, written to a file, dropped, and restored elsewhere.
+//! Tenants from the command line: created, dumped, dropped, and restored elsewhere.
 
 use crate::program::{
     ADMIN, PASSWORD, TENANT, admin_of, carrel, carrel_refused, carrel_said, library_data, serve,

@@ -1,4 +1,4 @@
-//! Desks that scan whatever comes to hand, without pause, and remember what was acknowledged.
+//! Desks that scan random items without pause, and record the acknowledged scans.
 
 use crate::running::Running;
 use carrel_testkit::{ADMIN, Client, PASSWORD, TENANT};
@@ -13,12 +13,12 @@ use uuid::{Uuid, uuid};
 
 /// The sample library's first desk.
 const CIRC_DESK_1: Uuid = uuid!("3a40852d-49fd-4df2-a1f9-6e2641a6e91f");
-/// The loan type of items that may be taken home.
+/// The loan type of items that can be checked out.
 const CAN_CIRCULATE: Uuid = uuid!("2b94c631-fca9-4892-a730-03ee529ffe27");
-/// An answer that takes longer is none.
+/// A later answer counts as none.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// So that the questions asked after each kill stay quick.
+/// A pause, so that the checks after each kill stay fast.
 const BETWEEN_SCANS: Duration = Duration::from_millis(4);
 
 /// Answers that all desks got.
@@ -30,13 +30,13 @@ pub struct Scans {
     pub returned: HashSet<Uuid>,
     /// Acknowledged check-ins by item, and all that were sent.
     pub check_ins: HashMap<Uuid, (u64, u64)>,
-    /// The library said no: lent already, limit reached.
+    /// Refused: already checked out, limit reached.
     refused: u64,
     /// 503.
     unavailable: u64,
-    /// The connection broke or was not to be had.
+    /// The connection broke or could not be opened.
     unanswered: u64,
-    /// Answers that must not be.
+    /// Answers that must not occur.
     wrong: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Desks {
 }
 
 impl Desks {
-    /// Logs in once and sets that many desks to work.
+    /// Logs in once and starts this many desks.
     pub async fn open(address: SocketAddr, number: usize) -> Desks {
         let client = log_in(address).await;
         let items = client
@@ -108,7 +108,7 @@ impl Desks {
         self.room.acknowledged.load(SeqCst)
     }
 
-    /// Waits until that many more scans are acknowledged.
+    /// Waits until this many more scans are acknowledged.
     pub async fn wait_for_scans(&self, more: u64, longest: Duration) -> Result<(), String> {
         let (from, started) = (self.acknowledged(), Instant::now());
         while self.acknowledged() < from + more {
@@ -126,13 +126,13 @@ impl Desks {
         Ok(())
     }
 
-    /// A call that meets a dead database is answered with 503, never with 500.
+    /// A call during an outage of the database is answered with 503, never with 500.
     pub fn refuse_any_answer_that_blames_us(&self, running: &Running) {
         let scans = self.room.scans.lock().expect("no desk panics");
         assert!(scans.wrong.is_empty(), "{:?}\n{}", scans.wrong, running.last_words());
     }
 
-    /// The desks finish the scan in hand and go home.
+    /// The desks finish their current scan and stop.
     pub async fn close(self) -> Scans {
         self.room.closed.store(true, SeqCst);
         for desk in self.at_work {
@@ -219,7 +219,7 @@ async fn scan(room: &Room, path: &str, order: &Value, good: u16, checked_in: Opt
     }
 }
 
-/// The same throws in every run.
+/// A random number generator with the same sequence in every run.
 struct Dice(u64);
 
 impl Dice {

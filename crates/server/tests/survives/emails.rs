@@ -1,4 +1,4 @@
-//! E-mails under `kill -9`: each that was accepted arrives, and one that arrives twice says so by its Message-ID.
+//! E-mails under `kill -9`: each accepted one arrives, and one that arrives twice has the same Message-ID.
 
 use crate::desks::log_in;
 use crate::running::Running;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 const EMAILS: usize = 1_000;
-/// E-mails that one death may send twice: those under way, and those sent and not yet reported.
+/// E-mails that one kill may cause to be sent twice: those being sent, and those sent whose outcome is not stored yet.
 const TWICE_PER_KILL: usize = 8;
 const LONGEST: Duration = Duration::from_secs(120);
 
@@ -64,7 +64,7 @@ fn every_accepted_email_survives_kill_9() {
     running.stops_when_asked();
 }
 
-/// Without a mail server e-mails are stored and wait.
+/// Without a mail server, e-mails are stored and wait.
 async fn accept(client: &Client) {
     for number in 0..EMAILS {
         let email = json!({"notificationId": "1", "to": "ada@example.org", "header": format!("Mail {number}"),
@@ -82,7 +82,7 @@ async fn arrived(running: &Running, mail_server: &MailServer, number: usize) {
     }
 }
 
-/// Ends the leases of the dead node, for which the test would wait a minute and a half otherwise.
+/// Ends the leases of the dead node, for which the test would otherwise wait a minute and a half.
 async fn release(running: &Running) {
     let database = running.database().await;
     database

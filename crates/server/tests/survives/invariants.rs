@@ -1,5 +1,5 @@
-//! What must hold at any moment, asked of the database itself: each question in one statement, so that it sees
-//! one moment, and answers with the rows that contradict.
+//! Invariants that must hold at any moment, checked in the database: each is one statement, so that it sees one
+//! snapshot, and returns the rows that violate it.
 
 use crate::desks::Scans;
 use crate::running::Running;
@@ -87,7 +87,7 @@ const NEVER: [(&str, &str); 13] = [
     ),
 ];
 
-/// Fails with the first contradiction.
+/// Fails with the first violation.
 pub async fn hold(running: &Running) {
     let database = running.database().await;
     for (sentence, contradictions) in NEVER {
@@ -101,7 +101,7 @@ pub async fn hold(running: &Running) {
     }
 }
 
-/// What was acknowledged to a desk has happened, and nothing happened more often than it was asked for.
+/// Every acknowledged scan is stored, and no scan is stored more often than it was sent.
 pub async fn hold_every_acknowledged_scan(running: &Running, scans: &Scans) {
     let database = running.database().await;
     let mut is_open: HashMap<Uuid, bool> = HashMap::new();
@@ -119,7 +119,7 @@ pub async fn hold_every_acknowledged_scan(running: &Running, scans: &Scans) {
     let counted: HashMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for (item, (acknowledged, sent)) in &scans.check_ins {
         let stored = counted.get(&item.to_string()).copied().unwrap_or(0) as u64;
-        // The sample library's own first loan came back before.
+        // The sample library's first loan was checked in before.
         assert!(
             (*acknowledged..=*sent + 1).contains(&stored),
             "item {item}: {acknowledged} check-ins acknowledged, {sent} sent, {stored} stored"

@@ -1,7 +1,5 @@
-//! Refreshes of lists under `kill -9`, of the server, of the primary and of the replica that is read from: whatever
-//! dies, afterwards no list is in refresh, each shows a whole result, old or new, and each can be refreshed again.
-//!
-//! `CARREL_KILLS` sets another number of kills.
+//! Refreshes of lists under `kill -9`: afterwards no refresh stays in progress, each list shows a complete result, and
+//! each can be refreshed again.
 
 use carrel_testkit::{Client, OwnPostgres, Program, Scratch, free_port};
 use serde_json::{Value, json};
@@ -16,7 +14,7 @@ const LISTS: usize = 30;
 /// Several rows of packed identifiers.
 const USERS: usize = 2_500;
 const USERS_TYPE: &str = "ddc93926-d15a-4a45-9d9c-93eadc3d9bbf";
-/// From a kill until every refresh has ended: the lease of the dead node, and what another one then does.
+/// The longest time from a kill until every refresh has ended: the lease of the dead node, and the work of another one.
 const LONGEST_RECOVERY: Duration = Duration::from_secs(90);
 
 const VICTIMS: [Victim; 3] = [Victim::Server, Victim::Primary, Victim::Replica];
@@ -181,7 +179,7 @@ impl Library {
         names
     }
 
-    /// An answer, also from a server whose database recovers.
+    /// Repeats the call while server and database recover.
     async fn get(&self, path: &str) -> Value {
         for _ in 0..1_200 {
             if let Ok(reply) = self.client.try_call("GET", path, None).await

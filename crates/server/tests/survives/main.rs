@@ -1,9 +1,9 @@
-//! Proof of reliability: the real program on a private PostgreSQL, desks that scan without pause, and `kill -9`
-//! twenty times over: of the server, of PostgreSQL's postmaster, of one of its backends. Every scan that was
-//! acknowledged must be there exactly once, none half, and whoever was not killed must recover by himself.
+//! Reliability: the real program on a private PostgreSQL, desks that scan without pause, and `kill -9` twenty times: of
+//! the server, of PostgreSQL's postmaster, of one of its backends. Every acknowledged scan must be stored exactly once,
+//! none in part, and the processes that were not killed must recover without help.
 //!
-//! `CARREL_KILLS` sets another number of kills, for a longer proof. With `CARREL_LAZY_COMMITS` PostgreSQL acknowledges
-//! what is not on its disk yet: then the proof must fail, which shows that it can.
+//! `CARREL_KILLS` sets another number of kills. With `CARREL_LAZY_COMMITS`, PostgreSQL acknowledges commits before they
+//! are flushed: then the test must fail, which shows that it can.
 
 mod desks;
 mod emails;
@@ -16,7 +16,7 @@ use running::Running;
 use std::time::{Duration, Instant};
 
 const DESKS: usize = 5;
-/// From a kill until scans are acknowledged again.
+/// The longest time from a kill until scans are acknowledged again.
 const LONGEST_RECOVERY: Duration = Duration::from_secs(30);
 
 const ORDER: [Victim; 6] = {
@@ -24,7 +24,7 @@ const ORDER: [Victim; 6] = {
     [Server, Postmaster, Server, Postmaster, Backend, Both]
 };
 
-/// Who is killed.
+/// The killed process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Server,
@@ -50,7 +50,7 @@ fn every_acknowledged_scan_survives_kill_9_exactly_once() {
             running.makes_commits_lazy().await;
         }
         let mut story = Vec::new();
-        // Moments of death differ from round to round, and are the same in every run.
+        // The moments of the kills differ between rounds, and are the same in every run.
         for round in 0..kills {
             tokio::time::sleep(Duration::from_millis(60 + (round as u64 * 137) % 240)).await;
             let victim = ORDER[round % ORDER.len()];

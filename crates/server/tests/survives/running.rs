@@ -1,4 +1,4 @@
-//! The program as an operator runs it: `carrel demo` once, then `carrel serve`, as processes of their own.
+//! The program as an operator runs it: `carrel demo` once, then `carrel serve`, as separate processes.
 
 use carrel_testkit::{Program, Scratch, free_port};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_postgres::NoTls;
 
-/// Tests of this program kill processes and use one directory, so they run one after the other.
+/// Tests of this binary kill processes and use one directory, so they run one after the other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A server on the sample library.
@@ -19,13 +19,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Loads the sample library, stops, and starts the server on what is there.
+    /// Loads the sample library, stops, and starts the server on these data.
     pub fn sample_library() -> Running {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
         std::fs::create_dir_all(&scratch.folder).expect("the folder can be made");
         let mut server = start(&scratch, free_port(), "demo");
-        // A load that is broken off, early or late, is taken up again by the next start.
+        // An interrupted load is continued by the next start.
         for after in [300, 2000] {
             let heard = server.said().matches("listening on").count();
             server.wait_until("the server listens", Duration::from_secs(120), |server| {
@@ -58,7 +58,7 @@ impl Running {
         self.server.kill();
     }
 
-    /// Kills PostgreSQL's first process and waits for its successor: the others work on until they notice.
+    /// Kills the postmaster and waits for its successor: the backends continue until they notice.
     pub async fn kill_postmaster(&self) {
         let killed = self.kill_postmaster_unseen();
         for _ in 0..600 {
@@ -109,7 +109,7 @@ impl Running {
         signal("-KILL", row.get(0));
     }
 
-    /// A connection with all rights, in the tenant's schema; waits for a PostgreSQL that is coming up.
+    /// A connection with all rights, in the tenant's schema; waits for a PostgreSQL that is starting.
     pub async fn database(&self) -> tokio_postgres::Client {
         let mut config = tokio_postgres::Config::new();
         config.host_path(self.scratch.folder.join("run")).user("carrel").dbname("postgres");
@@ -140,7 +140,7 @@ impl Running {
         self.server.is_alive()
     }
 
-    /// What an operator does: the server ends, and PostgreSQL with it.
+    /// A regular stop: the server ends, and PostgreSQL with it.
     pub fn stops_when_asked(&mut self) {
         self.server.signal("INT");
         self.server.ends(Duration::from_secs(40));

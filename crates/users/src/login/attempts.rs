@@ -1,5 +1,5 @@
-//! Attempts to log in, counted in the database before the password is checked, so that parallel guesses on any
-//! number of nodes count like guesses in a row.
+//! Counts login attempts in the database before the password is verified, so that parallel guesses on several nodes
+//! count like consecutive ones.
 //!
 //! There are three limits. One address has few attempts on one account: a stranger who exhausts them closes the account
 //! for that address only. All addresses together have more attempts on one account; beyond that limit only addresses
@@ -36,9 +36,8 @@ const ALL_ACCOUNTS: Uuid = Uuid::nil();
 /// The address of rows that count an account over all addresses.
 const ALL_ADDRESSES: &str = "";
 
-/// Locks of the node, so that attempts of one address on one account come one after the other: people who log in to one
-/// account at the same moment would count as failures until their passwords are verified. Other accounts that share a
-/// lock only wait.
+/// Locks of the node that serialize attempts of one address on one account: people who log in to one account at the
+/// same moment would count as failures until their passwords are verified. Accounts that share a lock only wait.
 pub struct AttemptLocks([Arc<Mutex<()>>; 64]);
 
 impl Default for AttemptLocks {
@@ -72,8 +71,8 @@ pub fn account_of_unknown_name(folded_name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, folded_name.as_bytes())
 }
 
-/// Counts an attempt. `None` where the account is closed to the address; an address with too many attempts on all
-/// accounts is refused with 429.
+/// Counts an attempt. `None` if the account is closed to the address; an address with too many attempts on all accounts
+/// is refused with 429.
 pub async fn count(
     tenant: &Tenant,
     locks: &AttemptLocks,
@@ -160,7 +159,7 @@ pub fn delete(pipeline: &mut Pipeline, accounts: Vec<Uuid>) {
     pipeline.add("DELETE FROM login_attempt WHERE account_id = ANY($1)", vec![accounts.into()]);
 }
 
-/// Adds the statement that deletes rows that no limit needs any longer.
+/// Adds the statement that deletes rows that no limit uses any longer.
 pub fn delete_old(pipeline: &mut Pipeline, now: Timestamp) {
     pipeline.add(
         "DELETE FROM login_attempt WHERE last_attempt < $1
@@ -181,7 +180,7 @@ pub async fn failures_of(tenant: &Tenant, account: Uuid) -> Result<Option<(i32, 
     Ok(rows.first().map(|row| (row.get("attempts"), row.get("last_attempt"))))
 }
 
-/// The text by which an address is counted. Of IPv6 the network counts, as a subscriber has all of its addresses.
+/// The key by which an address is counted. For IPv6 it is the /64 network, since a subscriber has all of its addresses.
 fn address_key(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),

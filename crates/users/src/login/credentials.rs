@@ -1,9 +1,9 @@
 //! Credentials: created, changed, and reset by an action.
 //!
 //! Routes: `/authn/credentials`, `/authn/credentials-existence`, `/authn/update`, `/authn/password/repeatable`,
-//! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history; a password that is
-//! changed or deleted revokes the user's tokens. Nobody sets the password of an account with more permissions than
-//! their own.
+//! `/authn/password-reset-action…`, `/authn/reset-password`. Changes credentials and their history; changing or
+//! deleting a password revokes the user's tokens. A caller cannot set the password of an account with more permissions
+//! than their own.
 
 use crate::login::cookies::with_cookies;
 use crate::login::password::PasswordHasher;
@@ -191,7 +191,7 @@ async fn repeatable(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(&json!({"result": "valid"})))
 }
 
-/// Allows one change of a password without the old one, to whoever names its id.
+/// Allows one change of a password without the old one, to anyone who has its id.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetAction {

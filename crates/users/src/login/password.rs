@@ -1,7 +1,7 @@
-//! Password hashes: argon2id, computed by a few threads of low priority behind a queue of bounded length.
+//! Password hashes: argon2id, computed by a few threads of low priority with a bounded queue.
 //!
-//! A hash takes 19 MiB and tens of milliseconds of one processor on purpose. Without a bound, people who log in all
-//! at once (or a stranger who guesses) would take the processors from the desks.
+//! A hash uses 19 MiB and tens of milliseconds of one processor on purpose. Without a bound, many people who log in at
+//! the same time (or a stranger who guesses) would slow down the desks.
 
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -55,8 +55,8 @@ impl PasswordHasher {
         PasswordHasher { queue, places: Arc::new(Semaphore::new(places)) }
     }
 
-    /// Takes a place in the queue, or refuses at once when all are taken. To be called before anything is read
-    /// from the database for the caller.
+    /// Enters the queue, or refuses at once if it is full. Must be called before anything is read from the database for
+    /// the caller.
     pub fn admit(&self) -> Result<Admission<'_>, Failure> {
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => Ok(Admission { hasher: self, _place: place }),
@@ -116,7 +116,7 @@ impl Admission<'_> {
                 let _ = sender.send(work());
             }
         });
-        // The queue is as long as there are places, so a permit holder always finds a free slot.
+        // The queue is as long as there are permits, so a permit holder always finds a free slot.
         self.hasher.queue.try_send(job).map_err(|_| Failure::internal("the queue of passwords is full"))?;
         result.await.map_err(|_| Failure::internal("a password was not hashed"))
     }
@@ -146,14 +146,14 @@ fn argon2() -> Argon2<'static> {
 }
 
 fn run_jobs(jobs: &Mutex<Receiver<Job>>) {
-    // On Linux the niceness belongs to the thread; elsewhere the call may not be allowed, which changes nothing.
+    // On Linux the niceness belongs to the thread; if the call is not allowed, the priority stays unchanged.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICENESS);
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         // The hasher was dropped.
         let Ok(job) = job else { return };
-        // Whoever waits learns of a panic by the lost sender; the thread goes on with the next job.
+        // After a panic the caller finds its channel closed; the thread continues with the next job.
         let _ = catch_unwind(AssertUnwindSafe(job));
     }
 }

@@ -71,8 +71,8 @@ async fn log_in(call: &Call) -> Result<(LoggedIn, Pair), Failure> {
     Ok((user, pair))
 }
 
-/// A refresh token for a new pair; it is good once. One that comes again may have been stolen, so every refresh
-/// token of its user is forgotten.
+/// A refresh token for a new pair; it can be redeemed once. A second use may mean that it was stolen, so all refresh
+/// tokens of its user are deleted.
 async fn refresh(call: Call) -> Result<Answer, Failure> {
     let refused = || {
         Failure::from(

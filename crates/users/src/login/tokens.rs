@@ -1,7 +1,7 @@
 //! Access and refresh tokens: issued, redeemed, revoked.
 //!
-//! A refresh token is good for one use. Tokens are revoked by the user's generation, a number in `token_revocation`
-//! that every token carries: one of an earlier generation is refused, whatever the clocks of the nodes say.
+//! A refresh token is valid for one use. Tokens are revoked by the user's generation, a number in `token_revocation`
+//! that every token contains: a token of an earlier generation is refused, independent of the clocks of nodes.
 
 use crate::login::LoggedIn;
 use carrel_platform::token::{ACCESS_SECONDS, Claims, Keys, REFRESH_SECONDS, TokenKind};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 /// Life of the token of the older login, in seconds: a working day, as its clients do not renew it.
 const LEGACY_SECONDS: i64 = 12 * 3600;
 
-/// An access token and the refresh token that buys the next pair.
+/// An access token and the refresh token for the next pair.
 pub struct Pair {
     pub access: String,
     pub access_ends: Timestamp,
@@ -58,7 +58,7 @@ fn claims(tenant: &str, who: &LoggedIn, kind: TokenKind, ends: Option<Timestamp>
     }
 }
 
-/// A token without a user, good for the permissions named until it ends.
+/// A token without a user, valid for the given permissions until it expires.
 pub fn for_one_purpose(
     keys: &Keys,
     tenant: &str,
@@ -88,8 +88,8 @@ pub fn store(pipeline: &mut Pipeline, user: Uuid, pair: &Pair) {
     );
 }
 
-/// Takes the refresh token out of store and gives the user's generation; `None` where it was redeemed or revoked
-/// before, or is of an earlier generation.
+/// Deletes the refresh token and returns the user's generation; `None` if it was redeemed or revoked before, or is of
+/// an earlier generation.
 pub async fn redeem(tx: &mut Tx, token: &Claims) -> Result<Option<i64>, Failure> {
     let mut pipeline = Pipeline::new();
     let redeemed = pipeline.add(
@@ -103,7 +103,7 @@ pub async fn redeem(tx: &mut Tx, token: &Claims) -> Result<Option<i64>, Failure>
     Ok((results.first(redeemed).is_some() && token.generation >= generation).then_some(generation))
 }
 
-/// Forgets every refresh token of the user; access tokens run out by themselves.
+/// Deletes every refresh token of the user; access tokens expire.
 pub async fn forget_refresh_tokens(tx: Tx, user: Uuid) -> Result<(), Failure> {
     let mut pipeline = Pipeline::new();
     pipeline.add("DELETE FROM refresh_token WHERE user_id = $1", vec![user.into()]);
@@ -111,9 +111,9 @@ pub async fn forget_refresh_tokens(tx: Tx, user: Uuid) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the statements that revoke every token of the users, access tokens too, and gives the number of the one
-/// that returns each user's new `generation`. Nodes keep generations in memory by the tenant's settings version,
-/// which is moved.
+/// Adds the statements that revoke every token of the users, including access tokens, and returns the number of the
+/// statement that returns each user's new `generation`. Nodes cache generations by the tenant's settings version, which
+/// is incremented.
 pub fn revoke_all(pipeline: &mut Pipeline, users: Vec<Uuid>, now: Timestamp) -> usize {
     pipeline.add("DELETE FROM refresh_token WHERE user_id = ANY($1)", vec![users.clone().into()]);
     pipeline.add(

@@ -1,4 +1,4 @@
-//! Who may give which permission: users give what they hold, and beyond that only all of a kind that they may assign.
+//! Which permissions users may grant: those that they have, and all of a kind that they may assign.
 
 use crate::permissions::{Name, PermissionCatalog};
 use carrel_platform::Call;
@@ -31,8 +31,8 @@ impl<'a> Granter<'a> {
     }
 }
 
-/// Refuses to give permissions that the caller neither holds nor may assign. Names of no permission are left to the
-/// check that reports those.
+/// Refuses to grant permissions that the caller neither has nor may assign. Unknown names are left to the check that
+/// reports them.
 pub fn refuse_more_than_held(
     caller: &Caller,
     catalog: &PermissionCatalog,
@@ -49,7 +49,7 @@ pub fn refuse_more_than_held(
         if set.mutable && !granter.holds("perms.users.assign.mutable") {
             mutable.push(name);
         }
-        // The set of everything is given only by those who have it.
+        // The set of all permissions can be granted only by users who have it.
         if !set.mutable && (!granter.holds("perms.users.assign.immutable") || name == EVERYTHING) {
             immutable.push(name);
         }
@@ -64,7 +64,7 @@ pub fn refuse_more_than_held(
             )));
         }
     }
-    // A mutable set may hold what its giver does not; everything is the exception.
+    // A mutable set may contain permissions that its granter lacks; the set of all permissions is the exception.
     let wanted: Vec<Name> = added.iter().map(|name| (*name).into()).collect();
     if catalog.expand(&wanted).contains(EVERYTHING) && !granter.holds(EVERYTHING) {
         return Err(Failure::Forbidden(format!(
@@ -75,8 +75,8 @@ pub fn refuse_more_than_held(
     Ok(())
 }
 
-/// Refuses a new permission with a name that the server itself checks, to all who do not hold everything: who made
-/// one could give what no module has declared.
+/// Refuses a new permission with a name that the server itself checks, unless the caller has all permissions: its
+/// creator could otherwise grant permissions that no module has declared.
 pub fn refuse_reserved_name(caller: &Caller, catalog: &PermissionCatalog, name: &str) -> Result<(), Failure> {
     static CHECKED_BY_ROUTES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         ROUTES.iter().flat_map(|route| route.permissions.iter().map(String::as_str)).collect()
@@ -93,7 +93,7 @@ pub fn refuse_reserved_name(caller: &Caller, catalog: &PermissionCatalog, name: 
     Ok(())
 }
 
-/// Refuses to set the password of an account that may do what the caller may not: whoever sets a password can log in
+/// Refuses to set the password of an account that has permissions the caller lacks, since the caller could then log in
 /// with it.
 pub async fn refuse_if_account_has_more(call: &Call, user: Uuid) -> Result<(), Failure> {
     if call.caller.profile.unlimited_permissions {

@@ -1,4 +1,4 @@
-//! The permissions of a tenant in memory: its sets, and who holds which.
+//! The permissions of a tenant in memory: its sets, and the permissions of each user.
 
 use carrel_platform::{Json, Pipeline, Tenant};
 use carrel_records::Failure;
@@ -10,13 +10,13 @@ use uuid::Uuid;
 /// A permission's name.
 pub type Name = Arc<str>;
 
-/// The sets of a tenant and the users who hold them, as they were at one settings version.
+/// The sets of a tenant and their holders, as of one settings version.
 #[derive(Default)]
 pub struct PermissionCatalog {
     sets: HashMap<Name, Set>,
-    /// By user: the id of the record of their permissions, and the names in it.
+    /// By user: the id of the record of their permissions, and the permission names in it.
     holders: HashMap<Uuid, (Uuid, Vec<Name>)>,
-    /// By user: the generation of tokens before which all are revoked.
+    /// By user: the current generation of tokens; those of earlier ones are revoked.
     pub generations: HashMap<Uuid, i64>,
 }
 
@@ -29,8 +29,8 @@ pub struct Set {
 }
 
 impl PermissionCatalog {
-    /// The tenant's catalog, read again when its settings version has moved. That borrows a connection, so callers must
-    /// not hold one.
+    /// The tenant's catalog, read again if its settings version has changed. Reading borrows a connection, so callers
+    /// must not hold one.
     pub async fn of(tenant: &Tenant) -> Result<Arc<PermissionCatalog>, Failure> {
         let settings_version = tenant.settings_version().await?;
         if let Some((known, catalog)) = tenant.cache.get::<PermissionCatalog>()
@@ -40,7 +40,7 @@ impl PermissionCatalog {
         }
         let connection = tenant.writer().await?;
         let mut pipeline = Pipeline::new();
-        // The settings version is read first: what follows is at least as new.
+        // The settings version is read first, so the catalog is at least as new.
         let version_statement = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
         let sets = pipeline.add(
             "SELECT doc->>'permissionName' AS name, doc->'subPermissions' AS contains,
@@ -82,7 +82,7 @@ impl PermissionCatalog {
         Ok(catalog)
     }
 
-    /// The permissions named and all that they contain; names of no permission are dropped.
+    /// The given permissions and all that they contain; unknown names are dropped.
     pub fn expand(&self, names: &[Name]) -> HashSet<Name> {
         let mut all = HashSet::new();
         let mut pending: Vec<Name> = names.to_vec();
@@ -104,7 +104,7 @@ impl PermissionCatalog {
         self.sets.get(name)
     }
 
-    /// The names that are no permission.
+    /// The names of permissions that do not exist.
     pub fn missing<'n>(&self, names: &'n [String]) -> Vec<&'n str> {
         names.iter().map(String::as_str).filter(|name| !self.sets.contains_key(*name)).collect()
     }

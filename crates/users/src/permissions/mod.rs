@@ -35,7 +35,7 @@ pub static PERMISSION: RecordType = RecordType {
         boolean("mutable"),
         boolean("visible"),
         array("subPermissions"),
-        // Computed on reading, so that a query looks at what the answer shows.
+        // Computed on reading, so that a query sees what the answer shows.
         array("childOf").sql(
             "(SELECT coalesce(jsonb_agg(parent.doc->>'permissionName'), '[]') FROM permissions parent \
               WHERE parent.doc->'subPermissions' ? (permissions.doc->>'permissionName'))",

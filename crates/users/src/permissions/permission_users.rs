@@ -1,6 +1,6 @@
-//! The permissions given to users.
+//! The permissions granted to users.
 //!
-//! Routes: `/perms/users…`. Reads the catalog; changes `permissions_users` and moves the settings version.
+//! Routes: `/perms/users…`. Reads the catalog; changes `permissions_users` and increments the settings version.
 
 use crate::permissions::assigning::refuse_more_than_held;
 use crate::permissions::{Name, PERMISSION_USER, PermissionCatalog, full_of, page_of, texts};
@@ -70,13 +70,13 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     let tenant = call.tenant()?;
     let unknown = || Failure::NotFound(format!("No permissions user found with id {id}"));
-    // Read before the transaction begins, which holds the record's lock and the only connection.
+    // Read before the transaction begins, since reading borrows a connection and the transaction holds one.
     let catalog = PermissionCatalog::of(tenant).await?;
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &PERMISSION_USER, id).await?.ok_or_else(unknown)?.parse();
     let is_same_user = stored.get("userId") == document.get("userId");
     let held = stored.as_object().map(|stored| texts(stored, "permissions")).unwrap_or_default();
-    // A record whose user changes gives that user everything in it.
+    // Changing the user of a record grants that user everything in it.
     let is_added = |name: &&String| !is_same_user || !held.contains(name);
     let added: Vec<&str> = names.iter().filter(is_added).map(String::as_str).collect();
     refuse_names(&call, &catalog, id, &added)?;
@@ -175,7 +175,7 @@ async fn update_names(call: &Call, id: Uuid, change: &'static str, name: &str) -
     Ok(())
 }
 
-/// Refuses permissions that the caller may not give, and names of no permission.
+/// Refuses permissions that the caller may not grant, and unknown names.
 fn refuse_names(call: &Call, catalog: &PermissionCatalog, id: Uuid, added: &[&str]) -> Result<(), Failure> {
     if call.caller.profile.unlimited_permissions {
         return Ok(());
@@ -214,7 +214,7 @@ fn not_found(call: &Call, message: &str) -> Failure {
     Failure::NotFound(format!("{message} {}", key_text(call)))
 }
 
-/// How FOLIO names the record in messages.
+/// The key of the record in FOLIO's messages.
 fn key_text(call: &Call) -> String {
     format!("{} {}", call.query.get("indexField").unwrap_or("id"), call.parameter(0))
 }

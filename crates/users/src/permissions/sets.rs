@@ -1,7 +1,7 @@
 //! Permissions and sets of them.
 //!
-//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the catalog; changes `permissions`, removes
-//! deleted ones from sets and users, and moves the settings version.
+//! Routes: `/perms/permissions…`, `/perms/purge-deprecated`. Reads the catalog; changes `permissions`, removes deleted
+//! ones from sets and users, and increments the settings version.
 
 use crate::permissions::assigning::{refuse_more_than_held, refuse_reserved_name};
 use crate::permissions::{Name, PERMISSION, PermissionCatalog, page_of, texts};
@@ -171,7 +171,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::Invalid("Invalid id value".into()));
     }
     let tenant = call.tenant()?;
-    // Read before the transaction begins, which holds the record's lock and the only connection.
+    // Read before the transaction begins, since reading borrows a connection and the transaction holds one.
     let catalog = PermissionCatalog::of(tenant).await?;
     let mut tx = tenant.begin().await?;
     let stored = write::lock(&mut tx, &PERMISSION, id)

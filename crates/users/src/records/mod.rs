@@ -6,7 +6,7 @@ pub mod settings;
 
 use carrel_records::RecordType;
 
-/// Every record type of this module, those referred to before those that refer.
+/// Every record type of this module; a type comes after those that it refers to.
 pub static RECORD_TYPES: &[&RecordType] = &[
     &crate::permissions::PERMISSION,
     &crate::permissions::PERMISSION_USER,

@@ -2,7 +2,7 @@
 
 use carrel_records::{Composed, PLAIN, RecordType, date, text, to, unique};
 
-/// A type of note. FOLIO's table is named `type`; all modules share one schema here, so the name says more.
+/// A type of note. FOLIO's table is named `type`, which would be ambiguous in the schema that all modules share.
 pub static NOTE_TYPE: RecordType = RecordType {
     name: "noteType",
     module: "mod-notes",

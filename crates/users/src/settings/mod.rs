@@ -1,8 +1,9 @@
 //! Settings of the tenant: entries by scope and key, the older configuration, addresses, locale, base address.
 //!
 //! Routes: `/settings/entries…`, `/settings/upload`, `/configurations/entries…` and `/configurations/audit`,
-//! `/tenant-addresses…`, `/locale`, `/base-url`, `/user/settings/{id}`. Who may read and write an entry depends on its
-//! scope and owner (`access`). Changes of settings, configuration and locale move the settings version.
+//! `/tenant-addresses…`, `/locale`, `/base-url`, `/user/settings/{id}`. The permission to read and write an entry
+//! depends on its scope and owner (`access`). Changes of settings, configuration and locale increment the settings
+//! version.
 
 mod access;
 mod base_url;

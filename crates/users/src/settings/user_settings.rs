@@ -49,14 +49,14 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
             return Err(Failure::Invalid(profile_pictures::KEY_CANNOT_CHANGE.into()));
         }
         if value["maxFileSize"].as_f64().is_some_and(|size| size > MAX_FILE_SIZE) {
-            // FOLIO quirk: 500, though the client can put it right.
+            // FOLIO quirk: 500, although the client can correct it.
             return Ok(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, profile_pictures::LIMIT_TOO_LARGE));
         }
     }
     routes::replace_locked(&call, tx, &USER_SETTING, id, document, &stored).await
 }
 
-/// FOLIO quirk: one error stands alone, not in a list.
+/// FOLIO quirk: the body is one error, not a list.
 fn error(status: StatusCode, message: String, code: &str, id: &str) -> Answer {
     let parameters = [json!({"key": "id", "value": id})];
     Answer::json(&json!({"message": message, "code": code, "parameters": parameters})).status(status)

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 type Document = Map<String, Value>;
 
-/// What the database has of the records that the user refers to.
+/// The stored records that the user refers to.
 #[derive(Default)]
 pub struct Facts {
     pub group_found: bool,

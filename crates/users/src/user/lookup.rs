@@ -20,7 +20,7 @@ pub async fn id_of_username(connection: &Connection, name: &str) -> Result<Optio
     Ok(rows.first().map(|row| row.get("id")))
 }
 
-/// Text as a quoted CQL term in which no character is a mask.
+/// Text as a quoted CQL term without wildcards.
 pub fn quoted(text: &str) -> String {
     let mut term = String::from("\"");
     for letter in text.chars() {
@@ -33,7 +33,7 @@ pub fn quoted(text: &str) -> String {
     term
 }
 
-/// A name as names are compared, nearly: without case and accents.
+/// Folds a name approximately as the database does: without case and accents.
 pub fn folded(name: &str) -> String {
     name.trim().nfkd().filter(|letter| !is_combining_mark(*letter)).collect::<String>().to_lowercase()
 }

@@ -1,7 +1,7 @@
-//! What keeps a user from being deleted: proxies, and what other modules count (loans, requests, money owed, blocks).
+//! What prevents the deletion of a user: proxies, and the counts of other modules (loans, requests, accounts, blocks).
 //!
-//! Routes: `/bl-users/by-id/{id}/open-transactions`, `/bl-users/by-username/{name}/open-transactions`,
-//! `DELETE /bl-users/by-id/{id}`. Reads users and proxies; deletes the user with all that goes with them.
+//! Routes: `/bl-users/by-id/{id}/open-transactions`, `/bl-users/by-username/{name}/open-transactions`, `DELETE
+//! /bl-users/by-id/{id}`. Reads users and proxies; deletes the user and the dependent records.
 
 use crate::extensions::Extensions;
 use crate::user::deletion;

@@ -28,12 +28,12 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// A link for a user, and what a mail says with it.
+/// A link for a user, and the other values of its mail.
 pub struct PasswordResetLink {
     /// The user as stored.
     pub user: Value,
     pub link: String,
-    /// The page at which users ask for a link.
+    /// The page at which users request a link.
     pub forgot_password_link: String,
     /// The user has a password, which the link replaces.
     pub has_password: bool,
@@ -52,13 +52,13 @@ pub async fn for_staff(call: &Call) -> Result<PasswordResetLink, Failure> {
     create(call, request.user_id, parts).await
 }
 
-/// Makes a link that only the user gets to know.
+/// Creates a link that is disclosed to the user only.
 pub async fn for_user(call: &Call, user: Uuid) -> Result<PasswordResetLink, Failure> {
     let parts = link_parts(call, user).await?;
     create(call, user, parts).await
 }
 
-/// What a link is made of besides its token.
+/// The parts of a link besides its token.
 struct LinkParts {
     user: Value,
     host: String,
@@ -96,7 +96,7 @@ async fn link_parts(call: &Call, user_id: Uuid) -> Result<LinkParts, Failure> {
     }
     let base_url: Option<String> = row.get("base_url");
     let map = |column: &str| row.get::<_, Option<Json>>(column).map(|json| json.parse()).unwrap_or_default();
-    // The older configuration counts where the tenant has no address of its own.
+    // The older configuration applies if the tenant has no base URL.
     let (values, names) = match base_url {
         Some(_) => (map("settings"), ["", "resetPasswordPath", "forgotPasswordPath"]),
         None => (map("configuration"), ["FOLIO_HOST", "RESET_PASSWORD_UI_PATH", "FORGOT_PASSWORD_UI_PATH"]),

@@ -1,4 +1,4 @@
-/* A brief record for an item that is in hand and not in the catalog: instance, holdings record, item. */
+/* Adds brief records for an item that is not in the catalog: instance, holdings record, item. */
 import { get, post, remove, withQuery } from '../../api/client.ts';
 
 interface Ids {
@@ -12,7 +12,7 @@ const first = async (path: string, list: string, query: string): Promise<string>
   return id;
 };
 
-/** What staff know of an item in hand. */
+/** The fields of a fast add. */
 export interface BriefItem {
   title: string;
   contributor: string;
@@ -23,7 +23,7 @@ export interface BriefItem {
   loanTypeId: string;
 }
 
-/** Adds the three records; what was added is taken away again when a later one is refused. */
+/** Adds the three records. If one fails, the records added before it are deleted. */
 export async function addBriefItem(barcode: string, brief: BriefItem): Promise<void> {
   const any = 'cql.allRecords=1';
   const [instanceTypeId, sourceId, contributorNameTypeId, identifierTypeId] = await Promise.all([

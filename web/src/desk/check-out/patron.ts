@@ -1,4 +1,4 @@
-/* The patron in front of the desk: the account at once, what belongs to it as it arrives. */
+/* Loads the patron of a session: the account first, then related data as it arrives. */
 import type { Note, User } from '../../api/schema.ts';
 import { automatedBlocks, countLoans, countRequests, isPast, manualBlocks, notesOf, openAccounts } from '../circulation-api.ts';
 
@@ -9,7 +9,7 @@ export interface PatronBlock {
 
 export interface Patron {
   user: User;
-  /** Who fetches for the patron. */
+  /** The proxy who checks out for the patron. */
   proxy: User | undefined;
   openLoans: number | undefined;
   overdueLoans: number | undefined;
@@ -17,7 +17,7 @@ export interface Patron {
   awaitingPickupHere: number | undefined;
   owed: number | undefined;
   suspended: number | undefined;
-  /** Reasons for which this patron may not borrow. */
+  /** Blocks that prevent this patron from borrowing. */
   blocks: PatronBlock[];
   notes: Note[];
 }
@@ -37,7 +37,7 @@ export function patronOf(user: User, proxy?: User): Patron {
   };
 }
 
-/** Loads what belongs to the patron; each part is reported when it is there, one that fails stays unknown. */
+/** Loads the data related to the patron. Each part is reported when it is loaded; a part that fails stays undefined. */
 export async function loadPatron(id: string, servicePointId: string, report: (part: Partial<Patron>) => void): Promise<void> {
   const now = new Date().toISOString();
   const parts: Promise<Partial<Patron>>[] = [
@@ -78,7 +78,7 @@ async function loadFees(id: string): Promise<Partial<Patron>> {
   };
 }
 
-/** Days until the account expires; undefined where it does not. */
+/** Days until the account expires; undefined if it does not. */
 export function daysUntilExpiry(user: User, now = Date.now()): number | undefined {
   if (!user.expirationDate) return undefined;
   return Math.floor((new Date(user.expirationDate).getTime() - now) / 86_400_000);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 
-/** Seconds until a session without a scan ends, and its end; undefined where there is no time limit. */
+/** Seconds until an idle session ends, and the time at which it ends; undefined without a time limit. */
 export function useTimeout(minutes: number | undefined, lastActivity: number, end: () => void): number | undefined {
   const [now, setNow] = useState(() => Date.now());
   const latest = useRef(end);

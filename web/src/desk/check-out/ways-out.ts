@@ -1,4 +1,4 @@
-/* What staff may do when a check-out is refused: one table over the server's refusals. */
+/* What staff may do when a check-out is refused: one table of the server's refusals. */
 import type { OverrideBlocks } from '../../api/bodies.ts';
 import type { Failure, Refusal } from '../../api/failure.ts';
 
@@ -22,7 +22,7 @@ function blockOf(refusal: Refusal): BlockName | undefined {
   return name !== undefined && name in PERMISSIONS ? (name as BlockName) : undefined;
 }
 
-/** All ways out of a refused scan, best first; none where only cancelling is left. */
+/** All actions for a refused scan, best first; empty if staff can only cancel. */
 export function waysOut(failure: Failure, may: (permission: string) => boolean): WayOut[] {
   const refusals = failure.refusals;
   if (refusals.length === 0) return [];

@@ -4,10 +4,10 @@ import { type Bar, type Kind, KINDS } from './live.ts';
 
 const WIDTH = 960;
 const HEIGHT = 160;
-/** Times below the bars. */
+/** Labels of the time axis. */
 const TIMES = 5;
 
-/** Bars of quarter hours, stacked by kind; the table beside it has the same numbers. */
+/** Stacked bars, one per quarter hour; the table next to it has the same numbers. */
 export function BarChart({ bars }: { bars: readonly Bar[] }) {
   const highest = Math.max(1, ...bars.map((bar) => KINDS.reduce((sum, kind) => sum + bar.counts[kind], 0)));
   const step = WIDTH / Math.max(1, bars.length);

@@ -7,7 +7,7 @@ import { t } from '../../text/messages.ts';
 import { useServicePoints } from '../references.ts';
 import { type Behind, type BehindRow, loadBehind } from './behind.ts';
 
-/** The loans or check-ins that a number counts. */
+/** The list of loans or check-ins counted by a number. */
 export function BehindNumber({ behind }: { behind: Behind }) {
   const [offset, setOffset] = useState(0);
   const servicePoints = useServicePoints();

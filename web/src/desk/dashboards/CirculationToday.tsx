@@ -1,4 +1,4 @@
-/* Circulation of the day, pushed by the server; every number opens its list. */
+/* Today's circulation, pushed by the server; each number opens its list. */
 import type { ReactNode } from 'react';
 import { to, useRoute } from '../../layout/route.ts';
 import { Choice, Loading, Message } from '../../parts/controls.tsx';

@@ -1,4 +1,4 @@
-/* How the server performs, for operators: read again every few seconds while the page is open. */
+/* Server performance for operators, refreshed every few seconds while the page is open. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { get } from '../../api/client.ts';
@@ -151,7 +151,7 @@ export function Operators() {
   );
 }
 
-/** Times of circulation's calls since the page was opened, and since the server was started. */
+/** Response times of circulation calls since the page was opened, and since the server started. */
 function ScanTimes({ samples }: { samples: readonly Sample[] }) {
   const now = histogramOf(samples, SCANS);
   const first = useRef<Histogram>(undefined);

@@ -1,4 +1,4 @@
-/* The lists behind the numbers of a dashboard, a page at a time. */
+/* The lists that the numbers of a dashboard count, one page at a time. */
 import { get, withQuery } from '../../api/client.ts';
 import type { Item, Loan } from '../../api/bodies.ts';
 import { PAGE_SIZE } from '../../parts/useSearch.ts';
@@ -36,7 +36,7 @@ interface CheckIns {
   totalRecords: number;
 }
 
-/** CQL for each list: since an instant, or as things stand at one. */
+/** CQL for each list: since an instant, or open at an instant. */
 export function queryBehind(behind: Behind, since: Date, now: Date): string {
   const from = since.toISOString();
   switch (behind) {
@@ -77,7 +77,7 @@ async function withNames(rows: BehindRow[]): Promise<BehindRow[]> {
   return rows.map((row) => ({ ...row, patron: names.get(row.userId) }));
 }
 
-/** Titles and barcodes of the items of a page, in one call. */
+/** Titles and barcodes of a page of items, with one call. */
 async function withTitles(rows: BehindRow[]): Promise<BehindRow[]> {
   const ids = [...new Set(rows.map((row) => row.itemId))];
   if (ids.length === 0) return rows;

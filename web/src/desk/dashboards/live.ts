@@ -31,12 +31,12 @@ export const AWAITING_PICKUP = 'Open - Awaiting pickup';
 const QUARTER_MS = 900_000;
 
 export interface Bar {
-  /** The beginning of the quarter hour. */
+  /** The start of the quarter hour. */
   start: Date;
   counts: Record<Kind, number>;
 }
 
-/** A bar for each quarter hour from the beginning of the day until now, also for those in which nothing happened. */
+/** One bar for each quarter hour from the start of the day until now, including empty ones. */
 export function barsOf(quarters: readonly Quarter[], from: Date, until: Date, servicePointId: string): Bar[] {
   const bars: Bar[] = [];
   const first = Math.floor(from.getTime() / QUARTER_MS) * QUARTER_MS;
@@ -51,7 +51,7 @@ export function barsOf(quarters: readonly Quarter[], from: Date, until: Date, se
 
 export const totalOf = (bars: readonly Bar[], kind: Kind) => bars.reduce((sum, bar) => sum + bar.counts[kind], 0);
 
-/** The bars in steps of hours, for a table that can be read. */
+/** The bars summed by hour, for the table. */
 export function hoursOf(bars: readonly Bar[]): Bar[] {
   const hours: Bar[] = [];
   for (const bar of bars) {
@@ -70,7 +70,7 @@ export interface RequestTotals {
   total: number;
 }
 
-/** Open requests by type and by status, at one pickup service point or at all. */
+/** Open requests by type and status, at one pickup service point or in total. */
 export function requestTotals(requests: readonly OpenRequests[], servicePointId: string): RequestTotals {
   const here = requests.filter((one) => servicePointId === '' || one.pickupServicePointId === servicePointId);
   const sums = (key: (one: OpenRequests) => string): [string, number][] => {
@@ -87,7 +87,7 @@ export function requestTotals(requests: readonly OpenRequests[], servicePointId:
   };
 }
 
-/** The newest figures; the browser connects again by itself when the server ends the stream or restarts. */
+/** The latest figures. The browser reconnects by itself when the server ends the stream or restarts. */
 export function useLiveFigures(): { figures: Figures | undefined; connected: boolean } {
   const [figures, setFigures] = useState<Figures>();
   const [connected, setConnected] = useState(false);
@@ -99,7 +99,7 @@ export function useLiveFigures(): { figures: Figures | undefined; connected: boo
       source.onopen = () => setConnected(true);
       source.onerror = () => {
         setConnected(false);
-        // The browser gives up where the answer was not a stream, for instance while the token is renewed.
+        // The browser does not reconnect if the response was not a stream, for instance while the token is renewed.
         if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 5_000);
       };
       source.addEventListener('figures', (event) => setFigures(JSON.parse((event as MessageEvent<string>).data) as Figures));

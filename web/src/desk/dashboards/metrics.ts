@@ -1,4 +1,4 @@
-/* The server's metrics in the text format of Prometheus, as far as the dashboard of operators shows them. */
+/* Parses the server's Prometheus metrics that the operators' dashboard shows. */
 
 export interface Sample {
   name: string;
@@ -15,7 +15,7 @@ export function parseMetrics(text: string): Sample[] {
   });
 }
 
-/** Calls of a module within each bound of its histogram, cumulative. */
+/** Cumulative number of calls of a module for each bound of its histogram. */
 export type Histogram = [seconds: number, calls: number][];
 
 export function histogramOf(samples: readonly Sample[], module: string): Histogram {
@@ -25,14 +25,14 @@ export function histogramOf(samples: readonly Sample[], module: string): Histogr
     .sort(([one], [other]) => one - other);
 }
 
-/** What was added since an earlier look; all of it after a restart of the server. */
+/** The increase since an earlier reading; the full value after a restart of the server. */
 export function since(now: Histogram, before: Histogram | undefined): Histogram {
   const earlier = new Map(before);
   const restarted = now.some(([bound, calls]) => calls < (earlier.get(bound) ?? 0));
   return restarted ? now : now.map(([bound, calls]) => [bound, calls - (earlier.get(bound) ?? 0)]);
 }
 
-/** The bound in seconds below which this part of the calls stayed; undefined without calls. */
+/** The quantile as a bucket bound in seconds; undefined without calls. */
 export function quantile(histogram: Histogram, part: number): number | undefined {
   const total = histogram.at(-1)?.[1] ?? 0;
   if (total === 0) return undefined;

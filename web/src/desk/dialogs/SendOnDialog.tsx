@@ -6,7 +6,7 @@ import { t } from '../../text/messages.ts';
 import { placeOf, requesterOf } from '../check-in/check-in-session.ts';
 import type { DialogProps } from '../PromptHost.tsx';
 
-/** An item that does not go back to its shelf: where it goes, and its slip. */
+/** An item that does not go back to the shelf: its destination and its slip. */
 export function SendOnDialog({ shown: { answer: checkedIn, kind, printByDefault, until }, answer }: DialogProps<'sendOn'>) {
   const [print, setPrint] = useState(printByDefault);
   const { item, staffSlipContext: slip } = checkedIn;

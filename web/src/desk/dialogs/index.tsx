@@ -1,4 +1,4 @@
-/* A dialog for each question of the desk's logic. */
+/* The dialog of each prompt. */
 import type { ComponentType } from 'react';
 import type { DialogProps } from '../PromptHost.tsx';
 import type { PromptName } from '../prompts.ts';

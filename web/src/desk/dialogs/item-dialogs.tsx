@@ -21,7 +21,7 @@ function About({ item }: { item: Item }) {
   );
 }
 
-/** Cancels the scan or goes on with it; going on is the default. */
+/** Cancels the scan or continues; continuing is the default. */
 function GoOn({ task, answer }: { task: Task; answer: (answer: true | undefined) => void }) {
   return (
     <>
@@ -74,7 +74,7 @@ export function ClaimedReturned({ shown: { item }, answer }: DialogProps<'claime
   );
 }
 
-/** An item that its patron used in the library: kept for the patron, or back to the shelf. */
+/** An item used in the library: keep it for the patron, or reshelve it. */
 export function UseAtLocation({ shown: { item }, answer }: DialogProps<'useAtLocation'>) {
   return (
     <Prompt
@@ -177,7 +177,10 @@ export function ChooseItem({ shown: { items, total }, answer }: DialogProps<'cho
   );
 }
 
-/** A brief record; Enter moves on and does not submit, as a reader ends an ISBN with it. */
+/**
+ * A brief record. Enter moves to the next field instead of submitting, because a barcode reader ends an ISBN with
+ * Enter.
+ */
 export function FastAdd({ shown: { barcode }, answer }: DialogProps<'fastAdd'>) {
   const { servicePoint } = useSession();
   const materialTypes = useMaterialTypes();

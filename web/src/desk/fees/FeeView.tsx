@@ -1,4 +1,4 @@
-/* One fee/fine: what it is for, and what was done about it. */
+/* One fee/fine: its details and its history. */
 import { to } from '../../layout/route.ts';
 import { ActionButton } from '../../parts/controls.tsx';
 import { Facts, Listing } from '../../parts/listing.tsx';

@@ -1,4 +1,4 @@
-/* A fee/fine that staff charge by hand, for an item or without one. */
+/* Charges a fee/fine by hand, for an item or without one. */
 import { useState } from 'react';
 import type { Item, Loan } from '../../api/bodies.ts';
 import type { Account } from '../../api/schema.ts';
@@ -16,13 +16,13 @@ import { amountText, centsOf, parseCents } from './money.ts';
 
 interface Props {
   userId: string;
-  /** The loan for which is charged; it names the item. */
+  /** The loan that is charged; it identifies the item. */
   loan?: Loan | undefined;
   close: () => void;
   charged: (account: Account, payNow: boolean) => void;
 }
 
-/** An owner of this name has types that all owners may charge. */
+/** Fee/fine types of the owner with this name are available to all owners. */
 const SHARED = 'Shared';
 
 export function NewFee({ userId, loan, close, charged }: Props) {
@@ -38,7 +38,7 @@ export function NewFee({ userId, loan, close, charged }: Props) {
   const [notifyWish, setNotify] = useState<boolean>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  // Repeating a charge whose second part failed must not charge twice.
+  // If the second call failed, repeating the charge must not create a second account.
   const [ids] = useState(() => ({ account: crypto.randomUUID(), action: crypto.randomUUID() }));
 
   const owner = owners?.find((one) => one.id === chosenOwner) ?? ownerAt(owners, servicePoint?.id);
@@ -138,7 +138,7 @@ export function NewFee({ userId, loan, close, charged }: Props) {
   );
 }
 
-/** What an account keeps of the item. */
+/** The fields of an item that an account stores. */
 function aboutItem(item: Item): Partial<Account> {
   const call = callNumber(item.effectiveCallNumberComponents);
   return {

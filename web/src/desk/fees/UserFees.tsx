@@ -1,4 +1,4 @@
-/* Fees/fines of a user: chosen ones are settled together, and each has a view with its history. */
+/* Fees/fines of a user: selected ones are settled together, and each opens with its history. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Loan } from '../../api/bodies.ts';
@@ -38,7 +38,7 @@ export function UserFees({ userId, feeId }: { userId: string; feeId?: string | u
   );
 }
 
-/** The dialogs of fees/fines; after each the accounts of the user are read again. */
+/** The dialogs of fees/fines; after each, the user's accounts are loaded again. */
 export function useFeeActions(userId: string) {
   const queries = useQueryClient();
   const [settling, setSettling] = useState<{ action: FeeAction; fees: Fee[] }>();

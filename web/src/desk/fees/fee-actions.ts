@@ -1,6 +1,6 @@
 /*
- * What may be done with fees/fines, in which state and by whom: one table. A rule that refuses says why, and the button
- * shows the reason.
+ * Which actions fees/fines allow, by state and permission: one table. Each refusing rule has a reason, which the button
+ * shows.
  */
 import type { Account } from '../../api/schema.ts';
 import type { FeeFineAction } from '../../api/bodies.ts';
@@ -10,18 +10,18 @@ import { centsOf } from './money.ts';
 export const FEE_ACTIONS = ['pay', 'waive', 'transfer', 'refund', 'cancel'] as const;
 export type FeeAction = (typeof FEE_ACTIONS)[number];
 
-/** An account with what was done about it, oldest first. */
+/** An account with its actions, oldest first. */
 export interface Fee {
   account: Account;
   actions: FeeFineAction[];
 }
 
 interface Rule {
-  /** What the action can deal with, in cents. */
+  /** The amount that the action can settle, in cents. */
   limit: (fee: Fee) => number;
-  /** Why an account without anything of that refuses the action. */
+  /** Why the action is refused for an account without such an amount. */
   none: MessageKey;
-  /** Whether the action closes fees/fines that were partly paid as if nothing had been owed. */
+  /** Whether the action is refused for fees/fines that were partly paid. */
   onlyUntouched?: boolean;
 }
 
@@ -35,7 +35,7 @@ const RULES: Record<FeeAction, Rule> = {
   cancel: { limit: owed, none: 'why.feeClosed', onlyUntouched: true },
 };
 
-/** What was paid and transferred and has not been given back, in cents. */
+/** The amount paid and transferred that has not been refunded, in cents. */
 export function refundable({ actions }: Fee): number {
   let cents = 0;
   for (const { typeAction = '', amountAction } of actions) {
@@ -45,17 +45,17 @@ export function refundable({ actions }: Fee): number {
   return Math.max(0, cents);
 }
 
-/** The most that the action can deal with in these accounts, in cents. */
+/** The maximum amount that the action can settle for these accounts, in cents. */
 export function limitOf(action: FeeAction, fees: readonly Fee[]): number {
   return fees.reduce((sum, fee) => sum + RULES[action].limit(fee), 0);
 }
 
-/** The permission for one account, or for several at once. */
+/** The permission for one account, or for several in one call. */
 export function permissionFor(action: FeeAction, several: boolean): string {
   return `feesfines.accounts${several ? '-bulk' : ''}.${action}.post`;
 }
 
-/** Why the action can not be done with these accounts; undefined where it can. */
+/** Why the action is not possible for these accounts; undefined if it is possible. */
 export function whyNot(action: FeeAction, fees: readonly Fee[], may: (permission: string) => boolean): MessageKey | undefined {
   const rule = RULES[action];
   if (fees.length === 0) return 'why.noFeeChosen';
@@ -65,7 +65,7 @@ export function whyNot(action: FeeAction, fees: readonly Fee[], may: (permission
   return undefined;
 }
 
-/** Comments as the API keeps them: a part for staff and a part for the patron. */
+/** Comments in the API's format: one part for staff and one for the patron. */
 export function joinComments(staff: string, patron: string): string | undefined {
   const parts = [staff.trim() && `STAFF : ${staff.trim()}`, patron.trim() && `PATRON : ${patron.trim()}`].filter(Boolean);
   return parts.length > 0 ? parts.join(' \n ') : undefined;

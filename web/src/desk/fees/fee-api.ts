@@ -29,7 +29,7 @@ export interface Settlement {
   notifyPatron: boolean;
 }
 
-/** The path of an action on one account or on several, and the part of the body that names them. */
+/** The path of an action on one account or several, and the part of the body with their ids. */
 function target(accountIds: readonly string[], action: string): { path: string; names: { accountIds?: readonly string[] } } {
   const [only] = accountIds;
   return accountIds.length === 1 && only !== undefined
@@ -37,7 +37,7 @@ function target(accountIds: readonly string[], action: string): { path: string; 
     : { path: `/accounts-bulk/${action}`, names: { accountIds } };
 }
 
-/** What would remain to be paid, or to be refunded. */
+/** The amount that would remain to be paid or refunded. */
 export async function check(action: Exclude<FeeAction, 'cancel'>, accountIds: readonly string[], amount: string): Promise<string> {
   const { path, names } = target(accountIds, `check-${action}`);
   return (await post<{ remainingAmount: string }>(path, { ...names, amount })).remainingAmount;
@@ -72,7 +72,7 @@ export interface FeeFineType {
   actionNoticeId?: string;
 }
 
-/** Something by which an action is done: a method of payment, a reason, or an account transferred to. */
+/** A payment method, a reason, or a transfer account. */
 interface Means {
   ownerId?: string;
   nameMethod?: string;
@@ -99,7 +99,7 @@ const MEANS = {
   refund: ['/refunds', 'refunds'],
 } as const;
 
-/** Names of the means of an action that this owner has; reasons belong to all owners. */
+/** Names of the payment methods or transfer accounts of this owner; reasons belong to all owners. */
 export function useMeans(action: Exclude<FeeAction, 'cancel'>, ownerId: string): string[] | undefined {
   const [path, list] = MEANS[action];
   const means = useAll<Means>(path, list);
@@ -116,14 +116,14 @@ interface RequiredComments {
 
 const COMMENT_SETTINGS: Partial<Record<FeeAction, keyof RequiredComments>> = { pay: 'paid', waive: 'waived', refund: 'refunded', transfer: 'transferredManually' };
 
-/** Whether the library wants a comment with the action; a cancellation always needs one. */
+/** Whether the library requires a comment for the action; a cancellation always requires one. */
 export function useCommentRequired(action: FeeAction): boolean {
   const [settings] = useAll<RequiredComments>('/comments', 'comments') ?? [];
   const name = COMMENT_SETTINGS[action];
   return name === undefined || settings?.[name] === true;
 }
 
-/** The owner of the service point, else the first. */
+/** The owner linked to the service point, else the first. */
 export function ownerAt(owners: readonly Owner[] | undefined, servicePointId: string | undefined): Owner | undefined {
   return owners?.find((owner) => owner.servicePointOwner?.some((point) => point.value === servicePointId)) ?? owners?.[0];
 }

@@ -2,7 +2,7 @@ import { Tick } from '../../parts/controls.tsx';
 import { t } from '../../text/messages.ts';
 import type { EntityColumn } from './list-api.ts';
 
-/** Which columns are shown, in the order of the record type. */
+/** Selects the columns, in the order of the record type. */
 export function ColumnChoice({ columns, chosen, onChange }: { columns: ReadonlyMap<string, EntityColumn>; chosen: readonly string[]; onChange: (chosen: string[]) => void }) {
   const all = [...columns.values()].filter((column) => !column.hidden && !column.queryOnly);
   return (

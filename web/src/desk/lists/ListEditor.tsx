@@ -1,4 +1,4 @@
-/* Creating and changing a list: what it is called, what it asks, and a test of that before it is kept. */
+/* Creates or changes a list: its name, its query, and a test run of the query before the list is saved. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { useHotkeys } from '../../layout/hotkeys.ts';
@@ -144,7 +144,7 @@ interface TestProps {
   why: string | undefined;
 }
 
-/** The number of records and the first of them, before the list is kept. */
+/** The number of records and the first rows, before the list is saved. */
 function Test({ entityTypeId, fql, fields, columns, why }: TestProps) {
   const { may } = useSession();
   const [running, setRunning] = useState<AbortController>();

@@ -1,4 +1,4 @@
-/* A list: its query in words, its contents, and what is done with it. */
+/* A list: its query in words, its contents, and its actions. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useHotkeys } from '../../layout/hotkeys.ts';
@@ -14,7 +14,7 @@ import { fromFql, shownCell } from './conditions.ts';
 import { cancelRefresh, contentsOf, deleteList, type EntityColumn, entityType, exportList, findList, LIST_PAGE, type Numbered, startRefresh, type StoredList } from './list-api.ts';
 import { QueryInWords } from './QueryInWords.tsx';
 
-/** Milliseconds between two looks at a refresh that runs. */
+/** Milliseconds between two polls of a running refresh. */
 const POLL_MS = 1_000;
 
 export const columnsByName = (columns: readonly EntityColumn[] | undefined): ReadonlyMap<string, EntityColumn> => new Map((columns ?? []).map((column) => [column.name, column]));
@@ -134,7 +134,7 @@ function Actions({ list }: { list: StoredList }) {
   );
 }
 
-/** How the refresh goes, or why the last one failed; the earlier contents stay readable. */
+/** Progress of the refresh, or why the last one failed; the previous contents stay visible. */
 function RefreshState({ list: { inProgressRefresh: running, failedRefresh: failed, isActive, successRefresh } }: { list: StoredList }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

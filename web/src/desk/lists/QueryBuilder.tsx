@@ -80,7 +80,7 @@ function Value({ entityTypeId, column, condition, onChange }: { entityTypeId: st
   }
 }
 
-/** Values that the server knows of: one, or several. */
+/** A selection among values that the server lists: one or several. */
 function Chosen({ entityTypeId, column, several, values, onChange }: { entityTypeId: string; column: EntityColumn; several: boolean; values: string[]; onChange: (values: string[]) => void }) {
   const [text, setText] = useState('');
   const search = useSettled(text.trim());

@@ -2,7 +2,7 @@ import { t } from '../../text/messages.ts';
 import { type Condition, inputOf } from './conditions.ts';
 import type { EntityColumn } from './list-api.ts';
 
-/** A query as sentences, one for each condition; all of them must hold. */
+/** A query as one sentence per condition; all conditions must hold. */
 export function QueryInWords({ conditions, columns }: { conditions: readonly Condition[]; columns: ReadonlyMap<string, EntityColumn> }) {
   return (
     <ul className="reasons">

@@ -1,6 +1,6 @@
 /*
- * Queries as the desk edits them: rows of field, operator and value, all of which must hold. They are read from FQL and
- * written to it; a query that says more than such rows is kept as it is.
+ * Queries as the desk edits them: rows of field, operator and value, all of which must hold. Converts them from and to
+ * FQL. A query that rows cannot express is kept unchanged.
  */
 import type { MessageKey } from '../../text/messages.ts';
 import type { EntityColumn } from './list-api.ts';
@@ -15,7 +15,7 @@ export interface Condition {
   values: string[];
 }
 
-/** The version of the names of fields and types in queries. */
+/** The version of field and type names in queries. */
 const VERSION = '24';
 
 const COMPARISONS: readonly Operator[] = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$empty'];
@@ -69,7 +69,7 @@ export function toFql(conditions: readonly Condition[], columns: ReadonlyMap<str
   return JSON.stringify({ _version: VERSION, ...body });
 }
 
-/** Reads FQL into rows; undefined where rows can not say what it says. */
+/** Parses FQL into rows; undefined if rows cannot express it. */
 export function fromFql(fql: string, columns: ReadonlyMap<string, EntityColumn>, dayOf: (instant: Date) => string): Condition[] | undefined {
   let parsed: unknown;
   try {
@@ -102,7 +102,7 @@ export function fromFql(fql: string, columns: ReadonlyMap<string, EntityColumn>,
   }
 }
 
-/** Why the query can not be run. */
+/** Why the query is incomplete. */
 export function problemOf(conditions: readonly Condition[], columns: ReadonlyMap<string, EntityColumn>): MessageKey | undefined {
   if (conditions.length === 0) return 'lists.needsCondition';
   for (const { field, operator, values } of conditions) {
@@ -115,7 +115,7 @@ export function problemOf(conditions: readonly Condition[], columns: ReadonlyMap
   return undefined;
 }
 
-/** A value of a row for people. */
+/** A value of a row as display text. */
 export function shownCell(value: unknown, column: EntityColumn | undefined, formatDate: (text: string) => string): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map((one) => shownCell(one, undefined, formatDate)).join('; ');

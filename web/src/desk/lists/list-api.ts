@@ -46,7 +46,7 @@ export interface StoredList {
   failedRefresh?: Refresh;
 }
 
-/** What is sent of a list that is created or changed. */
+/** The body of a list that is created or changed. */
 export interface ListDraft {
   name: string;
   description: string;
@@ -85,7 +85,7 @@ export interface EntityType {
 
 export type Row = Record<string, unknown>;
 
-/** A row with its place on the page, as rows have no key of their own. */
+/** A row with its index on the page, because rows have no key. */
 export interface Numbered {
   row: Row;
   index: number;
@@ -143,11 +143,14 @@ export interface Tested {
   rows: Row[];
 }
 
-/** Milliseconds between two looks at a query or an export that runs. */
+/** Milliseconds between two polls of a running query or export. */
 const POLL_MS = 400;
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 
-/** Runs a query without keeping it: its number of records, and the first rows. An aborted test is ended on the server. */
+/**
+ * Runs a query without saving it: returns the number of records and the first rows. Aborting also cancels it on the
+ * server.
+ */
 export async function testQuery(entityTypeId: string, fqlQuery: string, fields: readonly string[], signal: AbortSignal, progress: (total: number) => void): Promise<Tested> {
   const { queryId } = await post<{ queryId: string }>('/query', { entityTypeId, fqlQuery, fields });
   for (;;) {
@@ -169,7 +172,7 @@ interface ExportDetails {
   status: Refresh['status'];
 }
 
-/** Makes a CSV file and waits until it can be downloaded; gives its address. An aborted export is ended on the server. */
+/** Creates a CSV export, waits until it is ready, and returns its address. Aborting also cancels it on the server. */
 export async function exportList(id: string, fields: readonly string[], signal: AbortSignal): Promise<string> {
   let state = await post<ExportDetails>(`/lists/${id}/exports`, fields);
   const path = `/lists/${id}/exports/${state.exportId}`;

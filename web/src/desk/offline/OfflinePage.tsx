@@ -1,4 +1,4 @@
-/* The desk while the server is gone: check-out and check-in into the browser's storage, and the upload afterwards. */
+/* The desk while the server is down: stores check-outs and check-ins in the browser, and uploads them afterwards. */
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { isReached, onReachedChange } from '../../layout/reached.ts';
@@ -37,7 +37,7 @@ export function OfflinePage({ loggedIn = true }: { loggedIn?: boolean }) {
     setResult({ kind, text, number: results });
   }
 
-  // The queue writes one scan after the other, and knows a scan that came twice.
+  // The queue writes one scan after another and ignores a scan that arrives twice.
   const queue = useMemo(() => {
     const state: { current: { task: OfflineAction['kind']; card: string | undefined } } = { current: { task: 'checkOut', card: undefined } };
     const scans = new ScanQueue(async (scan) => {
@@ -68,7 +68,7 @@ export function OfflinePage({ loggedIn = true }: { loggedIn?: boolean }) {
   async function uploadWaiting() {
     setBusy(true);
     try {
-      // One window at a time, should the desk be open in two.
+      // A lock, because the desk may be open in two windows.
       await navigator.locks.request('carrel-offline-upload', async () =>
         uploadAll(await store.all(), uploadApi, async (action) => {
           await store.put(action);
@@ -205,7 +205,7 @@ function Actions({ actions, buttons }: { actions: OfflineAction[]; buttons?: (ac
 
 const inWords = (problem: string) => (problem === 'lent-again' ? t('offline.lentAgain') : problem);
 
-/** A second way to the server, should this browser be lost. */
+/** A file as a second way to the server, in case this browser's storage is lost. */
 function saveAsFile(actions: OfflineAction[]): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([JSON.stringify({ tenant: deviceSettings().tenant, actions }, null, 2)], { type: 'application/json' }));

@@ -1,19 +1,19 @@
-/* What was scanned while the server was gone, in the browser's storage until it is uploaded. */
+/* Scans made while the server was down, in the browser's storage until they are uploaded. */
 
 export interface OfflineAction {
-  /** Made when the item is scanned; the same at every attempt to upload it. */
+  /** Generated when the item is scanned; the same at every upload attempt. */
   clientId: string;
   kind: 'checkOut' | 'checkIn';
   itemBarcode: string;
   /** The patron's card, at a check-out. */
   userBarcode?: string;
   servicePointId: string;
-  /** When it was scanned, which is when the loan begins or ends. */
+  /** When it was scanned; the loan starts or ends at this time. */
   at: string;
   state: 'waiting' | 'uploaded' | 'exception' | 'skipped';
-  /** Why the server refused it, one reason a line. */
+  /** Why the server refused it, one reason per line. */
   problem?: string[];
-  /** Blocks that staff may override, where all reasons are such. */
+  /** Blocks that staff may override, if all reasons are such blocks. */
   overridable?: string[];
 }
 
@@ -23,7 +23,7 @@ const BLOCKED = 'blocked-cards';
 export class OfflineStore {
   readonly #database: Promise<IDBDatabase>;
 
-  /** Each tenant has a database of its own in the browser. */
+  /** Each tenant has a separate database in the browser. */
   constructor(tenant: string) {
     this.#database = new Promise((resolve, reject) => {
       const request = indexedDB.open(`carrel-desk-${tenant}`, 1);
@@ -48,13 +48,13 @@ export class OfflineStore {
     return found.sort((one, other) => one.at.localeCompare(other.at));
   }
 
-  /** Forgets what needs no further attention. */
+  /** Deletes the scans that need no further attention. */
   async removeSettled(): Promise<void> {
     const settled = (await this.all()).filter((action) => action.state === 'uploaded' || action.state === 'skipped');
     await this.#change(ACTIONS, (store) => settled.forEach((action) => store.delete(action.clientId)));
   }
 
-  /** Cards of patrons who may not borrow: their barcodes and nothing else. */
+  /** Barcodes of patrons who may not borrow; no other patron data. */
   async keepBlockedCards(barcodes: string[]): Promise<void> {
     await this.#change(BLOCKED, (store) => {
       store.clear();

@@ -1,6 +1,6 @@
 /*
- * Uploads what was scanned offline, in the order of time. An upload may be repeated, also from another computer with the
- * same file: each scan has its client id as key, and the server does nothing for a key that it knows.
+ * Uploads offline scans in the order of time. An upload may be repeated, also from another computer with the same file:
+ * each scan has its client id as idempotency key, and the server ignores a key that it has processed.
  */
 import type { CheckInRequest, CheckOutRequest, Loan } from '../../api/bodies.ts';
 import { Failure, linesOf, Unreachable } from '../../api/failure.ts';
@@ -8,13 +8,13 @@ import { waysOut, overrideBlocks, type BlockName } from '../check-out/ways-out.t
 import type { OfflineAction } from './offline-store.ts';
 
 export interface UploadApi {
-  /** Loans of an item by its barcode, open and closed; undefined where the item is unknown. */
+  /** Loans of an item by its barcode, open and closed; undefined if the item is unknown. */
   loansOfItem: (barcode: string) => Promise<Loan[] | undefined>;
   checkOut: (request: CheckOutRequest, options: { key: string }) => Promise<unknown>;
   checkIn: (request: CheckInRequest, options: { key: string }) => Promise<unknown>;
 }
 
-/** The action after an attempt. Throws only where the server is gone; the action waits then. */
+/** The action after an attempt. Throws only if the server is down; then the action stays queued. */
 export async function upload(action: OfflineAction, api: UploadApi, comment?: string): Promise<OfflineAction> {
   const done: OfflineAction = { ...action, state: 'uploaded' };
   delete done.problem;
@@ -49,7 +49,7 @@ function refused(action: OfflineAction, problem: string[], overridable?: string[
   return { ...rest, state: 'exception', problem, ...(overridable ? { overridable } : {}) };
 }
 
-/** Uploads all that wait, one after the other; each outcome is kept before the next begins. */
+/** Uploads all queued actions, one after another; each outcome is stored before the next action starts. */
 export async function uploadAll(actions: OfflineAction[], api: UploadApi, keep: (action: OfflineAction) => Promise<void>): Promise<void> {
   for (const action of actions) {
     if (action.state === 'waiting') await keep(await upload(action, api));

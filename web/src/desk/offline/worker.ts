@@ -1,12 +1,12 @@
-/* Registers the worker that keeps the desk's files, and names them to it. */
+/* Registers the service worker that caches the desk's files, and sends it their names. */
 
 export async function keepFilesForOffline(): Promise<void> {
   if (!('serviceWorker' in navigator) || import.meta.env.DEV) return;
-  // A page without TLS has no worker; it works all the same while the server is there.
+  // Without TLS there is no service worker; the desk still works while the server is reachable.
   const registration = await navigator.serviceWorker.register('/desk/offline-worker.js').catch(() => undefined);
   if (!registration) return;
   await navigator.serviceWorker.ready;
-  // The page for offline work is loaded now, as it can not be fetched when it is needed.
+  // Load the offline page now, because it cannot be fetched when the server is down.
   await import('./OfflinePage.tsx').catch(() => {});
   const files = performance
     .getEntriesByType('resource')

@@ -9,7 +9,7 @@ import { t } from '../../text/messages.ts';
 import { callNumber } from '../items.ts';
 import { itemsOfTitle, moveRequest, otherServicePoints, changePickup, REQUEST_TYPES, type RequestType } from './request-api.ts';
 
-/** Moves a request to another item of the title; its type may have to change with the item. */
+/** Moves a request to another item of the instance; its type may have to change with the item. */
 export function MoveRequest({ request, close }: { request: HoldRequest; close: () => void }) {
   const items = useQuery({ queryKey: ['items-of-title', request.instanceId], queryFn: () => itemsOfTitle(request.instanceId ?? '') });
   const [type, setType] = useState<RequestType>(request.requestType);
@@ -72,7 +72,7 @@ export function MoveRequest({ request, close }: { request: HoldRequest; close: (
   );
 }
 
-/** Another service point for an open request, among those that its policy allows. */
+/** Selects another pickup service point for an open request, among those that its policy allows. */
 export function ChangePickup({ request, close }: { request: HoldRequest; close: () => void }) {
   const points = useQuery({ queryKey: ['other-service-points', request.id], queryFn: () => otherServicePoints(request) });
   const [chosen, setChosen] = useState(request.pickupServicePointId ?? '');

@@ -16,7 +16,7 @@ import { allowedServicePoints, createRequest, findTitles, REQUEST_TYPES, type Re
 
 const TITLES_SHOWN = 20;
 
-/** A request for an item or a title; only the types and service points are offered that the patron's policy allows. */
+/** A request for an item or a title; offers only the types and service points that the patron's policy allows. */
 export function NewRequest({ close, itemBarcode = '' }: { close: () => void; itemBarcode?: string }) {
   const { settings, servicePoint } = useSession();
   const [card, setCard] = useState('');

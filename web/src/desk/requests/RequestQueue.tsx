@@ -1,4 +1,4 @@
-/* A queue of requests, reordered by dragging or by keys; each move is saved at once. */
+/* A request queue, reordered by dragging or with keys; each move is saved immediately. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, GridList, GridListItem, useDragAndDrop } from 'react-aria-components';

@@ -1,4 +1,4 @@
-/* Slips to print for a service point, and the shelf that is to be cleared. */
+/* Slips to print for a service point, and the hold shelf clearance list. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { HoldRequest, StaffSlipContext } from '../../api/bodies.ts';
@@ -96,7 +96,7 @@ function SlipList({ kind, servicePointId }: { kind: 'pick' | 'search'; servicePo
 
 const idOf = (slip: StaffSlipContext) => slip.request?.['requestID'] ?? '';
 
-/** Who printed the slip last, when, and how often. */
+/** Last user who printed the slip, the time, and the number of prints. */
 function inWords(printed: HoldRequest['printDetails']): string {
   if (!printed?.isPrinted) return '';
   return [`${printed.printCount ?? 1} ×`, formatDateTime(printed.printEventDate), nameOfBorrower(printed.lastPrintRequester)].filter(Boolean).join(' · ');

@@ -49,7 +49,7 @@ export function findQueue(of: QueueOf, id: string) {
   return get<{ requests: HoldRequest[] }>(`/circulation/requests/queue/${of}/${id}`).then((queue) => queue.requests);
 }
 
-/** Sends the whole queue in its new order; the server checks it against the one that it has. */
+/** Sends the whole queue in its new order; the server compares it with the stored queue. */
 export function reorderQueue(of: QueueOf, id: string, ids: string[]): Promise<void> {
   const order: ReorderRequest = { reorderedQueue: ids.map((one, index) => ({ id: one, newPosition: index + 1 })) };
   return post(`/circulation/requests/queue/${of}/${id}/reorder`, order);
@@ -74,7 +74,7 @@ export function allowedServicePoints(requesterId: string, requested: Requested):
   return get(withQuery('/circulation/requests/allowed-service-points', { operation: 'create', requesterId, ...what }));
 }
 
-/** Where an open request may be picked up instead, by its policy. */
+/** Other pickup service points that the policy of an open request allows. */
 export function otherServicePoints(request: HoldRequest): Promise<NamedServicePoints[]> {
   const path = withQuery('/circulation/requests/allowed-service-points', { operation: 'replace', requestId: request.id });
   return get<AllowedServicePoints>(path).then((allowed) => allowed[request.requestType] ?? []);
@@ -88,7 +88,7 @@ export interface NewRequestBody {
   requesterId: string;
   type: RequestType;
   fulfillment: Fulfillment;
-  /** Last day on which it is wanted, as `2026-12-31`; empty: no end. */
+  /** Expiration date, as `2026-12-31`; empty: none. */
   expires: string;
   comments: string;
 }
@@ -112,14 +112,14 @@ async function idsOf(item: Item) {
   return { itemId: item.id, holdingsRecordId: item.holdingsRecordId, instanceId };
 }
 
-/** Titles with these words, or with this HRID. */
+/** Instances with these words in the title, or with this HRID. */
 export async function findTitles(text: string, limit: number): Promise<Instance[]> {
   const words = `${quoted(text).slice(0, -1)}*"`;
   const path = withQuery('/inventory/instances', { query: `title=${words} or hrid==${quoted(text)}`, limit });
   return (await get<{ instances: Instance[] }>(path)).instances;
 }
 
-/** The items of a title, which a request may be moved to. */
+/** The items of an instance to which a request may be moved. */
 export async function itemsOfTitle(instanceId: string): Promise<Item[]> {
   const path = withQuery('/inventory/items', { query: `instance.id==${instanceId} sortby barcode`, limit: 200 });
   return (await get<{ items: Item[] }>(path)).items;
@@ -134,7 +134,7 @@ export function changePickup(request: HoldRequest, pickupServicePointId: string)
   return put(`/circulation/requests/${request.id}`, { ...request, pickupServicePointId, fulfillmentPreference: 'Hold Shelf' });
 }
 
-/** Notes who printed the slips of these requests, and when. */
+/** Records who printed the slips of these requests, and when. */
 export function enterPrint(requestIds: string[], requesterId: string, requesterName: string): Promise<void> {
   return post('/circulation/print-events-entry', { requestIds, requesterId, requesterName, printEventDate: new Date().toISOString() });
 }
@@ -156,19 +156,19 @@ export async function findSlips(kind: 'pick' | 'search', servicePointId: string)
   return answer.pickSlips ?? answer.searchSlips ?? [];
 }
 
-/** Closed requests whose items still stand on the hold shelf. */
+/** Closed requests whose items are still on the hold shelf. */
 export function findClearance(servicePointId: string): Promise<HoldRequest[]> {
   return get<{ requests: HoldRequest[] }>(`/circulation/requests-reports/hold-shelf-clearance/${servicePointId}`).then((report) => report.requests);
 }
 
-/** The ids with one of them moved to another place. */
+/** The ids with one of them moved to another index. */
 export function moved(ids: readonly string[], id: string, to: number): string[] {
   const without = ids.filter((one) => one !== id);
   const place = Math.max(0, Math.min(to, without.length));
   return [...without.slice(0, place), id, ...without.slice(place)];
 }
 
-/** Text with commas between values, as spreadsheets read it; a value that they would take for a formula is quoted. */
+/** CSV text; a value that a spreadsheet would interpret as a formula gets a leading apostrophe. */
 export function csv(rows: (string | undefined)[][]): string {
   const cell = (value = '') => `"${(/^[=+\-@\t]/.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
   return rows.map((row) => row.map(cell).join(',')).join('\r\n');

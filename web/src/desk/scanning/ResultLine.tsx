@@ -7,7 +7,9 @@ export function LatestResult<S extends { result: Result | undefined }>({ store }
   return <ResultLine result={useStore(store, (state) => state.result)} />;
 }
 
-/** The newest result, large: color, sign and text. Errors interrupt a screen reader, successes wait their turn. */
+/**
+ * The newest result, large: color, icon and text. A screen reader announces errors immediately and successes politely.
+ */
 export function ResultLine({ result }: { result: Result | undefined }) {
   const urgent = result?.kind === 'error' || result?.kind === 'warning';
   const content = result && (

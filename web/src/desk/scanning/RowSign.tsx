@@ -15,7 +15,7 @@ export function RowSign({ state }: { state: RowState }) {
   return <Sign kind={KINDS[state]} />;
 }
 
-/** What happened to a scan, with the number under which the server's log has it. */
+/** The result of a scan, with the request id of the server's log. */
 export function RowMessages({ messages, requestId }: { messages: string[]; requestId?: string | undefined }) {
   if (messages.length === 0) return null;
   return (

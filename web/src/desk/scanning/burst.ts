@@ -1,6 +1,6 @@
 /*
- * Tells a barcode reader from a person at the keyboard: a reader types at least four characters and Enter with at most
- * 60 ms between two keys, a person needs longer.
+ * Distinguishes a barcode reader from typing: a reader sends at least four characters and Enter with at most 60 ms
+ * between two keys.
  */
 export const LONGEST_GAP_MS = 60;
 export const SHORTEST_SCAN = 4;
@@ -24,7 +24,7 @@ export class BurstDetector {
     return undefined;
   }
 
-  /** The characters of a burst that has not ended. */
+  /** The characters of a burst that is not finished. */
   get pending(): string {
     return this.#text;
   }

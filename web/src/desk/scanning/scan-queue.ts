@@ -1,6 +1,6 @@
 /*
- * Scans wait here while an earlier one is being worked on, so that none is lost. A barcode that comes again within two
- * seconds of being admitted is the same scan: readers repeat themselves when an item stays under the beam.
+ * Queues scans while an earlier one is processed, so that none is lost. A barcode that repeats within two seconds of
+ * being admitted is the same scan: a reader repeats an item that stays in its beam.
  */
 export interface Scan {
   id: number;
@@ -21,7 +21,7 @@ export class ScanQueue {
   readonly #handle: (scan: Scan) => Promise<void>;
   readonly #now: () => number;
 
-  /** The handler must settle every scan itself; one that throws is reported and the next scan goes on. */
+  /** The handler must handle errors of a scan; if it throws, the error is reported and the next scan is processed. */
   constructor(handle: (scan: Scan) => Promise<void>, now: () => number = Date.now) {
     this.#handle = handle;
     this.#now = now;
@@ -40,7 +40,7 @@ export class ScanQueue {
     return { admitted: true, scan };
   }
 
-  /** Starts working, unless that is under way; to be called once the scan's row is shown. */
+  /** Starts processing unless it is running; call it after the scan's row is shown. */
   async work(): Promise<void> {
     if (this.#working) return;
     this.#working = true;
@@ -57,7 +57,7 @@ export class ScanQueue {
     }
   }
 
-  /** The next scan of any barcode is a new event, as it concerns another patron. */
+  /** After this, a repeated barcode is a new scan, because it concerns another patron. */
   forgetRepetitions(): void {
     this.#lastAdmitted.clear();
   }
@@ -66,7 +66,7 @@ export class ScanQueue {
     return !this.#working && this.#waiting.length === 0;
   }
 
-  /** How many scans wait behind the one that is worked on. */
+  /** Number of queued scans, without the one in progress. */
   get waiting(): number {
     return this.#waiting.length;
   }

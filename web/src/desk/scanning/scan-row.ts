@@ -1,4 +1,4 @@
-/* A scan's row, from the moment of the scan. */
+/* The row of a scan. */
 import type { Scan } from './scan-queue.ts';
 
 export type RowState = 'waiting' | 'working' | 'done' | 'attention' | 'failed' | 'cancelled';
@@ -9,9 +9,9 @@ export interface ScanRow {
   at: number;
   state: RowState;
   title?: string | undefined;
-  /** What happened, one sentence each. */
+  /** The messages, one sentence each. */
   messages: string[];
-  /** Of the call that failed. */
+  /** Request id of the failed call. */
   requestId?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export function newRow(scan: Scan): ScanRow {
   return { id: scan.id, barcode: scan.barcode, at: scan.at, state: 'waiting', messages: [] };
 }
 
-/** The rows with a change to one of them; the other rows stay the same objects, so that they are not drawn anew. */
+/** The rows with one of them changed; the other rows stay the same objects, so that they do not re-render. */
 export function withRow<R extends ScanRow>(rows: R[], id: number, change: Partial<R>): R[] {
   return rows.map((row) => (row.id === id ? { ...row, ...change } : row));
 }

@@ -1,7 +1,7 @@
 /*
- * Where a scan goes that does not arrive in the barcode field, or only in part: a dialog may open or close between two
- * of its characters. Keys are watched all the time, so that the barcode is known whole; it neither answers the dialog
- * nor stays in one of its fields.
+ * Handles a scan that does not arrive in the barcode field, or only partly: a dialog may open or close between two of
+ * its characters. All keys are observed, so that the barcode is complete; the scan neither answers the dialog nor stays
+ * in one of its fields.
  */
 import { focusHome } from '../../layout/focus-home.ts';
 import { isTextField, setText, withdraw } from '../../layout/kept-keys.ts';
@@ -25,7 +25,7 @@ export function setScanTarget(field: HTMLInputElement, scan: (text: string) => v
   };
 }
 
-/** The text of the field that is submitted, with the characters of the same scan that went elsewhere. */
+/** The text of the submitted field, with those characters of the same scan that went to other elements. */
 export function wholeScan(text: string): string {
   const whole = completed !== '' && completed.endsWith(text.trim()) ? completed : text;
   completed = '';
@@ -34,7 +34,7 @@ export function wholeScan(text: string): string {
 
 let lastKey = Number.NEGATIVE_INFINITY;
 
-/** Resolves when no barcode is being typed, so that a dialog does not open in the middle of one; at most a second. */
+/** Resolves when no barcode is being typed, so that a dialog does not open during one; waits at most one second. */
 export async function betweenScans(): Promise<void> {
   const end = performance.now() + 1_000;
   const isTyping = () => target !== undefined && target.field.value !== '' && performance.now() - lastKey < 250;
@@ -48,7 +48,7 @@ function pressed(event: KeyboardEvent): void {
   const scan = burst.press(event.key, event.timeStamp);
   const inDialog = isPromptOpen();
   if (scan === undefined) {
-    // A blank within a barcode must not press the button that has the focus.
+    // A space in a barcode must not press the focused button.
     if (event.key === ' ' && burst.pending.length > 1 && !isTextField(event.target)) stop(event);
     return;
   }
@@ -57,7 +57,7 @@ function pressed(event: KeyboardEvent): void {
     return;
   }
   if (event.target instanceof Element && event.target.matches('[data-takes-scans]')) {
-    // What was scanned stays there, and its Enter does nothing.
+    // The scanned text stays there, and its Enter does nothing.
     stop(event);
     return;
   }
@@ -65,12 +65,12 @@ function pressed(event: KeyboardEvent): void {
   stop(event);
   removeTyped(event.target, scan);
   withdraw(scan);
-  // What of it was typed before the dialog opened stands in the barcode field.
+  // The part typed before the dialog opened is in the barcode field.
   if (target.field.value !== '' && scan.startsWith(target.field.value)) target.field.value = '';
   target.scan(scan);
   focusHome();
 }
-// Before those of the document, so that each key is counted, whoever takes it then.
+// Capture phase on the window, before listeners of the document, so that each key is counted.
 window.addEventListener('keydown', pressed, true);
 
 function stop(event: KeyboardEvent): void {
@@ -78,7 +78,7 @@ function stop(event: KeyboardEvent): void {
   event.stopImmediatePropagation();
 }
 
-/** Takes the characters of a scan out of the field into which the reader typed them, as far as they stand there. */
+/** Removes the characters of a scan from the field into which the reader typed them, if they are there. */
 function removeTyped(target: EventTarget | null, text: string): void {
   if (!isTextField(target)) return;
   let length = text.length;

@@ -1,4 +1,4 @@
-/* A short sound for each kind of result, made by the browser; never the only sign of it. */
+/* A short generated sound for each kind of result; a result is never indicated by sound alone. */
 import type { Kind } from '../../parts/controls.tsx';
 
 /** Tones as frequency in hertz and length in seconds, one after the other. */
@@ -58,6 +58,6 @@ export function play(kind: Kind, themeName: string): void {
       at += seconds;
     }
   } catch {
-    // A workplace without sound output loses nothing: color, sign and text say the same.
+    // Without sound output nothing is lost: color, icon and text show the same.
   }
 }

@@ -1,4 +1,4 @@
-/* How the desks work: one record of settings for all of them, and title-level requests. */
+/* Checkout settings of all desks, stored in one record, and title-level requests. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, post, put } from '../../api/client.ts';
@@ -71,7 +71,7 @@ function Section({ section, stored }: { section: (typeof SECTIONS)[number]; stor
 
   async function save() {
     setError(undefined);
-    // What does not apply now is kept, so that it is there when it applies again.
+    // Values that do not apply now are kept for when they apply again.
     const record = { id: stored?.id ?? crypto.randomUUID(), name: section.name, value: { ...value, ...prepared(value, section.fields) } };
     try {
       if (stored) await put(`/circulation/settings/${stored.id}`, record);

@@ -115,7 +115,7 @@ function Editor({ text, onChange, onLine, errorLine }: EditorProps) {
   );
 }
 
-/** What the ids in the line with the cursor stand for. */
+/** The names of the ids in the line with the cursor. */
 function LineNames({ text, line }: { text: string; line: number }) {
   const names = useNames();
   const ids = idsOf(text);
@@ -131,7 +131,7 @@ function useNames(): ReadonlyMap<string, string> {
   return new Map([...groups, ...useLoanTypes(), ...useMaterialTypes(), ...useLocations(), ...usePolicyNames()]);
 }
 
-/** Which rule wins for a patron group and an item, and what it says. */
+/** The rule that applies to a patron group and an item, and its policies. */
 function Tester({ rules }: { rules: string }) {
   const { groups } = useReferences();
   const loanTypes = useLoanTypes();

@@ -43,11 +43,11 @@ export interface Situation {
 export interface Match {
   kind: PolicyKind;
   policyId: string;
-  /** The line of the rules that won; undefined where the server does not say. */
+  /** The line of the rule that applies; undefined if the server does not return it. */
   line: number | undefined;
 }
 
-/** Which policy of each kind applies, and the line that says so. */
+/** The policy of each kind that applies, and the line of its rule. */
 export function findMatches(situation: Situation): Promise<Match[]> {
   const parameters = {
     patron_type_id: situation.patronGroup,

@@ -1,4 +1,4 @@
-/* The circulation rules' language, as far as the editor colors it. The server is who checks it. */
+/* Highlighting of the circulation rules' language. Only the server validates the text. */
 
 export interface Token {
   kind: 'comment' | 'keyword' | 'criterion' | 'policy' | 'id' | 'plain';
@@ -8,7 +8,7 @@ export interface Token {
 const CRITERIA = new Set(['t', 'a', 'b', 'c', 's', 'm', 'g']);
 const POLICIES = new Set(['l', 'r', 'n', 'o', 'i']);
 
-/** A line in pieces; together they are the line. */
+/** A line as tokens; concatenated they are the line. */
 export function tokens(line: string): Token[] {
   const comment = /[#/]/.exec(line);
   const code = comment ? line.slice(0, comment.index) : line;
@@ -32,7 +32,7 @@ function kindOf(text: string, behindColon: boolean, header: string | undefined):
   return 'plain';
 }
 
-/** The ids in a line, in their order. */
+/** The ids in a line, in order. */
 export function idsOf(line: string): string[] {
   return tokens(line)
     .filter((token) => token.kind === 'id')

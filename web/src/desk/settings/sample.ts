@@ -1,4 +1,4 @@
-/** Values of an invented item and patron. */
+/** Sample values of an item and a patron. */
 export const SAMPLE = {
   item: {
     title: 'Culture and Anarchy',

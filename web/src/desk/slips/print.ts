@@ -1,8 +1,8 @@
-/* Prints slips: the page's print area is filled, printed in one go, and emptied. */
+/* Prints slips: fills the print area of the page, prints it once, and empties it. */
 import { barcodeSvg } from './code128.ts';
 import { fillText, type SlipValues } from './template.ts';
 
-/** Elements and attributes that a template may contain; everything else is dropped, its text stays. */
+/** Elements and attributes that a template may contain. Others are removed; their text stays. */
 const ELEMENTS = new Set(
   'A B BLOCKQUOTE BR CENTER CODE DIV EM FONT H1 H2 H3 H4 H5 H6 HR I IMG LI OL P PRE S SMALL SPAN STRONG SUB SUP TABLE TBODY TD TFOOT TH THEAD TR U UL'.split(' '),
 );
@@ -14,7 +14,7 @@ export interface Slip {
   values: SlipValues;
 }
 
-/** A slip as elements; the template's markup is copied by a list of what is harmless. */
+/** A slip as elements; only allowed elements and attributes of the template's markup are copied. */
 export function slipElement(slip: Slip): HTMLElement {
   const section = document.createElement('section');
   section.className = 'slip';
@@ -44,7 +44,7 @@ function copy(from: Node, into: Element, values: SlipValues): void {
   }
 }
 
-/** Prints all slips in one go, one a sheet. */
+/** Prints all slips at once, one per sheet. */
 export function printSlips(slips: Slip[]): void {
   const area = document.getElementById('print');
   if (!area || slips.length === 0) return;

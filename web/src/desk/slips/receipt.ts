@@ -7,10 +7,10 @@ import { formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
 import { type Slip, slipElement } from './print.ts';
 
-/** The name of the tenant's own template. */
+/** The name of the tenant's template. */
 const NAME = 'Due date receipt';
 
-/** Titles and due dates only: a receipt is left lying about, so it does not name the patron. */
+/** Titles and due dates only: receipts are often left behind, so the patron is not named. */
 export function receiptSlip(loans: Loan[], user: User, session: Session): Slip {
   const own = session.staffSlips.find((slip) => slip.name === NAME && slip.active && hasText(slip.template));
   const values: Record<string, string> = {
@@ -32,18 +32,18 @@ export function receiptSlip(loans: Loan[], user: User, session: Session): Slip {
   return { template, values };
 }
 
-/** Sends a receipt to the patron's address; returns the address. */
+/** Sends a receipt to the patron's email address; returns the address. */
 export async function sendReceipt(slip: Slip, user: User): Promise<string> {
   const to = user.personal?.email;
   if (!to) throw new Error(t('receipt.noAddress'));
   const body = slipElement(slip).innerHTML;
   const answer = await post<string | undefined>('/email', { notificationId: crypto.randomUUID(), to, header: t('receipt.title'), body, outputFormat: 'text/html' });
-  // FOLIO quirk: a server that has no mail server says so in the text of a success.
+  // FOLIO quirk: a server without a mail server reports this in the text of a success response.
   if (typeof answer === 'string' && /SMTP/.test(answer)) throw new Error(answer);
   return to;
 }
 
-/** A template that an editor left behind empty contains markup without text. */
+/** An emptied editor leaves markup without text. */
 export function hasText(template: string | undefined): boolean {
   return (template ?? '').replace(/<[^>]*>/g, '').trim() !== '';
 }

@@ -1,4 +1,4 @@
-/* Staff slips of the tenant, by the occasion on which they are printed. */
+/* Staff slips of the tenant, by the occasion at which they are printed. */
 import type { CheckInAnswer, StaffSlipContext } from '../../api/bodies.ts';
 import type { Session } from '../../session/session.tsx';
 import { t } from '../../text/messages.ts';
@@ -9,7 +9,7 @@ import { slipValues } from './template.ts';
 
 export type Occasion = SendOn | 'pick' | 'search';
 
-/** The name under which the tenant keeps the template. */
+/** The name of the tenant's template. */
 const NAMES: Record<Occasion, string> = {
   awaitingPickup: 'Hold',
   inTransit: 'Transit',
@@ -18,7 +18,7 @@ const NAMES: Record<Occasion, string> = {
   search: 'Search slip (Hold requests)',
 };
 
-/** Where the tenant has no template of its own: what a person needs to put the item in the right place. */
+/** Default templates: the values that staff need to put the item in the right place. */
 const PLAIN: Record<Occasion, string> = {
   awaitingPickup:
     '<h1>{{requester.lastName}}, {{requester.preferredFirstName}}</h1><p>{{requester.barcodeImage}}</p><p><strong>{{item.title}}</strong><br>{{item.barcodeImage}}{{item.barcode}}</p><p>{{request.servicePointPickup}}<br>{{request.holdShelfExpirationDate}}</p>',
@@ -45,7 +45,7 @@ export function printSendOn(kind: SendOn, answers: CheckInAnswer[], session: Ses
   printStaffSlips(kind, answers.flatMap((answer) => (answer.staffSlipContext ? [answer.staffSlipContext] : [])), session);
 }
 
-/** What the service point's settings say about printing this slip; yes where they say nothing. */
+/** Whether the service point prints this slip by default; yes without a setting. */
 export function printsByDefault(kind: SendOn, session: Session): boolean {
   const slip = session.staffSlips.find((one) => one.name === NAMES[kind]);
   return session.servicePoint?.staffSlips?.find((one) => one.id === slip?.id)?.printByDefault ?? true;

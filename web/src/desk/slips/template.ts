@@ -1,4 +1,4 @@
-/* Fills a staff slip's template. Values are text: nothing in them becomes markup. */
+/* Fills a staff slip's template. Values are inserted as text, never as markup. */
 import type { SlipPart, StaffSlipContext } from '../../api/bodies.ts';
 import { formatDate, formatDateTime } from '../../text/dates.ts';
 
@@ -14,7 +14,7 @@ const INSTANTS: Record<string, (instant: string) => string> = {
   'loan.dueDate': formatDateTime,
 };
 
-/** The tokens of a slip from what the server gives with a check-in or a pick slip. */
+/** The tokens of a slip from a check-in or pick slip response. */
 export function slipValues(context: StaffSlipContext, slipName: string, staffUsername: string, now = new Date()): SlipValues {
   const values: SlipValues = {};
   const add = (prefix: string, part: SlipPart | undefined) => {
@@ -32,7 +32,7 @@ export function slipValues(context: StaffSlipContext, slipName: string, staffUse
   return values;
 }
 
-/** Tokens that are drawn as a barcode, with the token whose value they show. */
+/** Tokens that are drawn as a barcode, with the token that supplies the value. */
 export const BARCODES: Record<string, string> = {
   'item.barcodeImage': 'item.barcode',
   'item.instanceHridImage': 'item.instanceHrid',
@@ -42,7 +42,7 @@ export const BARCODES: Record<string, string> = {
 
 export type SlipText = { kind: 'text'; text: string } | { kind: 'barcode'; value: string };
 
-/** Splits a text at its tokens and puts values in their place. */
+/** Replaces the tokens of a text by their values. */
 export function fillText(text: string, values: SlipValues): SlipText[] {
   const parts: SlipText[] = [];
   let at = 0;

@@ -4,7 +4,7 @@ import { type CustomField, linesOfValue, optionsOf, valueOfLines } from './custo
 
 type Values = Record<string, unknown>;
 
-/** One control for each field that the library has defined. */
+/** One control for each custom field of the library. */
 export function CustomFieldInputs({ fields, values, onChange }: { fields: CustomField[]; values: Values; onChange: (values: Values) => void }) {
   return fields.map((field) => <Input key={field.id} field={field} value={values[field.refId]} onChange={(value) => onChange({ ...values, [field.refId]: value })} />);
 }

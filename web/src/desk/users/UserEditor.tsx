@@ -30,7 +30,7 @@ export function EditUser({ id }: { id: string }) {
 const readUser = (id: string) => get<User>(`/users/${encodeURIComponent(id)}`);
 const changedAt = (user: User) => user.metadata?.['updatedDate'];
 
-/** The last second of a day on the tenant's wall. */
+/** The last second of a day in the tenant's time zone. */
 const endOfDay = (day: string) => fromWallTime(`${day}T23:59:59`).toISOString();
 
 function UserForm({ stored, isNew }: { stored: User; isNew: boolean }) {
@@ -57,7 +57,7 @@ function UserForm({ stored, isNew }: { stored: User; isNew: boolean }) {
     try {
       if (isNew) await post('/users', cleaned(user));
       else {
-        // The server keeps no version of users: what somebody else has saved meanwhile must not be overwritten unseen.
+        // User records have no version, so read the record again: changes by others must not be overwritten unnoticed.
         const now = await readUser(id);
         if (changedAt(now) !== changedAt(stored)) throw new Error(t('userForm.changedMeanwhile'));
         await put(`/users/${id}`, cleaned(user));

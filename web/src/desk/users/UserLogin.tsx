@@ -1,4 +1,4 @@
-/* How somebody logs in, and at which service points they work. */
+/* A user's login and service points. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, post, put, withQuery } from '../../api/client.ts';
@@ -19,7 +19,7 @@ export function UserLogin({ user }: { user: User }) {
   );
 }
 
-/** A reset action that is used at once needs to live for the next call only. */
+/** Lifetime of a password reset action, which is used by the next call. */
 const ACTION_MS = 60_000;
 
 async function setPassword(userId: string, newPassword: string): Promise<void> {

@@ -1,4 +1,4 @@
-/* Proxies: who may act for this user, and for whom this user may act. */
+/* The proxies and sponsors of a user. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, post, put, remove, withQuery } from '../../api/client.ts';

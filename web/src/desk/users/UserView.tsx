@@ -1,4 +1,4 @@
-/* An account with everything that belongs to it. */
+/* An account with all its related records. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';

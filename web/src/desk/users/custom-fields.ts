@@ -1,4 +1,4 @@
-/* Fields of the user record that the library has defined itself. */
+/* Custom fields of user records. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 import { t } from '../../text/messages.ts';
@@ -6,7 +6,7 @@ import { t } from '../../text/messages.ts';
 export interface CustomField {
   id: string;
   name: string;
-  /** The name of the value in the user's record. */
+  /** The key of the value in the user record. */
   refId: string;
   type: 'SINGLE_CHECKBOX' | 'DATE_PICKER' | 'TEXTBOX_SHORT' | 'TEXTBOX_LONG' | 'SINGLE_SELECT_DROPDOWN' | 'MULTI_SELECT_DROPDOWN' | 'RADIO_BUTTON';
   visible?: boolean;
@@ -27,7 +27,7 @@ export function useCustomFields(): CustomField[] {
 
 export const optionsOf = (field: CustomField) => field.selectField?.options.values ?? [];
 
-/** The value for people: names of options instead of their ids. */
+/** The display value: names of options instead of their ids. */
 export function shownValue(field: CustomField, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
@@ -35,6 +35,6 @@ export function shownValue(field: CustomField, value: unknown): string {
   return Array.isArray(value) ? value.map(name).join(', ') : name(value);
 }
 
-/** Lines of a repeatable text, and back. */
+/** Converts a repeatable text to lines and back. */
 export const linesOfValue = (value: unknown): string => (Array.isArray(value) ? value.join('\n') : typeof value === 'string' ? value : '');
 export const valueOfLines = (text: string): string[] => text.split('\n');

@@ -1,6 +1,6 @@
 /* Notes are stored as HTML; at the desk they are read and written as plain text. */
 
-/** The text of a note, with a line for each paragraph. */
+/** The text of a note, with one line per paragraph. */
 export function textOfNote(html: string | undefined): string {
   const document = new DOMParser().parseFromString((html ?? '').replace(/<br\s*\/?>/gi, '\n').replace(/<\/(p|div|li)>/gi, '$&\n'), 'text/html');
   return (document.body.textContent ?? '').trim();

@@ -1,11 +1,11 @@
-/* A user record while it is edited: how it begins, what it needs, and the form in which it is sent. */
+/* A user record while it is edited: initial values, validation, and the body that is sent. */
 import type { User } from '../../api/schema.ts';
 import type { MessageKey } from '../../text/messages.ts';
 
 export type Personal = NonNullable<User['personal']>;
 export type Address = NonNullable<Personal['addresses']>[number];
 
-/** Ids of FOLIO's ways to reach a user. */
+/** Ids of FOLIO's preferred contact types. */
 export const CONTACT_TYPES = ['002', '001', '003', '004', '005'] as const;
 export const USER_TYPES = ['patron', 'staff'] as const;
 
@@ -21,7 +21,7 @@ export function withAddresses(user: User, addresses: Address[]): User {
   return withPersonal(user, { addresses });
 }
 
-/** Why the record can not be stored; the first reason stands on the button. */
+/** Why the record cannot be saved; the button shows the first reason. */
 export function problemOfDraft(user: User): MessageKey | undefined {
   const personal = user.personal;
   if (!personal?.lastName.trim()) return 'userForm.needsLastName';
@@ -33,7 +33,7 @@ export function problemOfDraft(user: User): MessageKey | undefined {
   return undefined;
 }
 
-/** The record without the empty texts and lists that a form leaves; what the form does not know stays. */
+/** The record without the empty texts and lists of the form; fields outside the form stay. */
 export function cleaned(user: User): User {
   return withoutEmpty(user) as User;
 }
@@ -51,7 +51,7 @@ function withoutEmpty(value: unknown): unknown {
   return value ?? undefined;
 }
 
-/** The day until which accounts of a group last, counted from today; undefined where the group sets none. */
+/** The expiration date of new accounts of a group, counted from today; undefined if the group sets none. */
 export function expiryOfGroup(offsetDays: number | undefined, now = new Date()): Date | undefined {
   return offsetDays === undefined ? undefined : new Date(now.getTime() + offsetDays * 86_400_000);
 }

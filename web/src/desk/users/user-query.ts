@@ -1,10 +1,10 @@
-/* Searches among users by name, barcode and other identifiers. */
+/* Searches users by name, barcode and other identifiers. */
 import { get, quoted, withQuery } from '../../api/client.ts';
 import type { User } from '../../api/schema.ts';
 
 const FIELDS = ['username', 'barcode', 'externalSystemId', 'personal.lastName', 'personal.firstName', 'personal.email'];
 
-/** CQL that finds every word of the text at the beginning of one of the fields. */
+/** CQL that requires every word of the text at the start of one of the fields. */
 export function userQuery(text: string, status: 'active' | 'inactive' | 'all' = 'all'): string {
   const words = text.trim().split(/[\s,]+/).filter((word) => word !== '');
   const clauses = words.map((word) => `(${FIELDS.map((field) => `${field}=${quoted(word).slice(0, -1)}*"`).join(' or ')})`);

@@ -1,4 +1,4 @@
-//! The destination of a returned item: the requester's pickup service point, a shelf here, or its own location.
+//! The destination of a returned item: the requester's pickup service point, a shelf here, or its home location.
 
 use crate::check_in::CheckInRequest;
 use crate::desk::{ItemAtDesk, QueuedRequest};
@@ -7,7 +7,7 @@ use carrel_loan_rules::request::RequestStatus;
 use carrel_records::{ItemStatus, Refusal};
 use uuid::Uuid;
 
-/// The item's new status and place, and the new status of the request that it fulfills.
+/// The item's new status and destination, and the new status of the request that it fulfills.
 pub(super) struct Destination {
     pub status: ItemStatus,
     pub service_point: Option<Uuid>,
@@ -52,8 +52,8 @@ pub(super) fn destination(
     Ok(to(location.and_then(|at| settings.locations.get(&at)).and_then(|at| at.primary_service_point)))
 }
 
-/// The floating collection for an item of such a collection: its present location if the service point serves it, else
-/// the first floating location of the service point by code.
+/// The location for an item of a floating collection: its current one if the service point serves it, otherwise the
+/// first floating location of the service point by code.
 pub(super) fn floats_to(
     item: &ItemAtDesk,
     command: &CheckInRequest,

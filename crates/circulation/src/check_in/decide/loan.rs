@@ -14,12 +14,12 @@ use uuid::Uuid;
 #[derive(Debug, Clone)]
 pub struct ClosedLoan {
     pub change: RecordChange,
-    /// Absent where the loan was anonymized.
+    /// Absent if the loan was anonymized.
     pub patron: Option<Uuid>,
     pub borrower: Option<Patron>,
 }
 
-/// Ends the loan of an item that comes back.
+/// Ends the loan of an item that is returned.
 pub(super) fn closed(
     loan: &Map<String, Value>,
     borrower: Option<Patron>,
@@ -44,7 +44,7 @@ pub(super) fn closed(
     if item.status == ItemStatus::AgedToLost
         && let Some(mut billing) = loan.get("agedToLostDelayedBilling").and_then(Value::as_object).cloned()
     {
-        // A fee that is not billed yet is not billed any more.
+        // A fee that is not billed yet will not be billed.
         billing.remove("lostItemHasBeenBilled");
         billing.remove("dateLostItemShouldBeBilled");
         change.set("agedToLostDelayedBilling", billing);

@@ -1,4 +1,4 @@
-//! What the circulation log says of a check-in: the item, the loan that ends, the request that moves on.
+//! Entries of the circulation log about a check-in: the item, the loan that ends, the request that changes.
 
 use super::{CheckInRequest, ClosedLoan};
 use crate::desk::{ItemAtDesk, QueuedRequest, log};

@@ -42,7 +42,7 @@ pub struct CheckIn {
     /// The check-in record.
     pub record: Map<String, Value>,
     pub record_id: Uuid,
-    /// What the requester may be notified of.
+    /// The causes of notices for the requester.
     pub notices: Vec<Cause>,
     /// The item was used in the library without a loan and is checked in at its own location.
     pub in_node_use: bool,
@@ -51,7 +51,7 @@ pub struct CheckIn {
 }
 
 impl CheckIn {
-    /// Whether the item was lost, so that its fees may go back.
+    /// Whether the item was lost, so that its fees may be refunded.
     pub fn ends_a_loss(&self) -> bool {
         let before = self.record.get("itemStatusPriorToCheckIn").and_then(Value::as_str);
         before.is_some_and(|before| may_have_fees(&before.into()))
@@ -172,7 +172,7 @@ fn is_in_node_use(
         && item.record.effective_location_id.is_some_and(|at| settings.serves(command.service_point, at))
 }
 
-/// The request is available when it begins to wait on the hold shelf; its dates may have changed in any case.
+/// A notice that the request is available when it comes to the hold shelf; its dates may have changed in any case.
 fn notices(before: &QueuedRequest, after: &MovedRequest, settings: &CirculationSettings) -> Vec<Cause> {
     let awaits_pickup = Some(RequestStatus::AwaitingPickup);
     let became_available = Some(after.status) == awaits_pickup && before.status() != awaits_pickup;
@@ -181,7 +181,7 @@ fn notices(before: &QueuedRequest, after: &MovedRequest, settings: &CirculationS
     settings.notice_causes(events, About::Request(before.id))
 }
 
-/// The item is lent for use at the location and in use there.
+/// Whether the item is checked out for use at the location and in use there.
 fn is_used_at_location(facts: &Facts) -> bool {
     let used = facts.loan.as_ref().and_then(|loan| loan.get("forUseAtLocation")?.get("status")?.as_str());
     used == Some("In use")

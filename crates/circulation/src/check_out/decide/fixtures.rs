@@ -28,12 +28,12 @@ pub fn usual() -> CirculationSettings {
     library(json!({}))
 }
 
-/// The same; `differs` replaces parts of its loan policy.
+/// [`usual`] settings with `differs` replacing parts of the loan policy.
 pub fn library(differs: Value) -> CirculationSettings {
     server_with("", differs)
 }
 
-/// The same with a rule before the policies; `{settings}`, `{reader}` and `{other}` stand for ids.
+/// Settings with a rule before the policies; `{book}`, `{patron_group}` and `{other}` are replaced by ids.
 pub fn server_with(rule: &str, differs: Value) -> CirculationSettings {
     let mut policy = json!({
         "id": POLICY, "name": "Three weeks", "loanable": true, "renewable": true,

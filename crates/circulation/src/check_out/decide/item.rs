@@ -4,7 +4,8 @@ use super::{Scan, with_maybe};
 use crate::desk::QueuedRequest;
 use carrel_records::{ItemStatus, Refusal, RefusalCode};
 
-/// Items that are lost, claimed returned or intellectual are not lent; missing and withdrawn ones may be, once found.
+/// Items that are lost, claimed returned or intellectual cannot be checked out; missing and withdrawn ones can, once
+/// found.
 const NOT_LENT: [ItemStatus; 4] = [
     ItemStatus::DeclaredLost,
     ItemStatus::ClaimedReturned,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// When the loan is due, and what moved the date.
+/// When the loan is due, and the reasons for changes of the date.
 pub(super) struct Due {
     at: Timestamp,
     by_hold: bool,
@@ -30,7 +30,7 @@ impl Scan<'_> {
         let mut due = match named.and_then(|block| block.due_date.as_deref()).and_then(time::parse) {
             Some(at) => Due { at, by_hold: false, by_expiration: false, by_recall: false },
             None => {
-                // FOLIO quirk: a hold of the patron themselves, which this loan fills, shortens it as well.
+                // FOLIO quirk: a hold of the patron themselves, which this loan fulfills, shortens it as well.
                 let hold_is_pending = queue.iter().any(|request| {
                     request.is_hold()
                         && request.is_not_yet_filled()
@@ -46,7 +46,7 @@ impl Scan<'_> {
                 }
             }
         };
-        // A recall that remains in the queue shortens the loan at once.
+        // A recall that remains in the queue shortens the loan immediately.
         let recalled = queue
             .iter()
             .filter(|request| Some(request.id) != permitted.fills)

@@ -1,4 +1,4 @@
-//! What the circulation log says of a check-out.
+//! Entries of the circulation log about a check-out.
 
 use super::{Permitted, Scan};
 use crate::desk::log;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 impl Scan<'_> {
-    /// The check-out, and the request that it fills.
+    /// The check-out, and the request that it fulfills.
     pub(super) fn log(
         &self,
         permitted: &Permitted,

@@ -33,18 +33,18 @@ pub struct CheckOut {
     pub loan_id: Uuid,
     pub item_id: Uuid,
     pub patron_id: Uuid,
-    /// The request that this fills, and the new positions of those after it.
+    /// The request that this check-out fulfills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
-    /// By the overdue fine policy.
+    /// The first reminder by the overdue fine policy.
     pub first_reminder: Option<ScheduledReminder>,
-    /// What the circulation log says of it.
+    /// Its entries in the circulation log.
     pub log: Vec<LogEntry>,
-    /// What the patron, and the requester whose request is filled, may be notified of.
+    /// The causes of notices for the patron, and for the requester whose request is fulfilled.
     pub notices: Vec<Cause>,
 }
 
-/// The policies in force for the loan.
+/// The policies for the loan.
 #[derive(Debug, Clone, Copy)]
 pub struct Policies {
     pub loan: Uuid,
@@ -68,7 +68,7 @@ struct Permitted<'a> {
     item: &'a ItemAtDesk,
     terms: LoanTerms<'a>,
     policies: Policies,
-    /// The patron's request that is filled.
+    /// The patron's request that is fulfilled.
     fills: Option<Uuid>,
 }
 
@@ -111,7 +111,7 @@ pub fn decide(
     })
 }
 
-/// Refusals in desk order, or the policies that a loan would be made by: a dry run.
+/// Refusals in desk order, or the policies for a loan: a dry run.
 pub fn policies(
     facts: &Facts,
     command: &CheckOutRequest,
@@ -121,7 +121,7 @@ pub fn policies(
     Scan { facts, command, actor, settings }.permit().map(|permitted| permitted.policies)
 }
 
-/// Refuses dates that cannot be read, before any facts are gathered.
+/// Refuses malformed dates, before any facts are gathered.
 pub fn refuse_unreadable(command: &CheckOutRequest) -> Result<(), Failure> {
     let named = command.override_blocks.item_not_loanable_block.as_ref();
     for (name, date) in [
@@ -180,7 +180,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The service point; a malformed id is refused in storage's words, after all other refusals.
+    /// The service point; a malformed id is refused with storage's text, after all other refusals.
     fn service_point(&self) -> Result<Uuid, Refusal> {
         let given = self.command.service_point_id.as_deref().unwrap_or_default();
         Uuid::parse_str(given).map_err(|_| {
@@ -190,7 +190,7 @@ impl<'a> Scan<'a> {
 
     fn loan_policy(&self, patron: &Patron, item: &ItemAtDesk) -> Result<Matched, Failure> {
         if let Some(id) = self.command.force_loan_policy_id {
-            // The caller named the policy, not the circulation rules: another message than theirs.
+            // The policy comes from the caller and not from the circulation rules, so the text differs.
             if !self.settings.loan_policies.contains_key(&id) {
                 return Err(Refusal::new(format!("Loan policy {id} could not be found"))
                     .with("forceLoanPolicyId", id.to_string())
@@ -211,7 +211,7 @@ impl<'a> Scan<'a> {
         queue::first_fulfillable_by_lending(&self.facts.queue, self.facts.item.as_ref()?, self.settings)
     }
 
-    /// The patron's own request, also a recall of another item of the instance, which this item fills as well.
+    /// The patron's own request that this item fulfills, including a recall of another item of the instance.
     fn own_request_filled_by(&self, item: &ItemAtDesk, patron: &Patron) -> Option<Uuid> {
         let own = |request: &&QueuedRequest| request.requester_id() == Some(patron.id);
         let own: Vec<QueuedRequest> = self.facts.queue.iter().filter(own).cloned().collect();

@@ -64,8 +64,8 @@ impl Scan<'_> {
     }
 }
 
-/// What an item limit counts by, in words and as a code; `None` if the rule names neither material nor loan type, as the
-/// limit then counts nothing.
+/// The criteria by which an item limit counts, in words and as a code; `None` if the rule has neither material nor loan
+/// type, since the limit then does not apply.
 fn counted_by(conditions: &AppliedConditions) -> Option<(&'static str, RefusalCode)> {
     match (conditions.patron_group, conditions.material_type, conditions.loan_type) {
         (true, true, true) => Some((

@@ -1,4 +1,4 @@
-//! The facts of the decision on a loan that a client sends whole, in one round trip.
+//! The facts for the decision about a whole loan that a client sends, in one round trip.
 
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
 use crate::loans::find::{self, LoanAtDesk, id_bind, text_at};
@@ -28,7 +28,7 @@ pub async fn gather(
     sent: &Map<String, Value>,
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
     let [user, item, proxy] = ["userId", "itemId", "proxyUserId"].map(|key| id_bind(text_at(sent, key)));
-    // If the item has a queue, the facts are gathered again with the queue locked.
+    // If the item has a queue, the facts are read again with the queue locked.
     let mut held = None;
     loop {
         let (tx, facts, settings) =
@@ -101,7 +101,7 @@ fn statement(title_level: bool) -> String {
 }
 
 impl Facts {
-    /// The loan as it will be shown after the decision.
+    /// The loan as it will be after the decision.
     pub fn beside(&self, id: Uuid) -> LoanAtDesk {
         LoanAtDesk {
             id,

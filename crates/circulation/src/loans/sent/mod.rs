@@ -1,4 +1,4 @@
-//! A loan that a client sends whole, to create or to replace it, as scripts do.
+//! A whole loan that a client, usually a script, sends to create or replace it.
 
 mod decide;
 mod facts;

@@ -1,4 +1,4 @@
-//! Expiry: an actual cost that nobody has billed within the policy's time is not billed any more.
+//! Expiry: an actual cost that was not billed within the policy's time can no longer be billed.
 
 use crate::loans::find::{LOCK_ITEM_OF_LOAN, LOCK_LOAN};
 use crate::lost_items::closing::{Settled, close_if_settled};
@@ -37,12 +37,13 @@ pub fn connect(router: &mut Router) {
 /// At most this many records are read at once.
 const PAGE: i64 = 500;
 
-/// Open records whose time is over, first those that ended first; an index in `tables.sql` has the same condition.
+/// Open records whose time is over, those that expired first come first; an index in `tables.sql` has the same
+/// condition.
 const EXPIRED: &str = "SELECT id, loan_id FROM actual_cost_record
      WHERE doc->>'status' = 'Open' AND carrel.instant(doc->>'expirationDate') < $1
      ORDER BY carrel.instant(doc->>'expirationDate'), id LIMIT $2";
 
-/// Expires records, each in a transaction of its own; gives their number.
+/// Expires records, each in a separate transaction; returns their number.
 pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let mut expired = 0;
     loop {
@@ -52,7 +53,7 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
             done += usize::from(expire_record(tenant, row.get("id"), row.get("loan_id"), now).await?);
         }
         expired += done;
-        // What could not be expired is left for the next run.
+        // Records that could not be expired are left for the next run.
         if done == 0 || rows.len() < PAGE as usize {
             return Ok(expired);
         }

@@ -1,8 +1,8 @@
-//! Actual costs of lost items: staff find out what an item costs and bill it, or decide not to.
+//! Actual costs of lost items: staff determine the cost of an item and bill it, or decide not to.
 //!
 //! Routes: `POST /actual-cost-fee-fine/bill` and `…/cancel`, of mod-feesfines, and `POST
 //! /circulation/actual-cost-expiration-by-timeout`. Each locks item, loan and record; changes the record; charges the
-//! patron, or closes the loan as lost and paid where nothing else is owed.
+//! patron, or closes the loan as lost and paid if nothing else is owed.
 
 mod balance_changed;
 pub mod expiry;

@@ -1,4 +1,4 @@
-//! The actual cost record of a lost item: a snapshot of patron, item and title for whoever finds out what it costs.
+//! The actual cost record of a lost item: a snapshot of patron, item and instance for the staff who determine the cost.
 
 use crate::desk::ItemAtDesk;
 use crate::lost_items::charge::{ChargingFacts, LostLoan};
@@ -8,7 +8,7 @@ use carrel_records::time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// Ids of the types of the title's identifiers.
+/// Ids of the types of the instance's identifiers.
 pub fn identifier_types(item: &ItemAtDesk) -> Vec<Uuid> {
     let type_of = |identifier: &Value| Uuid::parse_str(identifier["identifierTypeId"].as_str()?).ok();
     item.title.identifiers.iter().filter_map(type_of).collect()

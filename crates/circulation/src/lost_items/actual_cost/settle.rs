@@ -36,7 +36,7 @@ pub fn connect(router: &mut Router) {
     });
 }
 
-/// What staff send.
+/// The request of staff.
 struct Request {
     record: Uuid,
     amount: Money,
@@ -61,7 +61,7 @@ impl Request {
         })
     }
 
-    /// The remarks as records of fees/fines keep them.
+    /// The comments in the form in which fees/fines store them.
     fn comments(&self) -> Option<String> {
         let remark = |who: &str, text: &Option<String>| {
             let text = text.as_deref().filter(|text| !text.trim().is_empty())?;
@@ -81,7 +81,7 @@ struct Found {
     loan: Option<Map<String, Value>>,
 }
 
-/// The record that is to be settled, or why it cannot be, in the words of mod-feesfines.
+/// The record that is to be settled, or why it cannot be, with the texts of mod-feesfines.
 async fn find(call: &Call, request: &Request) -> Result<Result<Found, String>, Failure> {
     let mut tx = call.tenant()?.begin().await?;
     // The loan of a record never changes; the item is locked before both.
@@ -115,7 +115,7 @@ async fn find(call: &Call, request: &Request) -> Result<Result<Found, String>, F
     Ok(Ok(Found { tx, record, loan_id, loan }))
 }
 
-/// Charges the patron with the amount that staff have found out.
+/// Charges the patron with the amount that staff have determined.
 async fn bill(
     call: &Call,
     request: &Request,
@@ -162,7 +162,7 @@ async fn cancel(call: &Call, request: &Request, mut found: Found) -> Result<Answ
     Ok(Answer::created(&changed))
 }
 
-/// The record with its new status and with the remarks that were sent, and no others.
+/// The record with its new status and only the comments of this request.
 fn settled(record: &Map<String, Value>, request: &Request, status: &str) -> Map<String, Value> {
     let mut changed = record.clone();
     changed.insert("status".into(), status.into());
@@ -191,7 +191,7 @@ fn store(
     Ok(ready.document)
 }
 
-/// The charge of a record, by what the record and the loan say.
+/// The charge of a record, from the record and the loan.
 fn charge_of(
     request: &Request,
     found: &Found,

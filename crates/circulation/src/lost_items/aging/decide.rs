@@ -24,7 +24,7 @@ fn is_recalled(loan: &Map<String, Value>) -> bool {
     loan.get("dueDateChangedByRecall") == Some(&Value::Bool(true))
 }
 
-/// The loan of an item that is lost now, to be billed later.
+/// The loan of an item that becomes lost now, to be billed later.
 pub fn aged(loan: &Map<String, Value>, policy: &LostItemPolicy, now: Timestamp) -> Map<String, Value> {
     let mut changed = loan.clone();
     changed.insert("action".into(), "itemAgedToLost".into());

@@ -1,8 +1,8 @@
-//! Aging to lost: an item that is overdue for so long that its policy takes it for lost.
+//! Aging to lost: an item that has been overdue for the time in its policy becomes lost.
 //!
-//! Route: `POST /circulation/scheduled-age-to-lost`; the job `age-to-lost` does the same every thirty minutes. Reads open
-//! loans by their due dates; changes each loan and its item in a transaction of its own, with a history row; announces
-//! `circulation.loan`.
+//! Route: `POST /circulation/scheduled-age-to-lost`; the job `age-to-lost` does the same every thirty minutes. Reads
+//! open loans by their due dates; changes each loan and its item in a separate transaction, with a history row;
+//! announces `circulation.loan`.
 
 mod decide;
 
@@ -47,7 +47,7 @@ pub fn connect(router: &mut Router) {
 /// At most this many loans are read at once.
 const PAGE: i64 = 1000;
 
-/// Ages the items of overdue loans; gives their number. Loans that another node ages meanwhile are left alone.
+/// Ages the items of overdue loans; returns their number. Loans that another node has aged in the meantime are skipped.
 pub async fn age_items(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let settings = CirculationSettings::of(tenant).await?;
     let policies = settings.lost_item_policies.values();
@@ -88,7 +88,7 @@ pub async fn age_items(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Fa
     }
 }
 
-/// Open loans by due date, those due first before the others; by the index of loans on status and due date.
+/// Open loans by due date, the earliest first; uses the index of loans on status and due date.
 static OVERDUE: LazyLock<String> = LazyLock::new(|| {
     let expression = |name: &str| {
         let field = LOAN.fields.iter().find(|field| field.name == name).expect("loans have such fields");
@@ -103,7 +103,7 @@ static OVERDUE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Ages the item of one loan, if it still is to be aged.
+/// Ages the item of one loan, if its state still requires it.
 async fn age(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Failure> {
     let (tx, loan, settings) = match find::locked(tenant, id).await {
         Err(Failure::NotFound(_)) => return Ok(false),

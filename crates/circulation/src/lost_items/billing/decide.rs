@@ -6,7 +6,7 @@ use carrel_records::{ItemStatus, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// Whether the loan is to be billed now: its item is still lost, and nobody has billed it.
+/// Whether the loan is to be billed now: its item is still lost, and it has not been billed.
 pub fn is_due(loan: &LoanAtDesk, now: Timestamp) -> bool {
     let billing = loan.document.get("agedToLostDelayedBilling");
     let date = time::parse(text_at(&loan.document, "agedToLostDelayedBilling/dateLostItemShouldBeBilled"));
@@ -16,7 +16,7 @@ pub fn is_due(loan: &LoanAtDesk, now: Timestamp) -> bool {
         && date.is_some_and(|date| date <= now)
 }
 
-/// The loan after its bill.
+/// The loan after billing.
 pub fn billed(loan: &Map<String, Value>) -> Map<String, Value> {
     let mut changed = loan.clone();
     // FOLIO quirk: the action is empty, so that the history does not show the item as aged a second time.

@@ -1,9 +1,9 @@
 //! Billing items that have aged to lost, some time after they aged.
 //!
 //! Route: `POST /circulation/scheduled-age-to-lost-fee-charging`; the job `age-to-lost-billing` does the same every
-//! thirty-five minutes. Reads loans by the date of their bill; charges each in a transaction of its own, or closes it as
-//! lost and paid where the policy charges nothing; announces `circulation.loan`. A loan whose fees nobody owns, or
-//! whose types do not exist, waits until they do.
+//! thirty-five minutes. Reads loans by the date of their bill; charges each in a separate transaction, or closes it as
+//! lost and paid if the policy charges nothing; announces `circulation.loan`. A loan whose fees have no owner, or whose
+//! fee types do not exist, waits until they do.
 
 mod decide;
 
@@ -53,7 +53,7 @@ const BILLING_DATE: &str =
     "carrel.instant(loan.doc->'agedToLostDelayedBilling'->>'dateLostItemShouldBeBilled')";
 const IS_UNBILLED: &str = "loan.doc->'agedToLostDelayedBilling'->>'lostItemHasBeenBilled' = 'false'";
 
-/// Bills what is due; gives the number of loans that were billed or closed.
+/// Bills all due loans; returns the number of loans that were billed or closed.
 pub async fn bill_loans(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failure> {
     let mut billed = 0;
     let mut after = (super::BEGINNING, Uuid::nil());
@@ -87,7 +87,7 @@ pub async fn bill_loans(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, F
     }
 }
 
-/// Bills one loan, if it still is to be billed.
+/// Bills one loan, if its state still requires it.
 async fn bill(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Failure> {
     let (mut tx, loan, settings) = match find::locked(tenant, id).await {
         Err(Failure::NotFound(_)) => return Ok(false),

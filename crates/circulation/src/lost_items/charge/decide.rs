@@ -1,4 +1,4 @@
-//! The rule of what a loss costs.
+//! The rule for the charges of a loss.
 
 use super::ChargingFacts;
 use carrel_fees_fines::lost_item_fees::{ACTUAL_COST_FEE, LOST_ITEM_FEE, PROCESSING_FEE};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct Charging {
     /// Id and name of the type, and the amount.
     pub fees: Vec<((Uuid, String), Money)>,
-    /// The type of the fee whose amount staff find out.
+    /// The type of the fee whose amount staff determine.
     pub actual_cost: Option<(Uuid, String)>,
     /// Id and name.
     pub owner: (Uuid, String),
@@ -20,14 +20,14 @@ pub struct Charging {
 /// Why a loss cannot be charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unchargeable {
-    /// Nobody is owed the fees of the item's permanent location.
+    /// The fees at the item's permanent location have no owner.
     NoOwner,
     /// There is no automatic type of this name.
     NoType(&'static str),
 }
 
-/// What is charged; nothing where the policy charges nothing for the loss. `type_named` gives id and name of the
-/// automatic type of a name.
+/// The charges; `None` if the policy charges nothing for the loss. `type_named` returns id and name of the automatic
+/// type with a name.
 pub fn decide(
     policy: &LostItemPolicy,
     loss: Loss,

@@ -1,6 +1,6 @@
-//! Charging for a lost item: accounts for what has a price, a record for what staff still have to find out.
+//! Charging for a lost item: accounts for fees with a set amount, a record for a cost that staff must still determine.
 //!
-//! Used in the transaction that declares an item lost and in that which bills an item aged to lost. Reads the item's
+//! Used in the transaction that declares an item lost and in the one that bills an item aged to lost. Reads the item's
 //! permanent location; adds accounts with their actions, and an actual cost record.
 
 mod decide;
@@ -25,14 +25,14 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// What a charge for a lost item depends on.
+/// The facts of a charge for a lost item.
 #[derive(Debug, Clone, Default)]
 pub struct ChargingFacts {
-    /// The item's permanent location, else that of its holdings record.
+    /// The item's permanent location, otherwise that of its holdings record.
     pub permanent_location: Option<Uuid>,
     /// Id and name of the owner of the fees at the primary service point of that location.
     pub owner: Option<(Uuid, String)>,
-    /// Names of the types of the title's identifiers.
+    /// Names of the types of the instance's identifiers.
     pub identifier_types: HashMap<Uuid, String>,
 }
 
@@ -87,7 +87,7 @@ pub struct LostLoan<'a> {
     pub lost: Timestamp,
 }
 
-/// Where a charge is made and by whom.
+/// The service point and user of a charge.
 pub struct Charger<'a> {
     pub caller: &'a Caller,
     /// Absent for charges of jobs.
@@ -96,7 +96,7 @@ pub struct Charger<'a> {
     pub now: Timestamp,
 }
 
-/// Adds the statements of the charges; gives the ids of the new accounts and of their records.
+/// Adds the statements of the charges; returns the ids of the new accounts and of their records.
 pub fn apply(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
@@ -134,7 +134,7 @@ pub fn apply(
     Ok(charged)
 }
 
-/// What accounts keep of their loan.
+/// The loan's values in an account.
 pub fn of_loan(loan: &Map<String, Value>) -> Map<String, Value> {
     let mut kept = Map::new();
     for (account, key) in [("dueDate", "dueDate"), ("returnedDate", "returnDate")] {

@@ -11,7 +11,8 @@ pub struct LastRecord {
 }
 
 /// Whether the item of an open loan is lost and paid: all fees for the loss are settled, and nothing is still to be
-/// charged. `is_settled` says it of a fee; `is_billed` is false while an item aged to lost waits for its bill.
+/// charged. `is_settled` tells whether a fee is settled; `is_billed` is false while an item aged to lost waits for its
+/// bill.
 pub fn is_lost_and_paid(
     fees: &[LostItemFee],
     is_settled: impl Fn(&LostItemFee) -> bool,

@@ -25,7 +25,7 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("POST", "/circulation/handlers/loan-related-fee-fine-closed", |call| async move {
         let event = call.object()?;
-        // FOLIO quirk: an event that makes no sense is answered like any other.
+        // FOLIO quirk: an invalid event gets the same answer as a valid one.
         if let Ok(loan) = Uuid::parse_str(text_at(&event, "loanId")) {
             let tenant = call.tenant()?;
             let mut tx = tenant.begin().await?;
@@ -55,7 +55,7 @@ pub fn close_when_settled<'a>(changes: &'a mut Changes<'_>, closed: &'a mut Loan
     })
 }
 
-/// What the transaction settles, and the database does not know yet.
+/// Changes of the transaction that the database does not have yet.
 pub struct Settled<'a> {
     pub loan: Uuid,
     /// Accounts that it closes.
@@ -64,8 +64,8 @@ pub struct Settled<'a> {
     pub record: Option<(Uuid, &'a str)>,
 }
 
-/// Adds the statements that close the loan, if its item is lost and everything is settled; says whether it is. The item
-/// is locked.
+/// Adds the statements that close the loan, if its item is lost and everything is settled; returns whether it is. The
+/// item is locked.
 pub async fn close_if_settled(
     tx: &mut Tx,
     pipeline: &mut Pipeline,
@@ -118,8 +118,8 @@ pub async fn close_if_settled(
     Ok(closes)
 }
 
-/// Adds the statements that close the loan and mark its item as lost and paid. The loan is as it is at that point of
-/// the pipeline.
+/// Adds the statements that close the loan and mark its item as lost and paid. `loan` is the loan at that point of the
+/// pipeline.
 pub fn close(
     pipeline: &mut Pipeline,
     tenant: &Tenant,

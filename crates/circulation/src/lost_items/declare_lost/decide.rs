@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// What staff send.
+/// The request of staff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclareLostRequest {
     pub service_point: Uuid,
-    /// When the item got lost.
+    /// When the item was lost.
     pub declared: Option<Timestamp>,
     pub comment: String,
 }

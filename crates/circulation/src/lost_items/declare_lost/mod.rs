@@ -1,8 +1,8 @@
-//! Declaring an item lost: staff end the hope that it comes back, and the patron is charged by the policy.
+//! Declaring an item lost: staff do not expect its return, and the patron is charged by the policy.
 //!
 //! Route: `POST /circulation/loans/{id}/declare-item-lost`. Reads and locks loan, item and fees; changes loan and item
-//! with a history row, drops the fees of an item that had aged to lost, charges the new ones, or closes the loan as lost
-//! and paid where nothing is charged; leaves a note on a patron who claimed to have returned the item; announces
+//! with a history row, reverses the fees of an item that had aged to lost, charges the new ones, or closes the loan as
+//! lost and paid if nothing is charged; adds a note to a patron who claimed to have returned the item; announces
 //! `circulation.loan`. Three round trips: loan, fees, changes.
 
 mod decide;
@@ -60,7 +60,7 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
     circulation_log::write(&mut pipeline, &log::entry(&loan, Action::DeclaredLost, comment, by), now);
     match charges {
         None => {
-            // The history has the closing after the loss.
+            // In the history, the closing follows the loss.
             let end = now + SignedDuration::from_millis(1);
             closing::close(&mut pipeline, tenant, loan.id, &lost, item.id, by, end);
         }

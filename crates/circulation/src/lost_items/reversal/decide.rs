@@ -1,4 +1,4 @@
-//! The rule of which fees of a loss are dropped.
+//! The rule for which fees of a loss are reversed.
 
 use carrel_fees_fines::lost_item_fees::{ACTUAL_COST_FEE, LOST_ITEM_FEE, LostItemFee, PROCESSING_FEE};
 use carrel_loan_rules::lost_item_policy::LostItemPolicy;
@@ -15,7 +15,7 @@ pub struct CostRecord {
     pub account: Option<Uuid>,
 }
 
-/// What is dropped.
+/// The fees to reverse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dropped {
     pub accounts: Vec<Uuid>,
@@ -23,10 +23,10 @@ pub struct Dropped {
     pub record: Option<Uuid>,
 }
 
-/// Fees that were charged together are at most this many seconds apart.
+/// Fees of one loss are charged at most this many seconds apart.
 const TOGETHER: i64 = 60;
 
-/// What is dropped when an item that was lost is found now. `records` begin with the latest loss.
+/// The fees to reverse when an item that was lost is found now. `records` begin with the latest loss.
 pub fn dropped(
     policy: &LostItemPolicy,
     lost: Option<Timestamp>,
@@ -59,7 +59,8 @@ fn latest<'a>(fees: &'a [LostItemFee], types: &[&str]) -> Option<&'a LostItemFee
     of_types.max_by_key(|fee| fee.created)
 }
 
-/// An actual cost was charged with the processing fee when its record was made, however much later it was billed.
+/// An actual cost counts as charged when its record was created, together with the processing fee, however much later
+/// it was billed.
 fn charged_at(fee: &LostItemFee, records: &[CostRecord]) -> Option<Timestamp> {
     let record = records.iter().find(|record| fee.kind == ACTUAL_COST_FEE && record.account == Some(fee.id));
     record.map_or(fee.created, |record| record.created)

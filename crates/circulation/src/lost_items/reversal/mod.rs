@@ -1,7 +1,8 @@
-//! Dropping the fees of a lost item: it is found at check-in, renewed by override, or lost in another way.
+//! Reversing the fees of a lost item that is found at check-in, renewed by override, or lost in another way.
 //!
-//! Reads the loan's fees with their actions and its actual cost records, locks them; refunds what was paid or transferred,
-//! cancels the rest and the open record, and adds their records and events, in the transaction of the cause.
+//! Reads and locks the loan's fees with their actions and its actual cost records; refunds payments and transfers,
+//! cancels the rest and the open record, and adds the records of fees/fines and events, in the transaction of the
+//! cause.
 
 mod decide;
 
@@ -20,12 +21,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Why the fees of a loss are dropped.
+/// Why the fees of a loss are reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     Returned,
     Renewed,
-    /// Staff declare lost what has aged to lost.
+    /// Staff declare an item lost that has aged to lost.
     DeclaredLost,
 }
 
@@ -39,7 +40,7 @@ impl Cause {
         }
     }
 
-    /// What a cancelled actual cost record says to staff.
+    /// The reason in a cancelled actual cost record.
     const fn of_record(self) -> &'static str {
         match self {
             Cause::Returned => "Lost item was returned",
@@ -49,7 +50,7 @@ impl Cause {
     }
 }
 
-/// Who finds the item, where and when.
+/// The user, service point and time of the finding.
 pub struct FoundBy<'a> {
     pub cause: Cause,
     pub caller: &'a Caller,
@@ -57,7 +58,7 @@ pub struct FoundBy<'a> {
     pub now: Timestamp,
 }
 
-/// What the fees of a loss depend on, locked.
+/// The facts of a reversal, locked.
 pub struct ReversalFacts {
     fees: LossFees,
     records: Vec<(CostRecord, Value)>,
@@ -104,7 +105,7 @@ pub fn read_facts(results: &Results, steps: &Steps) -> ReversalFacts {
     }
 }
 
-/// Adds the statements that drop the fees of the loan, as its policy says.
+/// Adds the statements that reverse the fees of the loan by its policy.
 pub fn apply(
     pipeline: &mut Pipeline,
     tenant: &Tenant,
@@ -153,7 +154,7 @@ pub fn apply(
     Ok(())
 }
 
-/// Records what patrons are notified of: refunds and cancellations, not the credits that precede refunds.
+/// Adds the causes of notices: refunds and cancellations, not the credits that precede refunds.
 fn notify(
     pipeline: &mut Pipeline,
     loan: Uuid,
@@ -172,7 +173,7 @@ fn notify(
     }
 }
 
-/// Drops the fees of a loan within a transaction that has locked its item and changes item and loan itself.
+/// Reverses the fees of a loan within a transaction that has locked its item and changes item and loan.
 pub async fn reverse(
     tx: &mut Tx,
     tenant: &Tenant,

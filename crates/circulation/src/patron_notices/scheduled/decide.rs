@@ -1,4 +1,4 @@
-//! What becomes of a scheduled notice whose time has come: sent, dropped, or left waiting; and when it runs next. Pure.
+//! The decision about a due scheduled notice: sent, dropped, or kept waiting; and its next run. Pure.
 
 use super::notice::ScheduledNotice;
 use crate::desk::Patron;
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// What becomes of a notice.
+/// The decision about a notice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     pub outcome: Outcome,
@@ -28,7 +28,7 @@ pub struct Verdict {
 pub enum Outcome {
     Sent(Content),
     Unsent(Unsent),
-    /// Neither yet.
+    /// Neither now.
     Waits,
 }
 
@@ -40,12 +40,12 @@ pub enum Next {
     Unchanged,
 }
 
-/// What a notice says of its record.
+/// The values of a notice's template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
     pub recipient: Uuid,
     pub subject: Subject,
-    /// For a notice of its own.
+    /// For a notice about one record.
     pub whole: Value,
     /// As an element of a notice about several records.
     pub part: Value,
@@ -122,7 +122,7 @@ fn of_request(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdic
     let is_closed = status.is_some_and(RequestStatus::is_closed);
     let is_not_yet_filled = status == Some(RequestStatus::NotYetFilled);
     let is_hold = notice.event == NoticeEvent::HoldExpiration;
-    // The notice that a request has expired waits until the request is closed.
+    // The notice of an expired request waits until the request is closed.
     if notice.timing == Timing::UponAt && !is_closed && !(is_hold && is_not_yet_filled) {
         return Verdict { outcome: Outcome::Waits, next: Next::Unchanged };
     }
@@ -227,7 +227,7 @@ fn sent(
     Verdict { outcome: Outcome::Sent(content(recipient)), next }
 }
 
-/// When the notice runs next, unless that would be pointless.
+/// When the notice runs next, unless it is no longer needed.
 fn next(notice: &ScheduledNotice, now: Timestamp, is_pointless: impl FnOnce(Timestamp) -> bool) -> Next {
     let run = notice.recurring.as_ref().and_then(|every| next_run(every, notice.next_run, now));
     match run {

@@ -1,7 +1,7 @@
-//! Notices that wait for their time: before, upon or after a due date or an expiration, and of fees/fines.
+//! Scheduled notices: before, upon or after a due date or an expiration, and about fees/fines.
 //!
 //! Routes: `POST /circulation/…-scheduled-notices-processing`, one for each kind of notice; jobs of the same names do
-//! the same. Each run sends what is due, at most as many as the setting `noticesLimit` says in one transaction.
+//! the same. Each run sends the due notices, at most as many in one transaction as the setting `noticesLimit` allows.
 //! Changes `scheduled_notice`.
 
 mod decide;
@@ -25,12 +25,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Which notices a run sends, and how.
+/// The notices of a run, and how they are sent.
 pub struct Kind {
     events: &'static [NoticeEvent],
     /// Only those sent in real time, only the others, or both.
     real_time: Option<bool>,
-    /// Notices alike go to a patron as one, with this list of records.
+    /// Similar notices to a patron are sent as one, with this list of records.
     list: Option<&'static str>,
 }
 
@@ -69,7 +69,7 @@ static OVERDUE_FINES: Kind = Kind {
 const MINUTE: Duration = Duration::from_secs(60);
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// A job that sends all notices of a kind that are due.
+/// A job that sends all due notices of a kind.
 const fn job(name: &'static str, minutes: u32, run: fn(Run) -> Running) -> Job {
     Job { name, every: MINUTE.saturating_mul(minutes), deadline: DEADLINE, run }
 }
@@ -107,10 +107,10 @@ pub fn connect(router: &mut Router) {
     on("/circulation/overdue-fine-scheduled-notices-processing", &OVERDUE_FINES);
 }
 
-/// Sends everything of a kind that is due, a page at a time.
+/// Sends all due notices of a kind, a page at a time.
 async fn send_all(tenant: Arc<Tenant>, kind: &'static Kind) -> Result<String, Failure> {
     let mut count = Count::default();
-    // Notices that wait for something are left out of the following pages.
+    // Waiting notices are excluded from the following pages.
     let mut waiting: Vec<Uuid> = Vec::new();
     loop {
         let (page, done) = send_page(&tenant, kind, &waiting, Timestamp::now()).await?;
@@ -131,7 +131,7 @@ struct Page {
     waiting: Vec<Uuid>,
 }
 
-/// Sends what is due, at most one page, in one transaction.
+/// Sends due notices, at most one page, in one transaction.
 async fn send_page(
     tenant: &Tenant,
     kind: &Kind,
@@ -186,7 +186,7 @@ async fn send_page(
         keeps_late: tenant.profile.late_notices,
     };
     let mut groups = groups(&notices, kind.list.is_some());
-    // The last group may go on in the next page.
+    // The last group may continue in the next page.
     if kind.list.is_some() && !is_last && groups.len() > 1 {
         groups.pop();
     }
@@ -205,7 +205,7 @@ async fn send_page(
     Ok((Page { is_last, waiting: decided.waiting }, count))
 }
 
-/// A page's notices in the order of their time; and of notices that are grouped, those alike together.
+/// A page's notices in the order of their time; grouped ones are adjacent.
 static DUE_BY_TIME: LazyLock<String> = LazyLock::new(|| due("1"));
 static DUE_BY_PATRON: LazyLock<String> = LazyLock::new(|| {
     due("recipient_user_id, doc->'noticeConfig'->>'templateId', doc->>'triggeringEvent',
@@ -239,7 +239,7 @@ fn wanted(notices: &[ScheduledNotice]) -> Wanted {
     }
 }
 
-/// Notices that go to a patron as one follow each other; else each is a group.
+/// Groups adjacent notices that are sent to a patron as one; otherwise each is a group.
 fn groups(notices: &[ScheduledNotice], grouped: bool) -> Vec<Vec<&ScheduledNotice>> {
     let key = |notice: &ScheduledNotice| {
         // The fines of a session at the desk are one notice.
@@ -256,7 +256,7 @@ fn groups(notices: &[ScheduledNotice], grouped: bool) -> Vec<Vec<&ScheduledNotic
     groups
 }
 
-/// What was decided about a page.
+/// The decisions about a page.
 #[derive(Default)]
 struct Decided {
     notices: Vec<Notice>,
@@ -310,7 +310,7 @@ impl CirculationSettings {
     }
 }
 
-/// Stores a notice to be sent later.
+/// Stores a notice that is sent later.
 pub fn insert(pipeline: &mut Pipeline, notice: &ScheduledNotice) {
     let document = notice.document();
     pipeline.change_row(&SCHEDULED, vec![notice.id.into(), Bind::from(&document)]);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A notice that waits for its time.
+/// A scheduled notice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduledNotice {
     pub id: Uuid,
@@ -28,7 +28,7 @@ pub struct ScheduledNotice {
 }
 
 impl ScheduledNotice {
-    /// Of a policy's notice; about nothing yet.
+    /// From a policy's notice, without a record so far.
     pub fn of(config: &NoticeConfig, id: Uuid, next_run: Timestamp) -> ScheduledNotice {
         ScheduledNotice {
             id,
@@ -47,7 +47,7 @@ impl ScheduledNotice {
         }
     }
 
-    /// The stored record; `None` if it names no known event, format or template.
+    /// Parses a stored record; `None` if its event, format or template is unknown.
     pub fn read(id: Uuid, document: &Value) -> Option<ScheduledNotice> {
         let config = &document["noticeConfig"];
         let uuid = |value: &Value| Uuid::parse_str(value.as_str()?).ok();

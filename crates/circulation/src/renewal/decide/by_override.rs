@@ -32,7 +32,7 @@ impl Case<'_> {
         Ok(Renewed { loan, item_status, overdue_fine: None, first_reminder: None, log: Vec::new() })
     }
 
-    /// The date of the policy if it changes the due date, else the date in the override.
+    /// The date by the policy if it changes the due date, otherwise the date in the override.
     fn due_date_by_override(&self) -> Result<Timestamp, Refusal> {
         let policy = self.terms.policy;
         let wanted = self.command.override_blocks.renewal_due_date_required_block.as_ref();

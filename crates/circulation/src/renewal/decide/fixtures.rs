@@ -1,4 +1,4 @@
-//! Settings and facts for the tests of this use case: an item on loan, its borrower and one loan policy.
+//! Settings and facts for the tests of this use case: an item on loan, its patron and one loan policy.
 
 use super::{Renewed, decide};
 use crate::desk::override_blocks::{Empty, MayOverride, WithDueDate};

@@ -1,6 +1,6 @@
 //! The decision of a renewal: refusals in FOLIO's order, or the renewed loan.
 //!
-//! `patron` finds the loan and checks its borrower, `rules` renews by the loan policy, `by_override` by an override.
+//! `patron` finds the loan and checks its patron, `rules` renews by the loan policy, `by_override` by an override.
 
 mod by_override;
 #[cfg(test)]
@@ -32,17 +32,17 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Renewed {
     pub loan: Map<String, Value>,
-    /// The item's new status, where it changes.
+    /// The item's new status, if it changes.
     pub item_status: Option<ItemStatus>,
-    /// Of the loan as it was.
+    /// The fine of the loan until now.
     pub overdue_fine: Option<Charge>,
-    /// What the circulation log says of it.
+    /// Its entries in the circulation log.
     pub log: Vec<LogEntry>,
     /// Reminders start again with the new due date.
     pub first_reminder: Option<ScheduledReminder>,
 }
 
-/// Refuses a request that lacks item or patron, or has a date that cannot be read.
+/// Refuses a request without item or patron, or with a malformed date.
 pub fn refuse_incomplete(command: &RenewalRequest) -> Result<(), Failure> {
     let missing = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().is_empty();
     let refusal = match command.by {
@@ -77,7 +77,7 @@ fn refuse_unreadable_date(command: &RenewalRequest) -> Result<(), Failure> {
     }
 }
 
-/// Refusals in FOLIO's order, all of them, or the renewed loan.
+/// All refusals in FOLIO's order, or the renewed loan.
 pub fn decide(
     facts: &Facts,
     command: &RenewalRequest,
@@ -134,7 +134,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The new due date, and the renewal, each in an entry of its own.
+    /// Separate entries for the new due date and for the renewal.
     fn log(&self, renewed: &Map<String, Value>, is_override: bool) -> Vec<LogEntry> {
         let renewal = if is_override { Action::RenewedThroughOverride } else { Action::Renewed };
         [Action::ChangedDueDate, renewal]

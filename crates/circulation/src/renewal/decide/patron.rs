@@ -1,4 +1,4 @@
-//! The loan to renew, and refusals about its borrower.
+//! The loan to renew, and refusals about its patron.
 
 use super::{Actor, By, Facts, RenewalRequest};
 use crate::desk::override_blocks::PATRON_BLOCK;
@@ -10,7 +10,7 @@ use crate::settings::CirculationSettings;
 use carrel_records::{Failure, Refusal, RefusalCode};
 use jiff::Timestamp;
 
-/// The loan and its borrower; `None` after a refusal without which the other checks make no sense.
+/// The loan and its patron; `None` after a refusal that makes the other checks pointless.
 pub(super) fn find<'a>(
     facts: &'a Facts,
     command: &RenewalRequest,
@@ -53,7 +53,7 @@ pub(super) fn find<'a>(
                 .with(key, asked.clone().unwrap_or_default())
                 .code(RefusalCode::ItemCheckedOutToDifferentUser),
         );
-        // FOLIO quirk: only a renewal by id returns all other refusals too.
+        // FOLIO quirk: only a renewal by id returns all other refusals, too.
         if command.by == By::Barcode {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! What a custom entity type may be, and what it is put together of.
+//! Validation of a custom entity type's definition, and its conversion to a declaration.
 
 use crate::entity_types::declaration::{DECLARATIONS, DataType, Declaration, FieldDeclaration, Join, Part};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// A definition as the API has it.
+/// A definition in the format of the API.
 pub type Document = Map<String, Value>;
 
 /// Parts of one type, at most: each is a join.
@@ -20,7 +20,7 @@ const LONGEST_NAME: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     Invalid(String),
-    /// It is not of a custom type.
+    /// The entity type is not a custom one.
     NotCustom,
 }
 
@@ -40,12 +40,12 @@ fn sources(definition: &Document) -> Vec<&Document> {
     all.into_iter().flatten().filter_map(Value::as_object).collect()
 }
 
-/// The custom or declared types that a definition names.
+/// The custom or declared types that a definition refers to.
 pub fn targets(definition: &Document) -> Vec<Uuid> {
     sources(definition).iter().filter_map(|source| text(source, "targetId")?.parse().ok()).collect()
 }
 
-/// The first reason for which the definition cannot be of a custom type of this id.
+/// The first reason to refuse the definition for a custom type with this id.
 pub fn refuse(id: Uuid, definition: &Document, others: Others) -> Result<(), Refusal> {
     let invalid = |message: &str| Err(Refusal::Invalid(message.to_owned()));
     let Some(own) = text(definition, "id") else { return invalid("Entity type ID cannot be null") };
@@ -161,7 +161,7 @@ fn simple_name(declaration: &Declaration) -> &'static str {
     found.map(|(name, _)| *name).expect("a declared type has its name")
 }
 
-/// The declaration of a definition that is not refused; says what cannot be put together.
+/// The declaration for a valid definition; an error if its sources cannot be combined.
 pub fn declaration(definition: &Document, others: Others) -> Result<Declaration, String> {
     let id = text(definition, "id").and_then(|id| id.parse().ok()).unwrap_or_default();
     let name = text(definition, "name").unwrap_or_default().to_owned();
@@ -177,7 +177,7 @@ pub fn declaration(definition: &Document, others: Others) -> Result<Declaration,
         // A client's alias may be longer than an identifier of PostgreSQL.
         part.sql_alias = format!("s{index}").into();
         part.order = index as u32;
-        // Its records are those of the type.
+        // Its records are the records of the custom type.
         part.uses_ids |= part.on.is_none();
     }
     refuse_circles(&parts)?;
@@ -199,7 +199,7 @@ fn parts(definition: &Document, others: Others, depth: usize) -> Result<Vec<Part
     let mut sources = sources(definition);
     sources.sort_by_key(|source| source.get("order").and_then(Value::as_i64).unwrap_or(i64::MAX));
     let mut all: Vec<Part> = Vec::new();
-    // A source may be joined to one that follows it.
+    // A source may be joined to a later one.
     let mut joins: Vec<(usize, &Document)> = Vec::new();
     for source in sources {
         let target = text(source, "targetId").and_then(|id| id.parse::<Uuid>().ok()).unwrap_or_default();
@@ -234,7 +234,7 @@ fn parts(definition: &Document, others: Others, depth: usize) -> Result<Vec<Part
     Ok(all)
 }
 
-/// Joins a part as its source says, by two fields of which one is declared to join to the other.
+/// Joins a part as its source defines, by two fields of which one is declared as a join to the other.
 fn join(parts: &mut [Part], index: usize, source: &Document) -> Result<(), String> {
     let alias = text(source, "alias").unwrap_or_default();
     let other = text(source, "sourceField").unwrap_or_default().to_owned();
@@ -262,7 +262,7 @@ fn join(parts: &mut [Part], index: usize, source: &Document) -> Result<(), Strin
     };
     let part = &mut parts[index];
     part.is_inner = is_inner;
-    // Several records of it may belong to one, so that its identifier is needed as well.
+    // Several of its records may belong to one record, so that its identifier is needed as well.
     part.uses_ids |= forth.is_none();
     part.on = Some(format!("{other} = {own}").into());
     Ok(())
@@ -275,7 +275,7 @@ pub fn declared_join(from: &FieldDeclaration, to: &Part, field: &FieldDeclaratio
         .map(|(.., join)| join)
 }
 
-/// What a field can be joined to: type, field, and how.
+/// The declared joins of a field: type, field, and kind.
 pub fn joins_of(
     field: &FieldDeclaration,
 ) -> impl Iterator<Item = (&'static str, &'static str, Join)> + use<> {
@@ -292,7 +292,7 @@ fn joined(outer: &str, inner: &str, between: &str) -> String {
     if inner.is_empty() { outer.to_owned() } else { format!("{outer}{between}{inner}") }
 }
 
-/// An equation of two fields within a source.
+/// A join condition with the aliases of a source's parts.
 fn within(alias: &str, on: &str) -> String {
     let sides: Vec<String> = on.split(" = ").map(|side| format!("{alias}.{}", side.trim())).collect();
     sides.join(" = ")
@@ -373,7 +373,7 @@ mod tests {
         let declaration = declaration(&object(outer), &others).expect("it can be put together");
         let entity_type = EntityType::of(&Arc::new(declaration), &[]);
         assert!(entity_type.column("all.users.username").is_some());
-        // One that contains itself ends.
+        // A type that contains itself is refused.
         let mut circle = definition();
         circle["sources"][0]["targetId"] = ID.to_string().into();
         let circle = object(circle);

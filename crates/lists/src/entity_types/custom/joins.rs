@@ -1,4 +1,4 @@
-//! What can be joined to a custom entity type, and by which fields.
+//! The types that can be joined to a custom entity type, and the fields of each join.
 
 use super::definition::{Document, declaration, joins_of};
 use super::{DECLARATIONS, accessible, read};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// `POST /entity-types/custom/available-joins`: all simple types where nothing is chosen yet, else those that join to
-/// what is chosen; for one of them the fields that do.
+/// `POST /entity-types/custom/available-joins`: all simple types if none is chosen yet, otherwise those that can be
+/// joined to the chosen ones; for a given target type the pairs of fields.
 pub async fn available(call: Call) -> Outcome<Answer> {
     let body = match call.body.iter().all(u8::is_ascii_whitespace) {
         true => Document::new(),
@@ -44,7 +44,7 @@ pub async fn available(call: Call) -> Outcome<Answer> {
     Ok(Answer::json(&json!({"availableJoinConditions": shown})))
 }
 
-/// The type that the sources make so far.
+/// The type that the chosen sources form.
 async fn chosen(call: &Call, body: &Document) -> Outcome<EntityType> {
     let tenant = call.tenant()?;
     let stored = read(&tenant.reader().await?, None).await?;
@@ -73,7 +73,7 @@ async fn chosen(call: &Call, body: &Document) -> Outcome<EntityType> {
     Ok(EntityType::of(&Arc::new(declaration), &[]))
 }
 
-/// Pairs of fields of which one is declared to join to the other, by their labels.
+/// Pairs of fields of which one is declared as a join to the other, sorted by label.
 fn conditions<'a>(chosen: &'a EntityType, target: &'a EntityType) -> Vec<(&'a Column, &'a Column)> {
     let joins = |from: &Column, to: &Column| {
         let (of_type, name) = from.origin;

@@ -1,6 +1,6 @@
-//! Custom entity types: a user puts other types together, for themselves or for all.
+//! Custom entity types: a user combines other types, for themselves or for all users.
 //!
-//! Routes: `/entity-types/custom…`. A deleted one is kept, as lists may show it.
+//! Routes: `/entity-types/custom…`. A deleted type is kept, because lists may show it.
 
 mod definition;
 mod joins;
@@ -38,7 +38,7 @@ pub fn connect(router: &mut Router) {
 /// Definitions by id.
 pub type Definitions = BTreeMap<Uuid, Document>;
 
-/// Whether the user may use the type: it is shared, or theirs.
+/// Whether the user may use the type: it is shared, or they own it.
 pub fn is_accessible_to(definition: &Document, user: Option<Uuid>) -> bool {
     let is_shared = definition.get("shared").and_then(Value::as_bool) == Some(true);
     is_shared || (user.is_some() && owner(definition) == user)
@@ -52,7 +52,7 @@ fn is_deleted(definition: &Document) -> bool {
     definition.get("deleted").and_then(Value::as_bool) == Some(true)
 }
 
-/// The custom type of an id.
+/// The custom type with this id.
 pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityType>>, Failure> {
     let definitions = {
         let connection = tenant.reader().await?;
@@ -64,7 +64,7 @@ pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityT
     put_together(tenant, id, &definitions).await.map(Some)
 }
 
-/// The custom types that the user may use, without those that cannot be put together any more.
+/// The custom types that the user may use, without those that cannot be built any more.
 pub async fn accessible(tenant: &Tenant, user: Option<Uuid>) -> Result<Vec<Arc<EntityType>>, Failure> {
     let definitions = read(&tenant.reader().await?, None).await?;
     let mut all = Vec::new();
@@ -90,7 +90,7 @@ async fn put_together(
     let Some(own) = others(id) else {
         return Err(Failure::Invalid(format!("Entity type {id} cannot be found")));
     };
-    // All that it is made of, in any depth.
+    // All custom types that it contains, directly or indirectly.
     let mut used = vec![id];
     let mut index = 0;
     while let Some(next) = used.get(index).copied() {
@@ -124,7 +124,7 @@ async fn read(connection: &Connection, id: Option<Uuid>) -> Result<Definitions, 
     Ok(rows.iter().filter_map(definition).collect())
 }
 
-/// The definition of a custom type, also of a deleted one, where the caller may use it.
+/// The definition of a custom type, including a deleted one, if the caller may use it.
 async fn accessible_definition(call: &Call, id: Uuid) -> Outcome<Document> {
     let connection = call.tenant()?.writer().await?;
     let found = read(&connection, Some(id)).await?.remove(&id);
@@ -143,7 +143,7 @@ async fn find(call: Call) -> Outcome<Answer> {
     Ok(Answer::json(&Value::Object(found)))
 }
 
-/// The definition with what the server says of it, where nothing speaks against it.
+/// The definition with the properties that the server sets, if it is valid.
 async fn checked(call: &Call, id: Uuid, mut definition: Document, created: Value) -> Outcome<Document> {
     let own = definition.get("id").and_then(Value::as_str).map(str::to_owned);
     let own = own.as_deref();
@@ -163,7 +163,7 @@ async fn checked(call: &Call, id: Uuid, mut definition: Document, created: Value
     if !definition.get("deleted").is_some_and(Value::is_boolean) {
         definition.insert("deleted".into(), false.into());
     }
-    // Its own new definition is what it is made of, not the stored one.
+    // The type is built from the new definition, not from the stored one.
     let others = |other: Uuid| if other == id { Some(&definition) } else { stored.get(&other) };
     if let Err(message) = definition::declaration(&definition, &others) {
         return Err(fqm::entity_type_invalid(own, &message));

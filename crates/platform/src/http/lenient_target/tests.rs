@@ -1,4 +1,4 @@
-//! The exchange of bytes against the HTTP library's own reading of the same requests.
+//! Compares the exchange of bytes with the HTTP library's own parsing of the same requests.
 
 use super::*;
 use crate::http::connections;
@@ -15,25 +15,26 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-/// What was read of one request.
+/// One parsed request.
 #[derive(Debug, PartialEq, Eq, Clone)]
 struct Read {
     method: String,
     target: String,
     headers: Vec<(String, Vec<u8>)>,
-    /// Nothing where the body could not be read to its end.
+    /// `None` if the body could not be read to its end.
     body: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// The library alone.
+    /// The library without the exchange.
     Node,
-    /// The library behind the exchange, as the server runs it.
+    /// The library with the exchange, as the server uses it.
     Server,
 }
 
-/// Sends the bytes in pieces and reads requests until the connection ends; the requests, and the statuses answered.
+/// Sends the bytes in pieces and reads requests until the connection ends; returns the requests, and the statuses of
+/// the answers.
 async fn read_all(bytes: &[u8], reader: Reader, piece: usize) -> (Vec<Read>, Vec<u16>) {
     let (mut client, server) = tokio::io::duplex(1 << 20);
     let requests = Arc::new(Mutex::new(Vec::new()));
@@ -47,7 +48,7 @@ async fn read_all(bytes: &[u8], reader: Reader, piece: usize) -> (Vec<Read>, Vec
         }
     });
     let mut builder = connections::http1(Duration::from_secs(60));
-    // The client says at once that it sends nothing more, and waits for its answers.
+    // The client closes its sending side at once, and waits for its answers.
     builder.half_close(true);
     let serving = async move {
         match reader {
@@ -94,7 +95,7 @@ async fn read_one(request: Request<Incoming>, reader: Reader) -> Read {
     Read { method: head.method.to_string(), target, headers: headers.collect(), body }
 }
 
-/// Requests with everything that servers have disagreed about, sane and not; the same twice, once with the target's
+/// Requests with everything that servers have parsed differently, valid and invalid; the second copy has the target's
 /// raw characters escaped.
 fn generate(random: &mut StdRng) -> (Vec<u8>, Vec<u8>) {
     let (mut raw, mut escaped) = (Vec::new(), Vec::new());

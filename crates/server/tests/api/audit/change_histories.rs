@@ -1,4 +1,4 @@
-//! Histories of changed records, and the settings that say what is kept.
+//! Histories of changed records, and the settings for their recording.
 
 use carrel_platform::outbox;
 use carrel_testkit::LendingServer;

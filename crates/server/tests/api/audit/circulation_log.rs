@@ -1,4 +1,4 @@
-//! The circulation log says what was done, when, where and by whom.
+//! The circulation log: actions with their time, service point and user.
 
 use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ async fn an_anonymized_loan_keeps_its_entries_without_the_patron() {
     for entry in &log {
         assert_eq!((&entry["userBarcode"], &entry["linkToIds"]), (&json!("-"), &json!({})), "{entry}");
     }
-    // A second run finds nothing to do.
+    // A second run changes nothing.
     server
         .admin()
         .post("/anonymize-storage-loans", &json!({"loanIds": [log[0]["items"][0]["loanId"]]}))

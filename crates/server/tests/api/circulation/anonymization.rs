@@ -1,4 +1,4 @@
-//! Anonymized means anonymized everywhere: nothing in the tenant's data links the patron and what they had.
+//! After anonymization, nothing in the tenant's data links the patron with loans or requests.
 
 use carrel_embedded_postgres::own_program;
 use carrel_platform::outbox;
@@ -18,7 +18,7 @@ fn dump(server: &LendingServer) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Lines that name one of `people` and one of `things`.
+/// Lines that contain one of `people` and one of `things`.
 fn links(dump: &str, people: &[&str], things: &[&str]) -> Vec<String> {
     let names = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
     dump.lines().filter(|line| names(line, people) && names(line, things)).map(str::to_owned).collect()
@@ -32,7 +32,7 @@ async fn after_anonymization_nothing_links_the_patron_with_loan_and_item() {
         server.check_out(&item, &patron).await.expect(201)["id"].as_str().unwrap_or_default().to_owned();
     let renewal = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode});
     server.admin().post("/circulation/renew-by-barcode", &renewal).await.expect(200);
-    // As a self-service desk signs it.
+    // As at a self-service station, where the patron is the user.
     let database = server.server.database().await;
     let sign =
         "UPDATE loan SET doc = jsonb_set(doc, '{metadata,updatedByUserId}', doc->'userId') WHERE id = $1";

@@ -1,4 +1,4 @@
-//! Many desks at once: their scans share transactions, and each is answered as if it were alone.
+//! Concurrent scans share transactions, and each gets the answer that it would get alone.
 
 use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
@@ -15,7 +15,7 @@ async fn total(server: &LendingServer, path: &str) -> u64 {
     server.admin().get(path).await.expect(200)["totalRecords"].as_u64().unwrap_or_default()
 }
 
-/// Scans of this kind, and the transactions that they took.
+/// Scans of this kind, and the number of their transactions.
 async fn scans(server: &LendingServer, kind: &str) -> (u64, u64) {
     let metrics = server.server.get("/metrics").await.text();
     let figure = |name: &str| {
@@ -68,7 +68,7 @@ async fn forty_desks_lend_and_take_back_in_fewer_transactions() {
     let (calls, transactions) = scans(&server, "check-in").await;
     assert!(transactions < calls, "{calls} check-ins took {transactions} transactions");
 
-    // Each change is announced once: of the loan twice, of the check-in once.
+    // Each change is published once: two events for the loan, one for the check-in.
     let database = server.server.database().await;
     let events = database
         .query_one(
@@ -92,7 +92,7 @@ async fn who_is_refused_holds_nobody_else_up() {
     placed(&server.asks_for(&waited_for, &waiting, "Hold", server.main_desk).await);
     server.check_in(&waited_for, server.main_desk).await.expect(200);
 
-    // Every fourth desk asks for what cannot be: a stranger, no item, an item that waits for somebody else.
+    // Every fourth scan is refused: an unknown patron, an unknown item, an item awaiting another patron.
     let answers = join_all(pairs.iter().enumerate().map(|(desk, (reader, test_item))| {
         let (server, nobody, unknown, waited_for) = (&server, &nobody, &unknown, &waited_for);
         async move {

@@ -1,4 +1,4 @@
-//! Check-in through the public API: where items go, what the desk prints, what stays in the records.
+//! Check-in through the public API: the destination of items, slips, and records.
 
 use carrel_testkit::{Desk, LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ async fn a_lost_and_paid_item_that_its_last_loan_did_not_lose_is_refused() {
     assert_eq!(server.status_of(&item).await, "Available");
 }
 
-/// Stores a hold of the book; gives its id.
+/// Stores a hold of the item; returns its id.
 async fn request(
     server: &LendingServer,
     test_item: &TestItem,

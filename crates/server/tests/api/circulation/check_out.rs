@@ -1,4 +1,4 @@
-//! Check-out through the public API: what the desk gets, what the database guards.
+//! Check-out through the public API: answers, refusals, and concurrent check-outs.
 
 use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ async fn a_check_out_is_in_history_outbox_and_session() {
     }
 }
 
-/// Runs tasks side by side and gives their answers.
+/// Runs tasks concurrently and returns their results.
 async fn at_once<T, W>(number: usize, work: impl Fn(usize) -> W) -> Vec<T>
 where
     T: Send + 'static,
@@ -194,7 +194,7 @@ async fn waits_for_a_patron_are_metered_by_tenant() {
     let server = LendingServer::open().await;
     server.check_out(&server.item().await, &server.patron().await).await.expect(201);
     let figures = server.admin().get("/admin/check-out-locks").await.expect(200);
-    // Tests beside this one have a tenant of the same name.
+    // Concurrent tests have a tenant with the same name.
     assert!(figures["checkOuts"].as_i64() >= Some(1), "{figures}");
     assert_eq!(figures["waitingNow"], 0);
 }
@@ -220,7 +220,7 @@ async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
     server.check_out_with(&test_item, &patron, nothing_said).await.expect(201);
 }
 
-/// As in a tenant behind a gateway, where barcodes may repeat.
+/// As in a tenant behind a gateway, where barcodes need not be unique.
 #[tokio::test]
 async fn of_two_items_with_one_barcode_every_action_takes_the_same_one() {
     let server = LendingServer::open().await;

@@ -1,4 +1,4 @@
-//! What a scan costs the database: figures that do not depend on the machine.
+//! The database costs of a scan: figures that do not depend on the machine.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{ExecutedPlan, ExecutedPlans, LendingServer, Reply, TestItem, TestPatron, TestServer};
@@ -14,7 +14,7 @@ async fn pairs(server: &LendingServer, number: usize) -> Vec<(TestPatron, TestIt
     pairs
 }
 
-/// A scan changes an item's state in its place on the page and touches no index: what changes is not indexed.
+/// A scan updates an item's state in place (HOT), since it changes no indexed column.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scans_update_the_state_of_items_in_place() {
     const ITEMS: usize = 12;
@@ -27,7 +27,7 @@ async fn scans_update_the_state_of_items_in_place() {
         let back = join_all(pairs.iter().map(|(_, book)| server.check_in(book, server.main_desk))).await;
         back.iter().for_each(|reply| drop(reply.expect(200)));
     }
-    // A connection reports its figures when it ends.
+    // A connection reports its statistics when it ends.
     server.server.replace_connections().await;
     let database = server.server.database().await;
     let row = database
@@ -38,17 +38,17 @@ async fn scans_update_the_state_of_items_in_place() {
         .await
         .expect("figures of the table");
     let (updates, in_place): (i64, i64) = (row.get(0), row.get(1));
-    // A batch that is undone and tried again counts, too.
+    // A batch that is rolled back and retried counts, too.
     assert!(updates >= 2 * (ITEMS * ROUNDS) as i64, "each scan changes one state: {updates}");
-    // A page that is full is an exception.
+    // A full page prevents an update in place, which is rare.
     assert!(in_place * 10 >= updates * 9, "{in_place} of {updates} updates were made in place");
 }
 
-/// What each action at the desk may cost at most, one action alone: statements without BEGIN and COMMIT, round trips,
-/// buffers (pages of 8 KiB looked at by its statements, checks of foreign keys left out) and bytes of write-ahead log.
+/// The most that each desk action may cost when it runs alone: statements without BEGIN and COMMIT, round trips,
+/// buffers (pages of 8 KiB accessed by its statements, without checks of foreign keys) and bytes of write-ahead log.
 const RECORDED: &str = include_str!("costs.tsv");
 
-/// The lengths of names and the fill of pages differ a little from run to run.
+/// The lengths of names and the fill of pages differ slightly between runs.
 const TOLERANCE: f64 = 1.03;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
         Some((_, known)) => *known = known.lower(cost),
         None => costs.push((action, cost)),
     };
-    // The lowest of several: the first ones read settings and plan.
+    // The lowest of several runs: the first ones read settings and plan statements.
     for (patron, item) in &pairs {
         plans.take().await;
         note("check-out", Cost::of(server.check_out(item, patron).await, &mut plans).await);
@@ -153,7 +153,7 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
     println!("{measured}");
 }
 
-/// A library with limits for all six conditions reads in the same statement what a patron has and owes.
+/// With limits for all six conditions, the same statement reads the patron's loans and accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
     const CONDITIONS: [&str; 6] = [
@@ -164,7 +164,7 @@ async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
         "08530ac4-07f2-48e6-9dda-a97bc2bf7053",
         "cf7a0d5f-a327-4ca1-aa9e-dc55ec006b8a",
     ];
-    /// What each patron has on loan before.
+    /// Loans of each patron before the check-out.
     const LOANS: [usize; 3] = [0, 3, 10];
     let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
     let server = LendingServer::on(TestServer::start_in(options).await).await;
@@ -201,7 +201,7 @@ async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
     for ((loans, without), with) in LOANS.iter().zip(&measured[0]).zip(&measured[1]) {
         println!("{loans} loans before: without limits {without:?}, with six {with:?}");
         assert_eq!((with.statements, with.round_trips), (without.statements, without.round_trips));
-        // The fill of pages differs by one from run to run.
+        // The fill of pages differs by one between runs.
         assert!(
             with.buffers as f64 <= without.buffers as f64 * 1.2 + 1.0 || *loans > 3,
             "{loans} loans before: {} pages instead of {}",

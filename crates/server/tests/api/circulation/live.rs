@@ -1,4 +1,4 @@
-//! The live figures, pushed to those who watch.
+//! The live figures, pushed to viewers.
 
 use carrel_testkit::{LendingServer, TestServer};
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Far more than a figure takes to arrive, so that a busy machine does not fail the test.
+/// Much longer than a figure needs, so that a busy machine does not fail the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A browser that watches.
+/// A browser that shows the live figures.
 struct Viewer {
     stream: TcpStream,
     text: String,
@@ -29,7 +29,7 @@ impl Viewer {
         Viewer { stream, text: String::new() }
     }
 
-    /// What arrives until a text is part of it; the rest is kept.
+    /// The data received until it contains a text; the rest is kept for the next call.
     async fn until(&mut self, wanted: &str) -> String {
         let read = async {
             while !self.text.contains(wanted) {
@@ -105,12 +105,12 @@ async fn viewers_are_bounded_and_hold_no_database_connection() {
         assert!(viewer.until("\r\n\r\n").await.starts_with("HTTP/1.1 200"));
         viewers.push(viewer);
     }
-    // More than there are connections to the database, and other calls go on.
+    // More viewers than database connections; other calls still succeed.
     server.get("/users").await.expect(200);
     let mut refused = Viewer::of(&server).await;
     assert!(refused.until("\r\n\r\n").await.starts_with("HTTP/1.1 429"));
     viewers.clear();
-    // The places of those who have left are free again, as soon as that is noticed.
+    // Disconnected viewers no longer count, as soon as the server notices.
     let again = async {
         loop {
             let mut viewer = Viewer::of(&server).await;

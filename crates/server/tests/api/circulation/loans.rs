@@ -1,4 +1,4 @@
-//! Loans through the public API: read with all beside them, sent whole, changed at the desk, stored.
+//! Loans through the public API: read with related records, sent as a whole, changed at the desk, stored.
 
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn a_page_of_loans_is_read_in_one_round_trip_with_item_borrower_and_debts(
     assert_eq!(first["checkoutServicePoint"]["name"], "Main desk");
     assert_eq!(first["feesAndFines"]["amountRemainingToPay"], 3.3);
     assert_eq!(page["loans"][1]["feesAndFines"]["amountRemainingToPay"], 0.0);
-    // One for the page, and one for the settings version where it was not asked for in the last two seconds.
+    // One for the page, and one for the settings version if it was not read within the last two seconds.
     assert!(matches!(answer.header("x-carrel-round-trips"), Some("1" | "2")));
 }
 
@@ -166,7 +166,7 @@ async fn a_session_that_nobody_ends_ends_by_itself() {
             .strftime("%Y-%m-%dT%H:%M:%S.000+00:00")
             .to_string()
     };
-    // One of the two actions of each patron is long ago; both are for the one who is gone.
+    // One of the two actions of each patron is old; for one patron both are.
     for (patron, condition) in [
         (&gone, "true"),
         (&here, "id = (SELECT min(id::text)::uuid FROM patron_action_session s WHERE s.patron_id = $1)"),
@@ -253,7 +253,7 @@ async fn each_answer_shows_the_names_that_folio_shows_with_it() {
     let open = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
     let back = server.check_in(&test_item, server.main_desk).await.expect(200)["loan"].clone();
     let closed = admin.get(&format!("/circulation/loans/{id}")).await.expect(200);
-    // Check-out desk, check-in desk, patron group; loan, overdue fine and lost item policy.
+    // Service points of check-out and check-in, patron group; loan, overdue fine and lost item policy.
     for (loan, shown, named) in [
         (&lent, [false, false, true], [true, true, true]),
         (&renewed, [false, false, false], [true, true, false]),

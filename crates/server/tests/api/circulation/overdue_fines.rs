@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 const OVERDUE_FINE: &str = "9523cb96-e752-40c2-89da-60f3961a488d";
 
-/// A library that charges 0.25 for each started hour, at most 100, owed to the main desk.
+/// A library that charges 0.25 for each started hour, at most 100, with the main desk's owner.
 pub async fn charging(differs: Value) -> (LendingServer, Uuid) {
     let server = LendingServer::open().await;
     let owner = charge_overdue_fines(&server, differs).await;
     (server, owner)
 }
 
-/// Gives the main desk an owner, and the overdue fine policy a rate; `differs` replaces parts of the policy.
+/// Creates an owner for the main desk, and sets the rate of the overdue fine policy; `differs` replaces parts of it.
 pub async fn charge_overdue_fines(server: &LendingServer, differs: Value) -> Uuid {
     let owner = Uuid::new_v4();
     let points = json!([{"value": server.main_desk.0, "label": "Main desk"}]);
@@ -32,7 +32,7 @@ pub async fn charge_overdue_fines(server: &LendingServer, differs: Value) -> Uui
     owner
 }
 
-/// Lends an item for three weeks, so long ago that it is overdue by these hours, and half an hour less.
+/// Checks an item out for three weeks, so that it is overdue by these hours less half an hour.
 async fn lend(server: &LendingServer, hours_overdue: i64) -> (TestItem, TestPatron, Value) {
     let (item, patron) = (server.item().await, server.patron().await);
     let overdue = SignedDuration::from_hours(hours_overdue) - SignedDuration::from_mins(30);
@@ -157,7 +157,7 @@ async fn a_library_without_owner_charges_nothing() {
 async fn hours_at_which_the_primary_service_point_is_closed_are_not_charged() {
     let (server, _) =
         charging(json!({"countClosed": false, "overdueFine": {"quantity": 1.0, "intervalId": "hour"}})).await;
-    // Of every day, the first two hours, as far as their last open minute begins: 119 minutes.
+    // Of every day the first two hours, until the beginning of their last open minute: 119 minutes.
     let week = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
     let hours: Vec<Value> = week
         .iter()
@@ -174,7 +174,7 @@ async fn hours_at_which_the_primary_service_point_is_closed_are_not_charged() {
 
     server.admin().post("/circulation/check-in-by-barcode", &order).await.expect(200);
 
-    // Due on 22 January at noon: two nights.
+    // Due on 22 January at noon, so two nights are closed.
     assert_eq!(accounts_of(&server, &patron).await[0]["amount"], 4.0);
 }
 

@@ -276,7 +276,7 @@ async fn a_synchronization_goes_on_where_it_was_interrupted_and_two_nodes_share_
     let created = server.admin().post(path, &json!({"scope": "full"})).await.expect(201);
     let id = created["id"].as_str().unwrap_or_default().to_owned();
     let database = server.server.database().await;
-    // What a node leaves behind that died after the first patron.
+    // The state after a node died that had processed the first patron.
     database
         .execute(
             "UPDATE synchronization_jobs SET doc = doc || '{\"status\": \"in-progress\", \"numberOfProcessedLoans\": 1}',
@@ -338,7 +338,7 @@ async fn an_event_for_the_blocks_is_checked_and_changes_nothing() {
     assert_eq!(summary["openLoans"].as_array().map(Vec::len), Some(1));
 }
 
-/// Whatever desks do at the same time, a synchronization finds what they count.
+/// Whatever desks do concurrently, a synchronization finds no difference.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_any_history_a_synchronization_finds_no_difference() {
     const DESKS: u64 = 3;
@@ -381,7 +381,7 @@ async fn after_any_history_a_synchronization_finds_no_difference() {
                         server.admin().post(&of_loan("change-due-date"), &due).await
                     }
                 };
-                // An action may be refused; it must not break.
+                // An action may be refused, but must not fail.
                 assert_ne!(answer.status, 500, "{}", answer.text());
             }
         }

@@ -1,11 +1,11 @@
-//! Notices that patrons get of their loans and requests, by the notice policy of the circulation rules.
+//! Patron notices about loans and requests, by the notice policy that the circulation rules select.
 
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A template that names the event; `body` shows values.
+/// A template with the event's name; `body` has values.
 pub async fn template(lending: &LendingServer, header: &str, body: &str) -> Uuid {
     let id = Uuid::new_v4();
     let record = json!({"id": id, "outputFormats": ["text/html", "text/plain"], "templateResolver": "mustache",
@@ -19,7 +19,7 @@ pub fn notice(template: Uuid, when: &str) -> Value {
     json!({"templateId": template, "format": "Email", "realTime": true, "sendOptions": {"sendWhen": when}})
 }
 
-/// Puts a notice policy in force.
+/// Sets the notice policy.
 pub async fn notify_by(lending: &mut LendingServer, loans: Value, requests: Value, fees: Value) -> Uuid {
     let id = Uuid::new_v4();
     let policy = json!({"id": id, "name": format!("Notices {id}"), "active": true, "loanNotices": loans,
@@ -38,7 +38,7 @@ pub async fn reader(lending: &LendingServer, name: &str) -> TestPatron {
     lending.patron_with(json!({"personal": personal})).await
 }
 
-/// The e-mails, once there are so many: recipient, subject and text, in the order of subject and text.
+/// The e-mails, once there are `count` of them: recipient, subject and text, sorted by subject and text.
 pub async fn emails(lending: &LendingServer, count: usize) -> Vec<(String, String, String)> {
     for _ in 0..600 {
         let found = lending.admin().get("/email?limit=1000").await.expect(200);
@@ -349,7 +349,7 @@ fn timed(template: Uuid, when: &str, how: &str, days: i64) -> Value {
     notice
 }
 
-/// The scheduled notices, once there are so many.
+/// The scheduled notices, once there are `count` of them.
 async fn scheduled(lending: &LendingServer, count: usize) -> Vec<Value> {
     let path = "/scheduled-notice-storage/scheduled-notices?limit=1000&query=cql.allRecords=1%20sortby%20nextRunTime";
     for _ in 0..600 {
@@ -379,7 +379,7 @@ async fn let_time_pass(lending: &LendingServer, days: i64) {
     database.batch_execute(&sql).await.expect("the notices are moved");
 }
 
-/// What became of the notices of a loan.
+/// The explanation of the notices of a loan.
 async fn explained(lending: &LendingServer, loan: &str) -> Value {
     lending.admin().get(&format!("/admin/patron-notices?loanId={loan}")).await.expect(200)
 }
@@ -407,7 +407,7 @@ async fn due_date_notices_are_scheduled_sent_and_explained() {
     );
     run(&lending, "loan").await;
     scheduled(&lending, 2).await;
-    // Three weeks later less a day: the first is due, the other is not.
+    // Three weeks less a day later, the first notice is due and the other is not.
     let_time_pass(&lending, 20).await;
     run(&lending, "loan").await;
     run(&lending, "loan").await;
@@ -578,7 +578,7 @@ async fn a_notice_that_cannot_be_sent_is_explained_and_a_printed_one_is_kept() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Both may be planned at once.
+    // Both may be planned in the same run.
     let outcome =
         |outcome: &str| became.as_array().into_iter().flatten().find(|one| one["outcome"] == outcome);
     assert!(outcome("sent").is_some(), "{became}");

@@ -1,4 +1,4 @@
-//! What the database does for a scan does not depend on how much the library has lent.
+//! The work of the database for a scan does not depend on the number of open loans.
 
 use carrel_testkit::queues::placed;
 use carrel_testkit::{ExecutedPlan, ExecutedPlans, LendingServer, TestItem, TestPatron};
@@ -11,7 +11,7 @@ const ROWS_OF_A_BATCH: u64 = 200;
 
 const TABLES: [&str; 7] = ["item", "item_state", "loan", "users", "request", "instance", "holdings_record"];
 
-/// Lets PostgreSQL learn how large the tables are now, and nothing of how they grow.
+/// Updates PostgreSQL's statistics now, and disables later updates.
 async fn analyze_for_the_last_time(server: &LendingServer) {
     let database = server.server.database().await;
     for table in TABLES {
@@ -21,7 +21,7 @@ async fn analyze_for_the_last_time(server: &LendingServer) {
     }
 }
 
-/// Adds many items and patrons, each like those of the loan given, and remembers them in a table.
+/// Adds many items and patrons, copies of those of the given loan, and records them in a table.
 async fn grow(server: &LendingServer, lent: &TestItem) {
     let (database, item) = (server.server.database().await, lent.id);
     let sql = format!(
@@ -38,7 +38,7 @@ async fn grow(server: &LendingServer, lent: &TestItem) {
     database.batch_execute(&sql).await.expect("items can be made");
 }
 
-/// Lends the many items to the many patrons.
+/// Inserts loans of these items to these patrons.
 async fn lend_many(server: &LendingServer, lent: &TestItem) {
     let (database, item) = (server.server.database().await, lent.id);
     let sql = format!(
@@ -50,7 +50,7 @@ async fn lend_many(server: &LendingServer, lent: &TestItem) {
     database.batch_execute(&sql).await.expect("loans can be made");
 }
 
-/// What a desk does all day, by name, with the statements of each action.
+/// Runs the actions of a day at a desk, and returns the statements of each by name.
 async fn day(
     server: &LendingServer,
     pairs: &[(TestPatron, TestItem)],
@@ -95,7 +95,7 @@ async fn no_statement_of_a_desk_reads_more_the_more_is_lent() {
     server.check_in(&lent, server.main_desk).await.expect(200);
     analyze_for_the_last_time(&server).await;
     let mut plans = server.server.record_plans().await;
-    // Connections keep the plans that they make now, while nearly nothing is lent.
+    // Connections keep the plans that they make now, while there are hardly any loans.
     day(&server, &pairs, &mut plans).await;
     server.takes_title_requests().await;
     day(&server, &pairs, &mut plans).await;

@@ -1,4 +1,4 @@
-//! Policies and what surrounds them through the public API.
+//! Policies and related records through the public API.
 
 use carrel_testkit::{LendingServer, TestServer};
 use serde_json::json;

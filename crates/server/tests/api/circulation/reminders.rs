@@ -1,4 +1,4 @@
-//! Reminder fees, through the public API: their schedule, what they cost, and the notices that go with them.
+//! Reminder fees, through the public API: their schedule, charges and notices.
 
 use super::overdue_fines::charge_overdue_fines;
 use carrel_platform::jobs::{self, Pace};
@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 const NOTICES: &str = "/scheduled-notice-storage/scheduled-notices";
 
-/// A library that reminds after a day for 1.50, after two more days for nothing, and after two more for 2.15; it is open
-/// all week.
+/// A library with reminders after a day for 1.50, after two more days without fee, and after two more for 2.15; it is
+/// open all week.
 async fn reminding(differs: Value) -> LendingServer {
     let server = LendingServer::open().await;
     let template = |header: &'static str, body: &'static str| {
@@ -51,7 +51,7 @@ async fn reminding(differs: Value) -> LendingServer {
     server
 }
 
-/// Lends an item that is overdue by these hours, to a patron with an e-mail address.
+/// Checks out an item that is overdue by these hours, to a patron with an e-mail address.
 async fn lend(server: &LendingServer, hours_overdue: i64) -> (TestItem, TestPatron, String) {
     let personal = json!({"lastName": "Reader", "email": "reader@example.org"});
     let (item, patron) = (server.item().await, server.patron_with(json!({"personal": personal})).await);
@@ -83,7 +83,7 @@ async fn emails(server: &LendingServer) -> Vec<String> {
     found["emailEntity"].as_array().into_iter().flatten().map(text).collect()
 }
 
-/// Lets the only scheduled reminder be due.
+/// Makes the only scheduled reminder due.
 async fn let_time_pass(server: &LendingServer) {
     let mut notice = scheduled(server).await.swap_remove(0);
     notice["nextRunTime"] = json!("2024-01-01T00:00:00.000+00:00");

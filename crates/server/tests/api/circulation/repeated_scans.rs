@@ -1,4 +1,4 @@
-//! Scans that a client sends again because it got no answer, and scans that staff confirm first.
+//! Scans that a client sends again because it got no answer, and scans that staff must confirm.
 
 use carrel_testkit::{Client, LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_repeated_check_out_is_answered_with_the_first_loan() {
     let again = client.post(CHECK_OUT, &check_out(&server, &test_item, &patron)).await;
     assert_eq!(again.header("location"), first.header("location"));
     assert_eq!(again.expect(201), first.expect(201));
-    // Also after the item has come back: the repetition belongs to the loan that is closed.
+    // Also after the item was returned: the repetition belongs to the closed loan.
     server.check_in(&test_item, server.main_desk).await.expect(200);
     client.post(CHECK_OUT, &check_out(&server, &test_item, &patron)).await.expect(201);
     assert_eq!(server.open_loans_of(&patron).await.len(), 0);
@@ -104,6 +104,6 @@ async fn a_scan_with_a_note_is_refused_until_staff_have_read_it() {
     assert_eq!(refused["errors"][0]["parameters"], json!([{"key": "reason", "value": "notes"}]));
     assert_eq!(server.open_loans_of(&patron).await.len(), 0);
     server.check_out(&test_item, &patron).await.expect(201);
-    // Nothing is to be confirmed when it comes back.
+    // The check-in needs no confirmation.
     cautious.post(CHECK_IN, &check_in(&server, &test_item)).await.expect(200);
 }

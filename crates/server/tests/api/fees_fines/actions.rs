@@ -1,4 +1,4 @@
-//! Actions on accounts: what they change, what they answer, what they refuse.
+//! Actions on accounts: changes, answers, refusals.
 
 use super::{Fees, SERVICE_POINT, action, bulk};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Money is neither made nor lost, whatever several desks do to the same accounts at once.
+//! Accounts stay balanced, whatever several desks do to them concurrently.
 
 use super::{Fees, action, bulk};
 use serde_json::Value;
@@ -9,7 +9,7 @@ const ACCOUNTS: usize = 5;
 const WRITERS: u64 = 4;
 const ACTIONS: usize = 40;
 
-/// A generator of numbers that is the same in every run.
+/// A random number generator with the same sequence in every run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -65,7 +65,7 @@ async fn every_cent_charged_is_settled_cancelled_or_still_owed_and_every_action_
     assert!(recorded > 40, "the desks got something done: {recorded}");
 }
 
-/// Holds the records of an account against its balance and against how the balance went.
+/// Compares the records of an account with its balance and with the published balances.
 pub fn check_account(account: &Value, records: &[Value], balances: &[i64]) {
     let mut sums: HashMap<&str, i64> = HashMap::new();
     let mut settled = Vec::new();
@@ -86,7 +86,7 @@ pub fn check_account(account: &Value, records: &[Value], balances: &[i64]) {
     assert_eq!(balances.last(), Some(&remaining), "the last balance is that of the account");
     assert!(balances.iter().all(|balance| (0..=charged).contains(balance)), "{balances:?}");
 
-    // Each fall of the balance is a settlement or a cancellation, each rise a refund.
+    // A decrease of the balance is a settlement or a cancellation, an increase a refund.
     let steps: Vec<i64> = balances.windows(2).map(|pair| pair[0] - pair[1]).collect();
     let mut falls: Vec<i64> = steps.iter().copied().filter(|step| *step > 0).collect();
     for amount in settled {

@@ -39,7 +39,7 @@ impl Fees {
         self.account_with(amount, json!({})).await
     }
 
-    /// The same with more properties.
+    /// [`Self::account`] with more properties.
     pub async fn account_with(&self, amount: f64, more: Value) -> String {
         let mut account = json!({"id": Uuid::new_v4(), "amount": amount, "remaining": amount,
             "status": {"name": "Open"}, "paymentStatus": {"name": "Outstanding"}, "userId": self.patron,

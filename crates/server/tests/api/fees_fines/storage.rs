@@ -1,4 +1,4 @@
-//! Answers of the stored records of fees/fines where they differ from those of other modules.
+//! Answers about stored records of fees/fines that differ from those of other modules.
 
 use carrel_testkit::{LendingServer, TestServer};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Bulk jobs over all instances or items: created, executed in the background, canceled, continued after a crash.
+//! Bulk jobs over all instances or items: created, run in the background, canceled, continued after a crash.
 
 use carrel_platform::jobs;
 use carrel_testkit::LendingServer;

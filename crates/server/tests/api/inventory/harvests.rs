@@ -21,7 +21,7 @@ async fn updated(server: &LendingServer, more: &str) -> Vec<Value> {
     harvested(&server.admin().get(&format!("{UPDATED}?{more}")).await)
 }
 
-/// Waits for a moment and gives an instant between everything before and after.
+/// Returns an instant between everything before and after this call.
 async fn later() -> Timestamp {
     tokio::time::sleep(Duration::from_millis(5)).await;
     let between = Timestamp::now();

@@ -1,4 +1,4 @@
-//! Tags: the labels that staff choose from.
+//! Tags: the labels that staff can attach to records.
 
 use carrel_testkit::TestServer;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn a_label_that_another_tag_has_is_refused() {
     let refused = server.post("/tags", &json!({"label": "urgent"})).await.expect(422);
     assert_eq!(refused["errors"][0]["message"], "Key (label)=(urgent) already exists.");
     assert_eq!(refused["errors"][0]["code"], "VALIDATION_ERROR");
-    // Letters of another case make another label.
+    // Labels are case-sensitive.
     let id = server.post("/tags", &json!({"label": "Urgent"})).await.expect(201)["id"].clone();
     let path = format!("/tags/{}", id.as_str().unwrap_or_default());
     assert_eq!(

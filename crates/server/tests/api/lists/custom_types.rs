@@ -1,4 +1,4 @@
-//! Entity types that users put together of others.
+//! Custom entity types, which users combine from others.
 
 use super::{fql, until};
 use carrel_testkit::TestServer;

@@ -41,7 +41,7 @@ async fn a_refresh_can_be_cancelled_and_asked_for_again() {
     assert_eq!(admin.delete(&path).await.expect(400)["code"], "cancel_refresh-list.not.refreshing");
     let list = refreshed(admin, &id).await;
     assert_eq!(list["successRefresh"]["recordsCount"], 1);
-    // The cancelled run has left nothing that shows.
+    // The cancelled run has no visible effect.
     assert_eq!(list["successRefresh"]["contentVersion"], 1);
 }
 
@@ -51,7 +51,7 @@ async fn a_refresh_that_fails_leaves_the_old_contents_and_its_reason() {
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({"items.barcode": {"$regex": "."}}))).await;
     refreshed(admin, &id).await;
-    // A field that was removed since the list was kept.
+    // A field that was removed after the list was stored.
     let database = lending.server.database().await;
     let broken = "UPDATE list_details SET fql_query = '{\"gone\":{\"$eq\":1}}' WHERE NOT is_canned";
     database.batch_execute(broken).await.expect("the query is stored");
@@ -83,7 +83,7 @@ async fn equal_queries_that_wait_are_one_run() {
     for number in 0..6 {
         ids.push(create(admin, &list_of_items(&format!("List {number}"), json!({}))).await);
     }
-    // Rows as a node leaves them that is killed after the commit, before it has notified its workers.
+    // The rows that a node leaves if it is killed after the commit, before it has notified its workers.
     let database = lending.server.database().await;
     for id in &ids {
         database

@@ -1,4 +1,4 @@
-//! Notices that arrive: e-mail through a real SMTP session.
+//! Delivery of notices by e-mail, through a real SMTP session.
 
 use super::rendering::template;
 use carrel_platform::jobs::{self, Pace};
@@ -130,7 +130,7 @@ async fn what_keeps_a_notice_from_being_sent_is_said() {
     let known = template(server, "Due", "Due").await;
     server.post("/patron-notice", &notice(&known, "email", Uuid::new_v4())).await.expect_status(422);
     server.post("/patron-notice", &notice(&known, "pigeon", patron.id)).await.expect_status(422);
-    // Nothing to send to, and nothing wrong.
+    // There is no address, and that is not an error.
     server.post("/patron-notice", &notice(&known, "email", patron.id)).await.expect_status(200);
     assert_eq!(server.get("/email").await.expect(200)["totalRecords"], 0);
 }

@@ -6,7 +6,7 @@ use carrel_testkit::{Client, MailServer, TENANT, TestServer};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A client as the login page has it: the tenant, and no token.
+/// A client like the login page: with the tenant, without a token.
 fn visitor(server: &TestServer) -> Client {
     server.stranger().with_header("x-okapi-tenant", TENANT)
 }

@@ -4,7 +4,7 @@ use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A stored template; gives its id.
+/// Stores a template; returns its id.
 pub async fn template(server: &TestServer, header: &str, body: &str) -> String {
     let id = Uuid::new_v4().to_string();
     let record = json!({"id": id, "outputFormats": ["text/html"], "templateResolver": "mustache",

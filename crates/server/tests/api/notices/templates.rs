@@ -1,4 +1,4 @@
-//! Templates of notices and the events that they are sent on.
+//! Templates of notices and their event configurations.
 
 use carrel_testkit::TestServer;
 use serde_json::{Value, json};

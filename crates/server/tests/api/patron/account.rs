@@ -1,11 +1,11 @@
-//! The account that a patron sees.
+//! The patron's account.
 
 use super::counting_server;
 use carrel_testkit::{LendingServer, TestPatron};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Something that the patron owes, of which this much is left to pay.
+/// Charges the patron, with this remaining amount.
 async fn owes(server: &LendingServer, patron: &TestPatron, remaining: f64, item: Option<Uuid>) {
     let mut account = json!({"id": Uuid::new_v4(), "amount": 9.5, "remaining": remaining, "userId": patron.id,
         "status": {"name": "Open"}, "paymentStatus": {"name": "Paid partially"}, "feeFineType": "Overdue fine",
@@ -27,7 +27,7 @@ async fn a_patron_sees_totals_and_where_they_asks_everything_in_one_round_trip()
     let euro = json!({"locale": "en-US", "currency": "EUR", "timezone": "UTC"});
     server.admin().put("/locale", &euro).await.expect(201);
 
-    // The first call after a change of settings looks the caller's permissions up anew.
+    // The first call after a change of settings reads the caller's permissions again.
     server.account_of(&patron, "").await.expect(200);
 
     let answer = server.account_of(&patron, "").await;

@@ -1,4 +1,4 @@
-//! Several copies asked for at once.
+//! Several items requested at once.
 
 use carrel_platform::jobs::{self, Pace, Runner};
 use carrel_testkit::{LendingServer, Reply, TestItem, TestPatron};
@@ -63,7 +63,7 @@ async fn a_batch_waits_and_is_placed_in_the_background() {
     record["status"] = json!({"name": "Declared lost"});
     server.admin().put(&format!("/item-storage/items/{}", lost.id), &record).await.expect(204);
 
-    // With title-level requests on, a second request of a title's copies stands beside the first.
+    // If title-level requests are enabled, a second request for items of the instance joins the first one's queue.
     let batch = ask(&server, &patron, &[&test_item, &lent, &lost]).await.expect(200);
 
     assert_eq!(
@@ -112,7 +112,7 @@ async fn a_run_that_was_cut_off_places_nothing_twice() {
     let batch = ask(&server, &patron, &[&test_item]).await.expect(200);
     let node = at_work(&server);
     let done = when_completed(&server, &patron, &test_item, &batch).await;
-    // As if the node had died between placing the request and saying so.
+    // As if the node had died after placing the request and before recording that.
     let database = server.server.database().await;
     database
         .batch_execute(

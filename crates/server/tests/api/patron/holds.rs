@@ -1,4 +1,4 @@
-//! What patrons ask for, and no longer want.
+//! Holds that patrons place and cancel.
 
 use super::counting_server;
 use carrel_testkit::{LendingServer, TestItem, TestPatron};

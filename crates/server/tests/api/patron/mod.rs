@@ -1,4 +1,4 @@
-//! What patrons see and do without staff.
+//! The patron API, for patrons without staff.
 
 mod account;
 mod batches;
@@ -10,7 +10,7 @@ mod renewal;
 use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, TestServer};
 
-/// A library whose answers tell how many pipelines they took.
+/// A server whose answers contain the number of round trips.
 async fn counting_server() -> LendingServer {
     let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
     LendingServer::on(TestServer::start_in(options).await).await

@@ -1,4 +1,4 @@
-//! Where patrons may pick up.
+//! The service points that patrons may choose for pickup.
 
 use carrel_testkit::LendingServer;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn both_desks(server: &LendingServer) -> Value {
         {"id": server.other_desk.0, "name": "Other desk", "discoveryName": "Other desk"}])
 }
 
-/// The points that are desks of the test's own.
+/// The service points that the test created.
 fn desks(points: &Value) -> Value {
     let points = points.as_array().into_iter().flatten();
     points

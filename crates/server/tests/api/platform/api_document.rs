@@ -1,9 +1,9 @@
-//! What the API document says of business routes is what they answer.
+//! Business routes answer as the API document describes.
 
 use carrel_testkit::{ADMIN, LendingServer, PASSWORD, Reply, TENANT};
 use serde_json::{Value, json};
 
-/// Where the value does not have the form of the schema.
+/// The positions at which the value does not match the schema.
 fn mismatches(value: &Value, schema: &Value, document: &Value, at: &str, found: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.trim_start_matches("#/components/schemas/");
@@ -40,7 +40,7 @@ fn mismatches(value: &Value, schema: &Value, document: &Value, at: &str, found: 
     }
 }
 
-/// Finds the operation by its name and compares the answer with what the document says.
+/// Finds the operation by its name and compares the answer with the document.
 #[track_caller]
 fn answers_as_described(document: &Value, operation: &str, reply: &Reply) {
     let operations = document["paths"].as_object().expect("paths").values().filter_map(Value::as_object);

@@ -1,4 +1,4 @@
-//! What a stranger can send, and how slowly, is bounded before it costs anything.
+//! The size and speed of requests are bounded before they use resources.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{TENANT, TestServer};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// For what happens at once on a machine that is not busy.
+/// For effects that are immediate on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn bodies_beyond_the_memory_for_them_are_refused_and_the_memory_is_free_ag
     let head = format!(
         "POST /groups HTTP/1.1\r\nhost: x\r\nx-okapi-token: {token}\r\ntransfer-encoding: chunked\r\n\r\n"
     );
-    // Bodies that have come half-way and hold what there is.
+    // Half-sent bodies that use up the memory.
     let mut slow = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(server.address).await.expect("a connection");
@@ -125,7 +125,7 @@ async fn an_address_has_so_many_connections() {
         let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("it is closed");
         String::from_utf8_lossy(&answer).into_owned()
     };
-    // What the client has sent may make the system take the answer back.
+    // Because of unread bytes, the connection may be reset before the answer is read.
     let refused = answer().await;
     assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 429"), "{refused}");
     open.pop();

@@ -1,4 +1,4 @@
-//! Connections to the database: one budget for all pools of a node, and no task that waits for a second one.
+//! Database connections: one budget for all pools of a node, and no task that waits for a second connection.
 
 use carrel_platform::database::{Pools, Work};
 use carrel_testkit::queues::placed;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Well below the ten seconds after which a call that waits for a connection gives up.
+/// Clearly below the ten seconds after which a call stops waiting for a connection.
 const NO_WAIT: Duration = Duration::from_secs(8);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,7 +68,7 @@ async fn a_task_that_holds_a_connection_may_not_borrow_another_one() {
     .expect("one after the other is well");
 }
 
-/// How many connections of the pools are open, seen by the server.
+/// The number of open connections of the pools, as the server reports it.
 async fn open_connections(looker: &tokio_postgres::Client, database: &str) -> i64 {
     looker
         .query_one(
@@ -100,7 +100,7 @@ async fn pools_share_their_servers_budget_and_close_what_nobody_uses() {
     let callers: Vec<_> = callers.collect();
     for _ in 0..20 {
         let open = open_connections(&looker, database).await;
-        // One that is closed for another pool's sake may not be gone yet.
+        // A connection that is closed in favor of another pool may still exist.
         assert!(open <= 2 * BUDGET as i64, "{open} are open");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -160,7 +160,7 @@ async fn version(database: &tokio_postgres::Client) -> i64 {
     database.query_one("SELECT value FROM settings_version", &[]).await.expect("a version").get(0)
 }
 
-/// Reference to a record of the collection, the first there is.
+/// The id of the first record of the collection, as a reference.
 async fn first(server: &TestServer, path: &str, key: &str) -> Value {
     server.get(&format!("{path}?limit=1")).await.expect(200)[key][0]["id"].clone()
 }
@@ -183,7 +183,7 @@ async fn every_cached_table_moves_the_settings_version() {
     let staff =
         json!({"id": user, "username": "version-watcher", "active": true, "personal": {"lastName": "W"}});
     admin.post("/users", &staff).await.expect(201);
-    // Method, path, body: a change of each table from which values are cached.
+    // Method, path, body: a change of each cached table.
     let changes: Vec<(&str, &str, String, Value)> = vec![
         (
             "circulation_rules",
@@ -312,7 +312,7 @@ async fn every_cached_table_moves_the_settings_version() {
     ];
     let node = &server.server.node;
     for table in node.cached_tables() {
-        // Only tenants of public test suites have stand-ins.
+        // Only tenants of public test suites have stand-in documents.
         assert!(
             *table == "stand_in" || changes.iter().any(|(changed, ..)| changed == table),
             "{table} is cached: change it in this test"
@@ -335,7 +335,7 @@ async fn a_change_of_settings_reaches_other_nodes_before_their_next_question() {
     let server = TestServer::start().await;
     let other = server.another_node().await;
     let there = other.tenant(&server.tenant.id).expect("the other node has the tenant");
-    // The other node may not listen yet.
+    // The other node may not be listening yet.
     let mut fastest = Duration::MAX;
     for number in 0..10 {
         let known = there.settings_version().await.expect("a version");

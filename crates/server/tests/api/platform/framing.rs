@@ -1,4 +1,4 @@
-//! What one client sends as a body is never run as a request, and no query is lost on the way.
+//! A body is never run as a request, and no query is lost.
 
 use carrel_testkit::TestServer;
 use serde_json::json;
@@ -17,7 +17,7 @@ async fn conversation(server: &TestServer, bytes: &[u8]) -> String {
     String::from_utf8_lossy(&answers).into_owned()
 }
 
-/// A request that makes a patron group, whoever has it sent.
+/// A request that creates a patron group, to be smuggled in a body.
 fn smuggled(server: &TestServer) -> String {
     let token = server.token_of(server.admin_id, "diku_admin", "diku");
     let body = json!({"group": "smuggled"}).to_string();
@@ -74,7 +74,7 @@ async fn a_head_that_is_refused_closes_the_connection() {
         ("a fragment", "DELETE /users?query=a==b#c HTTP/1.1\r\n\r\n".to_owned(), 400),
     ] {
         let answers = conversation(&server, request.as_bytes()).await;
-        // Where the server has not read everything, the answer may be lost with the connection.
+        // If the server has not read everything, the answer may be lost with the connection.
         let expected = format!("HTTP/1.1 {status}");
         assert!(answers.is_empty() || answers.starts_with(&expected), "{name}: {answers}");
     }

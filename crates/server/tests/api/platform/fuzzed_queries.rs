@@ -1,5 +1,5 @@
-//! Queries that nobody thought of, from a grammar and from bytes at random, against every collection on a real
-//! PostgreSQL: what is understood is answered, what is not is reported with the place, and nothing ends in a 500.
+//! Random queries, from a grammar and from bytes, against every collection on a real PostgreSQL: valid ones are
+//! answered, invalid ones refused with the position, and none ends in a 500.
 
 use carrel_platform::record_store::shape_of;
 use carrel_records::{Kind, RecordType, Routes};
@@ -12,15 +12,15 @@ use std::cell::Cell;
 use std::fmt::Write;
 use tokio::runtime::Runtime;
 
-/// What can be asked of a collection.
+/// The vocabulary of a collection's queries.
 #[derive(Debug, Clone, Default)]
 struct Words {
     indexes: Vec<String>,
-    /// Indexes with the relation and modifiers that only they take.
+    /// Indexes with relations and modifiers that only they have.
     heads: Vec<String>,
 }
 
-/// Collections that answer queries, and the names that mean something there.
+/// Collections with queries, and their vocabularies.
 fn collections() -> Vec<(&'static str, Words)> {
     let router = carrel_server::modules::router();
     let mut collections = Vec::new();
@@ -71,7 +71,7 @@ fn relation() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Terms; those whose masks a word search refuses are rare.
+/// Terms; those with wildcards that a word search refuses are rare.
 fn term() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-zA-Z0-9.-]{1,8}\\*?",
@@ -115,7 +115,7 @@ fn grammatical(words: Words) -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// One call: a collection, the bytes of its query, and how much of what is found.
+/// One call: a collection, the bytes of its query, and the page.
 fn calls() -> impl Strategy<Value = (&'static str, Vec<u8>, &'static str)> {
     prop::sample::select(collections()).prop_flat_map(|(path, words)| {
         let query = prop_oneof![
@@ -142,7 +142,7 @@ fn percent_encoded(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether an answer is one that a query may get.
+/// Whether the answer is allowed for a query.
 fn verdict(status: u16, body: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(body);
     match status {
@@ -167,14 +167,14 @@ async fn ask(client: &Client, path: &str, query: &[u8], page: &str) -> Result<u1
     verdict(status, &body).map(|()| status)
 }
 
-/// A library with one record of each kind, so that conditions have something to look at.
+/// A library with one record of each type, so that conditions are evaluated.
 async fn furnished() -> TestServer {
     let server = TestServer::start().await;
     for record in carrel_server::modules::modules().iter().flat_map(|module| module.records.iter().copied()) {
         if record.routes == Routes::Collection
             && let Ok(document) = storable(&server, record, Extent::Full).await
         {
-            // What a use case refuses is of no concern here.
+            // Refusals of use cases do not matter here.
             server.post(record.path, &Value::Object(document)).await;
         }
     }
@@ -201,7 +201,7 @@ fn no_query_ends_in_a_500() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
-    // Were most of them refused by the reader, the test would say nothing about the writer.
+    // If the parser refused most queries, the test would not cover the SQL.
     assert!(understood.get() > cases / 3 && understood.get() < cases, "{} of {cases}", understood.get());
     // Dropped inside the runtime, as its server is.
     runtime.block_on(async move { drop(server) });

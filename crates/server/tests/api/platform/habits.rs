@@ -1,5 +1,5 @@
-//! What load plans and old clients rely on without saying so (workloads, end of section 1). Preflights, content
-//! types and cookies are tried in `users`, the blanks around the colon with check-out.
+//! Undocumented behavior that load plans and old clients rely on. Preflights, content types and cookies are tested in
+//! `users`, the spaces around the colon with check-out.
 
 use carrel_testkit::TestServer;
 use serde_json::json;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A call as bytes and the answer as bytes, up to the end of its head.
+/// Sends a call as bytes and reads the answer up to the end of its head.
 async fn exchange(stream: &mut TcpStream, call: &str) -> String {
     stream.write_all(call.as_bytes()).await.expect("the call goes out");
     let mut answer = Vec::new();
@@ -98,7 +98,7 @@ async fn stored_records_are_sent_without_blanks_between_names_and_values() {
         format!("/groups?limit=1500&query=id=={id}"),
     ] {
         let text = server.get(&path).await.text();
-        // Load plans cut values out of the answer by such a pattern.
+        // Load plans extract values from the answer with such a pattern.
         assert!(text.contains(&format!("\"id\":\"{id}\"")), "{text}");
         assert!(text.contains("\"group\":\"with: a, blank\"") && !text.contains("\": "), "{text}");
     }
@@ -115,7 +115,7 @@ async fn an_answer_leaves_at_once() {
         exchange(&mut stream, "GET /_/version HTTP/1.1\r\nhost: carrel\r\n\r\n").await;
         quickest = quickest.min(started.elapsed());
     }
-    // A server that waits to fill its packets makes every call of a kept connection take 40 ms.
+    // Without TCP_NODELAY every call of a kept connection would take 40 ms.
     assert!(quickest < Duration::from_millis(30), "{quickest:?}");
 }
 
@@ -131,7 +131,7 @@ async fn a_replacement_is_of_the_record_that_the_address_names() {
     assert_eq!((&stored["id"], &stored["name"]), (&made["id"], &json!("map")));
 }
 
-/// A call of the administrator whose target stands on the first line as it is.
+/// A call of the administrator with an unescaped target.
 async fn reported_raw(server: &TestServer, target: &str, headers: &str) -> String {
     let token = server.token_of(server.admin_id, "diku_admin", "diku");
     let call = format!("GET {target} HTTP/1.1\r\nhost: carrel\r\nx-okapi-token: {token}\r\n{headers}\r\n");
@@ -161,8 +161,8 @@ async fn who_has_too_many_calls_under_way_is_reported_to_come_again() {
     let (mut slow, refused) = loop {
         let mut slow = TcpStream::connect(server.address).await.expect("a connection");
         slow.write_all(call.as_bytes()).await.expect("the call begins");
-        // The server counts the call once it has found its caller. Where the other one was quicker, the slow one has
-        // been refused, and both begin again.
+        // The server counts the call once it has authenticated its caller. If the other call was faster, the slow one
+        // was refused, and both start again.
         tokio::time::sleep(head_start).await;
         let reply = server.get("/groups").await;
         if reply.status == 429 {

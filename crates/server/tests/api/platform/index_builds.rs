@@ -1,4 +1,4 @@
-//! Indexes that come with a new release: those of large tables are built beside the desks' work.
+//! Indexes of a new release: those of large tables are built while desks work.
 
 use carrel_platform::ServerOptions;
 use carrel_platform::jobs::{self, Pace};
@@ -21,7 +21,7 @@ const SHELF_MARK: RecordType = RecordType {
     ..PLAIN
 };
 
-/// Colors are asked for now, and names with their case.
+/// Colors are queried now, and names case-sensitively.
 const LATER_SHELF_MARK: RecordType =
     RecordType { fields: &[text("name").indexed().keep_case(), text("color").indexed()], ..SHELF_MARK };
 
@@ -59,7 +59,7 @@ async fn fill(database: &tokio_postgres::Client) {
         .expect("the table takes rows");
 }
 
-/// The definition of an index that stands and can be used.
+/// The definition of an existing, valid index.
 async fn index(database: &tokio_postgres::Client, name: &str) -> Option<String> {
     let row = database
         .query_opt(
@@ -77,7 +77,7 @@ async fn an_upgrade_of_a_large_table_waits_for_nobody_and_its_indexes_come_by_th
     opened(&server, EARLY).await;
     let database = server.database().await;
     fill(&database).await;
-    // Whoever would keep writers away for an index now waits for this one.
+    // An index build that blocks writers would have to wait for this transaction.
     let writer = server.database().await;
     let writing = "BEGIN; UPDATE shelf_mark SET doc = doc WHERE doc->>'name' = 'Mark 1'";
     writer.batch_execute(writing).await.expect("a row can be changed");
@@ -115,7 +115,8 @@ async fn what_a_break_has_left_half_built_is_built_anew() {
     let tenant = open_node.tenant(TENANT).expect("the tenant is there");
     assert_eq!(tenant.missing_indexes().await.expect("asked"), []);
     let database = server.database().await;
-    // What a concurrent build leaves when its node dies, under the name it is built by; and one spoilt later.
+    // The remains of a concurrent build whose node died, under its temporary name; and an index that became invalid
+    // later.
     database
         .batch_execute(
             "CREATE INDEX shelf_mark_name_value_new ON shelf_mark (id);

@@ -1,4 +1,4 @@
-//! Where a field is declared with an index, its queries can use one.
+//! Queries on fields declared as indexed can use their index.
 
 use carrel_cql::Query;
 use carrel_platform::record_store::read;
@@ -39,9 +39,9 @@ async fn every_declared_index_stands_in_a_new_tenant() {
     assert!(missing.is_empty(), "declared and not there: {missing:?}");
 }
 
-/// An index of all open loans looks empty to the planner where few are open at the moment; then it is walked whole
-/// for the loan of an item, and a morning's scans become slower with each loan. An index with a narrower condition, such
-/// as that of lost loans without a bill, serves only the statements that name this condition.
+/// The planner estimates an index of exactly the open loans as empty if there are few at the moment, and then scans it
+/// completely for the loan of an item, so that scans become slower with each loan. An index with a narrower condition
+/// does not have this problem.
 #[tokio::test]
 async fn no_index_holds_all_open_loans_only() {
     let server = TestServer::start().await;
@@ -59,7 +59,7 @@ async fn no_index_holds_all_open_loans_only() {
     assert!(partial.is_empty(), "{partial:?}");
 }
 
-/// A query that the field's index is for.
+/// A query that the field's index serves.
 fn queries(field: &Field) -> Vec<String> {
     let name = field.name;
     let value = match field.kind {
@@ -79,12 +79,12 @@ fn queries(field: &Field) -> Vec<String> {
     }
 }
 
-/// Whether a node of the plan reads the table whole.
+/// Whether the plan reads the whole table.
 fn reads_all(plan: &Value, table: &str) -> bool {
     let here = plan["Relation Name"] == table
         && match plan["Node Type"].as_str() {
             Some("Seq Scan") => true,
-            // An index that is walked from end to end narrows nothing.
+            // A full scan of an index narrows nothing.
             Some("Index Scan" | "Index Only Scan") => plan["Index Cond"].is_null(),
             _ => false,
         };

@@ -1,4 +1,4 @@
-//! Lists that are too long to stand in memory are sent as they are read, and look like any other.
+//! Long lists are streamed, and look like short ones.
 
 use carrel_testkit::{LendingServer, TestServer};
 use futures_util::future::join_all;

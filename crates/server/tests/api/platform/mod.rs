@@ -1,4 +1,4 @@
-//! The house itself: what is seen from outside, who may pass, what cannot be understood, tenants, indexes.
+//! The platform: routes, authentication, bounds, malformed input, tenants, indexes, jobs.
 
 mod api_document;
 mod bounds;

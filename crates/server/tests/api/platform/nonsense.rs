@@ -1,12 +1,11 @@
-//! What cannot be understood is the caller's mistake and reported as such: 4xx in FOLIO's shape, never 5xx, for
-//! every route that is built.
+//! Malformed input is an error of the client: 4xx in FOLIO's shape, never 5xx, on every route that is built.
 
 use super::routes::{built, filled_with, takes_a_body};
 use carrel_platform::ServerOptions;
 use carrel_platform::surface::Route;
 use carrel_testkit::{Client, Reply, TestServer};
 
-/// Routes that take no body, so a broken one is none of their business.
+/// Routes that ignore the body, so a malformed one has no effect.
 const READS_NO_BODY: &[(&str, &str)] = &[("POST", "/token/invalidate-all")];
 
 /// Routes whose 422 is plain text, as it is in FOLIO.

@@ -1,4 +1,4 @@
-//! What pages of other origins may do, and the headers that protect pages of this server.
+//! Permissions of pages of other origins, and the security headers of this server's pages.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{ADMIN, Client, PASSWORD, TENANT, TestServer};

@@ -1,4 +1,4 @@
-//! Who may pass, tried for every route that is built.
+//! Authentication and authorization of every route that is built.
 
 use carrel_platform::surface::Route;
 use carrel_testkit::{ADMIN, OTHER_TENANT, TENANT, TestServer};
@@ -27,7 +27,7 @@ const OPEN: &[(&str, &str, &str)] = &[
     ("POST", "/bl-users/forgotten/username", "for those who cannot log in"),
 ];
 
-/// Built routes, with something in place of each parameter.
+/// Built routes, with a value for each parameter.
 pub fn built() -> Vec<(&'static Route, String)> {
     filled_with(&Uuid::new_v4().to_string())
 }
@@ -61,12 +61,12 @@ fn guarded() -> Vec<(&'static Route, String)> {
     built().into_iter().filter(|(route, _)| !open(route)).collect()
 }
 
-/// Routes that no permission of their own opens, only that of operators.
+/// Routes without a permission, which only operators may call.
 fn is_for_operators(route: &Route) -> bool {
     route.is_timer() || route.path.starts_with("/_/tenant")
 }
 
-/// Calls each route and tells those that were answered otherwise than with one of these.
+/// Calls each route and returns those with another status.
 async fn all_answer(
     client: &carrel_testkit::Client,
     routes: &[(&'static Route, String)],
@@ -122,7 +122,7 @@ async fn every_route_with_a_permission_refuses_a_caller_who_lacks_it() {
     assert!(passed.is_empty(), "these routes need no permission:\n{}", passed.join("\n"));
 }
 
-/// Built routes that FOLIO gives no permission: a token is enough. The list only shrinks.
+/// Built routes without a permission in FOLIO: a token is enough. The list only shrinks.
 const TOKEN_IS_ENOUGH: &[(&str, &str)] = &[
     ("POST", "/token/invalidate"),
     ("POST", "/token/invalidate-all"),

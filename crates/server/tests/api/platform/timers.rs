@@ -1,4 +1,4 @@
-//! Timers by Okapi's routes and by mod-scheduler's: both show and change the same ones, on every node.
+//! Timers by Okapi's routes and by mod-scheduler's: both show and change the same timers, on every node.
 
 use carrel_platform::jobs::timers::{RouteCall, TimerSetting};
 use carrel_platform::jobs::timing::{Next, Timing};
@@ -131,7 +131,7 @@ async fn a_changed_interval_counts_on_a_running_node_and_after_a_restart() {
 
     until("the job runs every second", async || runs(&server, "request-expiration").await >= 2).await;
     patch(&server, &okapi(), body(json!({"unit": "second", "delay": "0"}))).await.expect_status(204);
-    // A run that had begun may end after this.
+    // A run that started earlier may end after this.
     node.stop().await;
     let before = runs(&server, "request-expiration").await;
     let again = jobs::start_at(&server.node, QUICK);
@@ -280,7 +280,7 @@ async fn a_timer_that_a_job_backs_now_keeps_its_interval_and_calls_no_route() {
     let call = |path: &str| RouteCall { method: "POST".into(), path: path.into(), user_timer: None };
     let timing = Timing { unit: Some("hour".into()), delay: Some("5".into()), schedule: None };
     let platform = server.node.platform().await.expect("a connection");
-    // What an older release has left: it called the route of a timer, and one that is no timer any more.
+    // The rows of an older release: a timer that called the route, and one for a route that is no longer a timer.
     for (name, path) in [("request-expiration", EXPIRE_REQUESTS), ("gone", "/gone")] {
         let setting =
             TimerSetting { timing: timing.clone(), call: Some(call(path)), ..TimerSetting::default() };

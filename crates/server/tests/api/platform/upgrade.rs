@@ -1,4 +1,4 @@
-//! A tenant that an older program made: what its declarations lack of today's is added, nothing is lost.
+//! The upgrade of a tenant of an older release: missing parts are added, no data is lost.
 
 use carrel_platform::ServerOptions;
 use carrel_platform::record_store::upgrade::Step;
@@ -19,7 +19,7 @@ static SHELF_MARK: RecordType = RecordType {
     ..PLAIN
 };
 
-/// The same in a later release: a reference, names that are unique, colors that nobody asks for any more.
+/// The record type in a later release: with a reference and unique names, without an index on colors.
 static LATER_SHELF_MARK: RecordType = RecordType {
     name: "shelfMark",
     module: "carrel",
@@ -33,7 +33,7 @@ static LATER_SHELF_MARK: RecordType = RecordType {
     ..PLAIN
 };
 
-/// A table that came with the later release.
+/// A table of the later release.
 static BAY: RecordType = RecordType {
     name: "bay",
     module: "carrel",

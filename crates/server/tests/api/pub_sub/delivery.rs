@@ -1,4 +1,4 @@
-//! Delivery: at least once, in order, whatever dies.
+//! Delivery: at least once, in order, also if nodes or subscribers die.
 
 use super::{TYPE, bodies, declare_publisher, deliver, publish, subscribe, until};
 use carrel_testkit::{LendingServer, Subscriber, TestServer};
@@ -95,7 +95,7 @@ async fn an_event_that_is_refused_again_and_again_holds_up_the_next_one_no_longe
     publish(&server.admin, "bad").await;
     let database = server.database().await;
     until("it was refused five times", async || {
-        // The pauses between attempts are over at once.
+        // Ends the pauses between attempts.
         let soon = "UPDATE pubsub_module SET next_attempt = '-infinity'";
         database.batch_execute(soon).await.expect("subscriptions can be changed");
         subscriber.count() >= 5
@@ -164,7 +164,7 @@ async fn of_two_nodes_one_delivers_and_the_other_goes_on_when_it_dies() {
     until("the first node is in the middle", async || subscriber.count() > 60).await;
     carrel_pub_sub::stop(&server.node);
     deliver(&other, &subscriber);
-    // The lease of the dead node is over.
+    // Ends the lease of the dead node.
     let over =
         "UPDATE pubsub_module SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL";
     database.batch_execute(over).await.expect("subscriptions can be changed");

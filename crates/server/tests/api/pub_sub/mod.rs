@@ -14,7 +14,7 @@ use uuid::Uuid;
 const TYPE: &str = "BOOK_BOUND";
 const PUBLISHER: &str = "mod-bindery-1.0.0";
 
-/// Lets the node deliver to `mod-reader`, and to `mod-deaf` where nobody listens.
+/// Starts deliveries to `mod-reader`, and to `mod-deaf`, which does not answer.
 fn deliver(node: &Arc<Node>, subscriber: &Subscriber) {
     let entries = [format!("mod-reader={}", subscriber.url()), "mod-deaf=http://127.0.0.1:9".to_owned()];
     carrel_pub_sub::configure(node, Addresses::read(&entries).expect("addresses"));

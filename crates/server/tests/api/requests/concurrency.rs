@@ -1,4 +1,4 @@
-//! Everybody wants the new book on the same morning.
+//! Many concurrent requests for one instance.
 
 use carrel_testkit::queues::{placed, positions, waiting};
 use carrel_testkit::{LendingServer, TestPatron};
@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 const COPIES: usize = 20;
-/// Callers at once.
+/// Concurrent callers.
 const AT_ONCE: usize = 24;
 
-/// A thousand patrons; fewer by `CARREL_TEST_PATRONS` on a machine that has no time.
+/// A thousand patrons; `CARREL_TEST_PATRONS` sets a smaller number for slow machines.
 fn patrons() -> usize {
     std::env::var("CARREL_TEST_PATRONS").ok().and_then(|number| number.parse().ok()).unwrap_or(1_000)
 }
@@ -26,7 +26,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
     for _ in 1..COPIES {
         copies.push(server.copy_of(&first).await);
     }
-    // They are all out, and come back while the thousand ask.
+    // All items are on loan, and are returned while the thousand requests are placed.
     for copy in &copies {
         server.check_out(copy, &server.patron().await).await.expect(201);
     }
@@ -46,7 +46,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
     let coming_back = async {
         let mut given = Vec::new();
         for (number, copy) in copies.iter().enumerate() {
-            // Spread over the rush: a copy comes back for every thirtieth of the readers.
+            // Spread over the time: an item is returned for every thirtieth request.
             let placed = || async { server.queue_length(&first).await };
             while placed().await < (number + 1) * readers.len() / 30 {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -72,7 +72,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
     }
     assert_eq!(begun.len(), COPIES, "each copy to one reader");
     assert!(given.iter().all(|copy| of_copy.get(&copy.to_string()) == Some(&1)), "{of_copy:?}");
-    // Those who get a copy stand in front of those who wait.
+    // Fulfilled requests come before waiting ones.
     assert!(queue[..COPIES].iter().all(|request| request["status"] == "Open - Awaiting pickup"));
 }
 
@@ -98,7 +98,7 @@ async fn more_holds_than_connections_right_after_a_change_of_the_rules() {
     let test_item = server.lent_book().await;
     let patrons: Vec<TestPatron> = stream::iter(0..40).map(|_| server.patron()).buffered(8).collect().await;
     server.hold(&test_item, &server.patron().await).await;
-    // Every hold waits for the same queue, and whoever has it finds that its settings are old.
+    // Every hold waits for the same queue lock, and then finds that its settings are outdated.
     server.lends_by(&format!("fallback-policy: {}", server.policies(server.loan_policy))).await;
     let holds = patrons.iter().map(|patron| server.asks_for(&test_item, patron, "Hold", server.main_desk));
     let replies = futures_util::future::join_all(holds).await;

@@ -1,4 +1,4 @@
-//! Requests whose time is over.
+//! Expiration of requests.
 
 use carrel_testkit::queues::{placed, positions};
 use carrel_testkit::{LendingServer, TestItem};

@@ -1,11 +1,11 @@
-//! From not yet filled to filled: hold shelf, transit, delivery, and who is next.
+//! Fulfillment of requests: hold shelf, transit, delivery, and the next request.
 
 use carrel_testkit::queues::{placed, positions, waiting};
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A book that somebody has, and readers who wait for it.
+/// An item on loan, and patrons with holds of it.
 async fn queue_of<const N: usize>(server: &LendingServer) -> (TestItem, [(TestPatron, Uuid); N]) {
     let test_item = server.lent_book().await;
     let mut readers = Vec::new();
@@ -63,7 +63,7 @@ async fn what_is_picked_up_elsewhere_travels() {
     let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(hold).await, "Open - In transit");
-    // Scanned once more where it is not picked up, it stays on its way.
+    // Scanned again at another service point, it stays in transit.
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(hold).await, "Open - In transit");
     server.check_in(&test_item, server.other_desk).await.expect(200);
@@ -125,7 +125,7 @@ async fn the_next_in_line_may_have_the_item_that_another_gave_up() {
     server.cancel(first).await.expect(204);
     let given_up = server.request(first).await;
     assert!(given_up["awaitingPickupRequestClosedDate"].is_string());
-    // The book stays on the shelf, and nobody else may take it.
+    // The item stays on the hold shelf, and no other patron can check it out.
     assert_eq!(server.status_of(&test_item).await, "Awaiting pickup");
     assert_eq!(server.request_status(second).await, "Open - Not yet filled");
     assert_eq!(positions(&server.queue_of(&test_item).await), [1]);

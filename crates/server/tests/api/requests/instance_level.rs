@@ -1,4 +1,4 @@
-//! Readers who want whichever copy, where each copy has a queue of its own.
+//! Requests for any item of an instance whose items have separate queues.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, Reply, TestItem, TestServer};
@@ -95,7 +95,7 @@ async fn patrons_who_ask_at_once_get_an_item_each() {
     let server = server().await;
     let copies = copies(&server, 8).await;
     let readers = join_all((0..8).map(|_| server.patron())).await;
-    // A desk lends two of the copies meanwhile, and two readers insist on just one of them.
+    // Meanwhile a desk checks out two of the items, and two patrons request one particular item.
     let (lent_to, insists) = (server.patron().await, server.patron().await);
     let desk = server.check_out(&copies[0], &lent_to);
     let page = server.ask_for("Page", &copies[1], &insists);
@@ -124,7 +124,7 @@ async fn items_that_are_lent_between_choice_and_lock_are_left_for_another_one() 
     let server = server().await;
     let copies = copies(&server, 4).await;
     let reader = server.patron().await;
-    // A desk has the first copies in hand; the reader's choice falls on them and waits.
+    // A desk has locked the first items; the request chooses one of them and waits.
     let database = server.server.database().await;
     database.batch_execute("BEGIN").await.expect("a transaction");
     let lend = "UPDATE item_state SET status = 'Checked out' WHERE item_id = $1";

@@ -1,4 +1,4 @@
-//! Work in the background: each due run once, whichever node is there; taken over from a node that is gone.
+//! Background jobs: each due run happens once, on any node, and is taken over from a dead node.
 
 use carrel_platform::jobs::{self, Job, Pace};
 use carrel_testkit::{LendingServer, TestServer};
@@ -84,7 +84,7 @@ async fn what_a_dead_node_was_doing_is_done_by_another() {
     let second = jobs::start_with(&server.node, vec![&HANGS_ONCE], QUICK);
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert_eq!(STARTED.load(Relaxed), 1, "a node that is alive keeps its job");
-    // Nothing is handed back by the dead.
+    // A dead node releases nothing.
     drop(first);
     until("the second node has done it", async || {
         state(&server, "hangs-once").await.is_some_and(|state| state.runs == 1)

@@ -1,4 +1,4 @@
-//! Requests, their queues, and what is printed for them.
+//! Requests, their queues, slips and reports.
 
 mod concurrency;
 mod expiry;

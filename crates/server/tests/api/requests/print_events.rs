@@ -1,4 +1,4 @@
-//! Slips that were printed.
+//! Print events of slips.
 
 use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingServer, Reply};

@@ -1,4 +1,4 @@
-//! A library begins to take requests for titles, or ceases to: its queues are numbered anew.
+//! Enabling and disabling title-level requests: queues are renumbered.
 
 use carrel_testkit::LendingServer;
 use carrel_testkit::queues::{positions, waiting};
@@ -49,7 +49,7 @@ async fn between_the_setting_and_the_renumbering_nothing_is_stuck() {
     for item in [&one, &other, &one, &other] {
         requests.push(server.hold(item, &server.patron().await).await);
     }
-    // The queue was the title's, 1 to 4; now each copy has its own.
+    // The queue belonged to the instance, 1 to 4; now each item has a separate queue.
     server.title_requests(false).await;
     for item in [&one, &other] {
         server.hold(item, &server.patron().await).await;

@@ -1,5 +1,5 @@
-//! Random histories with several writers at once: whatever happens, a queue is numbered 1..n, no request is lost,
-//! and a copy is promised to one reader.
+//! Random histories with several concurrent writers: a queue is always numbered 1..n, no request is lost, and an item
+//! fulfills one request.
 
 use carrel_testkit::queues::{placed, positions};
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Desks that work at the same time.
+/// Concurrent desks.
 const WRITERS: usize = 5;
-/// How long a history goes on: enough for some hundred deeds on a slow machine.
+/// Duration of a history: enough for some hundred actions on a slow machine.
 const AT_MOST: Duration = Duration::from_secs(8);
 
 struct Description {
@@ -24,9 +24,9 @@ struct Description {
     items: Vec<TestItem>,
     patrons: Vec<TestPatron>,
     placed: Mutex<Vec<Uuid>>,
-    /// Copies that staff moved a request to whose fulfillment had begun, which FOLIO lets them.
+    /// Items to which staff moved a request whose fulfillment had begun, which FOLIO allows.
     promised_twice: Mutex<HashSet<String>>,
-    /// Staff who cancel read a request and send it back; sent after a deletion it would be placed anew.
+    /// A cancellation reads a request and sends it back; after a deletion that would place the request again.
     deletes: tokio::sync::RwLock<()>,
     reported: Mutex<Vec<String>>,
 }
@@ -56,7 +56,7 @@ impl Description {
         }
     }
 
-    /// One action of a desk; it may be refused, it must not break.
+    /// One action of a desk; it may be refused, but must not fail.
     async fn action(&self, seed: u64) {
         let mut random = StdRng::seed_from_u64(seed);
         let test_item = self.items.choose(&mut random).expect("books");
@@ -152,7 +152,7 @@ impl Description {
         (format!("reorder: {}", reply.text()), reply.status)
     }
 
-    /// What holds whenever nobody is at it.
+    /// Invariants when no writer is active.
     async fn check(&self, seed: u64) {
         let reported = || self.reported.lock().expect("nobody is at it").join("\n");
         let mut open = 0;
@@ -213,7 +213,7 @@ async fn history(titles: bool, seed: u64) {
     );
 }
 
-/// Of `CARREL_TEST_SEED`, to repeat a history.
+/// The seed in `CARREL_TEST_SEED`, to repeat a history.
 fn seed(usual: u64) -> u64 {
     std::env::var("CARREL_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(usual)
 }

@@ -1,4 +1,4 @@
-//! What staff print and take to the shelves.
+//! Slips and reports for staff.
 
 use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingServer, TestItem, TestPatron};
@@ -129,7 +129,7 @@ async fn what_nobody_may_pick_up_any_more_is_to_be_taken_off_the_hold_shelf() {
     assert_eq!(request["item"]["status"], "Awaiting pickup");
     assert!(request["awaitingPickupRequestClosedDate"].is_string());
     assert_eq!(clearance(&server, server.other_desk).await["totalRecords"], 0);
-    // Scanned, it goes back to its shelf and off the list.
+    // After a check-in it is available and no longer listed.
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(clearance(&server, server.main_desk).await["totalRecords"], 0);
 }

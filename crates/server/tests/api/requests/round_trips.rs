@@ -1,4 +1,4 @@
-//! What placing a request costs: one round trip for the facts, one for the changes.
+//! Placing a request takes one round trip for the facts and one for the changes.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{LendingServer, TestServer};
@@ -8,7 +8,7 @@ async fn counting() -> LendingServer {
     let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
     let server = LendingServer::on(TestServer::start_in(options).await).await;
     server.takes_title_requests().await;
-    // What is read once and kept is read now.
+    // Fills the caches.
     let (item, patron) = (server.item().await, server.patron().await);
     server.asks_for(&item, &patron, "Page", server.main_desk).await.expect(201);
     server

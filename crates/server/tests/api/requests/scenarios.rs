@@ -1,4 +1,4 @@
-//! Stories that staff tell.
+//! Scenarios from library practice.
 
 use carrel_records::time;
 use carrel_testkit::queues::{placed, positions, waiting};
@@ -35,7 +35,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
     )
     .await;
     let (test_item, borrower, reader) = (server.item().await, server.patron().await, server.patron().await);
-    // Lent three weeks ago but for an hour.
+    // Checked out three weeks less an hour ago.
     let lent = Timestamp::now().checked_sub(503.hours()).expect("a time");
     let loan =
         server.check_out_with(&test_item, &borrower, json!({"loanDate": lent.to_string()})).await.expect(201);
@@ -44,7 +44,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
 
     let recall = placed(&server.asks_for(&test_item, &reader, "Recall", server.main_desk).await);
     let recalled = server.open_loans_of(&borrower).await.remove(0);
-    // Three days to return it would be longer than what is left: the loan stays due today.
+    // The minimum of three days is longer than the remaining time: the loan stays due today.
     assert_eq!(due(&recalled), last_day);
     assert_eq!(recalled["action"], "recallrequested");
     let renewal = json!({"itemBarcode": test_item.barcode, "userBarcode": borrower.barcode});
@@ -76,7 +76,7 @@ async fn two_items_three_patrons_one_of_them_at_another_branch() {
     let seconds = placed(&server.asks_for_title(&one, &second, "Hold", branch).await);
     let thirds = placed(&server.asks_for_title(&one, &third, "Hold", main).await);
 
-    // The first copy is for the first reader, the second one travels to the branch.
+    // The first item is for the first patron, the second one goes in transit to the branch.
     server.check_in(&other, main).await.expect(200);
     assert_eq!(server.request(firsts).await["itemId"], other.id.to_string());
     let sent = server.check_in(&one, main).await.expect(200);
@@ -88,7 +88,7 @@ async fn two_items_three_patrons_one_of_them_at_another_branch() {
     server.check_out_with(&one, &second, json!({"servicePointId": branch.0})).await.expect(201);
     assert_eq!(waiting(&server.queue_of_title(&one).await), [first.id, third.id]);
 
-    // The first reader does not come.
+    // The first patron does not pick up the item.
     server.time_passes_for(firsts).await;
     server.requests_expire().await;
     assert_eq!(positions(&server.queue_of_title(&one).await), [1]);
@@ -114,7 +114,7 @@ async fn a_pickup_point_that_closes() {
     let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
     branch_closes(&server).await;
 
-    // Nobody asks for anything there any more.
+    // No new request can have this pickup service point.
     let refused = server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await;
     assert_eq!(refused.refusals(), ["Service point is not a pickup location"]);
     let allowed = format!("/circulation/requests/allowed-service-points?operation=replace&requestId={hold}");
@@ -123,7 +123,7 @@ async fn a_pickup_point_that_closes() {
         allowed["Hold"].as_array().into_iter().flatten().filter_map(|point| point["name"].as_str()).collect();
     assert!(names.contains(&"Main desk") && !names.contains(&"Other desk"), "{names:?}");
 
-    // Staff let the patron pick it up elsewhere; their queue position is kept.
+    // Staff change the pickup service point; the queue position is kept.
     server.edit_request(hold, json!({"pickupServicePointId": server.main_desk.0})).await.expect(204);
     let stored = server.stored_request(hold).await;
     assert_eq!(stored["searchIndex"]["pickupServicePointName"], "Main desk");
@@ -138,7 +138,7 @@ async fn a_request_for_a_closed_pickup_point_can_still_be_cancelled() {
     let test_item = server.item().await;
     let page = placed(&server.asks_for(&test_item, &server.patron().await, "Page", server.other_desk).await);
     branch_closes(&server).await;
-    // FOLIO quirk: a new version names a pickup location, also one that only cancels.
+    // FOLIO quirk: a new version needs a pickup location, even if it only cancels the request.
     let refused = server.cancel(page).await;
     assert_eq!(refused.refusals(), ["Service point is not a pickup location"]);
     let moved = json!({"pickupServicePointId": server.main_desk.0, "status": "Closed - Cancelled"});
@@ -171,14 +171,14 @@ async fn a_title_level_page_turned_into_a_hold() {
     assert_eq!((&hold["requestType"], hold.get("itemId")), (&json!("Hold"), None));
     assert_eq!(positions(&server.queue_of_title(&test_item).await), [1, 2]);
 
-    // The first reader gives up before anybody has fetched it.
+    // The first patron cancels before the item is retrieved.
     let page = page["id"].as_str().and_then(|id| Uuid::parse_str(id).ok()).expect("an id");
     server.cancel(page).await.expect(204);
     assert_eq!(server.status_of(&test_item).await, "Available");
     let hold = hold["id"].as_str().and_then(|id| Uuid::parse_str(id).ok()).expect("an id");
     assert_eq!(server.stored_request(hold).await["position"], 1);
 
-    // Scanned, the copy is the second reader's.
+    // After a check-in, the item is for the second patron.
     server.check_in(&test_item, server.main_desk).await.expect(200);
     let filled = server.request(hold).await;
     assert_eq!(filled["status"], "Open - Awaiting pickup");

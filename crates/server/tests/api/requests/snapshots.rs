@@ -1,4 +1,4 @@
-//! What requests keep of the records around them stays true.
+//! Snapshots of related records in requests are updated.
 
 use carrel_platform::jobs::{self, Pace, Runner};
 use carrel_testkit::{LendingServer, TestItem, TestPatron, alter};
@@ -14,7 +14,7 @@ struct PlacedHold {
     node: Runner,
 }
 
-/// A hold, and a node that does the work in the background.
+/// A hold, and a node that runs background jobs.
 async fn placed_hold() -> PlacedHold {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.lent_book().await, server.patron().await);
@@ -26,14 +26,14 @@ async fn placed_hold() -> PlacedHold {
 }
 
 impl PlacedHold {
-    /// Changes a record whose path and document are known.
+    /// Changes a record.
     async fn changes(&self, path: &str, differs: Value) {
         let mut record = self.server.admin().get(path).await.expect(200);
         alter(&mut record, &differs);
         self.server.admin().put(path, &record).await.expect(204);
     }
 
-    /// Waits until the stored request says so.
+    /// Waits until the stored request has the expected value.
     async fn wait_until_stored(self, pointer: &str, expected: &str) {
         for _ in 0..200 {
             let request = self.server.stored_request(self.hold).await;
@@ -155,7 +155,7 @@ async fn a_policy_forgets_a_service_point_that_is_deleted() {
 #[tokio::test]
 async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
     let placed = placed_hold().await;
-    // Nothing is brought up to date in the background: what is stored is as old as it can be.
+    // No job runs, so the stored snapshots stay outdated.
     placed.node.stop().await;
     let server = &placed.server;
     let alter_record = async |path: String, differs: Value| {
@@ -204,7 +204,7 @@ async fn what_nobody_asks_for_leaves_no_work() {
     let mut record = server.admin().get(&path).await.expect(200);
     record["barcode"] = "unwanted".into();
     server.admin().put(&path, &record).await.expect(204);
-    // Neither does a change of what no request keeps.
+    // Nor are changes of properties that no request copies.
     let path = format!("/item-storage/items/{}", placed.test_item.id);
     let mut record = server.admin().get(&path).await.expect(200);
     record["accessionNumber"] = "2".into();

@@ -6,7 +6,7 @@ use carrel_testkit::{Client, OTHER_TENANT, TENANT, TestServer};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Routes without a token: those that issue one, and what is public about the server.
+/// Routes without a token: those that issue one, and public information about the server.
 const OPEN: [&str; 19] = [
     "GET /",
     "GET /_/health",

@@ -1,4 +1,4 @@
-//! The first administrator of a tenant that was made by the API.
+//! The first administrator of a tenant that was created by the API.
 
 use carrel_platform::ServerOptions;
 use carrel_testkit::{OTHER_TENANT, TestServer};

@@ -1,4 +1,4 @@
-//! Nobody ends with more than they or the giver of their permissions had.
+//! No user gets more permissions than they or their granter had.
 
 use super::login::user_with_password;
 use carrel_testkit::{Client, TestServer};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-/// The routes of permissions, and one permission to give.
+/// The permissions for the routes of permissions, and one more to grant.
 const EDITOR: [&str; 8] = [
     "perms.permissions.get",
     "perms.permissions.item.post",
@@ -114,7 +114,7 @@ async fn the_password_of_an_account_with_more_permissions_is_not_set() {
     }
 }
 
-/// Names that a sequence of calls gives: held by the editor, held by nobody in it, and sets of its own.
+/// Permission names in the sequences: those that the editor has, those that nobody in the test has, and new sets.
 const NAMES: [&str; 9] = [
     "users.item.get",
     "users.item.post",
@@ -160,7 +160,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..12)
 }
 
-/// One case: an editor with the routes of permissions, a bystander, and a chief who may do more.
+/// One case: an editor of permissions, a bystander, and a user with more permissions.
 struct Case<'a> {
     server: &'a TestServer,
     editor: Client,
@@ -240,7 +240,7 @@ impl Case<'_> {
         }
     }
 
-    /// All that the user may do, sets of this case left out.
+    /// All permissions of the user, except sets of this case.
     async fn may(&self, user: usize) -> BTreeSet<String> {
         let path = format!("/perms/users/{}/permissions?indexField=userId&expanded=true", self.users[user]);
         let reply = self.server.get(&path).await;
@@ -286,6 +286,6 @@ fn no_sequence_of_calls_gives_more_than_its_caller_had() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
-    // Dropped inside the runtime, as its server is.
+    // Dropped inside the runtime, like its server.
     runtime.block_on(async move { drop(server) });
 }

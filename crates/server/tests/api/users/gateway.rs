@@ -1,4 +1,4 @@
-//! The habits of the gateway that clients rely on without saying so.
+//! Undocumented behavior of FOLIO's gateway that clients rely on.
 
 use carrel_testkit::TestServer;
 use serde_json::json;

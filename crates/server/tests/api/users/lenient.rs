@@ -4,7 +4,7 @@ use carrel_platform::ServerOptions;
 use carrel_testkit::{Client, TestServer};
 use serde_json::json;
 
-/// A caller like a public test suite, with a token that is none.
+/// A caller like a public test suite, with an invalid token.
 async fn suite() -> (TestServer, Client) {
     let options = ServerOptions { behind_gateway: true, makes_tenants: true, ..ServerOptions::default() };
     let server = TestServer::start_in(options).await;

@@ -1,4 +1,4 @@
-//! Logging in, staying logged in, and logging out.
+//! Login, renewal of tokens, and logout.
 
 use carrel_testkit::{ADMIN, Client, PASSWORD, Reply, TENANT, TestServer};
 use serde_json::{Value, json};

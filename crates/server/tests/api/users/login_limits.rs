@@ -1,4 +1,4 @@
-//! What strangers can send to the routes of logging in is bounded before it costs anything.
+//! Bounds on the routes of login.
 
 use super::login::{log_in, stranger, user_with_password};
 use carrel_platform::ServerOptions;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 const LOGIN: &str = "/authn/login";
 
-/// A server that believes a proxy on loopback, so that a test can call from any address.
+/// A server that trusts a proxy on loopback, so that a test can call from any address.
 async fn behind_a_proxy() -> TestServer {
     let trusted_proxies = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
     TestServer::start_in(ServerOptions { trusted_proxies, ..ServerOptions::default() }).await
@@ -27,7 +27,7 @@ async fn try_password(client: &Client, name: &str, password: &str) -> u16 {
 #[tokio::test]
 async fn an_overlong_username_or_password_is_refused() {
     let server = TestServer::start().await;
-    // Within the bound of the body, so that the bound of the field is what refuses it.
+    // Within the bound of the body, so that the bound of the field refuses it.
     let long = "é".repeat(3_000);
     let caller = stranger(&server);
     for path in [LOGIN, "/authn/login-with-expiry", "/bl-users/login", "/bl-users/login-with-expiry"] {

@@ -1,4 +1,4 @@
-//! Permissions: sets inside sets, and who may give them.
+//! Permissions: nested sets, and who may grant them.
 
 use carrel_testkit::TestServer;
 use futures_util::future::join_all;

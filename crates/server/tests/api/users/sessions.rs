@@ -1,4 +1,4 @@
-//! Sessions end when they should, on every node.
+//! The end of sessions, on every node.
 
 use super::login::{log_in, sent, stranger, user_with_password};
 use carrel_platform::ServerOptions;
@@ -85,7 +85,7 @@ async fn a_deleted_user_leaves_no_session_no_credentials_and_no_permissions() {
         assert_eq!(server.get(&credentials).await.expect(200)["credentialsExist"], false, "{path}");
         let permissions = format!("/perms/users?query=userId=={}", session.user);
         assert_eq!(server.get(&permissions).await.expect(200)["totalRecords"], 0, "{path}");
-        // A user of the same id begins with nothing.
+        // A new user with the same id has none of them.
         let user = json!({"id": session.user, "username": name, "personal": {"lastName": name}});
         server.post("/users", &user).await.expect(201);
         log_in(&server, "/authn/login", name, "right").await.expect_status(422);
@@ -117,7 +117,7 @@ async fn the_token_of_the_older_login_ends_unless_the_options_say_otherwise() {
     }
 }
 
-/// The other node is notified of newer actions all the time, so that it never asks for the version by itself.
+/// The other node is constantly notified of newer actions, so that it never reads the version because of its age.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_token_is_refused_by_other_nodes_at_once() {
     let server = TestServer::start().await;

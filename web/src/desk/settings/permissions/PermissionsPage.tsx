@@ -1,4 +1,4 @@
-/* Permissions of staff: sets, and who has which of them. */
+/* Permissions of staff: permission sets, and their users. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { User } from '../../../api/schema.ts';
@@ -13,7 +13,7 @@ import { FindUser } from '../../users/FindUser.tsx';
 import { deleteSet, findHolders, findPermissions, grant, nameOf, type Permission, revoke, saveSet } from './permission-api.ts';
 
 const KEY = ['permissions'];
-/** Permissions that are listed at once; the search finds the others. */
+/** Maximum number of listed permissions; the search finds the others. */
 const SHOWN = 100;
 
 export function PermissionsPage() {

@@ -1,4 +1,4 @@
-/* Sets of permissions, and who has them. */
+/* Routes of permission sets and their users. */
 import { get, post, put, remove, withQuery } from '../../../api/client.ts';
 import type { User } from '../../../api/schema.ts';
 import { usersById } from '../../circulation-api.ts';
@@ -17,7 +17,7 @@ const MOST = 5_000;
 const byName = (one: Permission, other: Permission) => nameOf(one).localeCompare(nameOf(other));
 export const nameOf = (permission: Permission) => permission.displayName || permission.permissionName;
 
-/** All permissions and sets that there are. */
+/** All permissions and permission sets. */
 export async function findPermissions(): Promise<Permission[]> {
   const path = withQuery('/perms/permissions', { length: MOST, limit: MOST });
   return (await get<{ permissions: Permission[] }>(path)).permissions.sort(byName);
@@ -49,7 +49,7 @@ export async function findHolders(): Promise<Holder[]> {
 export async function grant(userId: string, permissionName: string): Promise<void> {
   const path = `/perms/users/${userId}/permissions?indexField=userId`;
   const has = await get<{ totalRecords: number }>(withQuery('/perms/users', { query: `userId==${userId}`, limit: 1 }));
-  // Who has no permission yet needs a record for them first.
+  // A user without permissions needs a permissions record first.
   if (has.totalRecords === 0) await post('/perms/users', { id: crypto.randomUUID(), userId, permissions: [] });
   await post(path, { permissionName });
 }

@@ -25,7 +25,7 @@ export function Fields({ fields, record, onChange, autoFocus = false }: Props) {
   );
 }
 
-/** A value of the API in words; the value itself where there are none. */
+/** The label of an API value; the value itself if it has no label. */
 export function optionText(value: string): string {
   const key = `option.${value}`;
   return hasText(key) ? t(key) : value;

@@ -1,4 +1,4 @@
-/* A patron notice as it would be sent, with the values of an invented loan and request; the server fills it in. */
+/* Previews a patron notice with sample values of a loan and a request, filled in by the server. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { post } from '../../../api/client.ts';
@@ -13,7 +13,7 @@ const DUE = '2026-12-24T22:59:59Z';
 const LOAN = { dueDate: DUE, initialBorrowDate: '2026-11-22T10:00:00Z', numberOfRenewalsTaken: '1', numberOfRenewalsAllowed: '3', numberOfRenewalsRemaining: '2' };
 const FEE = { type: 'Overdue fine', amount: '2.50', remainingAmount: '2.50', owner: 'Main Library', paymentStatus: 'Outstanding' };
 
-/** What templates may name, at least what most of them do. */
+/** The most used tokens of templates. */
 const CONTEXT = {
   user: { ...SAMPLE.requester },
   item: SAMPLE.item,
@@ -35,7 +35,7 @@ export function NoticePreview({ record }: { record: Json }) {
   });
   const rendered = query.data;
   useEffect(() => {
-    // Only harmless markup is copied; values are already in it.
+    // Only allowed markup is copied; values are already filled in.
     frame.current?.replaceChildren(slipElement({ template: (rendered?.body ?? '').replaceAll('{{', '{ {'), values: {} }));
   }, [rendered]);
   return (

@@ -12,7 +12,7 @@ import { type Json, missingField, prepared } from './fields.ts';
 import { NoticePreview } from './NoticePreview.tsx';
 import { permissionFor, type RecordKind } from './kinds.ts';
 
-/** What a record is called; older ones may have a description and no name. */
+/** The name of a record; older records may have only a description. */
 const nameOf = (kind: RecordKind, record: Json) => String(record[kind.nameAt] || record['description'] || record['id'] || '');
 
 export function useRecords(kind: RecordKind) {

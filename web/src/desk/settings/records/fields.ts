@@ -1,4 +1,4 @@
-/* The fields of a record that staff edit: what they are called, where they stand in the record, and when they apply. */
+/* The fields of a record that staff edit: label, path in the record, and condition. */
 import type { MessageKey } from '../../../text/messages.ts';
 
 export type Json = Record<string, unknown>;
@@ -32,7 +32,7 @@ export type Field =
 
 export type ReferenceName = 'servicePoints' | 'institutions' | 'campuses' | 'libraries' | 'schedules' | 'templates' | 'owners' | 'blockTemplates' | 'staffSlips' | 'groups';
 
-/** What stands at a path; undefined where a part of the path is missing. */
+/** The value at a path; undefined if a part of the path is missing. */
 export function valueAt(record: Json, path: string): unknown {
   let value: unknown = record;
   for (const part of path.split('.')) {
@@ -42,7 +42,7 @@ export function valueAt(record: Json, path: string): unknown {
   return value;
 }
 
-/** The record with another value at a path; undefined removes it, and objects that become empty with it. */
+/** The record with another value at a path; undefined removes the value and objects that become empty. */
 export function withValue(record: Json, path: string, value: unknown): Json {
   const [first = '', ...rest] = path.split('.');
   const copy = { ...record };
@@ -77,7 +77,7 @@ export function prepared(record: Json, fields: readonly Field[]): Json {
   return result;
 }
 
-/** What is sent for a field without a value: a list or an answer that the record must have stays. */
+/** The value sent for an empty field: `[]` for a list that is shown, `false` for a Boolean that is always sent. */
 function absent(field: Field, isShown: boolean) {
   if (field.kind === 'list' && isShown) return [];
   return field.kind === 'yesNo' && field.always ? false : undefined;
@@ -106,7 +106,7 @@ export function missingField(record: Json, fields: readonly Field[]): MessageKey
   return undefined;
 }
 
-/** A number from what was typed; undefined where it is none. */
+/** Parses typed text to a number; undefined if it is not a number. */
 export function numberOf(text: string): number | undefined {
   const number = Number(text.replace(',', '.'));
   return text.trim() === '' || Number.isNaN(number) ? undefined : number;

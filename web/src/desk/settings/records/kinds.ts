@@ -3,22 +3,22 @@ import type { MessageKey } from '../../../text/messages.ts';
 import { type Field, type Json, valueAt } from './fields.ts';
 
 export interface RecordKind {
-  /** In the page's address. */
+  /** Name in the page's address. */
   name: string;
   title: MessageKey;
   path: string;
-  /** Name of the list in the answer of a collection. */
+  /** Name of the list in a collection response. */
   list: string;
   /** Permissions are this with `.collection.get`, `.item.post` and so on. */
   permission: string;
   nameAt: string;
-  /** Field that the list shows beside the name. */
+  /** Field that the list shows next to the name. */
   about?: string;
   blank: Json;
   fields: readonly Field[];
-  /** Shows what becomes of the record while it is edited. */
+  /** Shows a preview of the record while it is edited. */
   preview?: 'notice';
-  /** Records are given: they can be changed, neither added nor deleted. */
+  /** The set of records is fixed: they can be changed, but not added or deleted. */
   fixed?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { get } from '../../../api/client.ts';
 import type { ReferenceName } from './fields.ts';
 
-/** Where the names come from: path, list in the answer, field with the name. */
+/** Source of the names: path, list in the response, field with the name. */
 const SOURCES: Record<ReferenceName, [path: string, list: string, name: string]> = {
   servicePoints: ['/service-points', 'servicepoints', 'name'],
   institutions: ['/location-units/institutions', 'locinsts', 'name'],
@@ -18,7 +18,7 @@ const SOURCES: Record<ReferenceName, [path: string, list: string, name: string]>
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Names by id, in the order of the names. */
+/** Names by id, sorted by name. */
 export function useReferenceNames(of: ReferenceName): ReadonlyMap<string, string> {
   const [path, list, name] = SOURCES[of];
   const query = useQuery({

@@ -1,4 +1,4 @@
-//! The decision on a loan that a client sends whole: refusals, or the changes of loan, item and queue.
+//! The decision about a whole loan that a client sends: refusals, or the changes of loan, item and queue.
 
 mod new;
 mod replacement;
@@ -22,9 +22,9 @@ use uuid::Uuid;
 pub struct Decision {
     pub loan: Map<String, Value>,
     pub item_id: Uuid,
-    /// The item's new status, where it changes.
+    /// The item's new status, if it changes.
     pub item_status: Option<ItemStatus>,
-    /// The request that the new loan fills, and the new positions of those after it.
+    /// The request that the new loan fulfills, and the new positions of those after it.
     pub fills: Option<Uuid>,
     pub moves_up: queue::Moves,
     /// The request that the returned item fulfills.

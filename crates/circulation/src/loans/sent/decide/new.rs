@@ -95,7 +95,7 @@ fn requested_by_another(item: &ItemAtDesk, patron: &Patron, sent: &Map<String, V
     with_text(Refusal::new(words), "userId", sent)
 }
 
-/// The due date of a loan that another patron's recall shortens at once; `None` if it stays as sent.
+/// The due date of a loan that another patron's recall shortens immediately; `None` if it stays as sent.
 fn recalled_due_date(
     sent: &Map<String, Value>,
     patron: &Patron,
