@@ -14,6 +14,8 @@ import { nameOfBorrower } from '../people.ts';
 import { useServicePoints } from '../references.ts';
 import { NewRequest } from '../requests/NewRequest.tsx';
 import { RequestQueue } from '../requests/RequestQueue.tsx';
+import { ItemHistory, READ_HISTORY } from './ItemHistory.tsx';
+import { MarkItem } from './MarkItem.tsx';
 
 export function ItemsPage() {
   const [id, tab] = useRoute().rest;
@@ -63,7 +65,7 @@ function ItemSearch() {
   );
 }
 
-const TABS = ['loans', 'requests', 'notes'] as const;
+const TABS = ['loans', 'requests', 'notes', 'history'] as const;
 
 function ItemView({ id, tab }: { id: string; tab: string }) {
   const { may, settings } = useSession();
@@ -78,7 +80,8 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
   });
   if (query.error) return <div className="page"><h1>{t('page.items')}</h1><FailureMessage error={query.error} /></div>;
   if (!item) return <Loading />;
-  const current = TABS.find((one) => one === tab) ?? 'loans';
+  const tabs = TABS.filter((one) => one !== 'history' || may(READ_HISTORY));
+  const current = tabs.find((one) => one === tab) ?? 'loans';
   const queue = settings.titleLevelRequests ? ({ of: 'instance', id: holdings.data?.instanceId } as const) : ({ of: 'item', id } as const);
   return (
     <div className="page">
@@ -87,9 +90,12 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
           <a href={to('items')}>{t('page.items')}</a>
           <h1>{item.title}</h1>
         </div>
-        <ActionButton variant="primary" why={may('circulation.requests.item.post') ? undefined : t('why.noPermission')} onPress={() => setRequesting(true)}>
-          {t('requests.new')}
-        </ActionButton>
+        <div className="toolbar-actions">
+          <MarkItem item={item} />
+          <ActionButton variant="primary" why={may('circulation.requests.item.post') ? undefined : t('why.noPermission')} onPress={() => setRequesting(true)}>
+            {t('requests.new')}
+          </ActionButton>
+        </div>
       </header>
       <div className="columns">
         <section className="card" aria-label={t('loan.item')}>
@@ -118,11 +124,12 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
         </section>
       </div>
       <section className="card" aria-label={t(`items.tab.${current}`)}>
-        <Tabs label={item.title ?? ''} current={current} tabs={TABS.map((name) => ({ name, href: to('items', id, name), label: t(`items.tab.${name}`) }))} />
+        <Tabs label={item.title ?? ''} current={current} tabs={tabs.map((name) => ({ name, href: to('items', id, name), label: t(`items.tab.${name}`) }))} />
         {current === 'loans' && <ItemLoans itemId={id} />}
         {current === 'requests' && (queue.id ? <RequestQueue of={queue.of} id={queue.id} /> : <Loading />)}
         {current === 'requests' && <ClosedRequests itemId={id} />}
         {current === 'notes' && <ItemNotes item={item} />}
+        {current === 'history' && <ItemHistory itemId={id} />}
       </section>
       {requesting && <NewRequest itemBarcode={item.barcode ?? ''} close={() => setRequesting(false)} />}
     </div>

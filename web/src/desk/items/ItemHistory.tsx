@@ -1,0 +1,51 @@
+/* What happened to an item, from the circulation log. */
+import { get, withQuery } from '../../api/client.ts';
+import { Listing, Pager } from '../../parts/listing.tsx';
+import { PAGE_SIZE, useList } from '../../parts/useSearch.ts';
+import { formatDateTime } from '../../text/dates.ts';
+import { t } from '../../text/messages.ts';
+import { useServicePoints } from '../references.ts';
+
+/** Who lacks it does not see the history. */
+export const READ_HISTORY = 'circulation-logs.collection.get';
+
+interface LogRecord {
+  id: string;
+  date: string;
+  object: string;
+  action: string;
+  description?: string;
+  source?: string;
+  servicePointId?: string;
+}
+
+export function ItemHistory({ itemId }: { itemId: string }) {
+  const servicePoints = useServicePoints();
+  const list = useList(['history-of-item', itemId], (offset, signal) =>
+    get<{ logRecords: LogRecord[]; totalRecords: number }>(
+      withQuery('/audit-data/circulation/logs', { query: `items=="*${itemId}*" sortby date/sort.descending`, limit: PAGE_SIZE, offset }),
+      { signal },
+    ),
+  );
+  return (
+    <>
+      <Listing
+        label={t('items.tab.history')}
+        rows={list.data?.logRecords}
+        isLoading={list.isLoading}
+        error={list.error}
+        empty={t('items.noHistory')}
+        rowKey={(record) => record.id}
+        columns={[
+          { title: t('dashboard.at'), cell: (record) => formatDateTime(record.date), className: 'due' },
+          { title: t('items.object'), cell: (record) => record.object },
+          { title: t('fees.what'), cell: (record) => record.action },
+          { title: t('items.details'), cell: (record) => record.description },
+          { title: t('servicePoint.title'), cell: (record) => servicePoints.get(record.servicePointId ?? '') },
+          { title: t('items.by'), cell: (record) => record.source },
+        ]}
+      />
+      {list.data && <Pager total={list.data.totalRecords} offset={list.offset} goTo={list.goTo} />}
+    </>
+  );
+}
