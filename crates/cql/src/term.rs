@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backslash_takes_the_meaning_away() {
+    fn a_backslash_escapes_wildcards() {
         assert_eq!(Term::parse(r"a\*b").plain(), Some("a*b"));
         assert_eq!(Term::parse(r"\\").plain(), Some("\\"));
         assert_eq!(Term::parse("\\").plain(), Some("\\"));

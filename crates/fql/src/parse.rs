@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_query() {
+    fn a_query_must_be_an_object() {
         for text in ["", "[]", "5", "{", "null", r#"{"$and":5}"#, r#"{"$and":[5]}"#] {
             assert!(Query::parse(text).is_err(), "{text}");
         }

@@ -59,7 +59,7 @@ fn texts_compare_by_the_key_that_an_index_has() {
 }
 
 #[test]
-fn only_differences_find_records_without_a_value() {
+fn only_negated_operators_find_records_without_a_value() {
     for operator in ["$eq", "$gt", "$gte", "$lt", "$lte"] {
         assert!(!sql(&format!(r#"{{"number":{{"{operator}":1}}}}"#)).contains("NULL"), "{operator}");
     }

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_reported_only_where_the_library_has_them() {
+    fn batches_are_reported_only_if_enabled() {
         let refusal_for = |setting: Option<Value>| {
             refuse_batches(setting.as_ref()).err().map(|refusal| (refusal.message, refusal.code))
         };

@@ -92,7 +92,7 @@ mod tests {
     struct Rules(u8);
 
     #[test]
-    fn a_value_that_is_found_in_vain_is_a_miss() {
+    fn a_lookup_of_an_outdated_value_is_a_miss() {
         let cache = Cache::default();
         assert!(cache.get::<Rules>().is_none());
         cache.put(1, Arc::new(Rules(1)));

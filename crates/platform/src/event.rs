@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_follows_from_what_there_was_and_is() {
+    fn the_type_of_an_event_follows_from_its_documents() {
         let (old, new) = (r#"{"a":1}"#, r#"{"a":2}"#);
         assert_eq!(Event::created("t", &new).to_string(), r#"{"type":"CREATE","tenant":"t","new":{"a":2}}"#);
         assert_eq!(

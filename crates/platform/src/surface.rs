@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_method_and_path_stands_once() {
+    fn every_method_and_path_occurs_once() {
         let mut seen = HashSet::new();
         for route in ROUTES.iter() {
             assert!(seen.insert((&route.method, &route.path)), "{} {}", route.method, route.path);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stand_in_is_no_route_of_the_surface() {
+    fn stand_in_routes_are_not_part_of_the_surface() {
         for stand_in in STAND_INS.iter() {
             assert!(
                 !ROUTES
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_knows_what_it_contains() {
+    fn a_permission_has_the_permissions_that_it_contains() {
         let all = PERMISSION_BY_NAME["circulation.all"];
         assert!(all.contains.iter().any(|name| &**name == "circulation.check-out-by-barcode.post"));
     }

@@ -29,7 +29,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     #[test]
-    fn a_value_is_made_once() {
+    fn a_value_is_created_once() {
         let kept = TenantState::default();
         kept.of::<AtomicU64>().store(7, Relaxed);
         assert_eq!(kept.of::<AtomicU64>().load(Relaxed), 7);

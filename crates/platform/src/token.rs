@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_token_is_reported_with_its_fault() {
+    fn a_malformed_token_is_reported_with_the_reason() {
         assert_eq!(malformed("a.b").as_deref(), Some("Missing . separator for token"));
         assert_eq!(malformed("a.!.c").as_deref(), Some("The payload is not base64"));
         assert!(

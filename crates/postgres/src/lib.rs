@@ -99,7 +99,7 @@ mod tests {
     use super::is_outage_state;
 
     #[test]
-    fn the_servers_state_is_reported_from_mistakes_in_statements() {
+    fn outages_are_distinguished_from_errors_in_statements() {
         for state in ["08006", "53300", "53100", "57P01", "57P02", "57P03", "25P03", "25006"] {
             assert!(is_outage_state(state), "{state}");
         }

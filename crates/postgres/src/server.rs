@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_about_tls_is_taken_out_of_an_address() {
+    fn tls_settings_are_removed_from_an_address() {
         for text in [
             "postgresql://carrel:a%26b@db/x?sslmode=verify-full&connect_timeout=3&sslrootcert=/etc/my%20root.crt",
             r"host=db sslmode = verify-full user=carrel sslrootcert='/etc/my root.crt' password='it\'s'",
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_whether_and_how_far_a_server_is_trusted() {
+    fn an_address_determines_the_trust_in_a_server() {
         let mode = |text: &str| Server::read(text).map(|server| server.config.get_ssl_mode());
         assert_eq!(mode("host=db"), Ok(SslMode::Prefer));
         assert_eq!(mode("host=db sslmode=disable"), Ok(SslMode::Disable));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_reported_of_a_server_by_their_environment() {
+    fn programs_get_the_address_of_a_server_by_their_environment() {
         let server =
             Server::read("postgresql://carrel:secret@db:5433/x?sslmode=require").expect("an address");
         let variables = server.environment();

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_gives_way() {
+    fn malformed_metadata_are_replaced() {
         let mut metadata = json!("nonsense");
         change(&mut metadata, None, day(1));
         assert_eq!(metadata, json!({"updatedDate": "2024-05-01T10:00:00.000+00:00"}));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_the_same_after_a_trip_through_json() {
+    fn an_amount_is_unchanged_after_conversion_to_json_and_back() {
         for cents in [0, 1, 29, 250, 1000, 123_456_789_012_345 / 2, -75] {
             let amount = Money::of_cents(cents);
             let text = json!({"amount": amount.to_json()}).to_string();

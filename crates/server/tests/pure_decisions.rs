@@ -71,7 +71,7 @@ fn rule_lines(text: &str) -> Vec<(usize, &str)> {
 }
 
 #[test]
-fn the_guard_reads_what_stands_below_items_for_tests() {
+fn the_guard_reads_code_after_items_for_tests() {
     let text = "\
 #[cfg(test)]
 mod fixtures;
@@ -115,7 +115,7 @@ fn no_facts_read_the_clock() {
 }
 
 #[test]
-fn decisions_touch_nothing_outside() {
+fn decisions_are_pure() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' folder");
     let mut files = Vec::new();
     for entry in std::fs::read_dir(crates).expect("the crates' folder can be read").flatten() {

@@ -47,7 +47,7 @@ fn every_record_fits_its_shape() {
 }
 
 #[test]
-fn every_reference_leads_to_a_record_that_was_loaded_before() {
+fn every_reference_refers_to_a_record_loaded_before() {
     let mut loaded: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (record_type, records) in collections() {
         for record in &records {

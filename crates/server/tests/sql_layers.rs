@@ -60,7 +60,7 @@ fn tables_created(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_module_names_a_table_of_a_module_above_it() {
+fn no_modules_sql_uses_a_table_of_a_dependent_module() {
     let modules = carrel_server::modules::modules();
     let names: Vec<&str> = ["platform"].into_iter().chain(modules.iter().map(|module| module.name)).collect();
     let mut texts: Vec<(usize, String, String)> = Vec::new();
@@ -111,7 +111,7 @@ fn no_module_names_a_table_of_a_module_above_it() {
 }
 
 #[test]
-fn a_table_is_found_behind_the_keywords_of_sql() {
+fn a_table_is_found_after_the_keywords_of_sql() {
     let text = "\"SELECT 1 FROM loan l JOIN\n item i ON true; UPDATE request SET doc = $1\" // FROM nothing";
     assert_eq!(tables_named(text), ["loan", "item", "request", "nothing"]);
     assert_eq!(tables_named(&program("let x = 1;\n// FROM nothing\n")), [""; 0]);

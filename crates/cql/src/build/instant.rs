@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_reported_from_other_text() {
+    fn numbers_are_distinguished_from_other_text() {
         for text in ["1", "-1.5", "+.5", "4e0", "1.", "3E-12"] {
             assert!(is_number(text), "{text}");
         }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_read_back_is_not_taken() {
+    fn values_that_cannot_be_read_back_are_refused() {
         let deep = |levels: usize| (0..levels).fold(Value::from(1), |inner, _| serde_json::json!([inner]));
         assert_eq!(cannot_be_kept(&deep(DEEPEST), DEEPEST), None);
         assert!(cannot_be_kept(&deep(DEEPEST + 1), DEEPEST).is_some());

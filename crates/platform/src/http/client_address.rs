@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed() {
+    fn only_the_header_of_a_trusted_proxy_is_used() {
         assert_eq!(client("192.0.2.9", "198.51.100.1"), "192.0.2.9");
         assert_eq!(client("10.0.0.1", "198.51.100.1"), "198.51.100.1");
     }

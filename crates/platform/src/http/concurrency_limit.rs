@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_too_many_calls_under_way_waits_and_others_do_not() {
+    fn a_client_with_too_many_calls_is_refused_and_others_are_not() {
         let concurrency_limit = ConcurrencyLimit::default();
         let first = concurrency_limit.enter(somebody(1), 2).expect("a permit");
         let _second = concurrency_limit.enter(somebody(1), 2).expect("a permit");

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_takes_nothing_is_disconnected() {
+    async fn a_client_that_reads_nothing_is_disconnected() {
         let (server, _client) = tokio::io::duplex(10);
         let mut server = TimedWrites::new(server, Duration::from_millis(20));
         let error = server.write_all(&[0; 100]).await.expect_err("nobody reads");

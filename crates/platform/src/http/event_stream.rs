@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silence_is_filled_with_comments_and_the_answer_ends_in_time() {
+    async fn comments_are_sent_during_silence_and_the_answer_ends_in_time() {
         let values = watch::Sender::new(Arc::from(""));
         let (_stop, stopping) = watch::channel(false);
         let (sender, mut receiver) = mpsc::channel(1);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_ends_when_the_client_has_gone() {
+    async fn the_answer_ends_when_the_client_disconnects() {
         let values = watch::Sender::new(Arc::from("1"));
         let (_stop, stopping) = watch::channel(false);
         let (sender, receiver) = mpsc::channel(1);

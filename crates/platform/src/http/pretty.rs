@@ -50,7 +50,7 @@ pub fn pretty(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_blank_stands_on_both_sides_of_the_colon() {
+    fn there_is_a_space_on_both_sides_of_the_colon() {
         let text = super::pretty(&serde_json::json!({"id": "x", "a": [1]}));
         assert_eq!(
             String::from_utf8(text).expect("text"),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_stored_without_what_it_does_not_say() {
+    fn a_setting_is_stored_without_absent_values() {
         assert_eq!(serde_json::to_string(&TimerSetting::default()).expect("JSON"), "{}");
         assert_eq!(serde_json::from_str::<TimerSetting>("{}").expect("a setting"), TimerSetting::default());
     }

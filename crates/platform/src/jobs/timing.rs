@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_refused() {
+    fn malformed_timings_are_refused() {
         assert!(next(&every("week", "1")).is_err_and(|reason| reason.starts_with("week is not a unit")));
         assert!(next(&every("day", "-1")).is_err());
         assert!(next(&Timing::default()).is_err());

@@ -71,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_is_kept_counts() {
+    fn only_copied_properties_count() {
         let old = json!({"name": "Main", "code": "m", "personal": {"lastName": "A"}, "note": null});
         let new = json!({"name": "Main", "code": "n", "personal": {"lastName": "B"}});
         let new = new.as_object().expect("an object");

@@ -157,19 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_declared_is_left_alone() {
+    fn parts_with_the_declared_definition_are_unchanged() {
         assert_eq!(plan(&old(), &after(&old()), &[]), Plan::default());
     }
 
     #[test]
-    fn what_is_missing_is_added() {
+    fn missing_parts_are_added() {
         let mut new = old();
         new.push(part(PartKind::Index, "loan_status_value", "INDEX status"));
         assert_eq!(plan(&new, &after(&old()), &[]).script, "INDEX status;\n");
     }
 
     #[test]
-    fn an_index_that_is_defined_otherwise_is_made_again() {
+    fn an_index_with_a_new_definition_is_rebuilt() {
         let mut new = old();
         new[2].make = "INDEX upper(user_id)".into();
         let script = plan(&new, &after(&old()), &[]).script;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_a_large_table_is_left_for_later_and_a_guard_is_not() {
+    fn a_unique_index_of_a_large_table_is_not_deferred() {
         let mut new = old();
         new[2].make = "INDEX upper(user_id)".into();
         new.push(part(PartKind::Index, "loan_status_value", "INDEX status"));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_column_its_indexes_are_made_again() {
+    fn the_indexes_of_a_rebuilt_column_are_rebuilt() {
         let mut new = old();
         new[1].make = "ADD other user_id".into();
         let script = plan(&new, &after(&old()), &[]).script;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_declared_goes_only_when_it_holds_no_data_of_its_own() {
+    fn undeclared_parts_are_dropped_unless_they_contain_data() {
         let without_column = &old()[..1];
         let (go, stay) = leftovers(without_column, &after(&old()));
         assert_eq!((go.len(), stay.len()), (2, 0));

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_twice_in_a_set_is_kept_once_and_free_names_have_one_shape() {
+    fn duplicates_in_a_set_are_removed_and_free_names_have_one_shape() {
         let shape = Shape::parse("a:array<string>(set,items=..2); t:object; t{}.b:string*", true);
         let mut document =
             json!({"a": ["x", "y", "x"], "t": {"en": {"b": "1"}}}).as_object().cloned().unwrap_or_default();

@@ -92,7 +92,7 @@ async fn a_library_is_restored_as_of_any_moment_since_its_base_backup() {
 }
 
 #[test]
-fn only_as_many_base_backups_are_kept_as_asked_for() {
+fn only_the_requested_number_of_base_backups_is_kept() {
     let here = library_data("kept");
     let from = here.folder.to_string_lossy().into_owned();
     let to = here.folder.join("copies").to_string_lossy().into_owned();

@@ -28,7 +28,7 @@ fn server_with_tls(scratch: &Scratch) -> (OwnPostgres, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_is_spoken_to_by_tls_as_its_address_says() {
+async fn connections_use_tls_as_the_address_requires() {
     let scratch = Scratch::named("database-tls");
     let (postgres, root) = server_with_tls(&scratch);
     let numeric = postgres.by_network("postgres");
@@ -61,7 +61,7 @@ async fn a_database_is_spoken_to_by_tls_as_its_address_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_who_it_should_be_is_refused_at_once_with_the_reason() {
+async fn a_server_with_the_wrong_certificate_is_refused_with_the_reason() {
     let scratch = Scratch::named("database-mistrusted");
     let (postgres, root) = server_with_tls(&scratch);
     let address = postgres.by_network("postgres");

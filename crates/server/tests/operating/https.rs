@@ -81,7 +81,7 @@ async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_not() {
+async fn a_renewed_certificate_is_loaded_without_a_restart_and_a_broken_one_is_not() {
     let (data, certificate, mut program) = served_with_certificate("renewed");
     let old = data.folder.join("old.crt");
     std::fs::copy(&certificate, &old).expect("a file can be copied");
@@ -102,7 +102,7 @@ async fn a_renewed_certificate_is_taken_without_a_restart_and_a_broken_one_is_no
 }
 
 #[test]
-fn config_check_tells_what_is_wrong_with_a_certificate() {
+fn config_check_reports_errors_of_a_certificate() {
     let scratch = Scratch::named("checked");
     std::fs::create_dir_all(&scratch.folder).expect("a folder can be made");
     let (certificate, key) = make_certificate(&scratch.folder);

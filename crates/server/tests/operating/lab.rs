@@ -25,7 +25,7 @@ async fn item(admin: &Client, barcode: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_library_loaded_by_copy_is_as_the_server_would_have_made_it() {
+async fn a_library_loaded_by_copy_equals_one_loaded_by_the_api() {
     let scratch = Scratch::named("lab-data");
     let data = scratch.folder.to_string_lossy().into_owned();
     let load = lab(&["data"], &data, &[]);

@@ -142,7 +142,7 @@ pub fn group(name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_reads_his_own_writes_on_every_node_while_a_replica_is_late() {
+async fn users_read_their_own_writes_on_every_node_while_a_replica_lags() {
     let setup = ReplicaSetup::with_a_replica("late-replica").await;
     let (here, there) = (setup.node(0), setup.node(1));
     wait_for_the_replica(here, Duration::from_secs(60)).await;
@@ -169,7 +169,7 @@ async fn a_user_reads_his_own_writes_on_every_node_while_a_replica_is_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
+async fn the_primary_serves_reads_while_a_replica_is_down() {
     let mut setup = ReplicaSetup::with_a_replica("dead-replica").await;
     wait_for_the_replica(setup.node(0), Duration::from_secs(60)).await;
 
@@ -188,7 +188,7 @@ async fn the_primary_answers_for_a_dead_replica_until_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_is_not_on_disk_yet_is_read_as_well() {
+async fn an_asynchronous_commit_is_read_from_the_replica() {
     let setup = ReplicaSetup::with_a_replica("lazy-commits").await;
     let primary = setup.primary.connect("postgres").await;
     for statement in [
@@ -225,7 +225,7 @@ pub async fn refreshed(node: &Client, list: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_are_selected_on_a_replica_and_outlive_it() {
+async fn lists_are_refreshed_from_a_replica_and_survive_its_failure() {
     let mut setup = ReplicaSetup::with_a_replica("lists-of-a-replica").await;
     wait_for_the_replica(setup.node(0), Duration::from_secs(10)).await;
     let list = json!({"name": "Users", "entityTypeId": "ddc93926-d15a-4a45-9d9c-93eadc3d9bbf", "isActive": true,

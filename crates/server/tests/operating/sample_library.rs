@@ -47,7 +47,7 @@ fn list(page: &Value, key: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newcomer_can_lend_renew_and_take_back_at_every_service_point() {
+async fn items_can_be_checked_out_renewed_and_checked_in_at_every_service_point() {
     let scratch = Scratch::named("sample");
     let (program, admin) = demo(&scratch).await;
 

@@ -4,7 +4,7 @@ use crate::program::{ADMIN, TENANT, admin_of, carrel_said, library_data, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tenants_statements_that_took_most_time_are_shown() {
+async fn the_slowest_statements_of_a_tenant_are_shown() {
     let scratch = Scratch::named("statistics");
     let settings = "shared_preload_libraries = 'pg_stat_statements'";
     let postgres = OwnPostgres::start(&scratch.folder, "counting", settings);
@@ -42,7 +42,7 @@ async fn the_tenants_statements_that_took_most_time_are_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_private_postgresql_counts_statements_without_set_up() {
+async fn a_private_postgresql_counts_statements_by_default() {
     let data = library_data("counting");
     let folder = data.folder.to_string_lossy().into_owned();
     let program = serve(&data.folder, &["--data", &folder]);

@@ -154,7 +154,7 @@ async fn a_server_that_drains_says_so_on_its_health_page_and_answers_meanwhile()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_started_by_nohup_outlives_the_terminal() {
+async fn a_server_started_by_nohup_survives_the_terminal() {
     let mut busy = Busy::with("nohup", |data, folder| {
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_carrel")]);

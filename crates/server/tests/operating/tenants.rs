@@ -7,7 +7,7 @@ use carrel_testkit::Scratch;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
+async fn a_dumped_tenant_is_restored_completely_in_another_database() {
     let (here, there) = (library_data("dumped"), Scratch::named("restored"));
     std::fs::create_dir_all(&there.folder).expect("a folder can be made");
     let (from, to) =
@@ -52,7 +52,7 @@ async fn a_dumped_tenant_is_restored_in_another_library_with_all_that_it_had() {
 }
 
 #[test]
-fn what_is_no_dump_and_what_is_half_a_dump_changes_nothing() {
+fn invalid_and_partial_dumps_change_nothing() {
     let data = library_data("not-restored");
     let folder = data.folder.to_string_lossy().into_owned();
     let file = data.folder.join("file").to_string_lossy().into_owned();
@@ -76,7 +76,7 @@ fn what_is_no_dump_and_what_is_half_a_dump_changes_nothing() {
 }
 
 #[test]
-fn a_tenant_is_made_once_and_dropped_on_a_word() {
+fn a_tenant_is_created_once_and_dropped_after_confirmation() {
     let data = library_data("made");
     let folder = data.folder.to_string_lossy().into_owned();
     let again = carrel_refused(&["tenant", "create", TENANT, "--admin", ADMIN, "--data", &folder]);

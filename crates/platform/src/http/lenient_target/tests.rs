@@ -271,7 +271,7 @@ async fn raw_characters_of_a_query_arrive_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn a_doubt_about_framing_closes_the_connection() {
+async fn ambiguous_framing_closes_the_connection() {
     let smuggled = "DELETE /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
     let length = smuggled.len();
     let many = "a: b\r\n".repeat(120);

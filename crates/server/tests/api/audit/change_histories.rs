@@ -44,7 +44,7 @@ async fn a_changed_item_has_a_history_newest_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_have_a_history_only_where_the_library_wants_it() {
+async fn users_have_a_history_only_if_the_setting_enables_it() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     assert_eq!(history(&server, "user", patron.id).await["totalRecords"], 0);

@@ -22,7 +22,7 @@ fn actions(entries: &[Value]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_loan_leaves_its_check_out_and_its_return_in_the_log() {
+async fn a_loan_has_its_check_out_and_its_check_in_in_the_log() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.item().await);
     let loan = server.check_out(&item, &patron).await.expect(201);
@@ -56,7 +56,7 @@ async fn a_loan_leaves_its_check_out_and_its_return_in_the_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_is_found_by_each_of_its_fields() {
+async fn the_log_can_be_queried_by_each_of_its_fields() {
     let server = LendingServer::open().await;
     let (patron, item, other) = (server.patron().await, server.item().await, server.item().await);
     let loan = server.check_out(&item, &patron).await.expect(201);
@@ -83,7 +83,7 @@ async fn the_log_is_found_by_each_of_its_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_check_out_leaves_nothing() {
+async fn a_refused_check_out_is_not_logged() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.lent_book().await);
     server.check_out(&item, &patron).await.expect_status(422);
@@ -204,7 +204,7 @@ async fn an_expired_request_is_in_the_log_as_an_action_of_the_system() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manual_block_is_in_the_log_from_beginning_to_end() {
+async fn creation_change_and_deletion_of_a_manual_block_are_in_the_log() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     let block = json!({"type": "Manual", "desc": "owes", "staffInformation": "ask", "borrowing": true,
@@ -225,7 +225,7 @@ async fn a_manual_block_is_in_the_log_from_beginning_to_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_charged_and_paid_is_in_the_log() {
+async fn charges_and_payments_are_in_the_log() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.item().await);
     let owner = server.create("/owners", &json!({"owner": "Main"})).await["id"].clone();

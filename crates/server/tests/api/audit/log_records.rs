@@ -4,7 +4,7 @@ use carrel_testkit::LendingServer;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_record_becomes_an_entry_with_what_it_does_not_name_looked_up() {
+async fn missing_values_of_a_log_record_are_read_from_the_database() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.item().await);
     let event = json!({"logEventType": "FEE_FINE", "payload": {"action": "Billed", "userId": patron.id,
@@ -28,7 +28,7 @@ async fn a_log_record_becomes_an_entry_with_what_it_does_not_name_looked_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_log_record_is_taken_and_leaves_nothing() {
+async fn an_invalid_log_record_is_accepted_and_discarded() {
     let server = LendingServer::open().await;
     for event in [json!({}), json!({"logEventType": "TEA"}), json!([1])] {
         server.admin().post("/audit/handlers/log-record", &event).await.expect_status(204);

@@ -60,7 +60,7 @@ async fn calendars_are_deleted_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_calendar_that_cannot_be_read_is_reported_in_the_calendars_own_shape() {
+async fn an_invalid_calendar_is_refused_in_the_shape_of_mod_calendar() {
     let server = TestServer::start().await;
     let answer = server.post("/calendar/calendars", &json!({"name": "Empty"})).await.expect(400);
     assert_eq!(answer["status"], 400);

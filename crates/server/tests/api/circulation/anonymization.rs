@@ -96,7 +96,7 @@ async fn after_anonymization_no_notice_links_the_patron_with_the_loan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_anonymization_of_a_request_its_events_and_notices_name_nobody() {
+async fn after_anonymization_of_a_request_its_events_and_notices_contain_no_patron() {
     let server = LendingServer::open().await;
     let (patron, item) = (server.patron().await, server.lent_book().await);
     let request = server.hold(&item, &patron).await;
@@ -123,7 +123,7 @@ async fn after_anonymization_of_a_request_its_events_and_notices_name_nobody() {
 }
 
 #[tokio::test]
-async fn events_are_deleted_when_their_time_is_over() {
+async fn events_are_deleted_after_the_retention_time() {
     let server = LendingServer::open().await;
     server.check_out(&server.item().await, &server.patron().await).await.expect(201);
     let database = server.server.database().await;

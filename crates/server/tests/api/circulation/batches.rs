@@ -26,7 +26,7 @@ async fn scans(server: &LendingServer, kind: &str) -> (u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forty_desks_lend_and_take_back_in_fewer_transactions() {
+async fn scans_of_forty_desks_share_transactions() {
     let server = LendingServer::open().await;
     let pairs = readers_with_books(&server).await;
 
@@ -82,7 +82,7 @@ async fn forty_desks_lend_and_take_back_in_fewer_transactions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_refused_holds_nobody_else_up() {
+async fn a_refused_scan_does_not_affect_the_others_of_its_batch() {
     let server = LendingServer::open().await;
     let pairs = readers_with_books(&server).await;
     let nobody = TestPatron { barcode: "no such card".into(), ..pairs[0].0.clone() };
@@ -120,7 +120,7 @@ async fn who_is_refused_holds_nobody_else_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_item_at_many_desks_is_lent_and_taken_back_once() {
+async fn one_item_scanned_at_many_desks_is_checked_out_and_in_once() {
     let server = LendingServer::open().await;
     let (test_item, pairs) = (server.item().await, readers_with_books(&server).await);
 

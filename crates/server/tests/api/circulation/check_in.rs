@@ -4,7 +4,7 @@ use carrel_testkit::{Desk, LendingServer, TestItem, TestPatron};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn an_item_comes_back_to_its_shelf() {
+async fn a_returned_item_becomes_available() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let loan = server.check_out(&test_item, &patron).await.expect(201);
@@ -27,7 +27,7 @@ async fn an_item_comes_back_to_its_shelf() {
 }
 
 #[tokio::test]
-async fn a_scan_takes_two_round_trips_and_a_third_where_there_is_a_queue() {
+async fn a_check_in_takes_two_round_trips_and_a_third_for_an_item_with_a_queue() {
     let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (test_item, patron) = (server.item().await, server.patron().await);
@@ -47,7 +47,7 @@ async fn a_scan_takes_two_round_trips_and_a_third_where_there_is_a_queue() {
 }
 
 #[tokio::test]
-async fn a_requested_item_waits_for_its_patron_with_a_slip() {
+async fn a_requested_item_is_put_on_the_hold_shelf_with_a_slip() {
     let server = LendingServer::open().await;
     let (test_item, borrower, reader) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &borrower).await.expect(201);
@@ -66,7 +66,7 @@ async fn a_requested_item_waits_for_its_patron_with_a_slip() {
 }
 
 #[tokio::test]
-async fn an_item_for_another_desk_travels_there() {
+async fn an_item_for_another_service_point_goes_in_transit() {
     let server = LendingServer::open().await;
     let (test_item, reader) = (server.item().await, server.patron().await);
     request(&server, &test_item, &reader, 1, server.other_desk).await;
@@ -82,7 +82,7 @@ async fn an_item_for_another_desk_travels_there() {
 }
 
 #[tokio::test]
-async fn every_check_in_leaves_a_record() {
+async fn every_check_in_is_stored_as_a_record() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
 
@@ -124,7 +124,7 @@ async fn two_desks_that_scan_one_item_close_its_loan_once() {
 }
 
 #[tokio::test]
-async fn a_lost_and_paid_item_that_its_last_loan_did_not_lose_is_refused() {
+async fn a_lost_and_paid_item_whose_last_loan_was_not_lost_is_refused() {
     let server = LendingServer::open().await;
     let (item, patron) = (server.item().await, server.patron().await);
     let loan = server.check_out(&item, &patron).await.expect(201);

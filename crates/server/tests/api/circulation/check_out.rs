@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[tokio::test]
-async fn an_item_goes_to_a_patron() {
+async fn an_available_item_is_checked_out() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
 
@@ -47,7 +47,7 @@ async fn a_scan_takes_two_round_trips() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_reported_at_once_in_desk_order() {
+async fn all_refusals_are_reported_in_desk_order() {
     let server = LendingServer::open().await;
     let order = json!({"itemBarcode": "nothing", "userBarcode": "nobody"});
     let answer = server.admin().post("/circulation/check-out-by-barcode", &order).await;
@@ -80,7 +80,7 @@ async fn two_desks_and_one_item_make_one_loan() {
 }
 
 #[tokio::test]
-async fn many_desks_at_once_keep_to_the_item_limit() {
+async fn concurrent_check_outs_do_not_exceed_the_item_limit() {
     let server = Arc::new(LendingServer::open().await);
     let limited = server.loan_policy_with(json!({"itemLimit": 5})).await;
     let free = server.loan_policy;
@@ -107,7 +107,7 @@ async fn many_desks_at_once_keep_to_the_item_limit() {
 }
 
 #[tokio::test]
-async fn a_changed_rule_holds_for_the_next_scan() {
+async fn a_changed_rule_applies_to_the_next_scan() {
     let server = LendingServer::open().await;
     let (first, second, patron) = (server.item().await, server.item().await, server.patron().await);
     server.check_out(&first, &patron).await.expect(201);
@@ -190,7 +190,7 @@ where
 }
 
 #[tokio::test]
-async fn waits_for_a_patron_are_metered_by_tenant() {
+async fn lock_waits_are_counted_by_tenant() {
     let server = LendingServer::open().await;
     server.check_out(&server.item().await, &server.patron().await).await.expect(201);
     let figures = server.admin().get("/admin/check-out-locks").await.expect(200);
@@ -200,7 +200,7 @@ async fn waits_for_a_patron_are_metered_by_tenant() {
 }
 
 #[tokio::test]
-async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
+async fn a_check_out_body_may_be_empty_but_must_be_valid() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let path = "/circulation/check-out-by-barcode";
@@ -222,7 +222,7 @@ async fn an_order_may_say_nothing_but_nothing_else_than_an_order() {
 
 /// As in a tenant behind a gateway, where barcodes need not be unique.
 #[tokio::test]
-async fn of_two_items_with_one_barcode_every_action_takes_the_same_one() {
+async fn every_action_takes_the_same_of_two_items_with_one_barcode() {
     let server = LendingServer::open().await;
     let (one, other) = (server.item().await, server.item().await);
     let database = server.server.database().await;

@@ -155,7 +155,7 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
 
 /// With limits for all six conditions, the same statement reads the patron's loans and accounts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limits_for_all_conditions_cost_a_check_out_a_fifth_at_most() {
+async fn limits_for_all_conditions_make_a_check_out_at_most_a_fifth_more_expensive() {
     const CONDITIONS: [&str; 6] = [
         "3d7c52dc-c732-4223-8bf8-e5917801386f",
         "72b67965-5b73-4840-bc0b-be8f3f6e047e",

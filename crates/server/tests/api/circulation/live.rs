@@ -83,7 +83,7 @@ async fn the_figures_count_what_happens_at_the_desks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_check_out_is_pushed_to_all_who_watch() {
+async fn a_check_out_is_pushed_to_all_viewers() {
     let server = LendingServer::open().await;
     let (mut first, mut second) = (Viewer::of(&server.server).await, Viewer::of(&server.server).await);
     assert!(first.until("\r\n\r\n").await.to_lowercase().contains("content-type: text/event-stream"));
@@ -124,7 +124,7 @@ async fn viewers_are_bounded_and_hold_no_database_connection() {
 }
 
 #[tokio::test]
-async fn who_may_not_see_loans_and_requests_sees_no_figures() {
+async fn the_figures_need_the_permissions_for_loans_and_requests() {
     let server = TestServer::start().await;
     let staff = server.staff_with(&["circulation.loans.collection.get"]).await;
     staff.get("/circulation/live").await.expect(403);

@@ -16,7 +16,7 @@ async fn history_of(server: &LendingServer, loan: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_page_of_loans_is_read_in_one_round_trip_with_item_borrower_and_debts() {
+async fn a_page_of_loans_is_read_in_one_round_trip_with_item_patron_and_accounts() {
     let options = carrel_platform::ServerOptions { counts_round_trips: true, ..Default::default() };
     let server = LendingServer::on(carrel_testkit::TestServer::start_in(options).await).await;
     let (_, patron, loan) = lent(&server).await;
@@ -56,7 +56,7 @@ async fn an_unknown_loan_is_reported_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_loan_sent_whole_lends_its_item_and_a_second_one_is_refused() {
+async fn a_whole_loan_checks_out_its_item_and_a_second_one_is_refused() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let loan = json!({"userId": patron.id, "itemId": test_item.id, "loanDate": "2024-05-01T10:00:00Z",
@@ -73,7 +73,7 @@ async fn a_loan_sent_whole_lends_its_item_and_a_second_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_loan_closed_by_replacement_brings_its_item_back() {
+async fn a_loan_closed_by_replacement_checks_in_its_item() {
     let server = LendingServer::open().await;
     let (test_item, _, id) = lent(&server).await;
     let mut loan = server.admin().get(&format!("/circulation/loans/{id}")).await.expect(200);
@@ -95,7 +95,7 @@ async fn a_loan_closed_by_replacement_brings_its_item_back() {
 }
 
 #[tokio::test]
-async fn the_desk_gives_another_due_date_and_leaves_a_remark() {
+async fn staff_change_the_due_date_and_add_a_comment() {
     let server = LendingServer::open().await;
     let (_, _, id) = lent(&server).await;
     let change = format!("/circulation/loans/{id}/change-due-date");
@@ -114,7 +114,7 @@ async fn the_desk_gives_another_due_date_and_leaves_a_remark() {
 }
 
 #[tokio::test]
-async fn a_claimed_item_that_is_given_up_closes_the_loan_and_leaves_a_note() {
+async fn a_claimed_item_declared_missing_closes_the_loan_and_adds_a_note() {
     let server = LendingServer::open().await;
     server.admin().post("/note-types", &json!({"name": "General note"})).await;
     let (test_item, patron, id) = lent(&server).await;
@@ -135,7 +135,7 @@ async fn a_claimed_item_that_is_given_up_closes_the_loan_and_leaves_a_note() {
 }
 
 #[tokio::test]
-async fn a_closed_loan_is_forgotten_with_its_history_unless_something_was_owed() {
+async fn a_closed_loan_without_fees_is_anonymized_with_its_history() {
     let server = LendingServer::open().await;
     let (test_item, patron, closed) = lent(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -153,7 +153,7 @@ async fn a_closed_loan_is_forgotten_with_its_history_unless_something_was_owed()
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_ends_ends_by_itself() {
+async fn a_session_ends_by_timeout() {
     let server = LendingServer::open().await;
     let (gone, here) = (server.patron().await, server.patron().await);
     for patron in [&gone, &here] {
@@ -222,7 +222,7 @@ async fn any_number_of_forgotten_sessions_ends_in_one_run() {
 }
 
 #[tokio::test]
-async fn the_patron_leaves_and_his_session_ends() {
+async fn a_session_ends_on_request() {
     let server = LendingServer::open().await;
     let (_, patron, _) = lent(&server).await;
     let end = |action: &str| json!({"endSessions": [{"patronId": patron.id, "actionType": action}]});
@@ -242,7 +242,7 @@ async fn the_patron_leaves_and_his_session_ends() {
 }
 
 #[tokio::test]
-async fn each_answer_shows_the_names_that_folio_shows_with_it() {
+async fn each_answer_has_the_names_that_it_has_in_folio() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let admin = server.admin();

@@ -123,7 +123,7 @@ impl Shelf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_history_of_losses_makes_or_loses_money_and_item_and_loan_agree() {
+async fn concurrent_losses_keep_money_items_and_loans_consistent() {
     let library = Library::open(with(json!({"lostItemReturned": "Remove"}))).await;
     let mut items = Vec::new();
     for _ in 0..ITEMS {

@@ -183,7 +183,7 @@ async fn a_declared_loss_is_charged_to_the_patron_by_the_owner_of_the_permanent_
 }
 
 #[tokio::test]
-async fn a_loss_is_refused_in_folios_words_and_then_nothing_has_changed() {
+async fn a_refused_loss_has_folios_text_and_changes_nothing() {
     let library = Library::open(usual()).await;
     let (loan, item, _) = library.lent(0).await;
     let path = format!("/circulation/loans/{}/declare-item-lost", id(&loan));
@@ -215,7 +215,7 @@ async fn an_item_is_declared_lost_once() {
 }
 
 #[tokio::test]
-async fn a_loss_that_costs_nothing_closes_the_loan_as_lost_and_paid() {
+async fn a_loss_without_charges_closes_the_loan_as_lost_and_paid() {
     let library = Library::open(json!({})).await;
     let (loan, item, _) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);
@@ -272,7 +272,7 @@ async fn settling_several_fees_at_once_closes_the_loan_too() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_put_closed_closes_the_loan_too() {
+async fn an_account_closed_by_replacement_closes_the_loan_too() {
     let library = Library::open(with(json!({"chargeAmountItemPatron": false}))).await;
     let (loan, item, _) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);
@@ -287,7 +287,7 @@ async fn an_account_that_is_put_closed_closes_the_loan_too() {
 }
 
 #[tokio::test]
-async fn a_lost_item_that_comes_back_gives_back_what_was_paid() {
+async fn the_payments_for_a_lost_item_are_refunded_when_it_is_returned() {
     let library = Library::open(usual()).await;
     let (loan, item, _) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);
@@ -315,7 +315,7 @@ async fn a_lost_item_that_comes_back_gives_back_what_was_paid() {
 }
 
 #[tokio::test]
-async fn nothing_goes_back_after_the_interval_of_the_policy() {
+async fn nothing_is_refunded_after_the_interval_of_the_policy() {
     let policy = with(json!({"feesFinesShallRefunded": {"duration": 1, "intervalId": "Days"}}));
     let library = Library::open(policy).await;
     let (loan, item, _) = library.lent(0).await;
@@ -330,7 +330,7 @@ async fn nothing_goes_back_after_the_interval_of_the_policy() {
 }
 
 #[tokio::test]
-async fn a_lost_and_paid_item_that_is_found_gives_back_the_fees_of_its_last_loan() {
+async fn the_fees_of_the_last_loan_are_refunded_when_a_lost_and_paid_item_is_found() {
     let library = Library::open(with(json!({"returnedLostItemProcessingFee": false}))).await;
     let (loan, item, _) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);
@@ -382,7 +382,7 @@ async fn an_item_ages_to_lost_once_and_is_billed_once() {
 }
 
 #[tokio::test]
-async fn a_bill_waits_for_its_date_and_for_an_owner() {
+async fn billing_waits_for_its_date_and_for_an_owner() {
     let later = json!({"patronBilledAfterAgedLost": {"duration": 1, "intervalId": "Weeks"}});
     let library = Library::open(with(later)).await;
     let (loan, _, _) = library.lent(60).await;
@@ -405,7 +405,7 @@ async fn a_bill_waits_for_its_date_and_for_an_owner() {
 }
 
 #[tokio::test]
-async fn an_aged_item_that_costs_nothing_is_lost_and_paid() {
+async fn an_aged_item_without_charges_is_lost_and_paid() {
     let library = Library::open(json!({"itemAgedLostOverdue": {"duration": 1, "intervalId": "Weeks"}})).await;
     let (loan, item, _) = library.lent(60).await;
     library.age().await;
@@ -463,7 +463,7 @@ async fn declaring_an_aged_item_lost_replaces_its_fees() {
 }
 
 #[tokio::test]
-async fn a_renewal_by_override_drops_the_fees_of_a_lost_item() {
+async fn a_renewal_by_override_reverses_the_fees_of_a_lost_item() {
     let library = Library::open(usual()).await;
     let (loan, item, patron) = library.lent(60).await;
     library.age().await;
@@ -490,7 +490,7 @@ async fn a_renewal_by_override_drops_the_fees_of_a_lost_item() {
 }
 
 #[tokio::test]
-async fn an_actual_cost_waits_in_a_record_until_staff_bill_it() {
+async fn an_actual_cost_is_recorded_until_staff_bill_it() {
     let library = Library::open(actual_cost()).await;
     let (loan, item, patron) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);
@@ -555,7 +555,7 @@ async fn an_actual_cost_that_staff_cancel_is_not_owed() {
 }
 
 #[tokio::test]
-async fn an_actual_cost_that_nobody_bills_in_time_expires() {
+async fn an_actual_cost_that_is_not_billed_in_time_expires() {
     let library = Library::open(with(json!({"chargeAmountItem": {"chargeType": "actualCost"},
         "chargeAmountItemPatron": false, "lostItemChargeFeeFine": {"duration": 1, "intervalId": "Weeks"}})))
     .await;
@@ -573,7 +573,7 @@ async fn an_actual_cost_that_nobody_bills_in_time_expires() {
 }
 
 #[tokio::test]
-async fn an_actual_cost_ends_with_the_return_of_the_item() {
+async fn an_actual_cost_is_cancelled_when_the_item_is_returned() {
     let library = Library::open(actual_cost()).await;
     let (loan, item, _) = library.lent(60).await;
     library.age().await;
@@ -592,7 +592,7 @@ async fn an_actual_cost_ends_with_the_return_of_the_item() {
 }
 
 #[tokio::test]
-async fn staff_of_two_nodes_age_and_bill_each_item_once() {
+async fn two_nodes_age_and_bill_each_item_once() {
     let library = Library::open(usual()).await;
     let mut loans = Vec::new();
     for _ in 0..6 {
@@ -609,7 +609,7 @@ async fn staff_of_two_nodes_age_and_bill_each_item_once() {
 }
 
 #[tokio::test]
-async fn what_is_lost_keeps_its_due_date_and_is_not_requested() {
+async fn a_lost_item_keeps_its_due_date_and_cannot_be_requested() {
     let library = Library::open(usual()).await;
     let (loan, item, _) = library.lent(0).await;
     library.declare_lost(&loan).await.expect(204);

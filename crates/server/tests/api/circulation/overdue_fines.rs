@@ -57,7 +57,7 @@ async fn renew(server: &LendingServer, item: &TestItem, patron: &TestPatron) {
 }
 
 #[tokio::test]
-async fn an_item_that_comes_back_too_late_is_charged_by_started_hours() {
+async fn an_overdue_item_is_charged_by_started_hours() {
     let (server, owner) = charging(json!({})).await;
     let (item, patron, loan) = lend(&server, 5).await;
     let staff = server.server.staff_with(&["circulation.check-in-by-barcode.post"]).await;
@@ -102,7 +102,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn the_source_of_a_fine_is_the_name_of_who_checked_in() {
+async fn the_source_of_a_fine_is_the_name_of_the_staff_member() {
     let (server, _) = charging(json!({})).await;
     let (item, patron, _) = lend(&server, 5).await;
     let clerk = server.patron_with(json!({"personal": {"lastName": "Clerk", "firstName": "Ada"}})).await;
@@ -134,7 +134,7 @@ async fn an_item_in_time_and_one_found_by_the_library_are_not_charged() {
 }
 
 #[tokio::test]
-async fn an_item_from_the_book_drop_is_charged_until_it_came_back() {
+async fn an_item_from_the_book_drop_is_charged_until_its_return_date() {
     let (server, _) = charging(json!({})).await;
     let (item, patron, _) = lend(&server, 48).await;
     let returned = Timestamp::now() - SignedDuration::from_hours(47);
@@ -145,7 +145,7 @@ async fn an_item_from_the_book_drop_is_charged_until_it_came_back() {
 }
 
 #[tokio::test]
-async fn a_library_without_owner_charges_nothing() {
+async fn without_an_owner_nothing_is_charged() {
     let (server, owner) = charging(json!({})).await;
     server.admin().delete(&format!("/owners/{owner}")).await.expect(204);
     let (item, patron, _) = lend(&server, 5).await;
@@ -179,7 +179,7 @@ async fn hours_at_which_the_primary_service_point_is_closed_are_not_charged() {
 }
 
 #[tokio::test]
-async fn a_renewal_charges_the_time_before_it_unless_the_policy_forgives() {
+async fn a_renewal_is_charged_unless_the_policy_excludes_renewals() {
     let (server, _) = charging(json!({})).await;
     let (item, patron, loan) = lend(&server, 8).await;
     renew(&server, &item, &patron).await;
@@ -201,7 +201,7 @@ async fn a_renewal_charges_the_time_before_it_unless_the_policy_forgives() {
 }
 
 #[tokio::test]
-async fn a_recalled_loan_has_its_own_rate() {
+async fn a_recalled_loan_has_a_separate_rate() {
     let (server, _) = charging(json!({})).await;
     let (item, patron, loan) = lend(&server, 30).await;
     let path = format!("/loan-storage/loans/{}", text(&loan["id"]));
@@ -236,7 +236,7 @@ async fn overdue_notices_are_not_sent_once_the_fine_is_charged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_overdue_items_that_come_back_at_once_are_charged_once_each() {
+async fn concurrent_check_ins_of_overdue_items_are_charged_once_each() {
     let (server, _) = charging(json!({})).await;
     let loans = join_all((0..20).map(|number| lend(&server, 1 + number % 3))).await;
     let back = join_all(loans.iter().map(|(item, ..)| server.check_in(item, server.main_desk))).await;

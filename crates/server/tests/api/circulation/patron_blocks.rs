@@ -18,7 +18,7 @@ async fn blocks(server: &LendingServer, patron: Uuid) -> Value {
 }
 
 #[tokio::test]
-async fn a_patron_at_the_limit_borrows_no_more() {
+async fn a_patron_at_the_limit_cannot_check_out() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     server.blocks_above(CHARGED_OUT, 1.0, "Too many items").await;
@@ -37,7 +37,7 @@ async fn a_patron_at_the_limit_borrows_no_more() {
 }
 
 #[tokio::test]
-async fn nobody_is_under_no_blocks_and_a_word_is_nobody() {
+async fn an_unknown_user_has_no_blocks_and_a_malformed_id_is_refused() {
     let server = LendingServer::open().await;
     assert_eq!(blocks(&server, Uuid::new_v4()).await, json!([]));
     assert_eq!(server.admin().get(&format!("/user-summary/{}", Uuid::new_v4())).await.status, 404);
@@ -46,7 +46,7 @@ async fn nobody_is_under_no_blocks_and_a_word_is_nobody() {
 }
 
 #[tokio::test]
-async fn a_block_needs_words_and_a_limit_needs_bounds() {
+async fn a_condition_needs_a_message_and_a_limit_a_valid_value() {
     let server = LendingServer::open().await;
     let path = format!("/patron-block-conditions/{CHARGED_OUT}");
     let mut record = server.admin().get(&path).await.expect(200);
@@ -85,7 +85,7 @@ fn pair(message: &str, code: &str) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_patron_who_is_late_renews_nothing_unless_staff_insist() {
+async fn a_patron_with_overdue_items_renews_only_by_override() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
     let (kept, patron) = late_reader(&server).await;
     let order = json!({"itemId": kept.id, "userId": patron.id});
@@ -118,7 +118,7 @@ async fn a_patron_who_is_late_renews_nothing_unless_staff_insist() {
 }
 
 #[tokio::test]
-async fn a_patron_who_is_late_asks_for_nothing_unless_staff_insist() {
+async fn a_patron_with_overdue_items_requests_only_by_override() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
     let (_, patron) = late_reader(&server).await;
     let item = server.item().await;
@@ -140,7 +140,7 @@ async fn a_patron_who_is_late_asks_for_nothing_unless_staff_insist() {
 }
 
 #[tokio::test]
-async fn a_client_that_names_the_item_only_gets_its_title_in_the_same_two_round_trips() {
+async fn the_instance_of_an_item_is_read_in_the_same_two_round_trips() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
     server.lets_patrons_ask_for_titles().await;
     let (item, patron) = (server.item().await, server.patron().await);
@@ -166,7 +166,7 @@ const LOST: &str = "72b67965-5b73-4840-bc0b-be8f3f6e047e";
 const BALANCE: &str = "cf7a0d5f-a327-4ca1-aa9e-dc55ec006b8a";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn desks_that_lend_to_one_patron_at_once_do_not_pass_the_limit() {
+async fn concurrent_check_outs_of_one_patron_do_not_exceed_the_limit() {
     let server = LendingServer::open().await;
     server.blocks_above(CHARGED_OUT, 2.0, "Too many items").await;
     for _ in 0..4 {
@@ -201,7 +201,7 @@ async fn an_item_claimed_returned_no_longer_counts() {
 }
 
 #[tokio::test]
-async fn what_a_patron_owes_blocks_until_it_is_paid() {
+async fn an_open_account_blocks_until_it_is_paid() {
     let server = LendingServer::open().await;
     let (admin, patron) = (server.admin(), server.patron().await);
     server.blocks_above(BALANCE, 10.1, "Pay first").await;
@@ -243,7 +243,7 @@ async fn synchronized(server: &LendingServer, sent: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_synchronization_reports_what_the_desks_count_wrongly() {
+async fn a_synchronization_reports_wrong_counts() {
     let server = LendingServer::open().await;
     let (patron, other, item) = (server.patron().await, server.patron().await, server.item().await);
     server.check_out(&item, &patron).await.expect(201);
@@ -267,7 +267,7 @@ async fn a_synchronization_reports_what_the_desks_count_wrongly() {
 }
 
 #[tokio::test]
-async fn a_synchronization_goes_on_where_it_was_interrupted_and_two_nodes_share_it() {
+async fn an_interrupted_synchronization_continues_and_two_nodes_share_it() {
     let server = LendingServer::open().await;
     for _ in 0..3 {
         server.check_out(&server.item().await, &server.patron().await).await.expect(201);
@@ -297,7 +297,7 @@ async fn a_synchronization_goes_on_where_it_was_interrupted_and_two_nodes_share_
 }
 
 #[tokio::test]
-async fn a_synchronization_of_nobody_and_an_unknown_one_are_refused() {
+async fn a_synchronization_without_user_and_an_unknown_one_are_refused() {
     let server = LendingServer::open().await;
     let path = "/automated-patron-blocks/synchronization/job";
     let answer = server.admin().post(path, &json!({"scope": "user"})).await;
@@ -311,7 +311,7 @@ async fn a_synchronization_of_nobody_and_an_unknown_one_are_refused() {
 }
 
 #[tokio::test]
-async fn an_event_for_the_blocks_is_checked_and_changes_nothing() {
+async fn an_event_for_the_blocks_is_validated_and_discarded() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     server.blocks_above(LOST, 0.0, "Too many lost items").await;

@@ -129,7 +129,7 @@ async fn request(lending: &LendingServer, item: &TestItem, patron: &TestPatron, 
 }
 
 #[tokio::test]
-async fn requests_are_confirmed_and_the_borrower_hears_of_the_first_recall() {
+async fn requests_are_confirmed_and_the_patron_is_notified_of_the_first_recall() {
     let mut lending = LendingServer::open().await;
     let text = "{{user.lastName}} {{item.barcode}} {{request.servicePointPickup}}";
     let mut requests = Vec::new();
@@ -163,7 +163,7 @@ async fn requests_are_confirmed_and_the_borrower_hears_of_the_first_recall() {
 }
 
 #[tokio::test]
-async fn a_requester_hears_that_the_item_waits_and_that_the_request_is_canceled() {
+async fn a_requester_is_notified_of_pickup_and_cancellation() {
     let mut lending = LendingServer::open().await;
     let available = template(&lending, "Available", "until {{request.holdShelfExpirationDate}}").await;
     let canceled =
@@ -298,7 +298,7 @@ async fn old_records_of_notices_are_deleted_as_the_setting_says() {
 }
 
 #[tokio::test]
-async fn a_proxy_gets_the_notices_of_the_sponsor_if_their_relation_says_so() {
+async fn a_proxy_gets_the_notices_of_the_sponsor_if_configured() {
     let mut lending = LendingServer::open().await;
     let renewed = template(&lending, "Renewed", "{{user.lastName}}").await;
     notify_by(&mut lending, json!([notice(renewed, "Renewed")]), json!([]), json!([])).await;
@@ -315,7 +315,7 @@ async fn a_proxy_gets_the_notices_of_the_sponsor_if_their_relation_says_so() {
 }
 
 #[tokio::test]
-async fn a_title_request_without_an_item_is_confirmed_by_the_template_of_the_settings() {
+async fn a_title_level_request_without_item_is_confirmed_by_the_template_of_the_settings() {
     let lending = LendingServer::open().await;
     let confirmed = template(&lending, "Confirmed", "{{item.title}}").await;
     for (name, value) in [
@@ -464,7 +464,7 @@ async fn a_recall_of_an_old_loan_sends_no_notices_whose_time_had_passed() {
 }
 
 #[tokio::test]
-async fn a_renewal_schedules_the_notices_anew_and_a_recurring_one_goes_on() {
+async fn a_renewal_reschedules_notices_and_a_recurring_one_continues() {
     let mut lending = LendingServer::open().await;
     let late = template(&lending, "Late", "-").await;
     let mut recurring = timed(late, "Due date", "After", 1);
@@ -498,7 +498,7 @@ async fn a_renewal_schedules_the_notices_anew_and_a_recurring_one_goes_on() {
 }
 
 #[tokio::test]
-async fn notices_that_are_not_sent_in_real_time_are_one_mail_of_the_day() {
+async fn notices_that_are_not_sent_in_real_time_are_sent_in_one_daily_mail() {
     let mut lending = LendingServer::open().await;
     let late = template(&lending, "Late", "{{#loans}}{{item.barcode}} {{/loans}}").await;
     let mut notice = timed(late, "Due date", "Upon At", 0);

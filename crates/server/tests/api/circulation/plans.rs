@@ -84,7 +84,7 @@ async fn day(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_statement_of_a_desk_reads_more_the_more_is_lent() {
+async fn statements_of_a_desk_do_not_read_more_with_more_open_loans() {
     let server = LendingServer::open().await;
     let lent = server.lent_book().await;
     let mut pairs = Vec::new();

@@ -18,7 +18,7 @@ async fn a_fixed_loan_policy_without_schedule_is_refused() {
 }
 
 #[tokio::test]
-async fn a_schedule_in_use_stays() {
+async fn a_schedule_in_use_cannot_be_deleted() {
     let server = TestServer::start().await;
     let id = Uuid::new_v4();
     let schedules = "/fixed-due-date-schedule-storage/fixed-due-date-schedules";
@@ -56,7 +56,7 @@ async fn a_request_policy_allows_only_pickup_locations() {
 }
 
 #[tokio::test]
-async fn a_notice_policy_in_the_rules_stays_and_its_name_is_its_own() {
+async fn a_notice_policy_in_the_rules_cannot_be_deleted_and_its_name_is_unique() {
     let server = LendingServer::open().await;
     let path = "/patron-notice-policy-storage/patron-notice-policies";
     let used = server.admin().delete(&format!("{path}/{}", server.notice_policy)).await;
@@ -69,7 +69,7 @@ async fn a_notice_policy_in_the_rules_stays_and_its_name_is_its_own() {
 }
 
 #[tokio::test]
-async fn fee_policies_of_one_name_are_reported_in_words_of_their_own() {
+async fn duplicate_names_of_fee_policies_have_specific_texts() {
     let server = TestServer::start().await;
     for (path, code) in [
         ("/overdue-fines-policies", "feesfines.policy.overdue.duplicate"),
@@ -105,7 +105,7 @@ async fn a_check_out_lock_has_one_holder() {
 }
 
 #[tokio::test]
-async fn a_preference_stands_once_for_a_patron() {
+async fn a_patron_has_at_most_one_request_preference() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     let path = "/request-preference-storage/request-preference";
@@ -117,7 +117,7 @@ async fn a_preference_stands_once_for_a_patron() {
 }
 
 #[tokio::test]
-async fn a_slip_that_is_not_there_is_made() {
+async fn a_missing_slip_is_created_by_put() {
     let server = TestServer::start().await;
     let id = Uuid::new_v4();
     let path = format!("/staff-slips-storage/staff-slips/{id}");
@@ -129,7 +129,7 @@ async fn a_slip_that_is_not_there_is_made() {
 }
 
 #[tokio::test]
-async fn patrons_whose_session_ran_out_are_listed() {
+async fn patrons_with_expired_sessions_are_listed() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     let session = json!({"patronId": patron.id, "loanId": Uuid::new_v4(), "actionType": "Check-in"});

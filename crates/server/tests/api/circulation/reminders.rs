@@ -213,7 +213,7 @@ async fn a_template_that_reminders_need_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn a_renewal_is_blocked_by_a_reminder_unless_the_policy_allows_it_and_starts_the_reminders_again() {
+async fn a_reminder_blocks_renewal_unless_allowed_and_a_renewal_restarts_reminders() {
     let server = reminding(json!({})).await;
     let (item, patron, loan) = lend(&server, 30).await;
     remind(&server).await;
@@ -236,7 +236,7 @@ async fn a_renewal_is_blocked_by_a_reminder_unless_the_policy_allows_it_and_star
 }
 
 #[tokio::test]
-async fn another_due_date_and_a_recall_start_the_reminders_again() {
+async fn another_due_date_and_a_recall_restart_the_reminders() {
     let server = reminding(json!({})).await;
     let (item, _, loan) = lend(&server, 30).await;
     remind(&server).await;
@@ -257,7 +257,7 @@ async fn another_due_date_and_a_recall_start_the_reminders_again() {
 }
 
 #[tokio::test]
-async fn reminders_end_when_the_item_is_back() {
+async fn reminders_end_when_the_item_is_returned() {
     let server = reminding(json!({})).await;
     let (item, ..) = lend(&server, 30).await;
     server.check_in(&item, server.main_desk).await.expect(200);

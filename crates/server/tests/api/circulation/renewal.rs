@@ -28,7 +28,7 @@ async fn a_patron_keeps_an_item_for_longer_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn who_asks_for_somebody_elses_item_is_refused() {
+async fn a_renewal_for_another_patrons_loan_is_refused() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &patron).await.expect(201);
@@ -40,7 +40,7 @@ async fn who_asks_for_somebody_elses_item_is_refused() {
 }
 
 #[tokio::test]
-async fn a_lost_item_is_renewed_by_who_may_insist() {
+async fn a_lost_item_is_renewed_by_override() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let loan = server.check_out(&test_item, &patron).await.expect(201);

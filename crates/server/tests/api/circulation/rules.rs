@@ -12,7 +12,7 @@ fn asked(server: &LendingServer) -> String {
 }
 
 #[tokio::test]
-async fn the_rules_choose_a_policy_and_say_what_they_looked_at() {
+async fn the_rules_select_a_policy_and_return_the_applied_conditions() {
     let server = LendingServer::open().await;
     let short = server.loan_policy_with(json!({"period": {"duration": 1, "intervalId": "Hours"}})).await;
     let (usual, exception) = (server.policies(server.loan_policy), server.policies(short));
@@ -45,7 +45,7 @@ async fn the_rules_choose_a_policy_and_say_what_they_looked_at() {
 }
 
 #[tokio::test]
-async fn rules_that_name_a_missing_policy_are_refused_with_the_place() {
+async fn rules_with_a_missing_policy_are_refused_with_the_position() {
     let server = LendingServer::open().await;
     let text =
         format!("priority: t, s, c, b, a, m, g\nfallback-policy: {}\n", server.policies(Uuid::new_v4()));
@@ -61,7 +61,7 @@ async fn rules_that_name_a_missing_policy_are_refused_with_the_place() {
 }
 
 #[tokio::test]
-async fn blank_rules_choose_nothing() {
+async fn blank_rules_select_no_policy() {
     let server = LendingServer::open().await;
     server.admin().put("/circulation-rules-storage", &json!({"rulesAsText": " \n"})).await.expect(204);
     let answer = server.admin().get(&format!("/circulation/rules/loan-policy?{}", asked(&server))).await;
@@ -81,7 +81,7 @@ async fn a_look_up_needs_four_ids() {
 }
 
 #[tokio::test]
-async fn there_is_one_text_however_often_it_is_written() {
+async fn there_is_one_text_after_several_writes() {
     let server = LendingServer::open().await;
     server.lends_by(&format!("fallback-policy: {}", server.policies(server.loan_policy))).await;
     let rows = server

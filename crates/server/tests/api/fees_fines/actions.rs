@@ -104,7 +104,7 @@ async fn an_unknown_account_is_reported_before_anything_else() {
 }
 
 #[tokio::test]
-async fn a_check_says_what_would_remain() {
+async fn a_check_returns_the_remaining_amount() {
     let fees = Fees::open().await;
     let account = fees.account(10.0).await;
     let checked = fees
@@ -183,7 +183,7 @@ async fn a_refund_is_credited_first_and_owed_again() {
 }
 
 #[tokio::test]
-async fn a_cancelled_account_is_closed_for_the_reason_that_is_given() {
+async fn a_cancelled_account_is_closed_with_the_given_reason() {
     let fees = Fees::open().await;
     let account = fees.account(10.0).await;
     let path = format!("/accounts/{account}/cancel");

@@ -26,7 +26,7 @@ fn cents(amount: &Value) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_cent_charged_is_settled_cancelled_or_still_owed_and_every_action_has_its_record() {
+async fn concurrent_actions_keep_every_account_balanced_and_recorded() {
     let fees = Arc::new(Fees::open().await);
     let mut accounts = Vec::new();
     for number in 0..ACCOUNTS {

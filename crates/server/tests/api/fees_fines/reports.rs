@@ -34,7 +34,7 @@ fn total<'a>(stats: &'a Value, list: &str, name: &str) -> Option<(&'a str, &'a s
 }
 
 #[tokio::test]
-async fn the_cash_drawer_holds_what_was_paid_at_the_service_point() {
+async fn the_cash_drawer_report_has_the_payments_at_the_service_point() {
     let fees = Fees::open().await;
     history(&fees).await;
     let path = "/feefine-reports/cash-drawer-reconciliation";

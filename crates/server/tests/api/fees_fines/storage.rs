@@ -19,7 +19,7 @@ const RECORDS: [(&str, &str); 11] = [
 ];
 
 #[tokio::test]
-async fn an_unknown_record_is_reported_in_the_words_of_the_module() {
+async fn an_unknown_record_has_the_modules_404_text() {
     let server = TestServer::start().await;
     for (path, name) in RECORDS {
         let address = format!("{path}/{}", Uuid::new_v4());
@@ -31,7 +31,7 @@ async fn an_unknown_record_is_reported_in_the_words_of_the_module() {
 }
 
 #[tokio::test]
-async fn a_fee_fine_type_that_its_owner_has_already_is_refused_with_400() {
+async fn a_duplicate_fee_fine_type_of_an_owner_is_refused_with_400() {
     let server = TestServer::start().await;
     let owner = server.post("/owners", &json!({"owner": "Main desk"})).await.expect(201);
     assert_eq!(owner["servicePointOwner"], json!([]));
@@ -42,7 +42,7 @@ async fn a_fee_fine_type_that_its_owner_has_already_is_refused_with_400() {
 }
 
 #[tokio::test]
-async fn an_automatic_fee_fine_type_is_not_changed() {
+async fn an_automatic_fee_fine_type_cannot_be_changed() {
     let server = TestServer::start().await;
     let path = "/feefines/9523cb96-e752-40c2-89da-60f3961a488d";
     let fee = server.get(path).await.expect(200);

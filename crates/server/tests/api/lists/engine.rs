@@ -4,7 +4,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_running_refresh_is_seen_and_keeps_others_away() {
+async fn a_running_refresh_is_shown_and_prevents_another_one() {
     let (lending, _) = library_with_items(2).await;
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({}))).await;
@@ -29,7 +29,7 @@ async fn a_running_refresh_is_seen_and_keeps_others_away() {
 }
 
 #[tokio::test]
-async fn a_refresh_can_be_cancelled_and_asked_for_again() {
+async fn a_cancelled_refresh_can_be_repeated() {
     let (lending, _) = library_with_items(1).await;
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({}))).await;
@@ -46,7 +46,7 @@ async fn a_refresh_can_be_cancelled_and_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_refresh_that_fails_leaves_the_old_contents_and_its_reason() {
+async fn a_failed_refresh_keeps_the_old_contents_and_has_a_reason() {
     let (lending, items) = library_with_items(1).await;
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({"items.barcode": {"$regex": "."}}))).await;
@@ -64,7 +64,7 @@ async fn a_refresh_that_fails_leaves_the_old_contents_and_its_reason() {
 }
 
 #[tokio::test]
-async fn a_list_larger_than_allowed_fails_and_says_so() {
+async fn the_refresh_of_a_list_beyond_the_limit_fails_with_a_reason() {
     let (lending, _) = library_with_items(3).await;
     let options = carrel_lists::Options { max_size: 2, visible_for: Duration::ZERO, ..Default::default() };
     carrel_lists::configure(&lending.server.node, options);
@@ -74,7 +74,7 @@ async fn a_list_larger_than_allowed_fails_and_says_so() {
 }
 
 #[tokio::test]
-async fn equal_queries_that_wait_are_one_run() {
+async fn waiting_jobs_with_the_same_query_share_one_run() {
     let (lending, _) = library_with_items(2).await;
     let admin = lending.admin();
     let options = carrel_lists::Options { workers: 1, visible_for: Duration::ZERO, ..Default::default() };
@@ -113,7 +113,7 @@ async fn equal_queries_that_wait_are_one_run() {
 }
 
 #[tokio::test]
-async fn a_job_of_a_dead_node_is_taken_over_and_given_up_after_a_few_attempts() {
+async fn a_job_of_a_dead_node_is_taken_over_and_fails_after_three_attempts() {
     let (lending, _) = library_with_items(1).await;
     let admin = lending.admin();
     let database = lending.server.database().await;
@@ -139,7 +139,7 @@ async fn a_job_of_a_dead_node_is_taken_over_and_given_up_after_a_few_attempts() 
 }
 
 #[tokio::test]
-async fn maintenance_removes_what_nobody_shows_and_refreshes_what_is_due() {
+async fn maintenance_removes_unused_results_and_refreshes_due_lists() {
     let (lending, _) = library_with_items(1).await;
     let admin = lending.admin();
     let mut list = list_of_items("All", json!({}));

@@ -43,7 +43,7 @@ async fn a_type_needs_the_permissions_of_all_its_parts() {
 }
 
 #[tokio::test]
-async fn hidden_fields_are_shown_where_they_are_asked_for() {
+async fn hidden_fields_are_shown_on_request() {
     let library = TestServer::start().await;
     let names = |definition: &Value| -> Vec<String> {
         let columns = definition["columns"].as_array().expect("columns").iter();

@@ -29,7 +29,7 @@ async fn the_status_of_items_is_compared_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn only_differences_find_records_without_a_value() {
+async fn only_negated_operators_find_records_without_a_value() {
     let (lending, items) = library_with_items(2).await;
     let path = format!("/item-storage/items/{}", items[0].id);
     let mut item = lending.admin().get(&path).await.expect(200);
@@ -90,7 +90,7 @@ async fn a_query_in_the_background_is_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_query_finds_no_more_than_it_may() {
+async fn a_query_finds_at_most_the_configured_number_of_records() {
     let (lending, _) = library_with_items(3).await;
     let body = json!({"entityTypeId": ITEMS, "fqlQuery": fql(json!({})), "maxSize": 2});
     let query = lending.admin().post("/query", &body).await.expect(201)["queryId"].clone();
@@ -100,7 +100,7 @@ async fn a_query_finds_no_more_than_it_may() {
 }
 
 #[tokio::test]
-async fn contents_come_in_the_order_of_the_identifiers_and_tell_what_is_gone() {
+async fn contents_keep_the_order_of_identifiers_and_mark_deleted_records() {
     let (lending, items) = library_with_items(2).await;
     let gone = Uuid::new_v4();
     let body = json!({"entityTypeId": ITEMS, "fields": ["items.barcode", "items.status_name", "holdings.id"],
@@ -115,7 +115,7 @@ async fn contents_come_in_the_order_of_the_identifiers_and_tell_what_is_gone() {
 }
 
 #[tokio::test]
-async fn a_wrong_query_is_refused_with_the_field() {
+async fn an_invalid_query_is_refused_with_the_field() {
     let library = TestServer::start().await;
     for (condition, field, message) in [
         (
@@ -142,7 +142,7 @@ async fn a_wrong_query_is_refused_with_the_field() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_is_answered_or_refused() {
+async fn every_query_is_answered_or_refused() {
     let library = TestServer::start().await;
     for text in [
         "",
@@ -175,7 +175,7 @@ async fn whatever_is_asked_is_answered_or_refused() {
 }
 
 #[tokio::test]
-async fn an_older_query_is_brought_to_the_present_version() {
+async fn an_older_query_is_migrated_to_the_current_version() {
     let library = TestServer::start().await;
     assert_eq!(library.get("/fqm/version").await.text(), "24");
     let older =
@@ -209,7 +209,7 @@ async fn an_older_query_is_brought_to_the_present_version() {
 }
 
 #[tokio::test]
-async fn other_types_of_records_are_found_with_what_belongs_to_them() {
+async fn records_of_other_types_are_found_with_related_records() {
     let lending = LendingServer::open().await;
     let item = lending.lent_book().await;
     let loans = "d6729885-f2fb-4dc7-b7d0-a865a7f461e4";

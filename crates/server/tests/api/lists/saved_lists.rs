@@ -98,7 +98,7 @@ async fn bad_lists_are_refused() {
 }
 
 #[tokio::test]
-async fn a_private_list_is_its_last_updaters() {
+async fn a_private_list_belongs_to_its_last_updater() {
     let library = TestServer::start().await;
     let (owner, other) = (library.staff_with(&PERMISSIONS).await, library.staff_with(&PERMISSIONS).await);
     let id = create(&owner, &list_of_users("Mine", true)).await;
@@ -150,7 +150,7 @@ async fn canned_lists_can_be_refreshed_and_not_changed() {
 }
 
 #[tokio::test]
-async fn contents_show_chosen_fields_and_what_is_gone() {
+async fn contents_show_chosen_fields_and_mark_deleted_records() {
     let (lending, items) = library_with_items(3).await;
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({}))).await;
@@ -203,7 +203,7 @@ async fn a_list_is_filled_from_a_query_that_has_run() {
 }
 
 #[tokio::test]
-async fn the_history_of_a_list_says_who_refreshed_it_when() {
+async fn the_history_of_a_list_has_users_and_times_of_refreshes() {
     let (lending, _) = library_with_items(1).await;
     let admin = lending.admin();
     let id = create(admin, &list_of_items("All", json!({}))).await;

@@ -30,7 +30,7 @@ async fn stored(server: &TestServer, holds: impl Fn(&Value) -> bool) -> Value {
 }
 
 #[tokio::test]
-async fn an_email_is_delivered_and_says_so() {
+async fn a_delivered_email_is_reported_as_delivered() {
     let (server, mail_server) = (TestServer::start().await, MailServer::start().await);
     configure(&server, &mail_server).await;
     let answer = server.post("/email", &email("ada@example.org")).await;
@@ -58,7 +58,7 @@ async fn an_email_without_a_mail_server_waits_until_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_mail_that_the_server_refuses_for_now_is_sent_again_once() {
+async fn a_temporarily_refused_mail_is_sent_again_once() {
     let (server, mail_server) = (TestServer::start().await, MailServer::start().await);
     configure(&server, &mail_server).await;
     mail_server.refuse_next(1);
@@ -72,7 +72,7 @@ async fn a_mail_that_the_server_refuses_for_now_is_sent_again_once() {
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_one_is_not_tried_again() {
+async fn an_invalid_address_is_not_retried() {
     let (server, mail_server) = (TestServer::start().await, MailServer::start().await);
     configure(&server, &mail_server).await;
     let answer = server.post("/email", &email("nobody at all")).await;
@@ -116,7 +116,7 @@ async fn a_patron_notice_is_rendered_and_arrives_once_from_two_nodes() {
 }
 
 #[tokio::test]
-async fn what_keeps_a_notice_from_being_sent_is_said() {
+async fn a_notice_that_cannot_be_sent_is_refused_with_the_reason() {
     let lending = LendingServer::open().await;
     let server = &lending.server;
     let patron = lending.patron().await;

@@ -95,7 +95,7 @@ async fn of_several_calls_at_once_one_sends_a_mail() {
 }
 
 #[tokio::test]
-async fn nobody_several_and_inactive_users_are_answered_as_in_folio() {
+async fn unknown_ambiguous_and_inactive_users_are_answered_as_in_folio() {
     let server = TestServer::start().await;
     user(&server, json!({})).await;
     user(&server, json!({"username": "bea", "personal": {"lastName": "Bea", "email": "bea@example.org", "phone": "555 123"}})).await;
@@ -114,7 +114,7 @@ async fn nobody_several_and_inactive_users_are_answered_as_in_folio() {
 }
 
 #[tokio::test]
-async fn the_configuration_says_by_which_fields_users_are_found() {
+async fn the_configuration_determines_the_fields_by_which_users_are_found() {
     let server = TestServer::start().await;
     user(&server, json!({"barcode": "4711"})).await;
     let entry = json!({"module": "USERSBL", "configName": "fogottenData", "code": "userName", "enabled": true,
@@ -131,7 +131,7 @@ async fn the_configuration_says_by_which_fields_users_are_found() {
 }
 
 #[tokio::test]
-async fn a_link_that_staff_ask_for_is_mailed_too() {
+async fn a_link_requested_by_staff_is_mailed_too() {
     let server = TestServer::start().await;
     let ada = user(&server, json!({})).await;
     let answer =

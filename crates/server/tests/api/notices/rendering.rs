@@ -52,7 +52,7 @@ async fn a_barcode_is_shown_as_an_attached_image() {
 }
 
 #[tokio::test]
-async fn what_a_template_does_not_have_is_refused_in_folios_words() {
+async fn missing_formats_and_languages_are_refused_with_folios_texts() {
     let server = TestServer::start().await;
     let id = template(&server, "Due", "{{#open}}").await;
     let unknown = Uuid::new_v4().to_string();

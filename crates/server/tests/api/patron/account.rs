@@ -17,7 +17,7 @@ async fn owes(server: &LendingServer, patron: &TestPatron, remaining: f64, item:
 }
 
 #[tokio::test]
-async fn a_patron_sees_totals_and_where_they_asks_everything_in_one_round_trip() {
+async fn a_patrons_account_has_totals_and_is_read_in_one_round_trip() {
     let server = counting_server().await;
     let (lent, wanted, patron) = (server.item().await, server.item().await, server.patron().await);
     server.check_out(&lent, &patron).await.expect(201);
@@ -73,7 +73,7 @@ async fn lists_are_sorted_and_paged() {
 }
 
 #[tokio::test]
-async fn what_the_account_cannot_be_asked_for_is_refused() {
+async fn invalid_parameters_of_the_account_are_refused() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     let stranger = TestPatron { id: Uuid::new_v4(), barcode: String::new() };
@@ -85,7 +85,7 @@ async fn what_the_account_cannot_be_asked_for_is_refused() {
 }
 
 #[tokio::test]
-async fn batches_are_reported_only_where_the_library_has_them() {
+async fn batches_are_reported_only_if_enabled() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     let key = "isMultiItemRequestingFeatureEnabled";
@@ -106,7 +106,7 @@ async fn batches_are_reported_only_where_the_library_has_them() {
 }
 
 #[tokio::test]
-async fn routes_that_only_the_descriptor_names_answer_as_the_module_does() {
+async fn routes_that_exist_only_in_the_descriptor_answer_like_the_module() {
     let server = LendingServer::open().await;
     server.admin().get("/patron/account").await.expect_status(405);
     server.admin().put("/patron/account/by-email/ada@example.org", &json!({})).await.expect_status(404);

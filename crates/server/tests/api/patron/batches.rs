@@ -106,7 +106,7 @@ async fn a_batch_waits_and_is_placed_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_cut_off_places_nothing_twice() {
+async fn an_interrupted_run_places_no_request_twice() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let batch = ask(&server, &patron, &[&test_item]).await.expect(200);
@@ -130,7 +130,7 @@ async fn a_run_that_was_cut_off_places_nothing_twice() {
 }
 
 #[tokio::test]
-async fn the_account_tells_which_batch_a_hold_came_from() {
+async fn the_account_shows_the_batch_of_a_hold() {
     let server = LendingServer::open().await;
     let setting = json!({"id": Uuid::new_v4(), "scope": "mod-patron",
         "key": "isMultiItemRequestingFeatureEnabled", "value": {"enabled": true}});
@@ -151,7 +151,7 @@ async fn the_account_tells_which_batch_a_hold_came_from() {
 }
 
 #[tokio::test]
-async fn a_batch_that_makes_no_sense_is_refused() {
+async fn an_invalid_batch_is_refused() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
     let twice = ask(&server, &patron, &[&test_item, &test_item]).await;

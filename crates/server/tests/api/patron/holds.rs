@@ -13,7 +13,7 @@ async fn stored(server: &LendingServer, hold: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
+async fn an_available_item_is_paged_in_two_round_trips() {
     for by_title in [false, true] {
         let server = counting_server().await;
         if by_title {
@@ -48,7 +48,7 @@ async fn an_item_on_the_shelf_is_fetched_for_the_patron_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn an_item_on_loan_is_asked_for_as_the_policy_says_first() {
+async fn an_item_on_loan_is_requested_by_the_first_type_of_the_policy() {
     let server = LendingServer::open().await;
     let (test_item, reader, patron) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &reader).await.expect(201);
@@ -57,7 +57,7 @@ async fn an_item_on_loan_is_asked_for_as_the_policy_says_first() {
 }
 
 #[tokio::test]
-async fn a_title_is_asked_for_in_two_round_trips_whichever_item_it_will_be() {
+async fn a_title_level_hold_takes_two_round_trips() {
     let server = counting_server().await;
     server.lets_patrons_ask_for_titles().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
@@ -78,7 +78,7 @@ async fn a_title_is_asked_for_in_two_round_trips_whichever_item_it_will_be() {
 }
 
 #[tokio::test]
-async fn without_title_requests_a_title_is_asked_for_by_one_of_its_items_in_two_round_trips() {
+async fn without_title_level_requests_a_hold_of_an_instance_takes_two_round_trips() {
     let server = counting_server().await;
     let (lent, patron) = (server.item().await, server.patron().await);
     let test_item = server.copy_of(&lent).await;
@@ -104,7 +104,7 @@ async fn without_title_requests_a_title_is_asked_for_by_one_of_its_items_in_two_
 }
 
 #[tokio::test]
-async fn where_no_kind_of_request_suits_the_item_it_cannot_be_asked_for() {
+async fn an_item_without_a_possible_request_type_is_refused() {
     let server = LendingServer::open().await;
     let policy = format!("/request-policy-storage/request-policies/{}", server.request_policy);
     let mut record = server.admin().get(&policy).await.expect(200);
@@ -121,7 +121,7 @@ async fn where_no_kind_of_request_suits_the_item_it_cannot_be_asked_for() {
 }
 
 #[tokio::test]
-async fn a_patron_is_refused_in_the_words_of_the_desk_and_nobody_can_insist() {
+async fn a_patron_is_refused_with_the_texts_of_the_desk_and_cannot_override() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     server.blocks_by_hand(&patron, "rude").await;
@@ -135,7 +135,7 @@ async fn a_patron_is_refused_in_the_words_of_the_desk_and_nobody_can_insist() {
 }
 
 #[tokio::test]
-async fn a_request_says_when_and_where_of_what_and_for_whom() {
+async fn a_hold_stores_dates_pickup_service_point_item_and_patron() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     for path in [
@@ -160,7 +160,7 @@ async fn a_request_says_when_and_where_of_what_and_for_whom() {
 }
 
 #[tokio::test]
-async fn many_patrons_who_ask_at_once_stand_in_one_row() {
+async fn concurrent_holds_are_numbered_consecutively() {
     let server = Arc::new(LendingServer::open().await);
     server.lets_patrons_ask_for_titles().await;
     let test_item = server.lent_book().await;
@@ -179,7 +179,7 @@ async fn many_patrons_who_ask_at_once_stand_in_one_row() {
 }
 
 #[tokio::test]
-async fn who_cancels_leaves_the_queue_in_two_round_trips() {
+async fn a_cancellation_leaves_the_queue_in_two_round_trips() {
     let server = counting_server().await;
     let (test_item, first, second) = (server.item().await, server.patron().await, server.patron().await);
     let hold = server.patron_asks_for(&test_item, &first).await.expect(201);
@@ -208,7 +208,7 @@ async fn who_cancels_leaves_the_queue_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn only_what_a_patron_asked_for_himself_can_they_cancel_and_only_once() {
+async fn patrons_can_cancel_only_their_own_requests_and_only_once() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
     let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);

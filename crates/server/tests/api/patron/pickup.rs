@@ -19,7 +19,7 @@ fn desks(points: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_patron_picks_up_where_the_policy_allows_it() {
+async fn pickup_service_points_are_those_that_the_policy_allows() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let account = format!("/patron/account/{}", patron.id);
@@ -38,7 +38,7 @@ async fn a_patron_picks_up_where_the_policy_allows_it() {
 }
 
 #[tokio::test]
-async fn many_items_are_asked_about_at_once() {
+async fn pickup_service_points_of_many_items_are_read_at_once() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let copy = server.copy_of(&test_item).await;
@@ -58,7 +58,7 @@ async fn many_items_are_asked_about_at_once() {
 }
 
 #[tokio::test]
-async fn for_what_is_not_there_nothing_is_picked_up() {
+async fn missing_items_instances_and_users_are_refused() {
     let server = LendingServer::open().await;
     let (test_item, patron, nothing) = (server.item().await, server.patron().await, Uuid::new_v4());
     for (account, what, words) in [

@@ -14,7 +14,7 @@ fn reported(answer: &Reply) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn who_registers_waits_to_become_a_user() {
+async fn a_registration_creates_a_staging_user() {
     let server = TestServer::start().await;
     let registered = server.post("/patron", &registration()).await.expect(201);
     assert_eq!((&registered["status"], &registered["isEmailVerified"]), (&json!("TIER-1"), &json!(false)));
@@ -39,7 +39,7 @@ async fn a_registration_has_a_name_and_an_address() {
 }
 
 #[tokio::test]
-async fn how_a_registration_stands_is_asked_by_address_or_foreign_id() {
+async fn the_status_of_a_registration_is_found_by_email_or_external_id() {
     let server = LendingServer::open().await;
     let foreign = Uuid::new_v4();
     let person = |email: &str| json!({"lastName": "Byron", "email": email, "preferredContactTypeId": "002"});

@@ -26,7 +26,7 @@ async fn a_patron_keeps_an_item_for_longer_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_patron_is_refused_in_the_words_of_the_desk() {
+async fn a_patron_is_refused_with_the_texts_of_the_desk() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &patron).await.expect(201);

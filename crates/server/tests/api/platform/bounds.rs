@@ -89,7 +89,7 @@ async fn a_body_of_unknown_keys_gets_a_short_answer() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_to_its_end_is_given_up() {
+async fn an_incomplete_head_times_out() {
     let options = ServerOptions { header_timeout: Duration::from_millis(300), ..ServerOptions::default() };
     let server = TestServer::start_in(options).await;
     let streams = join_all((0..50).map(|_| async {
@@ -106,7 +106,7 @@ async fn a_head_that_does_not_come_to_its_end_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections() {
+async fn the_connections_of_an_address_are_bounded() {
     let options = ServerOptions { connections_per_address: 3, ..ServerOptions::default() };
     let server = TestServer::start_in(options).await;
     let mut open = Vec::new();

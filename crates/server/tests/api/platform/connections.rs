@@ -49,7 +49,7 @@ async fn forty_holds_right_after_a_change_of_the_rules_do_not_wait_for_each_othe
 }
 
 #[tokio::test]
-async fn a_task_that_holds_a_connection_may_not_borrow_another_one() {
+async fn a_task_with_a_connection_cannot_borrow_another_one() {
     let server = TestServer::start().await;
     let tenant = server.tenant.clone();
     let borrowing = tokio::spawn(async move {
@@ -81,7 +81,7 @@ async fn open_connections(looker: &tokio_postgres::Client, database: &str) -> i6
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pools_share_their_servers_budget_and_close_what_nobody_uses() {
+async fn pools_share_the_budget_and_close_idle_connections() {
     const BUDGET: usize = 4;
     let server = TestServer::start().await;
     let looker = server.cluster.connect("postgres").await;
@@ -117,7 +117,7 @@ async fn pools_share_their_servers_budget_and_close_what_nobody_uses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_who_goes_away_while_waiting_leaves_the_connection_to_others() {
+async fn a_caller_that_stops_waiting_does_not_lose_the_connection_for_others() {
     let server = TestServer::start().await;
     let pools = Pools::new(server.cluster.address(&server.database).primary, 1);
     let pool = pools.open(None, 1, Work::Writes, None);
@@ -132,7 +132,7 @@ async fn a_caller_who_goes_away_while_waiting_leaves_the_connection_to_others() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_breaks_off_leaves_no_half_read_connection_behind() {
+async fn an_aborted_call_leaves_no_half_read_connection() {
     let server = TestServer::start().await;
     let pools = Pools::new(server.cluster.address(&server.database).primary, 1);
     let pool = pools.open(None, 1, Work::Writes, None);
@@ -148,7 +148,7 @@ async fn a_call_that_breaks_off_leaves_no_half_read_connection_behind() {
 }
 
 #[tokio::test]
-async fn a_statement_of_a_change_is_ended_after_its_time() {
+async fn a_write_statement_ends_at_its_time_out() {
     let server = TestServer::start().await;
     let writer = server.tenant.writer().await.expect("a connection");
     let rows = writer.query("SHOW statement_timeout", vec![]).await.expect("a setting");
@@ -331,7 +331,7 @@ async fn every_cached_table_moves_the_settings_version() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_settings_reaches_other_nodes_before_their_next_question() {
+async fn a_change_of_settings_reaches_other_nodes_by_notification() {
     let server = TestServer::start().await;
     let other = server.another_node().await;
     let there = other.tenant(&server.tenant.id).expect("the other node has the tenant");

@@ -28,7 +28,7 @@ fn smuggled(server: &TestServer) -> String {
 }
 
 #[tokio::test]
-async fn a_body_behind_a_refused_head_is_not_run_as_a_request() {
+async fn a_body_after_a_refused_head_is_not_run_as_a_request() {
     let server = TestServer::start().await;
     let smuggled = smuggled(&server);
     let length = smuggled.len();
@@ -81,7 +81,7 @@ async fn a_head_that_is_refused_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn a_query_behind_a_long_path_is_not_lost() {
+async fn a_query_after_a_long_path_is_not_lost() {
     let server = TestServer::start().await;
     let token = server.token_of(server.admin_id, "diku_admin", "diku");
     let slashes = "/".repeat(64_000);

@@ -208,7 +208,7 @@ fn no_query_ends_in_a_500() {
 }
 
 #[test]
-fn the_verdict_can_be_guilty() {
+fn the_verdict_can_be_negative() {
     assert_eq!(verdict(200, b"{\"users\":[],\"totalRecords\":0}"), Ok(()));
     assert_eq!(verdict(400, b"CQL: a quotation mark is not closed, at position 0 before: \""), Ok(()));
     for (status, body) in [(500, "Internal Server Error"), (200, "{}"), (400, "no"), (422, "{}"), (503, "")] {

@@ -105,7 +105,7 @@ async fn stored_records_are_sent_without_blanks_between_names_and_values() {
 }
 
 #[tokio::test]
-async fn an_answer_leaves_at_once() {
+async fn an_answer_is_sent_without_delay() {
     let server = TestServer::start().await;
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
     stream.set_nodelay(true).expect("an option of the connection");
@@ -120,7 +120,7 @@ async fn an_answer_leaves_at_once() {
 }
 
 #[tokio::test]
-async fn a_replacement_is_of_the_record_that_the_address_names() {
+async fn a_replacement_changes_the_record_in_the_path() {
     let server = TestServer::start().await;
     let admin = &server.admin;
     let made = admin.post("/material-types", &json!({"name": "globe", "source": "local"})).await.expect(201);
@@ -140,7 +140,7 @@ async fn reported_raw(server: &TestServer, target: &str, headers: &str) -> Strin
 }
 
 #[tokio::test]
-async fn a_query_is_taken_also_with_what_should_be_escaped() {
+async fn a_query_with_unescaped_characters_is_accepted() {
     let server = TestServer::start().await;
     for target in ["/users?query=(username==\"diku_admin\")&limit=1", "/users?query=username<>\"Zoë\""] {
         let answer = reported_raw(&server, target, "").await;
@@ -149,7 +149,7 @@ async fn a_query_is_taken_also_with_what_should_be_escaped() {
 }
 
 #[tokio::test]
-async fn who_has_too_many_calls_under_way_is_reported_to_come_again() {
+async fn too_many_concurrent_calls_of_a_user_are_429() {
     let options = carrel_platform::ServerOptions { most_calls_at_once: 1, ..Default::default() };
     let server = TestServer::start_in(options).await;
     let token = server.token_of(server.admin_id, "diku_admin", "diku");
@@ -177,7 +177,7 @@ async fn who_has_too_many_calls_under_way_is_reported_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_query_of_eight_hundred_escaped_ids_is_taken() {
+async fn a_query_of_eight_hundred_escaped_ids_is_accepted() {
     let server = TestServer::start().await;
     let one = "patronGroup%3D%3D%2200000000-0000-4000-8000-000000000000%22%20or%20".repeat(800);
     let last = format!("/users?query={one}username%3D%3D%22diku_admin%22");

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_library_says_that_it_is_up() {
+async fn a_healthy_server_reports_up() {
     let server = TestServer::start().await;
     let health = server.stranger().get("/admin/health").await.expect(200);
     assert_eq!(health["status"], "UP");
 }
 
 #[tokio::test]
-async fn metrics_count_what_was_asked() {
+async fn metrics_count_calls() {
     let server = TestServer::start().await;
     server.get("/users").await.expect(200);
     let metrics = server.get("/metrics").await.text();
@@ -51,7 +51,7 @@ async fn a_streamed_list_is_counted_with_all_its_bytes() {
 }
 
 #[tokio::test]
-async fn health_reports_a_database_that_takes_no_writes() {
+async fn health_reports_a_read_only_database() {
     let server = TestServer::start().await;
     assert_eq!(server.stranger().get("/admin/health").await.expect(200)["status"], "UP");
     let database = server.database().await;

@@ -72,7 +72,7 @@ async fn index(database: &tokio_postgres::Client, name: &str) -> Option<String> 
 }
 
 #[tokio::test]
-async fn an_upgrade_of_a_large_table_waits_for_nobody_and_its_indexes_come_by_the_job() {
+async fn indexes_of_a_large_table_are_built_by_the_job_without_blocking_writers() {
     let server = TestServer::start().await;
     opened(&server, EARLY).await;
     let database = server.database().await;
@@ -109,7 +109,7 @@ async fn an_upgrade_of_a_large_table_waits_for_nobody_and_its_indexes_come_by_th
 }
 
 #[tokio::test]
-async fn what_a_break_has_left_half_built_is_built_anew() {
+async fn an_interrupted_index_build_is_repeated() {
     let server = TestServer::start().await;
     let open_node = opened(&server, EARLY).await;
     let tenant = open_node.tenant(TENANT).expect("the tenant is there");
@@ -134,7 +134,7 @@ async fn what_a_break_has_left_half_built_is_built_anew() {
 }
 
 #[tokio::test]
-async fn indexes_of_small_tables_stand_when_the_server_starts() {
+async fn indexes_of_small_tables_are_built_at_start() {
     let server = TestServer::start().await;
     opened(&server, EARLY).await;
     let later = opened(&server, LATE).await;

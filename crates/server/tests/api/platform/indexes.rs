@@ -15,7 +15,7 @@ fn record_types() -> Vec<&'static RecordType> {
 }
 
 #[tokio::test]
-async fn every_declared_index_stands_in_a_new_tenant() {
+async fn every_declared_index_exists_in_a_new_tenant() {
     let server = TestServer::start().await;
     let connection = server.tenant.writer().await.expect("a connection");
     let rows = connection
@@ -43,7 +43,7 @@ async fn every_declared_index_stands_in_a_new_tenant() {
 /// completely for the loan of an item, so that scans become slower with each loan. An index with a narrower condition
 /// does not have this problem.
 #[tokio::test]
-async fn no_index_holds_all_open_loans_only() {
+async fn no_index_contains_exactly_the_open_loans() {
     let server = TestServer::start().await;
     let connection = server.tenant.writer().await.expect("a connection");
     let rows = connection

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_long_list_says_the_same_as_a_short_one() {
+async fn a_long_list_has_the_same_form_as_a_short_one() {
     let server = TestServer::start().await;
     let query = "/instance-formats?query=cql.allRecords=1 sortBy name/sort.descending";
     let short = server.get(&format!("{query}&limit=1000")).await.expect(200);
@@ -15,14 +15,14 @@ async fn a_long_list_says_the_same_as_a_short_one() {
 }
 
 #[tokio::test]
-async fn a_long_list_of_nothing_is_an_empty_one() {
+async fn a_long_list_without_records_is_empty() {
     let server = TestServer::start().await;
     let none = server.get("/instance-formats?limit=5000&query=name==nothing").await.expect(200);
     assert_eq!(none, serde_json::json!({"instanceFormats": [], "totalRecords": 0}));
 }
 
 #[tokio::test]
-async fn a_connection_is_given_back_after_a_long_list() {
+async fn a_connection_returns_to_its_pool_after_a_long_list() {
     let server = TestServer::start().await;
     // More than the tenant has connections.
     for _ in 0..30 {
@@ -31,7 +31,7 @@ async fn a_connection_is_given_back_after_a_long_list() {
 }
 
 #[tokio::test]
-async fn a_long_list_has_its_time_and_the_next_query_a_minute_again() {
+async fn a_long_list_has_no_statement_time_out_but_the_next_query_has() {
     let server = TestServer::start().await;
     join_all((0..4).map(|_| server.get("/instance-formats?limit=100000"))).await;
     let connections: Vec<_> = join_all((0..4).map(|_| server.tenant.reader())).await;
@@ -43,7 +43,7 @@ async fn a_long_list_has_its_time_and_the_next_query_a_minute_again() {
 }
 
 #[tokio::test]
-async fn long_lists_of_loans_requests_items_and_titles_say_the_same_as_short_ones() {
+async fn long_lists_of_composed_records_have_the_same_form_as_short_ones() {
     let server = LendingServer::open().await;
     let patron = server.patron().await;
     for _ in 0..3 {

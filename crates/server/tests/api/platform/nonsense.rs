@@ -64,7 +64,7 @@ async fn broken_json_is_refused() {
 }
 
 #[tokio::test]
-async fn json_of_the_wrong_kind_is_refused() {
+async fn json_of_the_wrong_type_is_refused() {
     let server = TestServer::start().await;
     for body in
         ["[]", "null", "\"text\"", "17", "{\"id\": {\"a\": [1]}}", "{\"id\": \"no uuid\", \"name\": []}"]
@@ -74,7 +74,7 @@ async fn json_of_the_wrong_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_refused() {
+async fn invalid_utf_8_and_nul_characters_are_refused() {
     let server = TestServer::start().await;
     let mut wrong = Vec::new();
     for (route, path) in with_a_body() {
@@ -88,7 +88,7 @@ async fn bytes_that_are_no_text_are_refused() {
 }
 
 #[tokio::test]
-async fn another_content_type_does_no_harm() {
+async fn another_content_type_is_accepted_or_refused() {
     let server = TestServer::start().await;
     let client = server.admin.with_header("content-type", "application/xml");
     try_all(&client, with_a_body(), "<record/>", |_, _| Ok(())).await;
@@ -107,7 +107,7 @@ async fn a_body_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_no_uuid_is_refused() {
+async fn a_malformed_id_is_refused() {
     let server = TestServer::start().await;
     for text in ["no-uuid", "%00", "'%20OR%201=1", "00000000-0000-0000-0000-00000000000g"] {
         let routes = filled_with(text).into_iter().filter(|(route, _)| route.path.contains('{')).collect();
@@ -116,7 +116,7 @@ async fn an_id_that_is_no_uuid_is_refused() {
 }
 
 #[tokio::test]
-async fn a_query_that_cannot_be_understood_is_refused() {
+async fn a_malformed_query_is_refused() {
     let server = TestServer::start().await;
     let deep = format!("{}a=b{}", "(".repeat(3_000), ")".repeat(3_000));
     for query in [

@@ -22,7 +22,7 @@ async fn a_flame_graph_shows_what_the_server_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn flame_graphs_are_taken_one_after_the_other_and_not_for_ever() {
+async fn flame_graphs_are_bounded_in_number_and_duration() {
     let server = TestServer::start().await;
     server.get("/admin/flame-graph").await.expect(400);
     server.get("/admin/flame-graph?seconds=0").await.expect(400);
@@ -31,7 +31,7 @@ async fn flame_graphs_are_taken_one_after_the_other_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn where_nothing_counts_statements_the_way_to_do_so_is_reported() {
+async fn without_pg_stat_statements_the_answer_says_how_to_load_it() {
     let server = TestServer::start().await;
     let none = server.get("/admin/slow-statements").await.expect(200);
     assert_eq!(none["totalRecords"], 0);
@@ -39,7 +39,7 @@ async fn where_nothing_counts_statements_the_way_to_do_so_is_reported() {
 }
 
 #[tokio::test]
-async fn metrics_tell_of_caches_connections_and_reads() {
+async fn metrics_contain_caches_connections_and_reads() {
     let server = TestServer::start().await;
     for _ in 0..5 {
         server.get("/groups").await.expect(200);

@@ -32,7 +32,7 @@ fn origin_of(origin: &str) -> &str {
 }
 
 #[tokio::test]
-async fn cookies_count_for_writes_of_listed_origins_only() {
+async fn cookies_authenticate_writes_of_listed_origins_only() {
     let server = server().await;
     let group = |name: &str| json!({"group": name});
     browser(&server, LISTED).await.post("/groups", &group("listed")).await.expect_status(201);
@@ -58,7 +58,7 @@ async fn only_listed_origins_may_read_with_cookies() {
 }
 
 #[tokio::test]
-async fn a_page_with_a_token_of_its_own_may_write_from_anywhere() {
+async fn a_page_with_a_token_may_write_from_any_origin() {
     let server = server().await;
     let page = server.admin.with_header("origin", FOREIGN);
     page.post("/groups", &json!({"group": "by token"})).await.expect_status(201);

@@ -110,7 +110,7 @@ async fn every_route_refuses_a_token_that_was_tampered_with() {
 }
 
 #[tokio::test]
-async fn every_route_with_a_permission_refuses_a_caller_who_lacks_it() {
+async fn every_route_refuses_a_caller_without_its_permission() {
     let server = TestServer::start().await;
     let nobody = server.staff_with(&[]).await;
     let routes: Vec<_> = guarded()
@@ -135,7 +135,7 @@ const TOKEN_IS_ENOUGH: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_route_without_permission_is_known() {
+fn routes_without_permission_are_listed() {
     let without: Vec<String> = guarded()
         .into_iter()
         .filter(|(route, _)| route.permissions.is_empty() && !is_for_operators(route))

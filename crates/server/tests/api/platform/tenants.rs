@@ -4,7 +4,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 #[tokio::test]
-async fn a_tenant_sees_nothing_of_another() {
+async fn a_tenant_cannot_read_data_of_another() {
     let server = TestServer::start().await;
     let other = server.node.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");
     administrator::appoint(&other, "boss", "a-password").await.expect("an administrator");
@@ -36,7 +36,7 @@ async fn the_role_of_a_tenant_reaches_no_other_schema() {
 }
 
 #[tokio::test]
-async fn a_dropped_tenant_is_gone() {
+async fn a_dropped_tenant_does_not_exist_any_more() {
     let server = TestServer::start().await;
     server.post("/_/proxy/tenants", &json!({"id": OTHER_TENANT, "name": "Other"})).await.expect(201);
     server.delete(&format!("/_/proxy/tenants/{OTHER_TENANT}")).await.expect(204);
@@ -48,7 +48,7 @@ async fn a_dropped_tenant_is_gone() {
 }
 
 #[tokio::test]
-async fn a_second_start_finds_everything_as_it_was() {
+async fn a_second_start_changes_nothing() {
     let server = TestServer::start().await;
     let before = server.get("/perms/permissions?limit=0").await.expect(200)["totalRecords"].clone();
     let tenant = server.node.create_tenant(TENANT, "Again", "").await.expect("the tenant is there");
@@ -89,7 +89,7 @@ async fn calls_to_a_tenant_that_another_node_has_dropped_are_refused_like_those_
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_made_anew_knows_nothing_of_the_rules_of_the_one_before() {
+async fn a_recreated_tenant_does_not_use_cached_rules_of_the_dropped_one() {
     let server = TestServer::start().await;
     let elsewhere = server.another_node().await;
     elsewhere.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");

@@ -51,7 +51,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn a_timer_shows_what_its_module_declares() {
+async fn a_timer_shows_the_declaration_of_its_module() {
     let server = TestServer::start().await;
     let timer = of_okapi(&server, EXPIRE_USERS).await;
     assert_eq!(
@@ -74,7 +74,7 @@ async fn a_timer_shows_what_its_module_declares() {
 }
 
 #[tokio::test]
-async fn a_changed_interval_shows_on_both_sides_and_can_be_taken_back() {
+async fn a_changed_interval_is_shown_by_both_apis_and_can_be_reset() {
     let server = TestServer::start().await;
     let declared = of_okapi(&server, EXPIRE_REQUESTS).await;
     let path = format!("{}/{}", okapi(), declared["id"].as_str().unwrap_or_default());
@@ -98,7 +98,7 @@ async fn a_changed_interval_shows_on_both_sides_and_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn a_patch_that_cannot_be_understood_changes_nothing() {
+async fn a_malformed_patch_changes_nothing() {
     let server = TestServer::start().await;
     let declared = of_okapi(&server, EXPIRE_USERS).await;
     let one = format!("{}/mod-users_0", okapi());
@@ -172,7 +172,7 @@ async fn two_nodes_call_the_route_of_a_timer_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_has_a_route_called_with_their_permissions() {
+async fn a_user_timer_calls_a_route_with_the_users_permissions() {
     let server = TestServer::start().await;
     let clerk = server.staff_with(&["scheduler.all", "addresstypes.collection.get"]).await;
     let timer = |path: &str| {
@@ -208,7 +208,7 @@ async fn a_user_has_a_route_called_with_their_permissions() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_timer_is_refused_as_mod_scheduler_does() {
+async fn invalid_timers_are_refused_with_the_texts_of_mod_scheduler() {
     let server = TestServer::start().await;
     let refused = async |body: Value| {
         let answer = server.post("/scheduler/timers", &body).await;
@@ -240,7 +240,7 @@ async fn what_is_wrong_with_a_timer_is_refused_as_mod_scheduler_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_job_and_timer_runs_well_on_two_nodes() {
+async fn every_job_and_timer_succeeds_on_two_nodes() {
     let server = LendingServer::on(TestServer::start().await).await;
     server.check_out(&server.item().await, &server.patron().await).await.expect(201);
     let server = &server.server;
@@ -275,7 +275,7 @@ async fn every_job_and_timer_runs_well_on_two_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_timer_that_a_job_backs_now_keeps_its_interval_and_calls_no_route() {
+async fn a_timer_replaced_by_a_job_keeps_its_interval_and_calls_no_route() {
     let server = TestServer::start().await;
     let call = |path: &str| RouteCall { method: "POST".into(), path: path.into(), user_timer: None };
     let timing = Timing { unit: Some("hour".into()), delay: Some("5".into()), schedule: None };

@@ -83,7 +83,7 @@ const STEPS: &[Step] = &[Step {
 }];
 
 #[tokio::test]
-async fn a_new_column_a_new_index_and_a_new_table_come_without_loss() {
+async fn an_upgrade_adds_columns_indexes_and_tables_without_loss() {
     let server = TestServer::start().await;
     opened(&server, module(EARLY, "", &[])).await;
     let database = server.database().await;
@@ -115,7 +115,7 @@ async fn a_new_column_a_new_index_and_a_new_table_come_without_loss() {
 }
 
 #[tokio::test]
-async fn a_step_is_taken_once() {
+async fn an_upgrade_step_runs_once() {
     let server = TestServer::start().await;
     opened(&server, module(EARLY, "", &[])).await;
     opened(&server, module(EARLY, "", STEPS)).await;
@@ -130,7 +130,7 @@ async fn a_step_is_taken_once() {
 }
 
 #[tokio::test]
-async fn what_no_release_declares_goes_when_the_operator_says_so_and_data_never() {
+async fn undeclared_indexes_and_columns_are_dropped_on_request_and_tables_never() {
     let server = TestServer::start().await;
     opened(&server, module(EARLY_WITH_BAY, "", &[])).await;
     let later = opened(&server, module(LATE_WITHOUT_BAY, "", &[])).await;
@@ -154,7 +154,7 @@ async fn count(database: &tokio_postgres::Client, query: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn tables_with_new_names_serve_older_programs_under_the_former_ones() {
+async fn renamed_tables_can_be_used_by_older_programs_under_their_former_names() {
     let server = TestServer::start().await;
     let database = server.database().await;
     database

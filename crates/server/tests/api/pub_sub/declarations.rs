@@ -5,7 +5,7 @@ use carrel_testkit::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_event_type_is_declared_once_and_deleted_when_nobody_uses_it() {
+async fn an_event_type_is_declared_once_and_deleted_when_unused() {
     let server = TestServer::start().await;
     let admin = &server.admin;
     declare_publisher(admin).await;
@@ -52,7 +52,7 @@ async fn a_subscriber_may_come_before_the_publisher() {
 }
 
 #[tokio::test]
-async fn a_callback_is_a_path_and_nothing_else() {
+async fn a_callback_must_be_a_path() {
     let server = TestServer::start().await;
     for callback in ["http://10.0.0.1/", "//10.0.0.1/", "@10.0.0.1/", "events", "/a b", ""] {
         let body = json!({"moduleId": "mod-reader-1.0.0",
@@ -65,7 +65,7 @@ async fn a_callback_is_a_path_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn only_a_registered_publisher_publishes_and_the_history_says_what_was_refused() {
+async fn only_a_registered_publisher_can_publish_and_refusals_are_in_the_history() {
     let server = TestServer::start().await;
     let refused = server.admin.post("/pubsub/publish", &event("{}")).await;
     refused.expect_status(400);

@@ -32,7 +32,7 @@ async fn a_published_event_reaches_its_subscriber_and_the_history() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_loan_is_announced_as_mod_circulation_does_and_a_dead_subscriber_delays_nobody() {
+async fn a_loan_is_published_like_by_mod_circulation_and_a_dead_subscriber_delays_no_other() {
     let server = LendingServer::open().await;
     let subscriber = Subscriber::start().await;
     deliver(&server.server.node, &subscriber);
@@ -85,7 +85,7 @@ async fn events_wait_in_order_for_a_subscriber_that_is_down() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_that_is_refused_again_and_again_holds_up_the_next_one_no_longer() {
+async fn an_event_refused_five_times_is_skipped() {
     let server = TestServer::start().await;
     let subscriber = Subscriber::start().await;
     subscriber.answer(422);
@@ -144,7 +144,7 @@ async fn an_event_that_commits_after_a_later_one_is_not_skipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_nodes_one_delivers_and_the_other_goes_on_when_it_dies() {
+async fn when_the_delivering_node_dies_another_one_continues() {
     const EVENTS: usize = 400;
     let server = TestServer::start().await;
     let other = server.another_node().await;

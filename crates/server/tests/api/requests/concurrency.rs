@@ -18,7 +18,7 @@ fn patrons() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_patrons_ask_for_one_title_at_once() {
+async fn a_thousand_patrons_request_one_instance_at_once() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let first = server.item().await;
@@ -77,7 +77,7 @@ async fn a_thousand_patrons_ask_for_one_title_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_desks_and_one_item_make_one_promise() {
+async fn two_check_ins_of_one_item_fulfill_one_request() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     for _ in 0..3 {

@@ -13,7 +13,7 @@ async fn two_wait(server: &LendingServer) -> (TestItem, Uuid, Uuid) {
 }
 
 #[tokio::test]
-async fn a_hold_past_its_date_is_closed_unfilled_and_those_behind_move_up() {
+async fn an_expired_hold_is_closed_unfilled_and_the_following_requests_move_up() {
     let server = LendingServer::open().await;
     let (item, first, second) = two_wait(&server).await;
     server.time_passes_for(first).await;
@@ -27,7 +27,7 @@ async fn a_hold_past_its_date_is_closed_unfilled_and_those_behind_move_up() {
 }
 
 #[tokio::test]
-async fn a_request_that_still_has_time_stays() {
+async fn a_request_before_its_expiration_date_stays_open() {
     let server = LendingServer::open().await;
     let (item, _, _) = two_wait(&server).await;
     server.requests_expire().await;
@@ -35,7 +35,7 @@ async fn a_request_that_still_has_time_stays() {
 }
 
 #[tokio::test]
-async fn what_is_not_picked_up_stays_on_the_shelf_until_staff_scan_it_for_the_next_one() {
+async fn an_item_not_picked_up_stays_on_the_hold_shelf_until_it_is_scanned() {
     let server = LendingServer::open().await;
     let (item, first, second) = two_wait(&server).await;
     server.check_in(&item, server.main_desk).await.expect(200);
@@ -72,7 +72,7 @@ async fn the_queue_of_a_title_closes_its_gaps() {
 }
 
 #[tokio::test]
-async fn an_end_is_announced_with_what_the_request_was_before() {
+async fn the_event_of_an_expired_request_has_its_previous_version() {
     let server = LendingServer::open().await;
     let (_, first, _) = two_wait(&server).await;
     server.time_passes_for(first).await;

@@ -18,7 +18,7 @@ async fn queue_of<const N: usize>(server: &LendingServer) -> (TestItem, [(TestPa
 }
 
 #[tokio::test]
-async fn a_returned_item_waits_on_the_hold_shelf_for_the_first_patron() {
+async fn a_returned_item_is_put_on_the_hold_shelf_for_the_first_patron() {
     let server = LendingServer::open().await;
     let (test_item, [(reader, hold), (other, _)]) = queue_of(&server).await;
     let back = server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -36,7 +36,7 @@ async fn a_returned_item_waits_on_the_hold_shelf_for_the_first_patron() {
 }
 
 #[tokio::test]
-async fn every_step_of_a_request_is_announced() {
+async fn every_status_change_of_a_request_is_published() {
     let server = LendingServer::open().await;
     let (test_item, [(reader, hold)]) = queue_of(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -56,7 +56,7 @@ async fn every_step_of_a_request_is_announced() {
 }
 
 #[tokio::test]
-async fn what_is_picked_up_elsewhere_travels() {
+async fn an_item_with_another_pickup_service_point_goes_in_transit() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     let reader = server.patron().await;
@@ -72,7 +72,7 @@ async fn what_is_picked_up_elsewhere_travels() {
 }
 
 #[tokio::test]
-async fn a_patron_who_names_the_wrong_title_gets_the_item_they_asked_for() {
+async fn a_request_with_the_wrong_instance_is_placed_for_its_item() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let (test_item, other_title) = (server.item().await, server.item().await);
@@ -86,7 +86,7 @@ async fn a_patron_who_names_the_wrong_title_gets_the_item_they_asked_for() {
 }
 
 #[tokio::test]
-async fn an_item_taken_off_the_wrong_shelf_goes_back_to_its_patron() {
+async fn an_awaiting_item_scanned_elsewhere_goes_in_transit_to_its_pickup_service_point() {
     let server = LendingServer::open().await;
     let (test_item, [(_, hold)]) = queue_of(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -103,7 +103,7 @@ async fn an_item_taken_off_the_wrong_shelf_goes_back_to_its_patron() {
 }
 
 #[tokio::test]
-async fn what_is_delivered_waits_for_delivery_and_is_filled_by_lending() {
+async fn a_delivery_request_awaits_delivery_and_is_filled_by_check_out() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     let reader = server.patron().await;
@@ -118,7 +118,7 @@ async fn what_is_delivered_waits_for_delivery_and_is_filled_by_lending() {
 }
 
 #[tokio::test]
-async fn the_next_in_line_may_have_the_item_that_another_gave_up() {
+async fn a_cancelled_pickup_makes_the_item_available_to_the_next_requester() {
     let server = LendingServer::open().await;
     let (test_item, [(_, first), (next, second)]) = queue_of(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -136,7 +136,7 @@ async fn the_next_in_line_may_have_the_item_that_another_gave_up() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_given_up_leaves_the_item_on_its_shelf() {
+async fn a_cancelled_page_makes_its_item_available() {
     let server = LendingServer::open().await;
     let (test_item, reader) = (server.item().await, server.patron().await);
     let page = placed(&server.asks_for(&test_item, &reader, "Page", server.main_desk).await);
@@ -146,7 +146,7 @@ async fn a_page_that_is_given_up_leaves_the_item_on_its_shelf() {
 }
 
 #[tokio::test]
-async fn a_page_with_a_hold_behind_it_stays_paged_when_given_up() {
+async fn a_cancelled_page_with_a_hold_after_it_keeps_the_item_paged() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let page = placed(&server.asks_for(&test_item, &server.patron().await, "Page", server.main_desk).await);
@@ -158,7 +158,7 @@ async fn a_page_with_a_hold_behind_it_stays_paged_when_given_up() {
 }
 
 #[tokio::test]
-async fn a_deleted_request_lets_those_behind_move_up() {
+async fn a_deleted_request_lets_the_following_ones_move_up() {
     let server = LendingServer::open().await;
     let (test_item, [(_, first), (second, _), (third, _)]) = queue_of(&server).await;
     server.admin().delete(&format!("/circulation/requests/{first}")).await.expect(204);
@@ -167,7 +167,7 @@ async fn a_deleted_request_lets_those_behind_move_up() {
 }
 
 #[tokio::test]
-async fn what_is_over_stays_over() {
+async fn a_closed_request_cannot_be_changed() {
     let server = LendingServer::open().await;
     let (test_item, [(_, hold)]) = queue_of(&server).await;
     let other = server.copy_of(&test_item).await;
@@ -180,7 +180,7 @@ async fn what_is_over_stays_over() {
 }
 
 #[tokio::test]
-async fn a_request_moved_to_another_item_stands_last_there() {
+async fn a_moved_request_is_last_in_the_new_queue() {
     let server = LendingServer::open().await;
     let (test_item, [(_, first), (second, _)]) = queue_of(&server).await;
     let other = server.copy_of(&test_item).await;
@@ -198,7 +198,7 @@ async fn a_request_moved_to_another_item_stands_last_there() {
 }
 
 #[tokio::test]
-async fn a_queue_in_another_order() {
+async fn a_queue_can_be_reordered() {
     let server = LendingServer::open().await;
     let (test_item, [(first, one), (second, two), (third, three)]) = queue_of(&server).await;
     let path = format!("/circulation/requests/queue/item/{}/reorder", test_item.id);
@@ -223,7 +223,7 @@ async fn a_queue_in_another_order() {
 }
 
 #[tokio::test]
-async fn who_gets_an_item_goes_ahead_of_those_who_wait_for_another_one() {
+async fn a_fulfilled_title_level_request_moves_ahead_of_unfilled_ones() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let test_item = server.item().await;

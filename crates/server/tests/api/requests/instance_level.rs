@@ -47,7 +47,7 @@ async fn one_of_many_items_is_found_in_two_round_trips() {
 }
 
 #[tokio::test]
-async fn of_items_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
+async fn of_items_on_loan_the_one_with_the_shortest_queue_is_requested() {
     let server = server().await;
     let copies = copies(&server, 5).await;
     for copy in &copies {
@@ -61,7 +61,7 @@ async fn of_items_that_are_out_the_one_with_the_shortest_queue_is_asked_for() {
 }
 
 #[tokio::test]
-async fn items_that_cannot_be_had_do_not_stand_in_the_way() {
+async fn items_that_cannot_be_requested_are_skipped() {
     let server = server().await;
     let copies = copies(&server, 6).await;
     for copy in &copies[..5] {
@@ -75,7 +75,7 @@ async fn items_that_cannot_be_had_do_not_stand_in_the_way() {
 }
 
 #[tokio::test]
-async fn where_no_item_can_be_had_each_refusal_is_reported_once() {
+async fn without_a_requestable_item_each_refusal_is_reported_once() {
     let server = server().await;
     let copies = copies(&server, 5).await;
     for copy in &copies {
@@ -91,7 +91,7 @@ async fn where_no_item_can_be_had_each_refusal_is_reported_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn patrons_who_ask_at_once_get_an_item_each() {
+async fn concurrent_instance_level_requests_get_different_items() {
     let server = server().await;
     let copies = copies(&server, 8).await;
     let readers = join_all((0..8).map(|_| server.patron())).await;
@@ -120,7 +120,7 @@ async fn patrons_who_ask_at_once_get_an_item_each() {
 }
 
 #[tokio::test]
-async fn items_that_are_lent_between_choice_and_lock_are_left_for_another_one() {
+async fn an_item_checked_out_between_choice_and_lock_is_replaced_by_another_one() {
     let server = server().await;
     let copies = copies(&server, 4).await;
     let reader = server.patron().await;

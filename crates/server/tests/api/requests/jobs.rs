@@ -44,7 +44,7 @@ static COUNT: Job = Job {
 };
 
 #[tokio::test]
-async fn two_nodes_do_a_job_once() {
+async fn two_nodes_run_a_due_job_once() {
     let server = TestServer::start().await;
     due_now(&server, "count").await;
     let nodes = [0, 1].map(|_| jobs::start_with(&server.node, vec![&COUNT], QUICK));
@@ -76,7 +76,7 @@ static HANGS_ONCE: Job = Job {
 };
 
 #[tokio::test]
-async fn what_a_dead_node_was_doing_is_done_by_another() {
+async fn a_job_of_a_dead_node_is_taken_over() {
     let server = TestServer::start().await;
     due_now(&server, "hangs-once").await;
     let first = jobs::start_with(&server.node, vec![&HANGS_ONCE], QUICK);
@@ -122,7 +122,7 @@ static LATE: Job = Job {
 };
 
 #[tokio::test]
-async fn a_run_past_its_deadline_is_given_up_and_comes_again() {
+async fn a_run_past_its_deadline_is_aborted_and_repeated() {
     let server = TestServer::start().await;
     due_now(&server, "too-slow").await;
     let node = jobs::start_with(&server.node, vec![&LATE], QUICK);
@@ -141,7 +141,7 @@ static BREAKS: Job = Job {
 };
 
 #[tokio::test]
-async fn a_job_that_panics_harms_nobody_else() {
+async fn a_job_that_panics_does_not_affect_others() {
     let server = TestServer::start().await;
     due_now(&server, "breaks").await;
     let node = jobs::start_with(&server.node, vec![&BREAKS], QUICK);
@@ -165,7 +165,7 @@ async fn every_job_of_the_node_is_entered_for_the_tenant() {
 }
 
 #[tokio::test]
-async fn requests_expire_without_anybody_asking() {
+async fn requests_expire_by_the_job() {
     let server = LendingServer::open().await;
     let item = server.lent_book().await;
     let hold = server.hold(&item, &server.patron().await).await;

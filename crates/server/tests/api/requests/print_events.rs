@@ -23,7 +23,7 @@ async fn page(server: &LendingServer) -> Uuid {
 }
 
 #[tokio::test]
-async fn a_request_tells_how_often_its_slip_was_printed() {
+async fn a_request_shows_how_often_its_slip_was_printed() {
     let server = LendingServer::open().await;
     print_log(&server, true).await;
     let page = page(&server).await;
@@ -36,7 +36,7 @@ async fn a_request_tells_how_often_its_slip_was_printed() {
 }
 
 #[tokio::test]
-async fn printing_is_logged_only_where_the_library_wants_it() {
+async fn printing_is_logged_only_if_enabled() {
     let server = LendingServer::open().await;
     let page = page(&server).await;
     let words = printed(&server, &[page]).await.refusals();
@@ -47,7 +47,7 @@ async fn printing_is_logged_only_where_the_library_wants_it() {
 }
 
 #[tokio::test]
-async fn a_slip_of_a_request_that_is_not_there_is_refused_with_all() {
+async fn a_missing_request_refuses_the_whole_print_event() {
     let server = LendingServer::open().await;
     print_log(&server, true).await;
     let page = page(&server).await;
@@ -56,7 +56,7 @@ async fn a_slip_of_a_request_that_is_not_there_is_refused_with_all() {
 }
 
 #[tokio::test]
-async fn an_entry_that_lacks_something_is_invalid() {
+async fn an_incomplete_print_event_is_refused() {
     let server = LendingServer::open().await;
     print_log(&server, true).await;
     assert_eq!(printed(&server, &[]).await.refusals(), ["Print Event Request  JSON is invalid"]);
@@ -66,7 +66,7 @@ async fn an_entry_that_lacks_something_is_invalid() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_is_refused() {
+async fn a_malformed_request_id_is_refused() {
     let server = LendingServer::open().await;
     print_log(&server, true).await;
     let page = page(&server).await;
@@ -92,7 +92,7 @@ async fn an_id_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_second_setting_with_the_word_in_its_name_leaves_it_open_which_one_counts() {
+async fn two_settings_with_the_word_in_their_names_are_ambiguous() {
     let server = LendingServer::open().await;
     print_log(&server, true).await;
     let page = page(&server).await;

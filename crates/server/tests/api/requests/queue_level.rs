@@ -13,7 +13,7 @@ async fn toggle(server: &LendingServer) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn queues_of_items_become_one_of_the_title_and_back() {
+async fn item_queues_are_merged_into_the_instances_queue_and_split_again() {
     let server = LendingServer::open().await;
     let one = server.item().await;
     let other = server.copy_of(&one).await;
@@ -37,7 +37,7 @@ async fn queues_of_items_become_one_of_the_title_and_back() {
 }
 
 #[tokio::test]
-async fn between_the_setting_and_the_renumbering_nothing_is_stuck() {
+async fn requests_can_be_changed_between_setting_and_renumbering() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let one = server.item().await;

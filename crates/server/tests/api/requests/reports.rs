@@ -37,7 +37,7 @@ async fn a_page_is_on_the_pick_slips_of_the_desk_that_serves_its_shelf() {
 }
 
 #[tokio::test]
-async fn a_page_that_was_fetched_is_on_no_slip() {
+async fn a_fulfilled_page_is_on_no_slip() {
     let server = LendingServer::open().await;
     let (test_item, ..) = paged(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -62,7 +62,7 @@ async fn pick_slips_come_in_the_order_of_the_shelves() {
 }
 
 #[tokio::test]
-async fn what_is_no_service_point_has_no_slips() {
+async fn an_unknown_service_point_has_no_slips() {
     let server = LendingServer::open().await;
     assert_eq!(
         report(&server, &format!("/circulation/pick-slips/{}", Uuid::new_v4())).await,
@@ -82,7 +82,7 @@ async fn holds_are_printed(server: &LendingServer, enabled: bool) {
 }
 
 #[tokio::test]
-async fn holds_are_looked_for_only_where_the_library_prints_them() {
+async fn holds_are_on_search_slips_only_if_enabled() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     server.hold(&test_item, &server.patron().await).await;
@@ -96,7 +96,7 @@ async fn holds_are_looked_for_only_where_the_library_prints_them() {
 }
 
 #[tokio::test]
-async fn a_hold_of_a_title_is_looked_for_where_its_holdings_are() {
+async fn a_title_level_hold_is_on_the_search_slips_of_its_holdings_locations() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     holds_are_printed(&server, true).await;
@@ -115,7 +115,7 @@ async fn clearance(server: &LendingServer, desk: carrel_testkit::Desk) -> Value 
 }
 
 #[tokio::test]
-async fn what_nobody_may_pick_up_any_more_is_to_be_taken_off_the_hold_shelf() {
+async fn items_of_closed_requests_are_in_the_hold_shelf_clearance_report() {
     let server = LendingServer::open().await;
     let (test_item, _, page) = paged(&server).await;
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -135,7 +135,7 @@ async fn what_nobody_may_pick_up_any_more_is_to_be_taken_off_the_hold_shelf() {
 }
 
 #[tokio::test]
-async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
+async fn an_item_with_two_closed_requests_is_listed_once_with_the_last_one() {
     let server = LendingServer::open().await;
     let (test_item, _, first) = paged(&server).await;
     let second = server.hold(&test_item, &server.patron().await).await;
@@ -151,7 +151,7 @@ async fn an_item_given_up_twice_is_listed_once_with_the_last_request() {
 }
 
 #[tokio::test]
-async fn items_on_their_way_are_listed_with_where_and_for_whom() {
+async fn items_in_transit_are_listed_with_destination_and_request() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     placed(&server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await);
@@ -170,7 +170,7 @@ async fn items_on_their_way_are_listed_with_where_and_for_whom() {
 }
 
 #[tokio::test]
-async fn nothing_on_its_way_is_an_empty_list() {
+async fn without_items_in_transit_the_list_is_empty() {
     let server = LendingServer::open().await;
     server.item().await;
     assert_eq!(
@@ -180,7 +180,7 @@ async fn nothing_on_its_way_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn a_title_is_shown_with_all_its_items() {
+async fn an_instance_is_shown_with_all_its_items() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let copy = server.copy_of(&test_item).await;
@@ -198,7 +198,7 @@ async fn a_title_is_shown_with_all_its_items() {
 }
 
 #[tokio::test]
-async fn a_title_that_is_not_there_is_an_empty_object() {
+async fn a_missing_instance_is_an_empty_object() {
     let server = LendingServer::open().await;
     let path = format!("/circulation/items-by-instance?query=id=={}", Uuid::new_v4());
     assert_eq!(report(&server, &path).await, json!({}));
@@ -206,7 +206,7 @@ async fn a_title_that_is_not_there_is_an_empty_object() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_over_forgets_who_asked() {
+async fn a_closed_request_is_anonymized() {
     let server = LendingServer::open().await;
     let (_, _, page) = paged(&server).await;
     let path = format!("/request-anonymization/{page}");
@@ -220,7 +220,7 @@ async fn a_request_that_is_over_forgets_who_asked() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_cannot_be_anonymized() {
+async fn a_missing_request_cannot_be_anonymized() {
     let server = LendingServer::open().await;
     let refused = server.admin().post("/request-anonymization/me", &json!({})).await;
     assert_eq!(refused.refusals(), ["invalidRequestId"]);

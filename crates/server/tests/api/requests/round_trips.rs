@@ -24,7 +24,7 @@ async fn a_request_of_an_item_takes_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_hold_behind_others_takes_two_round_trips() {
+async fn a_hold_after_others_takes_two_round_trips() {
     let server = counting().await;
     let item = server.lent_book().await;
     for _ in 0..3 {
@@ -44,7 +44,7 @@ async fn a_request_of_a_title_takes_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_request_of_whatever_item_can_be_had_takes_two_round_trips() {
+async fn an_instance_level_request_takes_two_round_trips() {
     let server = counting().await;
     let (item, patron) = (server.lent_book().await, server.patron().await);
     let order = json!({"instanceId": item.instance, "requesterId": patron.id,

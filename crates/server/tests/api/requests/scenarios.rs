@@ -62,7 +62,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
 }
 
 #[tokio::test]
-async fn two_items_three_patrons_one_of_them_at_another_branch() {
+async fn two_items_for_three_patrons_at_two_branches() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     let (main, branch) = (server.main_desk, server.other_desk);
@@ -107,7 +107,7 @@ async fn branch_closes(server: &LendingServer) {
 }
 
 #[tokio::test]
-async fn a_pickup_point_that_closes() {
+async fn a_pickup_service_point_is_closed() {
     let server = LendingServer::open().await;
     let test_item = server.lent_book().await;
     let reader = server.patron().await;
@@ -133,7 +133,7 @@ async fn a_pickup_point_that_closes() {
 }
 
 #[tokio::test]
-async fn a_request_for_a_closed_pickup_point_can_still_be_cancelled() {
+async fn a_request_with_a_closed_pickup_service_point_can_be_cancelled() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let page = placed(&server.asks_for(&test_item, &server.patron().await, "Page", server.other_desk).await);

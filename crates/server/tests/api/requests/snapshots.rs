@@ -73,7 +73,7 @@ async fn a_corrected_title() {
 }
 
 #[tokio::test]
-async fn a_patron_who_takes_another_name() {
+async fn a_changed_name_of_the_patron() {
     let placed = placed_hold().await;
     let path = format!("/users/{}", placed.patron.id);
     placed
@@ -99,7 +99,7 @@ async fn a_renamed_pickup_service_point() {
 }
 
 #[tokio::test]
-async fn a_policy_forgets_a_pickup_point_that_closes() {
+async fn a_closed_pickup_service_point_is_removed_from_policies() {
     let placed = placed_hold().await;
     let server = &placed.server;
     let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
@@ -126,7 +126,7 @@ async fn a_policy_forgets_a_pickup_point_that_closes() {
 }
 
 #[tokio::test]
-async fn a_policy_forgets_a_service_point_that_is_deleted() {
+async fn a_deleted_service_point_is_removed_from_policies() {
     let placed = placed_hold().await;
     let server = &placed.server;
     let path = format!("/request-policy-storage/request-policies/{}", server.request_policy);
@@ -195,7 +195,7 @@ async fn an_answer_shows_one_state_right_after_a_rename_or_a_move() {
 }
 
 #[tokio::test]
-async fn what_nobody_asks_for_leaves_no_work() {
+async fn records_without_open_requests_are_not_marked() {
     let placed = placed_hold().await;
     placed.node.stop().await;
     let other = placed.server.item().await;

@@ -29,7 +29,7 @@ async fn two_requests_of_a_queue_cannot_have_one_position() {
 }
 
 #[tokio::test]
-async fn a_closed_request_keeps_nobody_from_its_position() {
+async fn a_closed_request_does_not_occupy_its_position() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let mut first = stored(&server, &test_item, 1).await;
@@ -61,7 +61,7 @@ async fn a_batch_exchanges_positions() {
 }
 
 #[tokio::test]
-async fn half_an_item_is_refused() {
+async fn an_item_without_holdings_record_is_refused() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let mut request = stored(&server, &test_item, 1).await;
@@ -78,7 +78,7 @@ async fn half_an_item_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cancellation_names_a_reason_that_is_there() {
+async fn a_cancellation_needs_an_existing_reason() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let hold = {
@@ -94,7 +94,7 @@ async fn a_cancellation_names_a_reason_that_is_there() {
 }
 
 #[tokio::test]
-async fn requests_are_found_by_what_they_keep() {
+async fn requests_are_found_by_their_snapshots() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
@@ -194,7 +194,7 @@ async fn a_closed_request_is_found_when_its_item_and_its_requester_are_deleted()
 }
 
 #[tokio::test]
-async fn a_page_that_a_client_stores_bare_comes_to_the_pick_slips() {
+async fn a_page_stored_without_snapshots_is_on_the_pick_slips() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
     let mut page = stored(&server, &test_item, 1).await;

@@ -14,7 +14,7 @@ async fn server_with_new_tenant(allows_bootstrap: bool) -> TestServer {
 }
 
 #[tokio::test]
-async fn an_operator_opens_a_new_tenant_until_its_administrator_is_there() {
+async fn an_operator_opens_a_new_tenant_until_it_has_an_administrator() {
     let server = server_with_new_tenant(true).await;
     let stranger = server.stranger().with_header("x-okapi-tenant", OTHER_TENANT);
     stranger.get("/users").await.expect_status(401);

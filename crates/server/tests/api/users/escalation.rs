@@ -38,7 +38,7 @@ async fn objects_among_sub_permissions_are_refused() {
 }
 
 #[tokio::test]
-async fn a_stored_object_among_sub_permissions_gives_nothing() {
+async fn a_stored_object_among_sub_permissions_grants_nothing() {
     let server = TestServer::start().await;
     server.post("/perms/permissions", &json!({"permissionName": "desk.all"})).await.expect(201);
     let clerk = server.staff_with(&["desk.all"]).await;
@@ -51,7 +51,7 @@ async fn a_stored_object_among_sub_permissions_gives_nothing() {
 }
 
 #[tokio::test]
-async fn a_set_is_made_only_of_what_its_maker_may_give() {
+async fn a_set_contains_only_permissions_that_its_creator_may_grant() {
     let server = TestServer::start().await;
     let editor = server.staff_with(&[&EDITOR[..], &["users.item.get"]].concat()).await;
     let set = |contained: &str| json!({"permissionName": "desk.all", "subPermissions": [contained]});
@@ -62,7 +62,7 @@ async fn a_set_is_made_only_of_what_its_maker_may_give() {
 }
 
 #[tokio::test]
-async fn names_that_the_server_checks_are_not_made() {
+async fn permissions_with_reserved_names_cannot_be_created() {
     let server = TestServer::start().await;
     let editor = server.staff_with(&EDITOR).await;
     for name in ["mod-settings.global.write.invented", "okapi.invented", "carrel.invented"] {
@@ -71,7 +71,7 @@ async fn names_that_the_server_checks_are_not_made() {
 }
 
 #[tokio::test]
-async fn a_record_of_permissions_does_not_go_over_to_a_user_whose_giver_lacks_them() {
+async fn a_record_of_permissions_cannot_be_moved_to_another_user_without_holding_them() {
     let server = TestServer::start().await;
     let editor = server.staff_with(&EDITOR).await;
     let admin = format!("/perms/users/{}?indexField=userId", server.admin_id);
@@ -82,7 +82,7 @@ async fn a_record_of_permissions_does_not_go_over_to_a_user_whose_giver_lacks_th
 }
 
 #[tokio::test]
-async fn the_password_of_an_account_with_more_permissions_is_not_set() {
+async fn the_password_of_an_account_with_more_permissions_cannot_be_set() {
     let server = TestServer::start().await;
     let help_desk = server
         .staff_with(&[
@@ -276,7 +276,7 @@ async fn play(server: &TestServer, steps: &[Step]) -> Result<(), String> {
 }
 
 #[test]
-fn no_sequence_of_calls_gives_more_than_its_caller_had() {
+fn no_sequence_of_calls_grants_more_than_the_caller_had() {
     let runtime = Runtime::new().expect("a runtime can be started");
     let server = runtime.block_on(TestServer::start());
     let cases = std::env::var("CARREL_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(60);

@@ -33,7 +33,7 @@ async fn json_is_read_under_any_content_type() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_reported_with_400_and_what_is_too_large_with_413() {
+async fn malformed_bodies_are_400_and_too_large_ones_413() {
     let options = carrel_platform::ServerOptions { largest_body: 1000, ..Default::default() };
     let server = TestServer::start_in(options).await;
     for body in ["{\"group\":", "[]", "", "\u{0}"] {
@@ -67,7 +67,7 @@ async fn a_tenant_s_modules_are_listed_with_versions() {
 }
 
 #[tokio::test]
-async fn a_stranger_s_user_id_in_a_header_is_not_believed() {
+async fn a_user_id_in_a_header_is_not_trusted() {
     let server = TestServer::start().await;
     let other = server.admin.with_header("x-okapi-user-id", "11111111-1111-4111-8111-111111111111");
     other.get("/users").await.expect_status(403);
@@ -81,7 +81,7 @@ async fn head_is_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn modules_are_found_by_name_and_by_what_they_provide() {
+async fn modules_are_found_by_name_and_by_interface() {
     let server = TestServer::start().await;
     let ids = async |asked: &str| -> Vec<String> {
         let path = format!("/_/proxy/tenants/diku/modules?{asked}");
@@ -100,7 +100,7 @@ async fn modules_are_found_by_name_and_by_what_they_provide() {
 }
 
 #[tokio::test]
-async fn tenants_are_made_listed_renamed_and_taken_away() {
+async fn tenants_are_created_listed_renamed_and_deleted() {
     let server = TestServer::start().await;
     let made = server.post("/_/proxy/tenants", &json!({"id": "town_hall", "name": "Town"})).await;
     assert_eq!(made.expect(201)["name"], "Town");
@@ -121,7 +121,7 @@ async fn tenants_are_made_listed_renamed_and_taken_away() {
 }
 
 #[tokio::test]
-async fn version_and_health_are_reported_to_anybody() {
+async fn version_and_health_need_no_token() {
     let server = TestServer::start().await;
     let version = server.stranger().get("/_/version").await;
     assert_eq!(version.text().split('.').count(), 3, "{version:?}");
@@ -131,7 +131,7 @@ async fn version_and_health_are_reported_to_anybody() {
 }
 
 #[tokio::test]
-async fn modules_are_there_for_good() {
+async fn modules_cannot_be_disabled() {
     let server = TestServer::start().await;
     let of_tenant = |rest: &str| format!("/_/proxy/tenants/diku/{rest}");
     let modules = server.admin.get(&of_tenant("modules")).await.expect(200);

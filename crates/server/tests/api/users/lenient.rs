@@ -51,7 +51,7 @@ async fn a_lenient_tenant_replaces_what_is_posted_again() {
 }
 
 #[tokio::test]
-async fn a_lenient_tenant_lends_of_two_items_with_one_barcode_either() {
+async fn a_lenient_tenant_checks_out_one_of_two_items_with_one_barcode() {
     let (_library, caller) = suite().await;
     for _ in 0..2 {
         let item = json!({"barcode": "1", "status": {"name": "Available"}});
@@ -84,7 +84,7 @@ async fn an_item_of_another_library_names_itself() {
 }
 
 #[tokio::test]
-async fn a_strict_tenant_has_no_stand_ins() {
+async fn a_strict_tenant_has_no_stand_in_routes() {
     let options = ServerOptions { behind_gateway: true, makes_tenants: true, ..ServerOptions::default() };
     let server = TestServer::start_in(options).await;
     server.node.create_tenant("strict", "Strict", "").await.expect("made");

@@ -40,7 +40,7 @@ async fn an_overlong_username_or_password_is_refused() {
 }
 
 #[tokio::test]
-async fn a_username_with_characters_of_patterns_finds_nobody_else() {
+async fn a_username_with_wildcards_finds_no_other_user() {
     let server = TestServer::start().await;
     for name in ["diku_*", "*", "diku?admin", "\"", "\\", "", " "] {
         log_in(&server, LOGIN, name, PASSWORD).await.expect_status(422);
@@ -49,7 +49,7 @@ async fn a_username_with_characters_of_patterns_finds_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parallel_guesses_count_like_guesses_in_a_row() {
+async fn parallel_guesses_count_like_consecutive_ones() {
     let server = TestServer::start().await;
     let user = user_with_password(&server, "target", "right").await;
     let client = stranger(&server);
@@ -61,7 +61,7 @@ async fn parallel_guesses_count_like_guesses_in_a_row() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_logins_to_one_account_at_once_are_no_failures() {
+async fn twenty_concurrent_logins_to_one_account_are_not_failures() {
     let server = TestServer::start().await;
     user_with_password(&server, "shared", "right").await;
     let client = stranger(&server);
@@ -83,7 +83,7 @@ async fn guesses_of_an_unknown_name_are_answered_like_those_of_a_known_one() {
 }
 
 #[tokio::test]
-async fn a_stranger_closes_an_account_to_nobody_else() {
+async fn guesses_close_an_account_only_to_their_address() {
     let server = behind_a_proxy().await;
     user_with_password(&server, "victim", "right").await;
     let (attacker, owner) = (from(&server, "198.51.100.1"), from(&server, "192.0.2.1"));
@@ -95,7 +95,7 @@ async fn a_stranger_closes_an_account_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn guesses_from_many_addresses_end_and_leave_the_owner_in() {
+async fn guesses_from_many_addresses_are_stopped_without_locking_the_owner_out() {
     let server = behind_a_proxy().await;
     let user = user_with_password(&server, "victim", "right").await;
     let owner = from(&server, "192.0.2.1");
@@ -108,7 +108,7 @@ async fn guesses_from_many_addresses_end_and_leave_the_owner_in() {
 }
 
 #[tokio::test]
-async fn one_address_tries_few_passwords_on_many_names() {
+async fn one_address_has_a_limit_over_all_accounts() {
     let server = behind_a_proxy().await;
     let database = server.database().await;
     let attacker = from(&server, "198.51.100.1");
@@ -123,7 +123,7 @@ async fn one_address_tries_few_passwords_on_many_names() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn logins_beyond_the_queue_are_asked_to_come_again() {
+async fn logins_beyond_the_queue_are_429() {
     let server = TestServer::start().await;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let client = stranger(&server);
@@ -136,7 +136,7 @@ async fn logins_beyond_the_queue_are_asked_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_password_set_anew_opens_a_closed_account() {
+async fn a_reset_password_opens_a_closed_account() {
     let server = TestServer::start().await;
     let user = user_with_password(&server, "forgetful", "old").await;
     for _ in 0..6 {

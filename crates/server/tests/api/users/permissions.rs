@@ -51,7 +51,7 @@ async fn a_permission_of_a_module_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn users_give_only_what_they_hold_or_may_assign() {
+async fn users_grant_only_permissions_that_they_have_or_may_assign() {
     let server = TestServer::start().await;
     set(&server, "house.set", &["users.collection.get"]).await;
     let user = Uuid::new_v4();
@@ -115,7 +115,7 @@ async fn a_permission_user_is_addressed_by_user_id_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_records_replaced_at_once_wait_for_no_second_connection() {
+async fn concurrent_replacements_do_not_wait_for_a_second_connection() {
     let server = TestServer::start().await;
     let records: Vec<Value> = join_all((0..16).map(|_| async {
         let given = json!({"userId": Uuid::new_v4(), "permissions": ["users.item.get"]});

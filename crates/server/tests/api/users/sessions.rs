@@ -51,7 +51,7 @@ async fn a_changed_password_ends_the_sessions_and_the_browser_that_sent_it_gets_
 }
 
 #[tokio::test]
-async fn a_password_that_was_set_anew_ends_the_sessions() {
+async fn a_reset_password_ends_the_sessions() {
     let server = TestServer::start().await;
     let session = session(&server, "forgetful").await;
     let action =
@@ -71,7 +71,7 @@ async fn deleted_credentials_end_the_sessions() {
 }
 
 #[tokio::test]
-async fn a_deleted_user_leaves_no_session_no_credentials_and_no_permissions() {
+async fn deleting_a_user_deletes_sessions_credentials_and_permissions() {
     let server = TestServer::start().await;
     for (name, path) in
         [("one", "/users/{id}"), ("two", "/users?query=username==two"), ("three", "/bl-users/by-id/{id}")]
@@ -93,7 +93,7 @@ async fn a_deleted_user_leaves_no_session_no_credentials_and_no_permissions() {
 }
 
 #[tokio::test]
-async fn the_token_of_the_older_login_ends_unless_the_options_say_otherwise() {
+async fn the_token_of_the_older_login_expires_unless_configured() {
     for endless_tokens in [false, true] {
         let options = ServerOptions { endless_tokens, ..ServerOptions::default() };
         let server = TestServer::start_in(options).await;
