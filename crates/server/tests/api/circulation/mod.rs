@@ -7,7 +7,6 @@ mod check_out;
 mod costs;
 mod live;
 mod loans;
-mod lost_item_histories;
 mod lost_items;
 mod overdue_fines;
 mod patron_blocks;

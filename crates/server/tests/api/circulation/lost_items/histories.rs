@@ -1,6 +1,6 @@
-//! Whatever several desks and jobs do with lost items at once: money is neither made nor lost, and item and loan agree.
+//! Whatever several desks and jobs do with lost items concurrently, accounts stay balanced, and item and loan agree.
 
-use super::lost_items::{Library, id, with};
+use super::{Library, id, with};
 use crate::fees_fines::histories::{Dice, check_account};
 use carrel_testkit::{TestItem, TestPatron};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ impl Shelf {
             5 => {
                 let renewal = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode,
                     "overrideBlocks": {"renewalBlock": {}, "comment": "found"}});
-                // An item that nobody has on loan is answered with 500, as in FOLIO.
+                // An item without an open loan is answered with 500, as in FOLIO.
                 let answer = admin.post("/circulation/renew-by-barcode", &renewal).await;
                 if answer.status == 500 {
                     return;
@@ -58,7 +58,7 @@ impl Shelf {
                 }
                 let account = &accounts[dice.below(accounts.len() as u64) as usize];
                 let how = ["pay", "pay", "waive", "transfer", "refund", "cancel"][dice.below(6) as usize];
-                // Often all that is owed, so that loans close.
+                // Often the whole balance, so that loans close.
                 let amount = match action {
                     8 => format!("{}.{:02}", dice.below(4), 1 + dice.below(99)),
                     _ => account["remaining"].to_string(),
