@@ -16,6 +16,7 @@ pub mod stand_in;
 pub mod surface;
 pub mod tenant;
 pub mod tenant_profile;
+pub mod tenant_rounds;
 pub mod tenant_state;
 pub mod token;
 pub mod transaction_listeners;

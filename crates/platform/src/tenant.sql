@@ -30,6 +30,19 @@ DO $$ BEGIN
         ALTER TABLE outbox ALTER COLUMN payload TYPE json USING payload::text::json;
     END IF;
 END $$;
+-- How far programs outside have been given the events of the outbox.
+CREATE TABLE IF NOT EXISTS outbox_reader (
+    name text PRIMARY KEY,
+    -- The number of the last event that is sent.
+    position bigint NOT NULL DEFAULT 0,
+    -- Failed attempts since the last success, and when the next one is due.
+    attempts integer NOT NULL DEFAULT 0,
+    next_attempt timestamptz NOT NULL DEFAULT '-infinity',
+    last_error text,
+    -- The node that reads now, for as long as it renews this.
+    lease uuid,
+    leased_until timestamptz
+);
 -- What a public test suite has written to the stand-in of a module; only lenient tenants have rows.
 CREATE TABLE IF NOT EXISTS stand_in (
     kind text NOT NULL,

@@ -2,6 +2,7 @@
 //! it.
 
 pub mod follow;
+pub mod reader;
 
 use crate::batch_deletion::delete_in_batches;
 use crate::database::{Bind, Pipeline, RowChange};

@@ -16,22 +16,19 @@ pub use address::Addresses;
 use crate::history::{Message, State};
 use callback::{Caller, Outcome};
 use carrel_platform::outbox::follow::{self, StoredEvent};
+use carrel_platform::tenant_rounds::TenantRounds;
 use carrel_platform::{Node, Tenant};
 use carrel_records::Failure;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use store::{Progress, Subscription};
-use tokio::sync::Notify;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// The interval of checks of a tenant with subscribers, and of one without.
-const LOOK: Duration = Duration::from_secs(1);
-const LOOK_FOR_SUBSCRIBERS: Duration = Duration::from_secs(60);
-/// Tenants that are served at the same time.
-const CONCURRENT_TENANTS: usize = 8;
+/// Time between two rounds for a tenant with subscribers, and for one without.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_WITHOUT_SUBSCRIBERS: Duration = Duration::from_secs(60);
 /// Events that are read at once for a subscription.
 const BATCH: i64 = 100;
 /// A position is stored after this many events, or after this time.
@@ -51,9 +48,7 @@ const WITHOUT_ADDRESS: SignedDuration = SignedDuration::from_mins(1);
 struct Delivery {
     addresses: OnceLock<Addresses>,
     caller: Caller,
-    wake: Notify,
-    woken: Mutex<HashSet<String>>,
-    work: Mutex<Option<JoinHandle<()>>>,
+    rounds: Arc<TenantRounds>,
 }
 
 /// Sets the addresses of subscribing modules, once, before [`start`].
@@ -64,80 +59,30 @@ pub fn configure(node: &Arc<Node>, addresses: Addresses) {
 /// Starts to deliver for all tenants.
 pub fn start(node: &Arc<Node>) {
     let delivery = node.state.of::<Delivery>();
-    let work = tokio::spawn(work(Arc::clone(node), Arc::clone(&delivery), Uuid::new_v4()));
-    if let Some(before) = delivery.work.lock().expect("no holder of this lock panics").replace(work) {
-        before.abort();
-    }
+    let node_id = Uuid::new_v4();
+    Arc::clone(&delivery.rounds).start(node, move |tenant| {
+        let delivery = Arc::clone(&delivery);
+        async move {
+            match deliver_due(&tenant, &delivery, node_id).await {
+                Ok(true) => PAUSE,
+                Ok(false) => PAUSE_WITHOUT_SUBSCRIBERS,
+                Err(failure) => {
+                    tracing::warn!(tenant = tenant.id, "events cannot be delivered: {failure}");
+                    PAUSE
+                }
+            }
+        }
+    });
 }
 
 /// Stops; another node repeats the deliveries that are interrupted.
 pub fn stop(node: &Arc<Node>) {
-    let delivery = node.state.of::<Delivery>();
-    if let Some(work) = delivery.work.lock().expect("no holder of this lock panics").take() {
-        work.abort();
-    }
+    node.state.of::<Delivery>().rounds.stop();
 }
 
 /// Checks the tenant now, because it has a new event or subscriber.
 pub fn wake(node: &Arc<Node>, tenant: &str) {
-    let delivery = node.state.of::<Delivery>();
-    delivery.woken.lock().expect("no holder of this lock panics").insert(tenant.to_owned());
-    delivery.wake.notify_one();
-}
-
-async fn work(node: Arc<Node>, delivery: Arc<Delivery>, node_id: Uuid) {
-    let mut next: HashMap<String, Instant> = HashMap::new();
-    let mut served: HashSet<String> = HashSet::new();
-    let mut running: JoinSet<(String, bool)> = JoinSet::new();
-    loop {
-        while let Some(ended) = running.try_join_next() {
-            note_end(ended, &mut next, &mut served);
-        }
-        for tenant in std::mem::take(&mut *delivery.woken.lock().expect("no holder of this lock panics")) {
-            next.insert(tenant, Instant::now());
-        }
-        for tenant in node.tenants() {
-            let is_due = next.get(&tenant.id).is_none_or(|next| *next <= Instant::now());
-            if !is_due || served.contains(&tenant.id) || running.len() >= CONCURRENT_TENANTS {
-                continue;
-            }
-            served.insert(tenant.id.clone());
-            let delivery = Arc::clone(&delivery);
-            running.spawn(async move {
-                let has_subscribers = match deliver_due(&tenant, &delivery, node_id).await {
-                    Ok(has_subscribers) => has_subscribers,
-                    Err(failure) => {
-                        tracing::warn!(tenant = tenant.id, "events cannot be delivered: {failure}");
-                        true
-                    }
-                };
-                (tenant.id.clone(), has_subscribers)
-            });
-        }
-        tokio::select! {
-            Some(ended) = running.join_next(), if !running.is_empty() => note_end(ended, &mut next, &mut served),
-            () = delivery.wake.notified() => {}
-            () = tokio::time::sleep(LOOK) => {}
-        }
-    }
-}
-
-fn note_end(
-    ended: Result<(String, bool), tokio::task::JoinError>,
-    next: &mut HashMap<String, Instant>,
-    served: &mut HashSet<String>,
-) {
-    match ended {
-        Ok((tenant, has_subscribers)) => {
-            served.remove(&tenant);
-            next.insert(tenant, Instant::now() + if has_subscribers { LOOK } else { LOOK_FOR_SUBSCRIBERS });
-        }
-        // The failed task is unknown: all tenants are checked again.
-        Err(error) => {
-            tracing::error!("a delivery of events broke off: {error}");
-            served.clear();
-        }
-    }
+    node.state.of::<Delivery>().rounds.wake(tenant);
 }
 
 /// Delivers due events to all subscribers of a tenant; returns whether it has any.
