@@ -116,7 +116,10 @@ fn warn_of(tenant: &Tenant, refused: &[Refused]) {
     for Refused { number, topic, key, error } in refused {
         tracing::error!(
             tenant = tenant.id,
-            number, topic, key, "an event is not in Kafka, as the brokers refuse it: {error}"
+            number,
+            topic,
+            key,
+            "an event is not in Kafka, as the brokers refuse it: {error}"
         );
     }
 }

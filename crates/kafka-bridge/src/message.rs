@@ -134,8 +134,13 @@ mod tests {
 
     fn sent(topic: &str, payload: Value) -> (Message, Value) {
         let created = "2024-05-01T10:00:00Z".parse().expect("a time");
-        let event =
-            StoredEvent { id: 3, topic: topic.into(), key: "k".into(), payload: payload.to_string(), created };
+        let event = StoredEvent {
+            id: 3,
+            topic: topic.into(),
+            key: "k".into(),
+            payload: payload.to_string(),
+            created,
+        };
         let wanted = if topic == "inventory.item" { 1 } else { 0 };
         assert!(holdings(&event).len() >= wanted);
         let message = message("diku", &event, &Instances::from([(HOLDINGS, INSTANCE)]));
@@ -145,8 +150,10 @@ mod tests {
 
     #[test]
     fn a_loan_is_sent_as_mod_circulation_storage_does() {
-        let (message, mut value) =
-            sent("circulation.loan", json!({"type": "UPDATE", "tenant": "diku", "old": {"a": 1}, "new": {"a": 2}}));
+        let (message, mut value) = sent(
+            "circulation.loan",
+            json!({"type": "UPDATE", "tenant": "diku", "old": {"a": 1}, "new": {"a": 2}}),
+        );
         assert!(value["id"].as_str().is_some_and(|id| Uuid::parse_str(id).is_ok()));
         value["id"] = json!("");
         let data = json!({"old": {"a": 1}, "new": {"a": 2}});
@@ -168,7 +175,8 @@ mod tests {
     #[test]
     fn parts_of_bound_with_have_the_key_of_their_instance() {
         let part = json!({"id": "p", "holdingsRecordId": HOLDINGS, "itemId": "i"});
-        let (message, _) = sent("inventory.bound-with", json!({"type": "DELETE", "tenant": "diku", "old": part}));
+        let (message, _) =
+            sent("inventory.bound-with", json!({"type": "DELETE", "tenant": "diku", "old": part}));
         assert_eq!(message.key, INSTANCE.to_string());
     }
 

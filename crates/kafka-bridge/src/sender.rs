@@ -64,7 +64,8 @@ impl Sender {
         let mut by_partition: BTreeMap<(String, i32), Vec<Message>> = BTreeMap::new();
         for message in messages {
             let topic = format!("{}.{tenant}.{}", self.options.prefix, message.topic);
-            let partitions = connected.partitions_of(&topic, &message.topic, self.options.replication).await?;
+            let partitions =
+                connected.partitions_of(&topic, &message.topic, self.options.replication).await?;
             let partition = partitioner::partition(message.key.as_bytes(), partitions);
             by_partition.entry((topic, partition)).or_default().push(message);
         }
@@ -109,7 +110,12 @@ impl Sender {
         Ok(refused)
     }
 
-    async fn produce(&self, tenant: &str, client: &PartitionClient, messages: &[Message]) -> Result<(), Error> {
+    async fn produce(
+        &self,
+        tenant: &str,
+        client: &PartitionClient,
+        messages: &[Message],
+    ) -> Result<(), Error> {
         let mut headers = BTreeMap::from([("x-okapi-tenant".to_owned(), tenant.as_bytes().to_vec())]);
         if let Some(url) = &self.options.okapi_url {
             headers.insert("x-okapi-url".to_owned(), url.as_bytes().to_vec());
@@ -140,8 +146,7 @@ impl Sender {
             .map_err(|error| error.to_string())?;
         let topics = client.list_topics().await.map_err(|error| error.to_string())?;
         let topics = topics.into_iter().map(|topic| (topic.name, number(topic.partitions.len()))).collect();
-        let new =
-            Arc::new(Connected { client, topics: Mutex::new(topics), partitions: Mutex::default() });
+        let new = Arc::new(Connected { client, topics: Mutex::new(topics), partitions: Mutex::default() });
         Ok(Arc::clone(connected.insert(new)))
     }
 }

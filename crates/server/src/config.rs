@@ -1,5 +1,6 @@
 //! Configuration: flags first, then the environment, then one TOML file, then defaults.
 
+use crate::event_stream::EventStream;
 use carrel_embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
 use carrel_platform::{SameSite, ServerOptions};
@@ -67,6 +68,19 @@ pub struct Settings {
     /// given several times, in the environment separated by semicolons.
     #[arg(long = "subscriber", env = "CARREL_SUBSCRIBER", value_delimiter = ';')]
     pub subscriber: Vec<String>,
+    /// A Kafka broker, host:port, that gets the events of all tenants; can be given several times, in the environment with
+    /// commas between them. Needs a program built with the feature `kafka`.
+    #[arg(long = "kafka", env = "CARREL_KAFKA", value_delimiter = ',')]
+    pub kafka: Vec<String>,
+    /// First part of the names of Kafka topics: FOLIO's ENV. Usually folio.
+    #[arg(long, env = "CARREL_KAFKA_PREFIX")]
+    pub kafka_prefix: Option<String>,
+    /// Copies that Kafka keeps of topics which this program makes. Usually 1.
+    #[arg(long, env = "CARREL_KAFKA_REPLICATION")]
+    pub kafka_replication: Option<i16>,
+    /// Address at which consumers of events reach this server, sent with each event as x-okapi-url.
+    #[arg(long, env = "CARREL_KAFKA_OKAPI_URL")]
+    pub kafka_okapi_url: Option<String>,
     /// Refreshes, queries and exports of lists at once.
     #[arg(long, env = "CARREL_LIST_WORKERS")]
     pub list_workers: Option<usize>,
@@ -148,6 +162,7 @@ pub struct Resolved {
     /// Time between SIGTERM and the end of taking calls.
     pub drain: Duration,
     pub subscribers: carrel_pub_sub::Addresses,
+    pub event_stream: Option<EventStream>,
 }
 
 impl Settings {
@@ -208,6 +223,12 @@ impl Settings {
         }
         let subscribers = if self.subscriber.is_empty() { &file.subscriber } else { &self.subscriber };
         let subscribers = carrel_pub_sub::Addresses::read(subscribers)?;
+        let event_stream = EventStream::read(
+            if self.kafka.is_empty() { file.kafka } else { self.kafka },
+            self.kafka_prefix.or(file.kafka_prefix),
+            self.kafka_replication.or(file.kafka_replication),
+            self.kafka_okapi_url.or(file.kafka_okapi_url),
+        )?;
         let mut lists = carrel_lists::Options::default();
         if let Some(max_size) = self.max_list_size.or(file.max_list_size) {
             lists.max_size = max_size;
@@ -307,6 +328,7 @@ impl Settings {
             lists,
             drain: Duration::from_secs(drain),
             subscribers,
+            event_stream,
             certificate,
         })
     }
@@ -346,6 +368,9 @@ impl fmt::Display for Resolved {
             "lists               at most {} records, {} workers, refreshes shown for {:?}",
             self.lists.max_size, self.lists.workers, self.lists.visible_for
         )?;
+        if let Some(stream) = &self.event_stream {
+            writeln!(f, "Kafka               {}, topics {}.…", stream.brokers.join(", "), stream.prefix)?;
+        }
         let options = &self.options;
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;
         writeln!(f, "secure cookies      {}", options.secure_cookies)?;

@@ -8,6 +8,7 @@ pub mod config;
 mod database;
 pub mod demo;
 mod desk_pages;
+pub mod event_stream;
 pub mod first_records;
 pub mod gateway;
 mod health;

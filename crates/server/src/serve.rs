@@ -2,6 +2,7 @@
 
 use crate::config::Resolved;
 use crate::database;
+use crate::event_stream;
 use crate::modules;
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
@@ -106,6 +107,9 @@ pub async fn listen(
     let jobs = carrel_platform::jobs::start(&open_node.node);
     carrel_lists::start(&open_node.node);
     carrel_pub_sub::start(&open_node.node);
+    if let Some(stream) = &settings.event_stream {
+        event_stream::start(&open_node.node, stream);
+    }
     let looking = tokio::spawn(look_for_changes(Arc::downgrade(&open_node.node)));
     let serving = async {
         match &settings.certificate {
@@ -126,6 +130,7 @@ pub async fn listen(
     looking.abort();
     carrel_lists::stop(&open_node.node).await;
     carrel_pub_sub::stop(&open_node.node);
+    event_stream::stop(&open_node.node);
     jobs.stop().await;
     served.map_err(|error| format!("serving ended: {error}"))
 }

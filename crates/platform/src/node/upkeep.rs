@@ -21,6 +21,16 @@ pub static OUTBOX_RETENTION: Job = Job {
     run: |run| {
         Box::pin(async move {
             let deleted = outbox::prune(&run.tenant, Timestamp::now() - outbox::RETENTION).await?;
+            if deleted > 0 {
+                for (reader, position) in outbox::reader::late(&run.tenant).await? {
+                    tracing::error!(
+                        tenant = run.tenant.id,
+                        reader,
+                        position,
+                        "events after this number were deleted before they were sent"
+                    );
+                }
+            }
             Ok(format!("{deleted} events deleted"))
         })
     },

@@ -74,6 +74,20 @@ pub async fn release(
     store(tenant, reader, node, position, failed, None).await
 }
 
+/// Readers that had not been given all events when the oldest ones were deleted, with their positions.
+pub async fn late(tenant: &Tenant) -> Result<Vec<(String, i64)>, Failure> {
+    let rows = tenant
+        .writer()
+        .await?
+        .query(
+            "SELECT name, position FROM outbox_reader
+             WHERE position < (SELECT id FROM outbox ORDER BY id LIMIT 1) - 1 ORDER BY name",
+            vec![],
+        )
+        .await?;
+    Ok(rows.iter().map(|row| (row.get("name"), row.get("position"))).collect())
+}
+
 async fn store(
     tenant: &Tenant,
     reader: &str,

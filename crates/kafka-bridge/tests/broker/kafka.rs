@@ -1,0 +1,138 @@
+//! A Kafka broker of its own, from the jars of Maven Central, and a consumer.
+
+use carrel_testkit::free_port;
+use rskafka::client::partition::UnknownTopicHandling;
+use rskafka::client::{Client, ClientBuilder};
+use rskafka::record::Record;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Largest message that the broker takes, in bytes.
+pub const LARGEST_MESSAGE: usize = 1_000_000;
+const START: Duration = Duration::from_secs(120);
+
+/// A running broker; it is killed when the value is dropped.
+pub struct Kafka {
+    process: Child,
+    pub port: u16,
+}
+
+impl Kafka {
+    /// A broker that names `advertised` as its port; the reason where none can be started on this machine.
+    pub async fn start(folder: &Path, advertised: u16) -> Result<Kafka, String> {
+        let classpath = classpath(folder)?;
+        let (port, controller) = (free_port(), free_port());
+        let settings = folder.join("server.properties");
+        let lines = [
+            "process.roles=broker,controller".to_owned(),
+            "node.id=1".to_owned(),
+            format!("controller.quorum.voters=1@127.0.0.1:{controller}"),
+            format!("listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}"),
+            format!("advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}"),
+            "controller.listener.names=CONTROLLER".to_owned(),
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned(),
+            format!("log.dirs={}", folder.join("kafka").display()),
+            "auto.create.topics.enable=false".to_owned(),
+            "offsets.topic.replication.factor=1".to_owned(),
+            format!("message.max.bytes={LARGEST_MESSAGE}"),
+        ];
+        std::fs::write(&settings, lines.join("\n")).map_err(|error| error.to_string())?;
+        let java = |class: &str| {
+            let mut command = Command::new("java");
+            command.args(["-Xmx256m", "-cp", &classpath, class]).stdin(Stdio::null());
+            command
+        };
+        let log = File::create(folder.join("kafka.log")).map_err(|error| error.to_string())?;
+        let formatted = java("kafka.tools.StorageTool")
+            .args(["format", "--cluster-id", "MkU3OEVBNTcwNTJENDM2Qk", "--config"])
+            .arg(&settings)
+            .stdout(log.try_clone().map_err(|error| error.to_string())?)
+            .stderr(log.try_clone().map_err(|error| error.to_string())?)
+            .status();
+        if !formatted.is_ok_and(|status| status.success()) {
+            return Err(format!("Kafka's storage cannot be formatted: {}", said(folder)));
+        }
+        let process = java("kafka.Kafka")
+            .arg(&settings)
+            .stdout(log.try_clone().map_err(|error| error.to_string())?)
+            .stderr(log)
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut kafka = Kafka { process, port };
+        let begun = Instant::now();
+        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            let is_alive = matches!(kafka.process.try_wait(), Ok(None));
+            assert!(is_alive && begun.elapsed() < START, "Kafka does not start: {}", said(folder));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(kafka)
+    }
+}
+
+impl Drop for Kafka {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn said(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("kafka.log")).unwrap_or_default()
+}
+
+/// Kafka's jars in Maven's own repository of this machine, downloaded if they are not there.
+fn classpath(folder: &Path) -> Result<String, String> {
+    let file = folder.join("classpath");
+    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broker/pom.xml");
+    let java = Command::new("java").arg("-version").stderr(Stdio::null()).status();
+    if !java.is_ok_and(|status| status.success()) {
+        return Err("Java is not installed".into());
+    }
+    let output = Command::new("mvn")
+        .args(["-q", "-B", "-f"])
+        .arg(pom)
+        .arg("dependency:build-classpath")
+        .arg(format!("-Dmdep.outputFile={}", file.display()))
+        .output();
+    match output {
+        Err(_) => Err("Maven is not installed".into()),
+        Ok(output) if !output.status.success() => {
+            Err(format!("Kafka's jars cannot be downloaded: {}", String::from_utf8_lossy(&output.stdout)))
+        }
+        Ok(_) => std::fs::read_to_string(file).map_err(|error| error.to_string()),
+    }
+}
+
+/// Reads topics from their beginning.
+pub struct Consumer(Client);
+
+impl Consumer {
+    pub async fn connect(port: u16) -> Consumer {
+        let client = ClientBuilder::new(vec![format!("127.0.0.1:{port}")]).build().await;
+        Consumer(client.expect("the broker answers"))
+    }
+
+    /// All records of a topic, by partition and in order; none where the topic is not there.
+    pub async fn records(&self, topic: &str) -> Vec<Record> {
+        let topics = self.0.list_topics().await.expect("topics");
+        let Some(found) = topics.into_iter().find(|known| known.name == topic) else { return Vec::new() };
+        let mut records = Vec::new();
+        for partition in found.partitions {
+            let client = self.0.partition_client(topic, partition, UnknownTopicHandling::Retry).await;
+            let client = client.expect("a partition");
+            let mut offset = 0;
+            loop {
+                let (fetched, end) = client.fetch_records(offset, 1..10_000_000, 100).await.expect("records");
+                let Some(last) = fetched.last() else { break };
+                offset = last.offset + 1;
+                records.extend(fetched.into_iter().map(|fetched| fetched.record));
+                if offset >= end {
+                    break;
+                }
+            }
+        }
+        records
+    }
+}
