@@ -13,6 +13,8 @@ use tokio_postgres::Client;
 
 /// Time between two rounds of questions.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// The same while connections fail.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 /// A server that does not answer for so long counts as down.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -171,7 +173,7 @@ async fn keep_asking(members: Weak<Members>) {
         let asked = async {
             tokio::select! {
                 () = tokio::time::sleep(INTERVAL) => {}
-                () = members.ask.notified() => {}
+                () = members.ask.notified() => tokio::time::sleep(SHORTEST_INTERVAL).await,
             }
         };
         asked.await;
