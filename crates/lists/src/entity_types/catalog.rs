@@ -11,14 +11,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 use uuid::Uuid;
 
-/// Types that a node keeps of a tenant, at most.
-const MOST_KNOWN: usize = 500;
+/// Maximum number of cached types of a tenant.
+const MAX_CACHED: usize = 500;
 
 /// Types with the custom fields and definitions from which they were built.
 #[derive(Default)]
-struct Known(RwLock<HashMap<Uuid, OfDefinitions>>);
+struct CachedTypes(RwLock<HashMap<Uuid, CachedType>>);
 
-type OfDefinitions = (Vec<Value>, Arc<EntityType>);
+type CachedType = (Vec<Value>, Arc<EntityType>);
 
 /// The entity type with this id; `None` if the tenant does not have it.
 pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityType>>, Failure> {
@@ -35,7 +35,7 @@ pub async fn of_declaration(
 ) -> Result<Arc<EntityType>, Failure> {
     let definitions = if has_custom_fields(declaration) { custom_fields(tenant).await? } else { Vec::new() };
     let fields: Vec<CustomField> = definitions.iter().filter_map(custom_field).collect();
-    put_together(tenant, declaration.id, definitions, || Ok(EntityType::of(declaration, &fields)))
+    cached_or_built(tenant, declaration.id, definitions, || Ok(EntityType::of(declaration, &fields)))
 }
 
 /// The custom type that consists of the types with these definitions.
@@ -48,28 +48,28 @@ pub async fn of_definitions(
     let fields = custom_fields(tenant).await?;
     let parsed: Vec<CustomField> = fields.iter().filter_map(custom_field).collect();
     let all: Vec<Value> = fields.into_iter().chain(definitions).collect();
-    put_together(tenant, id, all, || Ok(EntityType::of(&Arc::new(declaration()?), &parsed)))
+    cached_or_built(tenant, id, all, || Ok(EntityType::of(&Arc::new(declaration()?), &parsed)))
 }
 
-/// The type that was put together of the same definitions before, else a new one.
-fn put_together(
+/// The cached type if it was built from the same definitions, otherwise a new one.
+fn cached_or_built(
     tenant: &Tenant,
     id: Uuid,
     definitions: Vec<Value>,
-    of: impl FnOnce() -> Result<EntityType, Failure>,
+    build: impl FnOnce() -> Result<EntityType, Failure>,
 ) -> Result<Arc<EntityType>, Failure> {
-    let known = tenant.state.of::<Known>();
-    if let Some((before, entity_type)) = known.0.read().expect("no holder of this lock panics").get(&id)
+    let cache = tenant.state.of::<CachedTypes>();
+    if let Some((before, entity_type)) = cache.0.read().expect("no holder of this lock panics").get(&id)
         && *before == definitions
     {
         return Ok(Arc::clone(entity_type));
     }
-    let entity_type = Arc::new(of()?);
-    let mut known = known.0.write().expect("no holder of this lock panics");
-    if known.len() >= MOST_KNOWN {
-        known.clear();
+    let entity_type = Arc::new(build()?);
+    let mut types = cache.0.write().expect("no holder of this lock panics");
+    if types.len() >= MAX_CACHED {
+        types.clear();
     }
-    known.insert(id, (definitions, Arc::clone(&entity_type)));
+    types.insert(id, (definitions, Arc::clone(&entity_type)));
     Ok(entity_type)
 }
 

@@ -7,6 +7,7 @@ pub mod catalog;
 mod custom;
 pub mod declaration;
 pub mod entity_type;
+mod field_sql;
 mod route;
 mod values;
 mod view;

@@ -9,12 +9,12 @@ use uuid::Uuid;
 /// A definition in the format of the API.
 pub type Document = Map<String, Value>;
 
-/// Parts of one type, at most: each is a join.
-const MOST_PARTS: usize = 60;
-/// Custom types within each other, at most.
-const DEEPEST: usize = 5;
-/// Bytes of a name or an alias, at most.
-const LONGEST_NAME: usize = 255;
+/// Maximum number of parts of a type; each is a join.
+const MAX_PARTS: usize = 60;
+/// Maximum nesting depth of custom types.
+const MAX_DEPTH: usize = 5;
+/// Maximum length of a name or an alias, in bytes.
+const MAX_NAME: usize = 255;
 
 /// Why a definition is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn refuse(id: Uuid, definition: &Document, others: Others) -> Result<(), Ref
     }
     match text(definition, "name") {
         Some(name) if name.trim().is_empty() => return invalid("Entity type name cannot be null or blank"),
-        Some(name) if name.len() > LONGEST_NAME => return invalid("Entity type name is too long"),
+        Some(name) if name.len() > MAX_NAME => return invalid("Entity type name is too long"),
         Some(_) => {}
         None => return invalid("Entity type name cannot be null or blank"),
     }
@@ -106,8 +106,8 @@ fn refuse_sources(definition: &Document, others: Others) -> Result<(), Refusal> 
         if alias.contains('.') {
             return invalid(format!("Invalid source alias: '{alias}'. Source aliases must not contain '.'"));
         }
-        // They are parts of the names of fields, which conditions take apart.
-        if alias.len() > LONGEST_NAME || alias.contains(['[', ']', '"', '\0']) || alias.contains("->") {
+        // Aliases are parts of field names, which conditions split.
+        if alias.len() > MAX_NAME || alias.contains(['[', ']', '"', '\0']) || alias.contains("->") {
             return invalid(format!("Invalid source alias: '{alias}'"));
         }
         match text(source, "type") {
@@ -158,16 +158,16 @@ pub fn declared(id: Uuid) -> Option<&'static Arc<Declaration>> {
 
 fn simple_name(declaration: &Declaration) -> &'static str {
     let found = DECLARATIONS.get_key_value(&*declaration.name);
-    found.map(|(name, _)| *name).expect("a declared type has its name")
+    found.map(|(name, _)| *name).expect("a declared type has a name")
 }
 
 /// The declaration for a valid definition; an error if its sources cannot be combined.
 pub fn declaration(definition: &Document, others: Others) -> Result<Declaration, String> {
     let id = text(definition, "id").and_then(|id| id.parse().ok()).unwrap_or_default();
     let name = text(definition, "name").unwrap_or_default().to_owned();
-    let mut parts = parts(definition, others, DEEPEST)?;
-    if parts.len() > MOST_PARTS {
-        return Err(format!("Entity type {name} has more than {MOST_PARTS} sources"));
+    let mut parts = parts(definition, others, MAX_DEPTH)?;
+    if parts.len() > MAX_PARTS {
+        return Err(format!("Entity type {name} has more than {MAX_PARTS} sources"));
     }
     let mut aliases = HashSet::new();
     for (index, part) in parts.iter_mut().enumerate() {
@@ -337,14 +337,14 @@ mod tests {
     fn a_custom_type_has_the_fields_of_its_sources() {
         let definition = object(definition());
         assert_eq!(refuse(ID, &definition, &|_| None), Ok(()));
-        let declaration = declaration(&definition, &|_| None).expect("it can be put together");
+        let declaration = declaration(&definition, &|_| None).expect("valid sources");
         let entity_type = EntityType::of(&Arc::new(declaration), &[]);
         assert_eq!(
             entity_type.column("users.username").map(|column| &*column.label),
             Some("Users — Username")
         );
         assert!(entity_type.column("groups.group").is_some());
-        assert!(entity_type.column("groups.source").is_none(), "it is not essential");
+        assert!(entity_type.column("groups.source").is_none(), "not essential");
         let ids: Vec<&str> = entity_type.id_columns().map(|column| &*column.name).collect();
         assert_eq!(ids, ["users.id"]);
     }
@@ -355,7 +355,7 @@ mod tests {
         definition["sources"] = json!([
             {"type": "entity-type", "alias": "g", "targetId": GROUPS},
             {"type": "entity-type", "alias": "u", "targetId": USERS, "sourceField": "g.id", "targetField": "group_id"}]);
-        let declaration = declaration(&object(definition), &|_| None).expect("it can be put together");
+        let declaration = declaration(&object(definition), &|_| None).expect("valid sources");
         let entity_type = EntityType::of(&Arc::new(declaration), &[]);
         let ids: Vec<&str> = entity_type.id_columns().map(|column| &*column.name).collect();
         assert_eq!(ids, ["g.id", "u.id"]);
@@ -370,7 +370,7 @@ mod tests {
             json!([{"type": "entity-type", "alias": "all", "targetId": ID, "useIdColumns": true}]);
         let others = |id: Uuid| (id == ID).then_some(&inner);
         assert_eq!(refuse(Uuid::from_u128(2), &object(outer.clone()), &others), Ok(()));
-        let declaration = declaration(&object(outer), &others).expect("it can be put together");
+        let declaration = declaration(&object(outer), &others).expect("valid sources");
         let entity_type = EntityType::of(&Arc::new(declaration), &[]);
         assert!(entity_type.column("all.users.username").is_some());
         // A type that contains itself is refused.
@@ -416,7 +416,7 @@ mod tests {
     fn fields_that_do_not_join_are_refused() {
         let mut definition = definition();
         definition["sources"][1]["sourceField"] = "users.username".into();
-        let words = declaration(&object(definition), &|_| None).expect_err("a name is no group");
+        let words = declaration(&object(definition), &|_| None).expect_err("a name is not a group");
         assert!(words.contains("neither field joins to the other"), "{words}");
     }
 }

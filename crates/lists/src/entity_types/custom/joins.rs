@@ -67,7 +67,9 @@ async fn chosen(call: &Call, body: &Document) -> Outcome<EntityType> {
     match super::definition::refuse(id, &definition, &others) {
         Ok(()) => {}
         Err(super::Refusal::Invalid(message)) => return Err(invalid(&message)),
-        Err(super::Refusal::NotCustom) => return Err(invalid("The sources make no custom entity type")),
+        Err(super::Refusal::NotCustom) => {
+            return Err(invalid("The sources do not form a custom entity type"));
+        }
     }
     let declaration = declaration(&definition, &others).map_err(|message| invalid(&message))?;
     Ok(EntityType::of(&Arc::new(declaration), &[]))

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 const UNKNOWN: &str = "unknown.error";
-/// Custom types of a tenant, at most.
-const MOST: i64 = 1_000;
+/// Maximum number of custom types of a tenant.
+const MAX_TYPES: i64 = 1_000;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/entity-types/custom", |call| answered(UNKNOWN, create(call)));
@@ -61,7 +61,7 @@ pub async fn entity_type(tenant: &Tenant, id: Uuid) -> Result<Option<Arc<EntityT
         }
         read(&connection, None).await?
     };
-    put_together(tenant, id, &definitions).await.map(Some)
+    build(tenant, id, &definitions).await.map(Some)
 }
 
 /// The custom types that the user may use, without those that cannot be built any more.
@@ -72,7 +72,7 @@ pub async fn accessible(tenant: &Tenant, user: Option<Uuid>) -> Result<Vec<Arc<E
         if is_deleted(definition) || !is_accessible_to(definition, user) {
             continue;
         }
-        match put_together(tenant, *id, &definitions).await {
+        match build(tenant, *id, &definitions).await {
             Ok(entity_type) => all.push(entity_type),
             Err(Failure::Invalid(_)) => {}
             Err(failure) => return Err(failure),
@@ -81,11 +81,7 @@ pub async fn accessible(tenant: &Tenant, user: Option<Uuid>) -> Result<Vec<Arc<E
     Ok(all)
 }
 
-async fn put_together(
-    tenant: &Tenant,
-    id: Uuid,
-    definitions: &Definitions,
-) -> Result<Arc<EntityType>, Failure> {
+async fn build(tenant: &Tenant, id: Uuid, definitions: &Definitions) -> Result<Arc<EntityType>, Failure> {
     let others = |id: Uuid| definitions.get(&id);
     let Some(own) = others(id) else {
         return Err(Failure::Invalid(format!("Entity type {id} cannot be found")));
@@ -101,8 +97,8 @@ async fn put_together(
             }
         }
     }
-    let made_of = used.iter().filter_map(|id| others(*id)).cloned().map(Value::Object).collect();
-    catalog::of_definitions(tenant, id, made_of, || {
+    let contained = used.iter().filter_map(|id| others(*id)).cloned().map(Value::Object).collect();
+    catalog::of_definitions(tenant, id, contained, || {
         definition::declaration(own, &others).map_err(Failure::Invalid)
     })
     .await
@@ -112,7 +108,7 @@ async fn read(connection: &Connection, id: Option<Uuid>) -> Result<Definitions, 
     let rows = connection
         .query(
             format!(
-                "SELECT id, definition FROM custom_entity_type WHERE $1::uuid IS NULL OR id = $1 ORDER BY id LIMIT {MOST}"
+                "SELECT id, definition FROM custom_entity_type WHERE $1::uuid IS NULL OR id = $1 ORDER BY id LIMIT {MAX_TYPES}"
             ),
             vec![Bind::from(id)],
         )
@@ -203,7 +199,7 @@ async fn create(call: Call) -> Outcome<Answer> {
         .query(
             format!(
                 "INSERT INTO custom_entity_type (id, definition) SELECT $1, $2::jsonb
-                 WHERE (SELECT count(*) FROM custom_entity_type) < {MOST} ON CONFLICT DO NOTHING RETURNING id"
+                 WHERE (SELECT count(*) FROM custom_entity_type) < {MAX_TYPES} ON CONFLICT DO NOTHING RETURNING id"
             ),
             vec![id.into(), Bind::from(&Value::Object(definition.clone()))],
         )
