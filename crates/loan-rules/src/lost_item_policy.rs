@@ -138,9 +138,10 @@ impl LostItemPolicy {
 /// A period above zero.
 fn period(value: &Value) -> Option<Period> {
     let duration = value["duration"].as_i64().filter(|duration| *duration > 0)?;
-    // FOLIO quirk: years, which a policy may name, count in minutes.
-    let interval = Interval::named(value["intervalId"].as_str()?).unwrap_or(Interval::Minutes);
-    Some(Period::of(duration, interval))
+    Some(match value["intervalId"].as_str()? {
+        "Years" => Period::of(duration.checked_mul(12)?, Interval::Months),
+        name => Period::of(duration, Interval::named(name)?),
+    })
 }
 
 /// FOLIO counts these periods in UTC, whatever the tenant's time zone is.
@@ -208,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn years_count_in_minutes_wherever_the_policy_names_them() {
+    fn a_year_has_twelve_months_wherever_the_policy_names_it() {
         let years = json!({"duration": 2, "intervalId": "Years"});
         let policy =
             LostItemPolicy::read(&json!({"itemAgedLostOverdue": years, "feesFinesShallRefunded": years,
             "lostItemReturned": "Charge"}));
         let (due, end, later) =
-            (at("2026-05-01T10:00:00Z"), at("2026-05-01T10:02:00Z"), at("2026-05-01T10:02:01Z"));
-        assert!(!policy.is_aged_to_lost(false, due, at("2026-05-01T10:01:59Z")));
+            (at("2026-05-01T10:00:00Z"), at("2028-05-01T10:00:00Z"), at("2028-05-01T10:00:01Z"));
+        assert!(!policy.is_aged_to_lost(false, due, at("2028-05-01T09:59:59Z")));
         assert!(policy.is_aged_to_lost(false, due, end));
         assert!(policy.refunds_fees(Some(due), end) && policy.charges_overdue_fine(Some(due), end));
         assert!(!policy.refunds_fees(Some(due), later) && !policy.charges_overdue_fine(Some(due), later));
