@@ -29,8 +29,6 @@ pub struct List {
     pub is_deleted: bool,
     pub version: i32,
     pub result_id: Option<Uuid>,
-    pub success_job_id: Option<Uuid>,
-    pub failed_job_id: Option<Uuid>,
     pub refresh_every: Option<i64>,
     /// Whether an export of some user is running.
     pub is_exporting: bool,
@@ -76,7 +74,7 @@ fn columns() -> String {
     format!(
         "l.id, l.name, l.description, l.entity_type_id, l.fql_query, l.fields, l.created_by, {}, l.created_date, \
          l.updated_by, {}, l.updated_date, l.is_active, l.is_private, l.is_canned, l.is_deleted, l.version, l.result_id, \
-         l.success_job_id, l.failed_job_id, l.refresh_every, \
+         l.refresh_every, \
          EXISTS (SELECT 1 FROM list_job x WHERE x.list_id = l.id AND x.kind = 'export' \
          AND x.state IN ('queued', 'running')), (SELECT r.width FROM list_result r WHERE r.id = l.result_id)",
         name_of("l.created_by"),
@@ -104,11 +102,9 @@ fn list(row: &Row) -> List {
         is_deleted: row.get(15),
         version: row.get(16),
         result_id: row.get(17),
-        success_job_id: row.get(18),
-        failed_job_id: row.get(19),
-        refresh_every: row.get(20),
-        is_exporting: row.get(21),
-        width: row.get(22),
+        refresh_every: row.get(18),
+        is_exporting: row.get(19),
+        width: row.get(20),
         open_refresh: None,
         success: None,
         failed: None,
@@ -122,30 +118,35 @@ pub async fn find(connection: &Connection, id: Uuid) -> Result<Option<List>, Fai
         format!("SELECT {} FROM list_details l WHERE l.id = $1 AND NOT l.is_deleted", columns()),
         vec![id.into()],
     );
-    let refreshes = pipeline.add(
-        format!(
-            "SELECT {} FROM list_job j WHERE j.list_id = $1 AND j.kind = 'refresh'
-               AND (j.state IN ('queued', 'running')
-                    OR j.id IN (SELECT unnest(ARRAY[l.success_job_id, l.failed_job_id]) FROM list_details l
-                                WHERE l.id = $1))",
-            jobs::COLUMNS
-        ),
-        vec![id.into()],
-    );
+    let refreshes = pipeline.add(refreshes_of(), vec![vec![id].into()]);
     let results = connection.send(pipeline).await?;
     let Some(mut found) = results.first(lists).map(list) else { return Ok(None) };
-    for job in results.rows(refreshes).iter().map(Job::of) {
-        give(&mut found, job);
+    for refresh in results.rows(refreshes) {
+        add_refresh(&mut found, refresh);
     }
     Ok(Some(found))
 }
 
-fn give(list: &mut List, job: Job) {
+/// Refreshes of the lists `$1` that are open or the last of their kind. Which of these a refresh is, the statement says
+/// itself: the row of the list was read by another statement, and a refresh may have ended in between.
+fn refreshes_of() -> String {
+    format!(
+        "SELECT {}, j.id = l.success_job_id AS is_success, j.id = l.failed_job_id AS is_failure
+         FROM list_details l JOIN list_job j ON j.list_id = l.id AND j.kind = 'refresh'
+             AND (j.state IN ('queued', 'running') OR j.id IN (l.success_job_id, l.failed_job_id))
+         WHERE l.id = ANY ($1)",
+        jobs::COLUMNS
+    )
+}
+
+fn add_refresh(list: &mut List, row: &Row) {
+    let job = Job::of(row);
+    let is = |name: &str| row.get::<_, Option<bool>>(name) == Some(true);
     if job.is_open() {
         list.open_refresh = Some(job);
-    } else if Some(job.id) == list.success_job_id {
+    } else if is("is_success") {
         list.success = Some(job);
-    } else if Some(job.id) == list.failed_job_id {
+    } else if is("is_failure") {
         list.failed = Some(job);
     }
 }
@@ -219,21 +220,10 @@ pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<List
     let total: i64 = results.first(total).map_or(0, |row| row.get(0));
     let mut lists: Vec<List> = results.rows(page).iter().map(list).collect();
     let ids: Vec<Uuid> = lists.iter().map(|list| list.id).collect();
-    let ended: Vec<Uuid> =
-        lists.iter().flat_map(|list| [list.success_job_id, list.failed_job_id]).flatten().collect();
-    let rows = connection
-        .query(
-            format!(
-                "SELECT {} FROM list_job j WHERE j.kind = 'refresh'
-                   AND (j.id = ANY ($2) OR (j.list_id = ANY ($1) AND j.state IN ('queued', 'running')))",
-                jobs::COLUMNS
-            ),
-            vec![ids.into(), ended.into()],
-        )
-        .await?;
-    for job in rows.iter().map(Job::of) {
-        if let Some(list) = lists.iter_mut().find(|list| Some(list.id) == job.list_id) {
-            give(list, job);
+    for row in connection.query(refreshes_of(), vec![ids.into()]).await? {
+        let list_id: Option<Uuid> = row.get(2);
+        if let Some(list) = lists.iter_mut().find(|list| Some(list.id) == list_id) {
+            add_refresh(list, &row);
         }
     }
     Ok((lists, total))
