@@ -1,4 +1,4 @@
-//! What a job is, and hints that it has work.
+//! The declaration of a job, and hints that a job has work.
 
 use crate::tenant::Tenant;
 use carrel_records::Failure;
@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// Something that each tenant wants done regularly.
+/// Work that is done regularly for each tenant.
 pub struct Job {
-    /// In words of the library, with dashes: `request-expiration`.
+    /// A term of the field in kebab case: `request-expiration`.
     pub name: &'static str,
-    /// Time between the beginnings of two runs.
+    /// Time between the starts of two runs.
     pub every: Duration,
-    /// A run that takes longer is given up, and tried again when it is due next.
+    /// A run that takes longer is cancelled; the job runs again when it is next due.
     pub deadline: Duration,
     pub run: fn(Run) -> Running,
 }
 
-/// Tells this node that a job of the tenant has something to do. Only a hint, which may be lost: what is to be done is
-/// in the database, and the job finds it when it is due.
+/// Hints to this node's runner that a job of the tenant has work. A hint may be lost: the work itself is stored in the
+/// database, and the job finds it when it is next due.
 pub fn hint(tenant: &Tenant, name: &'static str) {
-    // Nobody listens where no jobs are done.
+    // An error means that this node has no runner.
     let _ = tenant.hints.0.send((tenant.id.clone(), name));
 }
 
@@ -42,10 +42,10 @@ impl Default for Hints {
     }
 }
 
-/// For whom a job runs.
+/// The context of a run.
 pub struct Run {
     pub tenant: Arc<Tenant>,
 }
 
-/// A run; it says in a few words what it has done.
+/// A run; its result is a short message for operators.
 pub type Running = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;

@@ -1,13 +1,12 @@
-//! Work in the background: what a module declares to be done again and again for each tenant, done once each time it
-//! is due, by whichever node is there.
+//! Background jobs: work that a module declares to be done regularly for each tenant. One node runs a job when it is due.
 //!
-//! The rows of `platform.job` say what is due. A node takes a row with `FOR UPDATE SKIP LOCKED` and owns it for a
-//! lease that it renews while it works; where a node dies, its lease ends and another node does the work. So a
-//! run may happen twice when a node is cut off from the database, never is it forgotten: what a job does must bear
-//! being done again. Each run has a deadline and can be cancelled.
+//! The table `platform.job` has a row for each tenant and job. A node takes a due row with `FOR UPDATE SKIP LOCKED` under
+//! a lease that it renews while the job runs; if the node dies, the lease ends and another node takes the row. A run is
+//! never lost, but a node without a connection to the database may cause a second one, so jobs must be repeatable. Each
+//! run has a deadline and can be cancelled.
 //!
-//! A row may say another time than the declared one, and which route it calls instead of a declared job: these are the
-//! timers of FOLIO's modules and of users. A row whose timer is switched off is due at infinity.
+//! A row can replace the declared interval, and can name a route to call instead of a declared job: these are the timers of
+//! FOLIO's modules and of users. The row of a timer that is switched off is due at infinity.
 
 mod cron;
 mod declaration;

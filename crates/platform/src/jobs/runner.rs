@@ -1,4 +1,5 @@
-//! Who does the work: a node looks for rows that are due, takes a few, and keeps its word on them until they are done.
+//! The runner of a node: it polls the job table for due rows, leases a few of them, and renews the leases while the jobs
+//! run.
 
 use super::declaration::{Job, Run};
 use super::table::{self, Beat, Taken};
@@ -17,55 +18,55 @@ use tokio::sync::{broadcast, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
-/// How a node goes about it.
+/// Intervals and limits of a runner.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// How long a node's word holds without being renewed: what it takes until another one steps in.
+    /// A lease that is not renewed ends after this time, and another node may take the row.
     pub lease: Duration,
-    /// The longest time between two looks at the table; work that another node wants soon waits so long.
-    pub look: Duration,
-    /// Runs at once.
+    /// Longest interval between two polls of the table. A job that another node requests starts within this time.
+    pub poll: Duration,
+    /// Maximum number of concurrent runs.
     pub at_once: usize,
 }
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { lease: Duration::from_secs(30), look: Duration::from_secs(5), at_once: 2 }
+        Pace { lease: Duration::from_secs(30), poll: Duration::from_secs(5), at_once: 2 }
     }
 }
 
-/// Waits this long at least between two looks.
-const BREATH: Duration = Duration::from_millis(200);
+/// Shortest interval between two polls.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A node at work; it stops on request, and when it is dropped.
+/// A running job runner; it stops on request or when it is dropped.
 pub struct Runner {
-    /// Its name in the job table.
+    /// Its id in the job table.
     pub node_id: Uuid,
     node: Arc<Node>,
     stop: watch::Sender<bool>,
     work: Option<JoinHandle<()>>,
 }
 
-/// Begins to do the jobs of all modules, and the timers that call routes, for all tenants.
+/// Starts a runner for the jobs of all modules and the timers that call routes, for all tenants.
 pub fn start(node: &Arc<Node>) -> Runner {
     start_at(node, Pace::default())
 }
 
-/// The same at another pace.
+/// As [`start`], with other intervals.
 pub fn start_at(node: &Arc<Node>, pace: Pace) -> Runner {
     run_on(node, Declared { jobs: node.jobs(), calls: true }, pace)
 }
 
-/// Begins to do these jobs only.
+/// Starts a runner for these jobs only.
 pub fn start_with(node: &Arc<Node>, jobs: Vec<&'static Job>, pace: Pace) -> Runner {
     run_on(node, Declared { jobs, calls: false }, pace)
 }
 
-/// What a node does.
+/// What a runner executes.
 #[derive(Clone)]
 struct Declared {
     jobs: Vec<&'static Job>,
-    /// Also the timers that call routes.
+    /// Whether it also executes the timers that call routes.
     calls: bool,
 }
 
@@ -82,14 +83,14 @@ impl Declared {
 fn run_on(node: &Arc<Node>, declared: Declared, pace: Pace) -> Runner {
     let node_id = Uuid::new_v4();
     let (stop, stopped) = watch::channel(false);
-    // Before the first use case can give one.
+    // Subscribed before this function returns, so that no later hint is missed.
     let hints = node.hints.subscribe();
     let work = tokio::spawn(work(Arc::clone(node), declared, pace, node_id, hints, stopped));
     Runner { node_id, node: Arc::clone(node), stop, work: Some(work) }
 }
 
 impl Runner {
-    /// Gives up what is running and hands it back, so that another node does it at once.
+    /// Cancels the running jobs and releases their rows, so that another node can take them immediately.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         if let Some(work) = self.work.take() {
@@ -125,8 +126,8 @@ async fn work(
     let mut running: JoinSet<()> = JoinSet::new();
     loop {
         while running.try_join_next().is_some() {}
-        let room = pace.at_once.saturating_sub(running.len());
-        let pause = match look(&node, &declared, pace, node_id, room, &mut entered).await {
+        let free = pace.at_once.saturating_sub(running.len());
+        let pause = match poll(&node, &declared, pace, node_id, free, &mut entered).await {
             Ok((taken, pause)) => {
                 for one in taken {
                     running.spawn(run(Arc::clone(&node), declared.clone(), pace, node_id, one));
@@ -135,27 +136,27 @@ async fn work(
             }
             Err(failure) => {
                 tracing::warn!("the job table cannot be read: {failure}");
-                pace.look
+                pace.poll
             }
         };
         tokio::select! {
             _ = stopped.changed() => break,
             Some(_) = running.join_next(), if !running.is_empty() => {}
-            Ok(hint) = hints.recv() => heed(&node, &declared, hint, &mut hints).await,
+            Ok(hint) = hints.recv() => apply_hints(&node, &declared, hint, &mut hints).await,
             () = tokio::time::sleep(pause) => {}
         }
     }
-    // Dropping the set ends the runs; their transactions are undone.
+    // Dropping the set cancels the runs; their transactions are rolled back.
 }
 
-/// Makes due what was hinted at, once those who hint have had time to commit.
-async fn heed(
+/// Makes the hinted jobs due, after a delay in which the transactions that sent the hints can commit.
+async fn apply_hints(
     node: &Arc<Node>,
     declared: &Declared,
     first: (String, &'static str),
     hints: &mut broadcast::Receiver<(String, &'static str)>,
 ) {
-    tokio::time::sleep(BREATH).await;
+    tokio::time::sleep(SHORTEST_INTERVAL).await;
     let mut wanted = HashSet::from([first]);
     while let Ok(hint) = hints.try_recv() {
         wanted.insert(hint);
@@ -164,24 +165,24 @@ async fn heed(
     for (tenant, name) in wanted {
         let known = node.tenant(&tenant).is_some_and(|tenant| !tenant.profile.no_jobs);
         if known && declared.job(name).is_some() {
-            // Not done soon, it is done when it is due.
+            // If this fails, the job runs at its regular time.
             let _ = table::wake(&connection, &tenant, name).await;
         }
     }
 }
 
-/// Takes what is due, and says how long nothing will be.
-async fn look(
+/// Leases due rows; also returns the time until the next poll.
+async fn poll(
     node: &Arc<Node>,
     declared: &Declared,
     pace: Pace,
     node_id: Uuid,
-    room: usize,
+    free: usize,
     entered: &mut HashSet<String>,
 ) -> Result<(Vec<Taken>, Duration), Failure> {
     let connection = node.platform().await?;
     for tenant in node.tenants() {
-        // A tenant made for a public test suite is left to the suite, which calls what it wants done.
+        // Public test suites call the routes of jobs themselves.
         if tenant.profile.no_jobs || entered.contains(&tenant.id) {
             continue;
         }
@@ -202,18 +203,18 @@ async fn look(
         entered.insert(tenant.id.clone());
     }
     let names = declared.names();
-    if room == 0 {
-        return Ok((Vec::new(), pace.look));
+    if free == 0 {
+        return Ok((Vec::new(), pace.poll));
     }
-    let taken = table::take(&connection, node_id, &names, declared.calls, pace.lease, room).await?;
+    let taken = table::take(&connection, node_id, &names, declared.calls, pace.lease, free).await?;
     let pause = match table::next_due(&connection, &names, declared.calls).await? {
-        Some(due) => due.clamp(BREATH.min(pace.look), pace.look),
-        None => pace.look,
+        Some(due) => due.clamp(SHORTEST_INTERVAL.min(pace.poll), pace.poll),
+        None => pace.poll,
     };
     Ok((taken, pause))
 }
 
-/// The timers of FOLIO's modules whose route this node answers and that no job backs.
+/// The timers of FOLIO's modules whose route this node serves and that no job implements.
 fn timers_that_call(node: &Node, declared: &Declared) -> Vec<(&'static Timer, RouteCall)> {
     let Some(app) = node.app() else { return Vec::new() };
     TIMERS
@@ -237,7 +238,7 @@ async fn enter_timer(
     table::enter(connection, tenant, &timer.job, first, Some(&setting)).await
 }
 
-/// What is to be done, and when it is declared to be due again.
+/// What a due row executes.
 enum Work {
     Job(&'static Job),
     Call(RouteCall),
@@ -269,26 +270,26 @@ impl Work {
     }
 }
 
-/// A call of a timer that takes longer is given up.
+/// A timer's call that takes longer is cancelled.
 const CALL_DEADLINE: Duration = Duration::from_secs(1_800);
-/// A timer that cannot be understood is looked at again after this time.
-const NOT_UNDERSTOOD: Duration = Duration::from_secs(3_600);
+/// Interval of a timer whose setting is invalid.
+const INVALID_TIMING: Duration = Duration::from_secs(3_600);
 
-/// When the job is due after this run.
+/// The next due time after this run.
 fn next(taken: &Taken, declared: &Declared) -> Next {
     if taken.setting.disabled {
         return Next::Never;
     }
     let job = || declared.job(&taken.name).map(|job| Next::Every(job.every));
     let timer = || TIMERS.iter().find(|timer| timer.job == taken.name).map(|timer| &timer.timing);
-    let by = |timing: &Timing| timing.next(Timestamp::now()).unwrap_or(Next::Every(NOT_UNDERSTOOD));
+    let by = |timing: &Timing| timing.next(Timestamp::now()).unwrap_or(Next::Every(INVALID_TIMING));
     match &taken.setting.timing {
         timing if !timing.is_empty() => by(timing),
-        _ => job().or_else(|| timer().map(by)).unwrap_or(Next::Every(NOT_UNDERSTOOD)),
+        _ => job().or_else(|| timer().map(by)).unwrap_or(Next::Every(INVALID_TIMING)),
     }
 }
 
-/// Does one job, and says in its row how it went.
+/// Runs one job and stores the outcome in its row.
 async fn run(node: Arc<Node>, declared: Declared, pace: Pace, node_id: Uuid, taken: Taken) {
     let Some(todo) = Work::of(&taken, &declared) else { return };
     let tenant = match node.find_tenant(&taken.tenant).await {
@@ -305,7 +306,7 @@ async fn run(node: Arc<Node>, declared: Declared, pace: Pace, node_id: Uuid, tak
         }
     };
     let deadline = todo.deadline();
-    // In a task of its own, so that a panic in it is an outcome like any other; it ends with the set.
+    // In a separate task, so that a panic is an outcome like any other failure; dropping the set cancels it.
     let mut work = JoinSet::new();
     work.spawn(todo.run(Arc::clone(&node), tenant));
     let outcome = tokio::select! {
@@ -330,7 +331,7 @@ async fn run(node: Arc<Node>, declared: Declared, pace: Pace, node_id: Uuid, tak
     }
 }
 
-/// Renews the lease until the run is not ours any more.
+/// Renews the lease; returns when this node no longer holds it.
 async fn keep_lease(node: &Arc<Node>, pace: Pace, node_id: Uuid, taken: &Taken) {
     let mut last = Instant::now();
     loop {
@@ -342,7 +343,7 @@ async fn keep_lease(node: &Arc<Node>, pace: Pace, node_id: Uuid, taken: &Taken) 
         match beat {
             Ok(Beat::Ours) => last = Instant::now(),
             Ok(Beat::Stop) => return,
-            // Cut off from the database for as long as our word holds, we must believe that another one works.
+            // Without the database for the time of a lease: another node may have taken the row.
             Err(_) if last.elapsed() >= pace.lease => return,
             Err(_) => {}
         }

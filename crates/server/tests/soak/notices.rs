@@ -56,7 +56,7 @@ async fn notices_arrive_at_the_mail_server() {
     }
     drop(platform);
     let begun = Instant::now();
-    let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&lending.server.node, vec![&PROCESSING, &DELIVERY], pace);
     for tenth in 1..=10 {
         let share = notices * tenth / 10;

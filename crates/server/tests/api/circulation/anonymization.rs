@@ -222,7 +222,7 @@ async fn the_job_anonymizes_by_the_setting() {
     let platform = server.server.node.platform().await.expect("a connection");
     let (tenant, job) = (&server.server.tenant.id, &carrel_circulation::anonymization::JOB);
     jobs::soon(&platform, tenant, job.name).await.expect("a job can be wanted soon");
-    let pace = Pace { look: std::time::Duration::from_millis(50), ..Pace::default() };
+    let pace = Pace { poll: std::time::Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&server.server.node, vec![job], pace);
     for _ in 0..400 {
         let stored = server.admin().get(&format!("/loan-storage/loans/{with_fine}")).await.expect(200);

@@ -279,7 +279,7 @@ async fn old_records_of_notices_are_deleted_as_the_setting_says() {
     let platform = lending.server.node.platform().await.expect("a connection");
     jobs::soon(&platform, &lending.server.tenant.id, job.name).await.expect("a job can be wanted soon");
     drop(platform);
-    let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&lending.server.node, vec![job], pace);
     let printed = async || {
         let printed = lending.admin().get("/admin/printed-notices").await.expect(200);

@@ -294,7 +294,7 @@ async fn the_job_does_what_the_route_does() {
     let platform = server.server.node.platform().await.expect("a connection");
     let (tenant, job) = (&server.server.tenant.id, &carrel_circulation::reminders::JOB);
     jobs::soon(&platform, tenant, job.name).await.expect("a job can be wanted soon");
-    let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&server.server.node, vec![job], pace);
     for _ in 0..400 {
         if accounts(&server).await.len() == 1 {

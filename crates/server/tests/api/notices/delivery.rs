@@ -88,15 +88,15 @@ async fn a_patron_notice_is_rendered_and_arrives_once_from_two_nodes() {
     configure(server, &mail_server).await;
     let patron = lending.patron_with(json!({"personal": {"lastName": "Lovelace", "email": "ada@example.org", "preferredContactTypeId": "002"}})).await;
     let id = template(server, "Due", "<p>{{item.title}}</p>").await;
+    let deliveries =
+        || server.node.jobs().into_iter().filter(|job| job.name == "email-delivery").collect::<Vec<_>>();
+    let pace = Pace { poll: Duration::from_millis(20), ..Pace::default() };
+    let runners = [(); 2].map(|()| jobs::start_with(&server.node, deliveries(), pace));
     for title in 1..=20 {
         let notice = json!({"recipientId": patron.id, "deliveryChannel": "email", "templateId": id,
             "outputFormat": "text/html", "lang": "en", "context": {"item": {"title": format!("Title {title}.")}}});
         server.post("/patron-notice", &notice).await.expect_status(200);
     }
-    let deliveries =
-        || server.node.jobs().into_iter().filter(|job| job.name == "email-delivery").collect::<Vec<_>>();
-    let pace = Pace { look: Duration::from_millis(20), ..Pace::default() };
-    let runners = [(); 2].map(|()| jobs::start_with(&server.node, deliveries(), pace));
     for _ in 0..600 {
         if mail_server.mails().len() >= 20 {
             break;

@@ -37,7 +37,7 @@ async fn a_link_arrives_by_mail_and_sets_a_new_password() {
     let asked = json!({"id": "ADA@example.org"});
     visitor(&server).post("/bl-users/forgotten/password", &asked).await.expect_status(204);
 
-    let quick = Pace { lease: Duration::from_secs(5), look: Duration::from_millis(50), at_once: 2 };
+    let quick = Pace { lease: Duration::from_secs(5), poll: Duration::from_millis(50), at_once: 2 };
     let node = jobs::start_with(&server.node, vec![&DELIVERY], quick);
     let platform = server.node.platform().await.expect("a connection");
     jobs::soon(&platform, TENANT, DELIVERY.name).await.expect("a job can be wanted soon");

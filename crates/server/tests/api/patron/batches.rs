@@ -11,7 +11,7 @@ fn at_work(server: &LendingServer) -> Runner {
     let placing: Vec<_> =
         server.server.node.jobs().into_iter().filter(|job| job.name == "patron-batch-requests").collect();
     assert_eq!(placing.len(), 1, "the job is known by this name");
-    let pace = Pace { lease: Duration::from_secs(5), look: Duration::from_millis(50), at_once: 1 };
+    let pace = Pace { lease: Duration::from_secs(5), poll: Duration::from_millis(50), at_once: 1 };
     jobs::start_with(&server.server.node, placing, pace)
 }
 

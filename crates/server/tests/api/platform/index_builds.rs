@@ -93,7 +93,7 @@ async fn indexes_of_a_large_table_are_built_by_the_job_without_blocking_writers(
     assert!(old.contains("folded"), "{old}");
 
     writer.batch_execute("COMMIT").await.expect("the writer goes on");
-    let pace = Pace { look: Duration::from_millis(50), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&later, vec![&INDEX_BUILDS], pace);
     for _ in 0..400 {
         if tenant.missing_indexes().await.expect("asked").is_empty() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
-const QUICK: Pace = Pace { lease: Duration::from_millis(900), look: Duration::from_millis(50), at_once: 2 };
+const QUICK: Pace = Pace { lease: Duration::from_millis(900), poll: Duration::from_millis(50), at_once: 2 };
 const EXPIRE_USERS: &str = "/users/expire/timer";
 const EXPIRE_REQUESTS: &str = "/scheduled-request-expiration";
 

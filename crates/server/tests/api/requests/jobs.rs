@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-const QUICK: Pace = Pace { lease: Duration::from_millis(900), look: Duration::from_millis(50), at_once: 2 };
+const QUICK: Pace = Pace { lease: Duration::from_millis(900), poll: Duration::from_millis(50), at_once: 2 };
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..400 {

@@ -20,7 +20,7 @@ async fn placed_hold() -> PlacedHold {
     let (test_item, patron) = (server.lent_book().await, server.patron().await);
     let hold = server.hold(&test_item, &patron).await;
     let open_node = &server.server.node;
-    let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(100), ..Pace::default() };
     let node = jobs::start_with(open_node, open_node.jobs(), pace);
     PlacedHold { server, test_item, patron, hold, node }
 }

@@ -200,7 +200,7 @@ async fn a_page_stored_without_snapshots_is_on_the_pick_slips() {
     let mut page = stored(&server, &test_item, 1).await;
     page["requestType"] = "Page".into();
     let open_node = &server.server.node;
-    let pace = Pace { look: Duration::from_millis(100), ..Pace::default() };
+    let pace = Pace { poll: Duration::from_millis(100), ..Pace::default() };
     let node: Runner = jobs::start_with(open_node, open_node.jobs(), pace);
     // Stored while the jobs run, which are told of it; otherwise it waits for up to a minute.
     server.create(PATH, &page).await;
