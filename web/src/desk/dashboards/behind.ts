@@ -26,26 +26,29 @@ export interface BehindPage {
   total: number;
 }
 
-interface History {
-  loansHistory: { id: string; createdDate: string; loan: Loan & { checkoutServicePointId?: string } }[];
-  totalRecords: number;
+/** An entry of the circulation log, in which the dashboard counts, too. */
+interface LogRecord {
+  id: string;
+  date: string;
+  servicePointId?: string;
+  items?: { itemId?: string }[];
+  linkToIds?: { userId?: string };
 }
 
-interface CheckIns {
-  checkIns: { id: string; occurredDateTime: string; itemId: string; servicePointId: string }[];
-  totalRecords: number;
-}
+/** Actions of the circulation log. */
+const ACTIONS = {
+  checkOut: ['Checked out', 'Checked out through override'],
+  checkIn: ['Checked in'],
+  renewal: ['Renewed', 'Renewed through override'],
+};
 
 /** CQL for each list: since an instant, or open at an instant. */
 export function queryBehind(behind: Behind, since: Date, now: Date): string {
-  const from = since.toISOString();
   switch (behind) {
     case 'checkOut':
-      return `operation==I and createdDate>="${from}" sortby createdDate/sort.descending`;
     case 'renewal':
-      return `operation==U and createdDate>="${from}" and (loan.action==renewed or loan.action==renewedThroughOverride) sortby createdDate/sort.descending`;
     case 'checkIn':
-      return `occurredDateTime>="${from}" sortby occurredDateTime/sort.descending`;
+      return `action==(${ACTIONS[behind].map((action) => `"${action}"`).join(' or ')}) and date>="${since.toISOString()}" sortby date/sort.descending`;
     case 'open':
       return 'status.name==Open sortby dueDate';
     case 'overdue':
@@ -59,13 +62,8 @@ export async function loadBehind(behind: Behind, since: Date, offset: number): P
     const { loans, totalRecords } = await get<{ loans: Loan[]; totalRecords: number }>(withQuery('/circulation/loans', page));
     return { total: totalRecords, rows: loans.map((loan) => ({ key: loan.id, itemId: loan.itemId, title: loan.item.title, barcode: loan.item.barcode, at: loan.dueDate, userId: loan.userId, patron: nameOfBorrower(loan.borrower) })) };
   }
-  if (behind === 'checkIn') {
-    const { checkIns, totalRecords } = await get<CheckIns>(withQuery('/check-in-storage/check-ins', page));
-    const rows = checkIns.map((one) => ({ key: one.id, itemId: one.itemId, at: one.occurredDateTime, servicePointId: one.servicePointId }));
-    return { total: totalRecords, rows: await withTitles(rows) };
-  }
-  const { loansHistory, totalRecords } = await get<History>(withQuery('/loan-storage/loan-history', page));
-  const rows = loansHistory.map(({ id, createdDate, loan }) => ({ key: id, itemId: loan.itemId, at: createdDate, userId: loan.userId, servicePointId: loan.checkoutServicePointId }));
+  const { logRecords, totalRecords } = await get<{ logRecords: LogRecord[]; totalRecords: number }>(withQuery('/audit-data/circulation/logs', page));
+  const rows = logRecords.map(({ id, date, servicePointId, items, linkToIds }) => ({ key: id, itemId: items?.[0]?.itemId ?? '', at: date, userId: linkToIds?.userId, servicePointId }));
   return { total: totalRecords, rows: await withTitles(await withNames(rows)) };
 }
 
@@ -79,7 +77,7 @@ async function withNames(rows: BehindRow[]): Promise<BehindRow[]> {
 
 /** Titles and barcodes of a page of items, with one call. */
 async function withTitles(rows: BehindRow[]): Promise<BehindRow[]> {
-  const ids = [...new Set(rows.map((row) => row.itemId))];
+  const ids = [...new Set(rows.map((row) => row.itemId))].filter((id) => id !== '');
   if (ids.length === 0) return rows;
   const { items } = await get<{ items: Item[] }>(withQuery('/inventory/items', { query: `id==(${ids.join(' or ')})`, limit: ids.length }));
   const known = new Map(items.map((item) => [item.id, item]));
