@@ -8,7 +8,7 @@ use carrel_platform::outbox::reader::{self, Attempt};
 use carrel_platform::tenant_rounds::TenantRounds;
 use carrel_platform::{Connection, Node, Tenant};
 use carrel_records::Failure;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -126,9 +126,7 @@ fn warn_of(tenant: &Tenant, refused: &[Refused]) {
 
 fn failed(before: i32, error: String, now: Timestamp) -> Attempt {
     let number = before.saturating_add(1);
-    let doublings = number.clamp(1, 20) - 1;
-    let pause = SignedDuration::from_secs((1_i64 << doublings).min(LONGEST_PAUSE));
-    Attempt { number, error, next: now + pause }
+    Attempt { number, error, next: now + reader::pause(number, LONGEST_PAUSE) }
 }
 
 #[cfg(test)]

@@ -61,9 +61,8 @@ pub fn message(tenant: &str, event: &StoredEvent, instances: &Instances) -> Mess
         Ok(Change { kind: Some(kind), old, new }) => {
             let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{tenant}/outbox/{}", event.id).as_bytes());
             if event.topic.starts_with("inventory.") {
-                let instance = |record| Some((record, *instances.get(&holdings_of(record)?)?));
                 if event.topic == "inventory.bound-with"
-                    && let Some((_, instance)) = new.or(old).and_then(instance)
+                    && let Some(instance) = new.or(old).and_then(|record| instance_of(record, instances))
                 {
                     key = instance.to_string();
                 }
@@ -95,11 +94,14 @@ fn holdings_of(record: &RawValue) -> Option<Uuid> {
     serde_json::from_str::<OfHoldings>(record.get()).ok()?.holdings
 }
 
+fn instance_of(record: &RawValue, instances: &Instances) -> Option<Uuid> {
+    instances.get(&holdings_of(record)?).copied()
+}
+
 /// The record with its `instanceId` in front, where it is in holdings and its instance is known.
 fn with_instance(record: &RawValue, instances: &Instances) -> String {
     let text = record.get();
-    let instance = holdings_of(record).and_then(|holdings| instances.get(&holdings));
-    match (instance, text.strip_prefix('{')) {
+    match (instance_of(record, instances), text.strip_prefix('{')) {
         (Some(instance), Some(fields)) => format!(r#"{{"instanceId":"{instance}",{fields}"#),
         _ => text.to_owned(),
     }

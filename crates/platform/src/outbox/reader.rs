@@ -10,6 +10,12 @@ use uuid::Uuid;
 /// A node that does not renew its lease for this long loses it.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(45);
 
+/// The time until the next attempt after so many failed ones: one second, doubled each time, at most `longest` seconds.
+pub fn pause(attempts: i32, longest: i64) -> SignedDuration {
+    let doublings = attempts.saturating_sub(1).clamp(0, 20);
+    SignedDuration::from_secs((1_i64 << doublings).min(longest))
+}
+
 /// What this node goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {

@@ -16,6 +16,7 @@ pub use address::Addresses;
 use crate::history::{Message, State};
 use callback::{Caller, Outcome};
 use carrel_platform::outbox::follow::{self, StoredEvent};
+use carrel_platform::outbox::reader;
 use carrel_platform::tenant_rounds::TenantRounds;
 use carrel_platform::{Node, Tenant};
 use carrel_records::Failure;
@@ -203,14 +204,8 @@ async fn attempt(
         subscription.attempts = 0;
         return true;
     }
-    progress.next_attempt = Some(Timestamp::now() + pause(subscription.attempts));
+    progress.next_attempt = Some(Timestamp::now() + reader::pause(subscription.attempts, LONGEST_PAUSE));
     false
-}
-
-/// The time until the next attempt: one second, doubled each time.
-fn pause(attempts: i32) -> SignedDuration {
-    let doublings = attempts.saturating_sub(1).clamp(0, 20);
-    SignedDuration::from_secs((1_i64 << doublings).min(LONGEST_PAUSE))
 }
 
 /// The history's message for an event; one of the server itself gets an id that is the same in every attempt.
@@ -236,7 +231,10 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_five_minutes() {
-        let seconds: Vec<i64> = [1, 2, 3, 9, 10, i32::MAX].into_iter().map(|n| pause(n).as_secs()).collect();
+        let seconds: Vec<i64> = [1, 2, 3, 9, 10, i32::MAX]
+            .into_iter()
+            .map(|n| reader::pause(n, LONGEST_PAUSE).as_secs())
+            .collect();
         assert_eq!(seconds, [1, 2, 4, 256, 300, 300]);
     }
 }
