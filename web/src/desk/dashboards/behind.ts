@@ -2,6 +2,7 @@
 import { get, withQuery } from '../../api/client.ts';
 import type { Item, Loan } from '../../api/bodies.ts';
 import { PAGE_SIZE } from '../../parts/useSearch.ts';
+import { circulationLog } from '../circulation-log.ts';
 import { usersById } from '../circulation-api.ts';
 import { nameOfBorrower, nameOfUser } from '../people.ts';
 
@@ -26,16 +27,7 @@ export interface BehindPage {
   total: number;
 }
 
-/** An entry of the circulation log, in which the dashboard counts, too. */
-interface LogRecord {
-  id: string;
-  date: string;
-  servicePointId?: string;
-  items?: { itemId?: string }[];
-  linkToIds?: { userId?: string };
-}
-
-/** Actions of the circulation log. */
+/** Actions of the circulation log, in which the dashboard counts, too. */
 const ACTIONS = {
   checkOut: ['Checked out', 'Checked out through override'],
   checkIn: ['Checked in'],
@@ -62,7 +54,7 @@ export async function loadBehind(behind: Behind, since: Date, offset: number): P
     const { loans, totalRecords } = await get<{ loans: Loan[]; totalRecords: number }>(withQuery('/circulation/loans', page));
     return { total: totalRecords, rows: loans.map((loan) => ({ key: loan.id, itemId: loan.itemId, title: loan.item.title, barcode: loan.item.barcode, at: loan.dueDate, userId: loan.userId, patron: nameOfBorrower(loan.borrower) })) };
   }
-  const { logRecords, totalRecords } = await get<{ logRecords: LogRecord[]; totalRecords: number }>(withQuery('/audit-data/circulation/logs', page));
+  const { logRecords, totalRecords } = await circulationLog(page);
   const rows = logRecords.map(({ id, date, servicePointId, items, linkToIds }) => ({ key: id, itemId: items?.[0]?.itemId ?? '', at: date, userId: linkToIds?.userId, servicePointId }));
   return { total: totalRecords, rows: await withTitles(await withNames(rows)) };
 }

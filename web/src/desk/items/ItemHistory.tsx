@@ -1,31 +1,18 @@
 /* What happened to an item, from the circulation log. */
-import { get, withQuery } from '../../api/client.ts';
 import { Listing, Pager } from '../../parts/listing.tsx';
 import { PAGE_SIZE, useList } from '../../parts/useSearch.ts';
 import { formatDateTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
+import { circulationLog } from '../circulation-log.ts';
 import { useServicePoints } from '../references.ts';
 
 /** Who lacks it does not see the history. */
 export const READ_HISTORY = 'circulation-logs.collection.get';
 
-interface LogRecord {
-  id: string;
-  date: string;
-  object: string;
-  action: string;
-  description?: string;
-  source?: string;
-  servicePointId?: string;
-}
-
 export function ItemHistory({ itemId }: { itemId: string }) {
   const servicePoints = useServicePoints();
   const list = useList(['history-of-item', itemId], (offset, signal) =>
-    get<{ logRecords: LogRecord[]; totalRecords: number }>(
-      withQuery('/audit-data/circulation/logs', { query: `items=="*${itemId}*" sortby date/sort.descending`, limit: PAGE_SIZE, offset }),
-      { signal },
-    ),
+    circulationLog({ query: `items=="*${itemId}*" sortby date/sort.descending`, limit: PAGE_SIZE, offset }, { signal }),
   );
   return (
     <>
