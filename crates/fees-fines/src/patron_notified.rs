@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Charges and actions whose patrons are notified, because staff said so (`notify`, `notifyPatron`).
+/// Charges and actions whose patrons are notified, at the request of staff (`notify`, `notifyPatron`).
 #[derive(Debug, Clone, Default)]
 pub struct PatronNotified {
     /// Records of fee/fine actions that this transaction stores.

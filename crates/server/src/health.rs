@@ -1,7 +1,7 @@
 //! The health of this server: `GET /admin/health`, for load balancers.
 //!
 //! Always answers within two seconds, 200 with `"status": "UP"` or 503 with `"DOWN"` and a reason: the database does
-//! does not answer, refuses writes, or has no room on its disk; or the server is stopping. Asks the database at most once a second, however many
+//! does not answer, refuses writes, or its disk is full; or the server is stopping. Asks the database at most once a second, however many
 //! requests arrive. Changes `platform.health` only.
 
 use carrel_platform::{Answer, Call, Connection, Node, Router};

@@ -202,7 +202,7 @@ async fn a_page_stored_without_snapshots_is_on_the_pick_slips() {
     let open_node = &server.server.node;
     let pace = Pace { poll: Duration::from_millis(100), ..Pace::default() };
     let node: Runner = jobs::start_with(open_node, open_node.jobs(), pace);
-    // Stored while the jobs run, which are told of it; otherwise it waits for up to a minute.
+    // Stored while the jobs run, which get a hint; otherwise it waits for up to a minute.
     server.create(PATH, &page).await;
     let path = format!("/circulation/pick-slips/{}", server.main_desk.0);
     for _ in 0..1_600 {
