@@ -205,7 +205,7 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
         vec![
             declared.id().into(),
             Bind::Json(value.to_string()),
-            (&metadata::made(call.caller.user_id, call.now)).into(),
+            (&metadata::created(call.caller.user_id, call.now)).into(),
         ],
     );
     match (declared.setting, &value) {

@@ -21,14 +21,14 @@ impl CalendarFailure {
         CalendarFailure::one(StatusCode::BAD_REQUEST, "invalidParameter", message, None, json!({}))
     }
 
-    /// Some of the calendars asked for do not exist.
-    pub fn not_found(asked: &[Uuid], missing: &[Uuid]) -> CalendarFailure {
+    /// Some of the requested calendars do not exist.
+    pub fn not_found(requested: &[Uuid], missing: &[Uuid]) -> CalendarFailure {
         CalendarFailure::one(
             StatusCode::NOT_FOUND,
             "calendarNotFound",
             "No calendar was found with the specified query".into(),
             Some(json!({"notFound": missing})),
-            json!({"query": asked}),
+            json!({"query": requested}),
         )
     }
 

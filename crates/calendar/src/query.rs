@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 use uuid::Uuid;
 
-/// A listed span has at most this many days, some hundred years: each day is computed.
-const LONGEST_SPAN: i32 = 36_600;
+/// Days of a listed period, at most (some hundred years): each day is computed.
+const MAX_SPAN_DAYS: i32 = 36_600;
 
 /// The parameters of a search for calendars.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub fn which_days(query: &Query) -> Result<WhichDays, CalendarFailure> {
         limit: number(query, "limit", 10)? as usize,
     };
     let days = which.start_date.until(which.end_date).map(|span| span.get_days()).unwrap_or(i32::MAX);
-    if days > LONGEST_SPAN {
-        return Err(CalendarFailure::unreadable(format!("no more than {LONGEST_SPAN} days can be listed")));
+    if days > MAX_SPAN_DAYS {
+        return Err(CalendarFailure::unreadable(format!("no more than {MAX_SPAN_DAYS} days can be listed")));
     }
     Ok(which)
 }

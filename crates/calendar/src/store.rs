@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 /// A page of calendars by start date, and the number of all that match.
 pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<Json>, i64), Failure> {
-    const FITTING: &str = "FROM calendars
+    const MATCHING: &str = "FROM calendars
         WHERE ($1::uuid[] IS NULL OR id = ANY($1)) AND ($2::text[] IS NULL OR doc->'assignments' ?| $2)
           AND ($3::text IS NULL OR doc->>'endDate' >= $3) AND ($4::text IS NULL OR doc->>'startDate' <= $4)";
     let day = |date: Option<Date>| Bind::from(date.map(|date| date.to_string()));
@@ -22,11 +22,11 @@ pub async fn search(connection: &Connection, search: Search) -> Result<(Vec<Json
         search.service_points.map(|points| points.iter().map(Uuid::to_string).collect());
     let binds = vec![search.ids.into(), points.into(), day(search.start_date), day(search.end_date)];
     let mut pipeline = Pipeline::new();
-    let counted = pipeline.add(format!("SELECT count(*) {FITTING}"), binds.clone());
+    let counted = pipeline.add(format!("SELECT count(*) {MATCHING}"), binds.clone());
     let mut binds = binds;
     binds.extend([search.limit.into(), search.offset.into()]);
     let page = pipeline.add(
-        format!("SELECT doc {FITTING} ORDER BY doc->>'startDate', id LIMIT $5::bigint OFFSET $6::bigint"),
+        format!("SELECT doc {MATCHING} ORDER BY doc->>'startDate', id LIMIT $5::bigint OFFSET $6::bigint"),
         binds,
     );
     let results = connection.send(pipeline).await?;
@@ -55,7 +55,7 @@ pub async fn save(
 ) -> Result<Result<Ready, CalendarFailure>, Failure> {
     let tenant = call.tenant()?;
     let mut tx = tenant.begin().await?;
-    one_at_a_time(&mut tx).await?;
+    serialize_writers(&mut tx).await?;
     let stored = match replaced {
         None => None,
         Some(id) => match write::lock(&mut tx, &CALENDAR, id).await? {
@@ -101,9 +101,9 @@ pub async fn delete(call: &Call, ids: Vec<Uuid>) -> Result<Result<(), CalendarFa
     Ok(Ok(()))
 }
 
-/// Two calendars that would overlap must not be saved side by side: saving one moves the settings version, so its row is
-/// what the other waits for.
-async fn one_at_a_time(tx: &mut Tx) -> Result<(), Failure> {
+/// Serializes writers, so that two overlapping calendars cannot be saved at the same time: every save updates the row
+/// of the settings version, so its lock is taken first.
+async fn serialize_writers(tx: &mut Tx) -> Result<(), Failure> {
     tx.query("SELECT value FROM settings_version WHERE id = 1 FOR UPDATE", vec![]).await?;
     Ok(())
 }

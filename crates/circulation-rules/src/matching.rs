@@ -148,7 +148,7 @@ impl Field {
     }
 
     /// Whether it is one of the four levels of a location.
-    pub(crate) fn is_place(self) -> bool {
+    pub(crate) fn is_location_level(self) -> bool {
         match self {
             Field::Institution | Field::Campus | Field::Library | Field::Location => true,
             Field::LoanType | Field::MaterialType | Field::PatronGroup => false,
@@ -160,8 +160,8 @@ impl Field {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     numbers: HashMap<Box<str>, u32>,
-    /// The numbers that the tests ask for, one test after the other.
-    asked: Vec<u32>,
+    /// The numbers of the names in the tests, one test after the other.
+    in_tests: Vec<u32>,
 }
 
 /// The number of a fact that matches no criterium.
@@ -219,17 +219,17 @@ impl Test {
             Selection::AnyOf(chosen) => (false, chosen),
             Selection::NoneOf(chosen) => (true, chosen),
         };
-        let start = index(names.asked.len());
+        let start = index(names.in_tests.len());
         for name in chosen {
             let number = names.number(name);
-            names.asked.push(number);
+            names.in_tests.push(number);
         }
-        Test { field, negated, start, end: index(names.asked.len()) }
+        Test { field, negated, start, end: index(names.in_tests.len()) }
     }
 
     fn fits(&self, facts: &NumberedFacts, names: &Names) -> bool {
         let fact = facts.0[self.field as usize];
-        let asked = &names.asked[self.start as usize..self.end as usize];
-        fact != ABSENT && asked.contains(&fact) != self.negated
+        let in_tests = &names.in_tests[self.start as usize..self.end as usize];
+        fact != ABSENT && in_tests.contains(&fact) != self.negated
     }
 }

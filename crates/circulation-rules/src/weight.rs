@@ -70,7 +70,7 @@ impl FieldSet {
 
     /// Number of kinds of criteria; the four levels of a location are one kind.
     fn kinds(self) -> i64 {
-        let places = self.iter().filter(|field| field.is_place()).count();
+        let places = self.iter().filter(|field| field.is_location_level()).count();
         let others = self.iter().count() - places;
         (others + usize::from(places > 0)) as i64
     }

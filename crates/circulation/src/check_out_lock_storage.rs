@@ -116,7 +116,7 @@ mod tests {
             r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttlMs":3000}"#,
             r#"{"userId":"77477611-ab44-4082-a0d8-42f7acdfde11","ttl":3000}"#,
         ] {
-            assert_eq!(serde_json::from_str::<LockRequest>(text).expect("a wish").ttl_ms, 3000);
+            assert_eq!(serde_json::from_str::<LockRequest>(text).expect("a lock request").ttl_ms, 3000);
         }
     }
 }

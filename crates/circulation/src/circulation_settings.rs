@@ -6,7 +6,7 @@
 
 use crate::records::policies::CIRCULATION_SETTING;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document, Ready};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router};
@@ -28,9 +28,9 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = PageRequest::read(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &CIRCULATION_SETTING, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &CIRCULATION_SETTING, &call.node.records, &requested).await?;
     let settings: Vec<Value> = page.documents.iter().map(Json::parse).collect();
     let body = json!({"circulationSettings": settings, "totalRecords": page.total});
     Ok(Answer::json_bytes(pretty(&body)))

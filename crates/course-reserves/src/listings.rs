@@ -57,9 +57,9 @@ async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure
         Some(query) => format!("{own} and ({query})"),
         None => own,
     };
-    let mut asked = read::Asked::read(&call.query)?;
-    asked.query = Some(read::parse(&query)?);
-    stream::plain(&call, record, &asked).await
+    let mut request = read::PageRequest::read(&call.query)?;
+    request.query = Some(read::parse(&query)?);
+    stream::plain(&call, record, &request).await
 }
 
 /// A record is stored below its own listing only.

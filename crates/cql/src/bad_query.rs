@@ -8,17 +8,17 @@ pub struct BadQuery {
     /// What is wrong, in words for the query's author.
     pub message: String,
     /// Byte offset in the query's text.
-    pub place: usize,
-    /// What stands at the place; empty at the end of the text.
+    pub position: usize,
+    /// The text at the position, shortened; empty at the end of the query.
     pub near: String,
 }
 
 impl BadQuery {
-    pub(crate) fn new(message: impl Into<String>, place: usize, near: &str) -> Self {
-        BadQuery { message: message.into(), place, near: shortened(near) }
+    pub(crate) fn new(message: impl Into<String>, position: usize, near: &str) -> Self {
+        BadQuery { message: message.into(), position, near: shortened(near) }
     }
-    pub(crate) fn at(message: impl Into<String>, text: &str, place: usize) -> Self {
-        BadQuery::new(message, place, text.get(place..).unwrap_or(""))
+    pub(crate) fn at(message: impl Into<String>, text: &str, position: usize) -> Self {
+        BadQuery::new(message, position, text.get(position..).unwrap_or(""))
     }
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for BadQuery {
         if self.near.is_empty() {
             write!(f, "CQL: {}, at the end of the query", self.message)
         } else {
-            write!(f, "CQL: {}, at position {} before: {}", self.message, self.place, self.near)
+            write!(f, "CQL: {}, at position {} before: {}", self.message, self.position, self.near)
         }
     }
 }

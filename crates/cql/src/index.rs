@@ -8,8 +8,8 @@ pub fn index_ddl(record: &RecordType) -> Vec<String> {
     index_ddl_of(record, false)
 }
 
-/// The indexes of a record type: unique sets, reference columns, and the fields declared as indexed. Where a
-/// composed record's field is an SQL expression beyond a plain `table.column`, its index is the table's own DDL.
+/// The indexes of a record type: unique sets, reference columns, and the fields declared as indexed. If a composed
+/// record's field is an SQL expression beyond a plain `table.column`, the table's SQL file contains its index. In a
 /// Where `repeats_allowed`, the values that a declaration relaxes may repeat.
 pub fn index_ddl_of(record: &RecordType, repeats_allowed: bool) -> Vec<String> {
     let mut ddl = Vec::new();

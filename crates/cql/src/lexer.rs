@@ -22,8 +22,8 @@ pub(crate) struct Lexer<'t> {
     /// Byte offset at which the next token begins.
     next: usize,
     pub token: Token<'t>,
-    /// Where the current token begins.
-    pub place: usize,
+    /// Byte offset at which the current token begins.
+    pub position: usize,
 }
 
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -32,18 +32,18 @@ const WORD_ENDS: [char; 10] = ['(', ')', '/', '<', '>', '=', ' ', '\t', '\r', '\
 impl<'t> Lexer<'t> {
     /// A lexer at the first token.
     pub fn new(text: &'t str) -> Result<Self, BadQuery> {
-        let mut lexer = Lexer { text, next: 0, token: Token::End, place: 0 };
+        let mut lexer = Lexer { text, next: 0, token: Token::End, position: 0 };
         lexer.advance()?;
         Ok(lexer)
     }
 
     pub fn refuse<T>(&self, message: impl Into<String>) -> Result<T, BadQuery> {
-        Err(BadQuery::at(message, self.text, self.place))
+        Err(BadQuery::at(message, self.text, self.position))
     }
 
     pub fn advance(&mut self) -> Result<(), BadQuery> {
         let rest = self.text[self.next..].trim_start_matches(BLANKS);
-        self.place = self.text.len() - rest.len();
+        self.position = self.text.len() - rest.len();
         let (token, length) = match rest.as_bytes() {
             [] => (Token::End, 0),
             [b'(', ..] => (Token::Open, 1),
@@ -66,14 +66,14 @@ impl<'t> Lexer<'t> {
             }
         };
         self.token = token;
-        self.next = self.place + length;
+        self.next = self.position + length;
         Ok(())
     }
 }
 
 fn closing_quote(rest: &str) -> Option<usize> {
     let mut escaped = false;
-    rest.bytes().enumerate().skip(1).find_map(|(place, byte)| match byte {
+    rest.bytes().enumerate().skip(1).find_map(|(position, byte)| match byte {
         _ if escaped => {
             escaped = false;
             None
@@ -82,7 +82,7 @@ fn closing_quote(rest: &str) -> Option<usize> {
             escaped = true;
             None
         }
-        b'"' => Some(place),
+        b'"' => Some(position),
         _ => None,
     })
 }
@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn an_open_quotation_is_refused_where_it_begins() {
         let refusal = Lexer::new(r#"  "abc\""#).err().expect("refused");
-        assert_eq!(refusal.place, 2);
+        assert_eq!(refusal.position, 2);
     }
 }

@@ -19,7 +19,7 @@ mod tree;
 pub use bad_query::BadQuery;
 pub use build::{Argument, Statement, Unindexed, Where};
 pub use term::{Part, Term};
-pub use tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Place, Query, Relation, SortKey, Verb};
+pub use tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Offset, Query, Relation, SortKey, Verb};
 
 /// The SQL of fields: their expressions, their indexes, and the functions that both use.
 pub mod sql {

@@ -7,32 +7,32 @@
 use crate::BadQuery;
 use crate::lexer::{Lexer, Token};
 use crate::term::{Term, unescaped};
-use crate::tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Place, Query, Relation, SortKey, Verb};
+use crate::tree::{BooleanWord, Chain, Clause, Link, Modifier, Node, Offset, Query, Relation, SortKey, Verb};
 use std::sync::Arc;
 
-/// Longest text that is read, in bytes.
-const LONGEST: usize = 512 * 1024;
-/// Brackets that may stand inside each other.
-const DEEPEST: usize = 150;
-/// Clauses in one query.
-const MOST_CLAUSES: usize = 10_000;
-/// Bytes of an index name.
-const LONGEST_INDEX: usize = 500;
-/// Modifiers of one relation, and sort keys.
-const MOST_MODIFIERS: usize = 20;
+/// Bytes of a query, at most.
+const MAX_BYTES: usize = 512 * 1024;
+/// Levels of nested brackets, at most.
+const MAX_DEPTH: usize = 150;
+/// Clauses in one query, at most.
+const MAX_CLAUSES: usize = 10_000;
+/// Bytes of an index name, at most.
+const MAX_INDEX_NAME_BYTES: usize = 500;
+/// Modifiers of one relation, and sort keys, at most.
+const MAX_MODIFIERS: usize = 20;
 
 impl Query {
     /// Reads CQL.
     pub fn parse(text: &str) -> Result<Query, BadQuery> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_BYTES {
             return Err(BadQuery::at(
-                format!("the query is longer than {LONGEST} bytes"),
+                format!("the query is longer than {MAX_BYTES} bytes"),
                 text,
-                (LONGEST..).find(|place| text.is_char_boundary(*place)).unwrap_or(0),
+                (MAX_BYTES..).find(|position| text.is_char_boundary(*position)).unwrap_or(0),
             ));
         }
-        if let Some(place) = text.find('\0') {
-            return Err(BadQuery::at("a NUL character cannot be searched for", text, place));
+        if let Some(position) = text.find('\0') {
+            return Err(BadQuery::at("a NUL character cannot be searched for", text, position));
         }
         let mut parser = Parser { lexer: Lexer::new(text)?, clauses: 0 };
         if parser.lexer.token == Token::Sign(Verb::Greater) {
@@ -95,8 +95,10 @@ impl<'t> Parser<'t> {
         loop {
             match self.lexer.token {
                 Token::Open => {
-                    if depth == DEEPEST {
-                        return self.lexer.refuse(format!("more than {DEEPEST} brackets inside each other"));
+                    if depth == MAX_DEPTH {
+                        return self
+                            .lexer
+                            .refuse(format!("more than {MAX_DEPTH} brackets inside each other"));
                     }
                     self.lexer.advance()?;
                     let node = self.chain(&scope, depth + 1)?;
@@ -111,12 +113,12 @@ impl<'t> Parser<'t> {
                 }
                 _ => {}
             }
-            let place = self.lexer.place;
+            let position = self.lexer.position;
             let (symbol, more) = self.symbols()?;
             let Some(verb) = self.verb()? else {
                 self.clauses += 1;
-                if self.clauses > MOST_CLAUSES {
-                    return self.lexer.refuse(format!("the query has more than {MOST_CLAUSES} clauses"));
+                if self.clauses > MAX_CLAUSES {
+                    return self.lexer.refuse(format!("the query has more than {MAX_CLAUSES} clauses"));
                 }
                 let raw = more.as_deref().unwrap_or(symbol);
                 let term = Term::parse(raw);
@@ -124,13 +126,13 @@ impl<'t> Parser<'t> {
                     index: scope.index,
                     relation: scope.relation,
                     term,
-                    place: Place(place),
+                    position: Offset(position),
                 }));
             };
             if more.is_some() {
                 return self.lexer.refuse("one index, not several words, must stand before a relation");
             }
-            if symbol.len() > LONGEST_INDEX {
+            if symbol.len() > MAX_INDEX_NAME_BYTES {
                 return self.lexer.refuse("the name of the index is too long");
             }
             self.lexer.advance()?;
@@ -210,7 +212,7 @@ impl<'t> Parser<'t> {
                 self.lexer.advance()?;
                 value = Some((verb, Term::parse(self.symbol("the value of a modifier")?)));
             }
-            if modifiers.len() == MOST_MODIFIERS {
+            if modifiers.len() == MAX_MODIFIERS {
                 return self.lexer.refuse("too many modifiers");
             }
             modifiers.push(Modifier { name, value });
@@ -226,14 +228,14 @@ impl<'t> Parser<'t> {
         }
         self.lexer.advance()?;
         loop {
-            let place = Place(self.lexer.place);
+            let position = Offset(self.lexer.position);
             let index = unescaped(self.symbol("the index to sort by")?);
             let modifiers = self.modifiers()?;
-            keys.push(SortKey { index, modifiers, place });
+            keys.push(SortKey { index, modifiers, position });
             if self.lexer.token == Token::End {
                 return Ok(keys);
             }
-            if keys.len() == MOST_MODIFIERS {
+            if keys.len() == MAX_MODIFIERS {
                 return self.lexer.refuse("too many indexes to sort by");
             }
         }

@@ -108,13 +108,14 @@ impl Term {
         let batcher = |text: &str| {
             let letters: Vec<char> = text.chars().collect();
             let mut kept = String::with_capacity(text.len());
-            let mut place = 0;
-            while let Some(letter) = letters.get(place) {
+            let mut position = 0;
+            while let Some(letter) = letters.get(position) {
                 kept.push(*letter);
-                place += 1;
+                position += 1;
                 if letter.is_ascii_digit() {
-                    let gap = letters[place..].iter().take_while(|c| matches!(c, ' ' | '\t' | '-')).count();
-                    let behind = place + gap;
+                    let gap =
+                        letters[position..].iter().take_while(|c| matches!(c, ' ' | '\t' | '-')).count();
+                    let behind = position + gap;
                     let number_goes_on = match letters.get(behind) {
                         Some('x' | 'X') => letters.get(behind + 1).is_none_or(|c| !c.is_alphanumeric()),
                         Some(next) => next.is_ascii_digit(),
@@ -122,7 +123,7 @@ impl Term {
                         None => !self.parts.last().is_some_and(|part| matches!(part, Part::Text(_))),
                     };
                     if gap > 0 && number_goes_on {
-                        place = behind;
+                        position = behind;
                     }
                 }
             }

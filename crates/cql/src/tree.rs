@@ -57,7 +57,7 @@ pub struct Clause {
     pub index: Arc<str>,
     pub relation: Arc<Relation>,
     pub term: Term,
-    pub place: Place,
+    pub position: Offset,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,16 +127,16 @@ pub struct Modifier {
 pub struct SortKey {
     pub index: String,
     pub modifiers: Vec<Modifier>,
-    pub place: Place,
+    pub position: Offset,
 }
 
 /// Byte offset in the query's text; ignored when queries are compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Place(pub usize);
+pub struct Offset(pub usize);
 
-impl PartialEq for Place {
-    fn eq(&self, _: &Place) -> bool {
+impl PartialEq for Offset {
+    fn eq(&self, _: &Offset) -> bool {
         true
     }
 }
-impl Eq for Place {}
+impl Eq for Offset {}

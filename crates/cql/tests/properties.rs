@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn every_argument_is_used_and_none_is_missing(text in cql(), used in 0usize..3) {
         let query = Query::parse(&text).expect("a good query");
-        if let Ok(built) = Statement::build_behind(used, Some(&query), &ITEM, ALL) {
+        if let Ok(built) = Statement::build_after(used, Some(&query), &ITEM, ALL) {
             let sql = format!("{} {}", built.conditions, built.order_by);
             for (place, argument) in built.arguments.iter().enumerate() {
                 let kind = match argument {

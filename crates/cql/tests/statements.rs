@@ -276,7 +276,7 @@ fn a_long_term_is_compared_with_the_whole_value_too() {
 #[test]
 fn arguments_begin_behind_those_of_the_caller() {
     let query = Query::parse("barcode==a and id==$U".replace("$U", U).as_str()).expect("a good query");
-    let built = Statement::build_behind(7, Some(&query), &ITEM, ALL).expect("a good query");
+    let built = Statement::build_after(7, Some(&query), &ITEM, ALL).expect("a good query");
     assert_eq!(built.conditions, format!("({BARCODE} = $8::text AND item.id = $9::uuid)"));
 }
 

@@ -5,14 +5,14 @@
 //! the operating system releases however the program ends. Other programs (`carrel tenant …` beside a running `carrel
 //! serve`) use the server and leave it running; one of them takes the lock when its holder dies.
 
-mod place;
+mod directories;
 mod programs;
 mod settings;
 
-pub use place::{socket_of, usual_data_directory};
+pub use directories::{socket_of, usual_data_directory};
 pub use programs::{HOW_TO_INSTALL, find_programs};
 
-use place::{RunsAs, make_folder_for, ordinary_user, socket_folder};
+use directories::{RunsAs, make_folder_for, ordinary_user, socket_folder};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -421,7 +421,7 @@ fn sign(operator: Operator) -> Result<&'static str, String> {
 }
 
 fn does_not_take(operator: Operator) -> String {
-    format!("The field does not take {} with such a value", operator.name())
+    format!("The field cannot be compared by {} with such a value", operator.name())
 }
 
 /// Escapes the wildcards of LIKE.

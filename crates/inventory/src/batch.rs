@@ -2,7 +2,7 @@
 //! a body.
 
 use crate::store::WriteMode;
-use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::read::{self, Count, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call};
@@ -75,11 +75,11 @@ struct Retrieval {
 }
 
 /// Query, limit and offset from a body, for queries that are too long for a path.
-pub fn read_body_query(call: &Call) -> Result<Asked, Failure> {
+pub fn read_body_query(call: &Call) -> Result<PageRequest, Failure> {
     let Retrieval { query, offset, limit } = call.read_json()?;
     let query =
         query.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(read::parse).transpose()?;
-    Ok(Asked {
+    Ok(PageRequest {
         query,
         limit: limit.unwrap_or(10).into(),
         offset: offset.unwrap_or(0).into(),
@@ -89,8 +89,8 @@ pub fn read_body_query(call: &Call) -> Result<Asked, Failure> {
 
 /// Answers a query in a body with a page of records.
 pub async fn retrieve(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
-    let asked = read_body_query(&call)?;
-    stream::plain(&call, record, &asked).await
+    let requested = read_body_query(&call)?;
+    stream::plain(&call, record, &requested).await
 }
 
 /// Reads the record and applies a patch to it; `null` removes a property.

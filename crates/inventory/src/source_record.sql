@@ -1,4 +1,4 @@
--- A source record goes with its instance.
+-- A source record is deleted with its instance.
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'instance_source_marc'::regclass
                        AND conname = 'instance_source_marc_id_fkey') THEN

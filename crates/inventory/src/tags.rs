@@ -33,15 +33,15 @@ pub fn first_records() -> Vec<(String, Value)> {
 /// FOLIO quirk: the default limit is a thousand, and a limit of zero is refused.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX));
-    let asked = match (read::Asked::read(&call.query), limit) {
-        (Ok(asked), Ok(limit)) => read::Asked { limit, ..asked },
+    let requested = match (read::PageRequest::read(&call.query), limit) {
+        (Ok(requested), Ok(limit)) => read::PageRequest { limit, ..requested },
         (Err(Failure::Invalid(message)), _) | (_, Err(Failure::Invalid(message))) => {
             return Ok(unprocessable(&message));
         }
         (Err(failure), _) | (_, Err(failure)) => return Err(failure),
     };
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &TAG, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &TAG, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(&TAG)))
 }
 

@@ -48,6 +48,6 @@ pub fn run_desk(options: &DeskOptions) -> Result<()> {
     })?;
     match status.success() {
         true => Ok(()),
-        false => Err(LabError::new("the desk could not be measured; the reason stands above")),
+        false => Err(LabError::new("the desk could not be measured; see the error above")),
     }
 }

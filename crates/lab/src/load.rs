@@ -295,7 +295,7 @@ impl Loader {
         });
         let mut outcome = Ok(());
         for task in work {
-            match task.await.map_err(|error| LabError::new(format!("a loader broke down: {error}")))? {
+            match task.await.map_err(|error| LabError::new(format!("a loader panicked: {error}")))? {
                 Ok(connection) => self.connections.push(connection),
                 Err(error) => outcome = Err(error),
             }

@@ -132,7 +132,7 @@ async fn gather<D>(
     let mut all = Samples::default();
     for task in work {
         let (worker, samples) =
-            task.await.map_err(|error| LabError::new(format!("a desk broke down: {error}")))?;
+            task.await.map_err(|error| LabError::new(format!("a worker panicked: {error}")))?;
         workers.push(worker);
         all.merge(samples);
     }
@@ -159,7 +159,7 @@ where
             let _ = send.send(outcome);
         })
         .map_err(|error| LabError::new(format!("starting the lab's thread: {error}")))?;
-    receive.await.map_err(|_| LabError::new("the lab's thread broke down"))?
+    receive.await.map_err(|_| LabError::new("the lab's thread panicked"))?
 }
 
 #[cfg(test)]
@@ -187,7 +187,7 @@ mod tests {
         let (workers, samples) = play_paced(workers(2, 50), schedule).await.unwrap();
         assert_eq!(workers.len(), 2);
         assert_eq!((samples.count(), samples.failures()), (29, 1));
-        assert!(samples.max_ms() > 400.0, "queueing is part of the answer: {}", samples.max_ms());
+        assert!(samples.max_ms() > 400.0, "queueing is part of the latency: {}", samples.max_ms());
         assert!(samples.wait_percentile_ms(95.0) > 300.0);
         assert!(samples.percentile_ms(50.0) > 150.0, "not only the last one waited");
     }

@@ -109,7 +109,7 @@ mod tests {
         let after = |ms: u64| schedule.arrived(schedule.start + Duration::from_micros(ms * 1000 + 500));
         assert_eq!(after(0), 1);
         assert_eq!(after(9), 10);
-        assert_eq!(after(5000), 1000, "no more than there are");
+        assert_eq!(after(5000), 1000, "at most as many as scheduled");
         assert_eq!(schedule.arrived(schedule.start - Duration::from_millis(1)), 0);
     }
 

@@ -263,7 +263,7 @@ async fn a_library_is_loaded_once_however_often_it_is_loaded() {
     let shelves = shelves.lock().unwrap();
     assert_eq!(shelves.records["/item-storage/items"].len(), 300);
     assert!(shelves.rules.starts_with("priority:"));
-    assert_eq!(shelves.logins, 2, "the old login serves where the new one is unknown");
+    assert_eq!(shelves.logins, 2, "the old login is used if the new one is unknown");
 }
 
 #[tokio::test]
@@ -330,7 +330,7 @@ async fn holds_are_placed_and_cancelled_and_a_way_that_the_server_does_not_know_
     let queues: BTreeSet<_> = shelves.lock().unwrap().waiting.clone();
     let again = run_holds(holds_options(&address)).await.unwrap();
     assert_eq!(again.before, report.after);
-    assert_eq!(shelves.lock().unwrap().waiting, queues, "who waited before still waits, and nobody else");
+    assert_eq!(shelves.lock().unwrap().waiting, queues, "only the patrons who waited before still wait");
 }
 
 #[tokio::test]
@@ -354,7 +354,7 @@ async fn requests_that_stay_are_reported_and_the_next_run_clears_them_away() {
     assert_eq!(report.left_behind(), None);
     let patrons: BTreeSet<String> =
         shelves.lock().unwrap().waiting.iter().map(|(_, patron)| patron.clone()).collect();
-    assert_eq!(patrons.len(), 60, "half of the users wait, the others' requests are gone");
+    assert_eq!(patrons.len(), 60, "half of the users wait, the requests of the others are cancelled");
 }
 
 const PLAN: &str = r#"

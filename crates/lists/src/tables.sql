@@ -1,4 +1,4 @@
--- A list: what is looked for, whose it is, and the result that it shows.
+-- A list: its query, its owner, and the result that it shows.
 CREATE TABLE IF NOT EXISTS list_details (
     id uuid PRIMARY KEY,
     name text NOT NULL,
@@ -19,9 +19,9 @@ CREATE TABLE IF NOT EXISTS list_details (
     result_id uuid,
     success_job_id uuid,
     failed_job_id uuid,
-    -- Successes so far.
+    -- Number of successful refreshes.
     content_version integer NOT NULL DEFAULT 0,
-    -- Seconds between two refreshes by the program itself; none: only when somebody asks.
+    -- Seconds between two automatic refreshes; null: only on request.
     refresh_every bigint
 );
 CREATE TABLE IF NOT EXISTS list_versions (
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS list_versions (
     updated_date timestamptz NOT NULL,
     PRIMARY KEY (list_id, version)
 );
--- What a query has found. A result does not change once it is complete; several lists may show the same one.
+-- The result of a query. A complete result does not change; several lists may show the same one.
 CREATE TABLE IF NOT EXISTS list_result (
     id uuid PRIMARY KEY,
     -- UUIDs that identify one record.
@@ -47,12 +47,12 @@ CREATE TABLE IF NOT EXISTS list_result (
 CREATE TABLE IF NOT EXISTS list_result_chunk (
     result_id uuid NOT NULL REFERENCES list_result (id) ON DELETE CASCADE,
     n integer NOT NULL,
-    -- The identifiers of a thousand records, one behind the other.
+    -- The concatenated identifiers of a thousand records.
     ids uuid[] NOT NULL,
     PRIMARY KEY (result_id, n)
 );
 ALTER TABLE list_result_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
--- Refreshes, queries and exports. A node that works on one owns it until its lease ends.
+-- Refreshes, queries and exports. The node that works on one owns it until its lease ends.
 CREATE TABLE IF NOT EXISTS list_job (
     id uuid PRIMARY KEY,
     kind text NOT NULL,
@@ -64,12 +64,12 @@ CREATE TABLE IF NOT EXISTS list_job (
     fql_query text NOT NULL,
     fields text[] NOT NULL,
     max_size bigint NOT NULL,
-    -- Jobs that wait with the same value are one run.
+    -- Waiting jobs with the same value share one run.
     share text NOT NULL,
     list_version integer,
     content_version integer,
     created timestamptz NOT NULL,
-    -- Not shown as ended before this time.
+    -- Shown as running until this time.
     visible_until timestamptz NOT NULL,
     started timestamptz,
     ended timestamptz,
@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS list_export_part (
     bytes bytea NOT NULL,
     PRIMARY KEY (job_id, n)
 );
--- Who uses an entity type, such as mod-lists.
+-- The users of an entity type, such as mod-lists.
 CREATE TABLE IF NOT EXISTS entity_type_used_by (
     entity_type_id uuid NOT NULL,
     name text NOT NULL,
@@ -118,7 +118,7 @@ VALUES
      '{users.last_name_first_name,users.active,users.barcode,users.expiration_date,groups.group,loans.id,loans.status_name,loans.due_date,lpolicy.name,cospi.name,instance.title,instance.instance_primary_contributor,items.barcode,items.status_name,mtypes.name}',
      '7eb41f7c-ec2f-4637-8ceb-2e9573666ad0', clock_timestamp(), true, false, true, 1)
 ON CONFLICT (id) DO NOTHING;
--- An entity type that a user has put together of others, as the API shows it.
+-- A custom entity type, in the format of the API.
 CREATE TABLE IF NOT EXISTS custom_entity_type (
     id uuid PRIMARY KEY,
     definition jsonb NOT NULL

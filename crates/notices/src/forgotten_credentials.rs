@@ -9,7 +9,7 @@
 //! or address. A user gets at most one mail of a kind a minute.
 
 use crate::notifications;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::{Answer, Call, Json, Router};
 use carrel_records::{Failure, Refusal, RefusalCode};
 use carrel_users::records::people::USER;
@@ -94,10 +94,10 @@ async fn locate(call: &Call, codes: &[&str]) -> Result<Option<Value>, Failure> {
         .await?;
     let configured: Vec<Option<String>> = rows.iter().map(|row| row.get("fields")).collect();
     let query = query_of(&configured, sent);
-    let asked = Asked { limit: 2, ..Asked::read(&carrel_platform::http::Query::default())? };
+    let requested = PageRequest { limit: 2, ..PageRequest::read(&carrel_platform::http::Query::default())? };
     let query = read::parse(&query).map_err(|_| not_found())?;
-    let asked = Asked { query: Some(query), ..asked };
-    let page = match read::list(&connection, &USER, &call.node.records, &asked).await {
+    let requested = PageRequest { query: Some(query), ..requested };
+    let page = match read::list(&connection, &USER, &call.node.records, &requested).await {
         // A configured field that users do not have.
         Err(Failure::Invalid(_)) => return Err(not_found()),
         page => page?,

@@ -23,9 +23,9 @@ pub fn connect(router: &mut Router) {
             Some(query) => format!("{own} and ({query})"),
             None => own,
         };
-        let mut asked = read::Asked::read(&call.query)?;
-        asked.query = Some(read::parse(&query)?);
-        stream::plain(&call, &NOTIFICATION, &asked).await
+        let mut requested = read::PageRequest::read(&call.query)?;
+        requested.query = Some(read::parse(&query)?);
+        stream::plain(&call, &NOTIFICATION, &requested).await
     });
     router.on("DELETE", "/notify/user/_self", |call| async move {
         let sql = "DELETE FROM notify_data WHERE doc->>'recipientId' = $1 AND doc->>'seen' = 'true'

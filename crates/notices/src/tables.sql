@@ -1,5 +1,5 @@
--- E-mails that are still to be sent. A row exists until its e-mail is delivered or given up, and whoever sends it
--- first moves `next_attempt` into the future and sets `leased`, so that no other node takes it meanwhile.
+-- E-mails to be sent. A row exists until its e-mail is delivered or its attempts are used up. A sender first moves
+-- `next_attempt` into the future and sets `leased`, so that no other node takes the e-mail.
 CREATE TABLE IF NOT EXISTS email_delivery (
     id uuid PRIMARY KEY REFERENCES email_statistics (id) ON DELETE CASCADE,
     next_attempt timestamptz NOT NULL,

@@ -22,7 +22,7 @@ pub(super) fn connect(router: &mut Router) {
 
 /// Which parts of the account the client includes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct AccountParameters {
     loans: bool,
     holds: bool,
     charges: bool,
@@ -32,11 +32,11 @@ struct Asked {
     offset: i64,
 }
 
-impl Asked {
-    fn read(url: &Query) -> Result<Asked, Failure> {
+impl AccountParameters {
+    fn read(url: &Query) -> Result<AccountParameters, Failure> {
         let flag = |name: &str| url.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"));
         let most = i64::from(i32::MAX);
-        Ok(Asked {
+        Ok(AccountParameters {
             loans: flag("includeLoans"),
             holds: flag("includeHolds"),
             charges: flag("includeCharges"),
@@ -56,7 +56,7 @@ impl Asked {
 
 async fn account(call: Call) -> Result<Answer, Failure> {
     let patron = call.id(0)?;
-    let asked = Asked::read(&call.query)?;
+    let requested = AccountParameters::read(&call.query)?;
     let all = &call.node.records;
     let mut pipeline = Pipeline::new();
     let user = pipeline.add("SELECT 1 FROM users WHERE id = $1", vec![patron.into()]);
@@ -68,24 +68,24 @@ async fn account(call: Call) -> Result<Answer, Failure> {
     let loans = Part::add(
         &mut pipeline,
         &LOAN,
-        &asked.query("userId", patron, "status.name==Open"),
-        &asked,
-        asked.loans,
+        &requested.query("userId", patron, "status.name==Open"),
+        &requested,
+        requested.loans,
         all,
     )?;
     let holds = Part::add(
         &mut pipeline,
         &REQUEST,
-        &asked.query("requesterId", patron, "status==Open*"),
-        &asked,
-        asked.holds || asked.batches,
+        &requested.query("requesterId", patron, "status==Open*"),
+        &requested,
+        requested.holds || requested.batches,
         all,
     )?;
     let charges = Part::add(
         &mut pipeline,
         &ACCOUNT,
-        &asked.query("userId", patron, "status.name==Open"),
-        &asked,
+        &requested.query("userId", patron, "status.name==Open"),
+        &requested,
         true,
         all,
     )?;
@@ -93,7 +93,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
     if results.rows(user).is_empty() {
         return Err(Failure::NotFound("Not found".into()));
     }
-    if asked.batches {
+    if requested.batches {
         refuse_batches(results.document(setting).map(|setting| setting.parse()).as_ref())?;
     }
     let currency = results.first(locale).and_then(|row| row.get::<_, Option<String>>(0));
@@ -105,10 +105,10 @@ async fn account(call: Call) -> Result<Answer, Failure> {
     let shown_loans: Vec<Value> =
         loans.rows(&results).iter().map(|(lent, thing)| loan(lent, thing, call.now)).collect();
     let requests = holds.rows(&results);
-    let batches = if asked.batches { batches_of(&call, &requests).await? } else { Vec::new() };
+    let batches = if requested.batches { batches_of(&call, &requests).await? } else { Vec::new() };
     let shown_holds: Vec<Value> = requests
         .iter()
-        .filter(|_| asked.holds)
+        .filter(|_| requested.holds)
         .map(|(request, thing)| with_batch(hold(request, thing), request, &batches))
         .collect();
     let shown_batches: Vec<Value> = batches
@@ -117,7 +117,7 @@ async fn account(call: Call) -> Result<Answer, Failure> {
         .collect();
     let shown_charges: Vec<Value> = owed
         .iter()
-        .filter(|_| asked.charges)
+        .filter(|_| requested.charges)
         .map(|(account, thing)| charge(account, thing.instance_id.is_some().then_some(thing), &currency))
         .collect();
     Ok(Answer::json(&json!({
@@ -143,7 +143,7 @@ impl Part {
         pipeline: &mut Pipeline,
         record: &'static RecordType,
         query: &str,
-        asked: &Asked,
+        requested: &AccountParameters,
         wanted: bool,
         all: &Records,
     ) -> Result<Part, Failure> {
@@ -155,8 +155,8 @@ impl Part {
             Failure::Invalid(request) => bad_request(request),
             other => other,
         })?;
-        let page = (wanted && asked.limit > 0).then(|| {
-            let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+        let page = (wanted && requested.limit > 0).then(|| {
+            let (page, binds) = read::page_of(&condition, requested.limit, requested.offset);
             let columns = format!("{table}.doc, {table}.item_id", table = record.table);
             // If the item was deleted, the title comes from the request's instance.
             pipeline.add(
@@ -275,13 +275,14 @@ mod tests {
 
     #[test]
     fn without_a_limit_everything_is_reported_and_by_default_only_totals() {
-        let asked = Asked::read(&Query::read("includeLoans=true&sortBy=item.title/sort.ascending"));
-        let asked = asked.expect("fits");
-        assert_eq!((asked.loans, asked.holds, asked.charges), (true, false, false));
-        assert_eq!((asked.limit, asked.offset), (i64::from(i32::MAX), 0));
-        let query = asked.query("userId", Uuid::nil(), "status.name==Open");
+        let requested =
+            AccountParameters::read(&Query::read("includeLoans=true&sortBy=item.title/sort.ascending"));
+        let requested = requested.expect("fits");
+        assert_eq!((requested.loans, requested.holds, requested.charges), (true, false, false));
+        assert_eq!((requested.limit, requested.offset), (i64::from(i32::MAX), 0));
+        let query = requested.query("userId", Uuid::nil(), "status.name==Open");
         assert!(query.ends_with(" and status.name==Open) sortBy item.title/sort.ascending"), "{query}");
-        assert!(Asked::read(&Query::read("limit=-1")).is_err());
+        assert!(AccountParameters::read(&Query::read("limit=-1")).is_err());
     }
 
     #[test]

@@ -110,7 +110,7 @@ mod tests {
             json!({"pickupLocationId": desk, "requestDate": "2024-05-01T10:00:00+02:00",
             "expirationDate": "2024-06-01", "patronComments": "soon", "own": 1}),
         ))
-        .expect("a wish");
+        .expect("a hold body");
         assert_eq!(
             Value::Object(hold_request.request()),
             json!({"requestDate": "2024-05-01T08:00:00.000Z", "requestExpirationDate": "2024-06-01T00:00:00.000Z",
@@ -124,7 +124,7 @@ mod tests {
         let hold_request =
             HoldRequest::read(body(json!({"pickupLocationId": desk, "requestDate": "2024-05-01T10:00:00Z",
             "cancellationAdditionalInformation": "bought it"})))
-            .expect("a wish");
+            .expect("a hold body");
         let mut request = body(json!({"status": "Open - Not yet filled", "own": 1}));
         hold_request.cancel(&mut request, time::parse("2024-05-02").expect("a day"));
         assert_eq!(

@@ -1,4 +1,4 @@
--- Several copies that a patron asked for at once, and what became of each.
+-- Several items that a patron requested at once, and the state of each.
 CREATE TABLE IF NOT EXISTS patron_batch (
     id uuid PRIMARY KEY, requester_id uuid NOT NULL, doc jsonb NOT NULL, is_done boolean NOT NULL);
 CREATE INDEX IF NOT EXISTS patron_batch_waiting ON patron_batch (id) WHERE NOT is_done;

@@ -1,5 +1,5 @@
--- Empties the tables that may hold rows. Most of a tenant's tables are never written, and a table without pages
--- is found by its size alone; asking each of them for a row would cost more than the deletions.
+-- Empties the tables that may have rows. Most of a tenant's tables are never written, and a table without pages is
+-- recognized by its size alone; querying each table for a row would cost more than the deletions.
 SET statement_timeout = 0;
 DO $$
 DECLARE
@@ -11,7 +11,7 @@ BEGIN
     FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname NOT IN ('settings_version', 'schema_part')
         AND pg_relation_size(oid) > 0;
-    -- Where tables refer to each other, those referred to wait for the next round.
+    -- Tables that others refer to are emptied in a later round.
     WHILE cardinality(open_names) > 0 LOOP
         again := '{}';
         FOREACH name IN ARRAY open_names LOOP

@@ -4,15 +4,15 @@ CREATE TABLE IF NOT EXISTS platform.tenant (
     id text PRIMARY KEY,
     name text NOT NULL,
     description text NOT NULL,
-    -- Fingerprint of the declarations that the schema was last brought up to.
+    -- Fingerprint of the declarations that the schema was last upgraded to.
     declarations text NOT NULL,
-    -- Takes incomplete records and refers to nothing: for public test suites.
+    -- Accepts incomplete records and has no foreign keys: for public test suites.
     lenient boolean NOT NULL DEFAULT false
 );
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS lenient boolean NOT NULL DEFAULT false;
--- The newest release that has brought the schema up to date: an older one leaves it alone.
+-- The newest release that has upgraded the schema: an older one does not change it.
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS release text NOT NULL DEFAULT '';
--- Until when the tenant takes calls without a token, so that its first administrator can be made.
+-- Until when the tenant accepts calls without a token, so that its first administrator can be created.
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS open_until timestamptz;
 -- The address of the database that holds the tenant's schema; null is this one.
 ALTER TABLE platform.tenant ADD COLUMN IF NOT EXISTS database text;

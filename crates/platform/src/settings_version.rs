@@ -13,40 +13,40 @@ const GOOD_FOR: Duration = Duration::from_secs(2);
 /// The last version that this node has read.
 #[derive(Debug, Default)]
 pub struct SettingsVersion {
-    known: Mutex<Known>,
+    known: Mutex<LastRead>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct LastRead {
     newest: i64,
-    asked: Option<Instant>,
+    read_at: Option<Instant>,
     /// How often the version was declared out of date.
     changes: u64,
 }
 
 /// A read of the version; its result counts only if the read began after the last change.
 #[derive(Debug, Clone, Copy)]
-pub struct Question {
+pub struct PendingRead {
     at: Instant,
     changes: u64,
 }
 
 impl SettingsVersion {
-    /// The newest version, where it was asked for just now; else what begins a question for it.
-    pub fn current(&self) -> Result<i64, Question> {
+    /// The newest version if it was read recently enough; otherwise a token with which to read it.
+    pub fn current(&self) -> Result<i64, PendingRead> {
         let known = self.known.lock().expect("no holder of this lock panics");
-        match known.asked {
+        match known.read_at {
             Some(at) if at.elapsed() < GOOD_FOR => Ok(known.newest),
-            _ => Err(Question { at: Instant::now(), changes: known.changes }),
+            _ => Err(PendingRead { at: Instant::now(), changes: known.changes }),
         }
     }
 
-    /// The database has answered; gives the newest version known.
-    pub fn answered(&self, question: Question, version: i64) -> i64 {
+    /// Stores the version that was read; returns the newest known one.
+    pub fn answered(&self, pending: PendingRead, version: i64) -> i64 {
         let mut known = self.known.lock().expect("no holder of this lock panics");
         known.newest = known.newest.max(version);
-        if known.changes == question.changes {
-            known.asked = Some(question.at);
+        if known.changes == pending.changes {
+            known.read_at = Some(pending.at);
         }
         known.newest
     }
@@ -60,7 +60,7 @@ impl SettingsVersion {
     /// A cached table has changed: the next reader reads the version again.
     pub fn has_changed(&self) {
         let mut known = self.known.lock().expect("no holder of this lock panics");
-        known.asked = None;
+        known.read_at = None;
         known.changes += 1;
     }
 }
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn an_answer_counts_only_if_nothing_changed_after_the_question() {
         let version = SettingsVersion::default();
-        let question = version.current().expect_err("nothing is known yet");
+        let pending = version.current().expect_err("nothing is known yet");
         version.has_changed();
-        assert_eq!(version.answered(question, 7), 7);
-        let question = version.current().expect_err("the answer may be older than the change");
-        assert_eq!(version.answered(question, 8), 8);
+        assert_eq!(version.answered(pending, 7), 7);
+        let pending = version.current().expect_err("the answer may be older than the change");
+        assert_eq!(version.answered(pending, 8), 8);
         assert_eq!(version.current().ok(), Some(8));
     }
 
@@ -84,7 +84,7 @@ mod tests {
     fn an_older_version_does_not_replace_a_newer_one() {
         let version = SettingsVersion::default();
         version.saw(9);
-        let question = version.current().expect_err("it was not asked for");
-        assert_eq!(version.answered(question, 8), 9);
+        let pending = version.current().expect_err("it was not read");
+        assert_eq!(version.answered(pending, 8), 9);
     }
 }

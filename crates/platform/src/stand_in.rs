@@ -1,4 +1,4 @@
-//! What a public test suite writes to the stand-in of a module, in order to read it back later: documents by kind and
+//! Documents that a public test suite writes to a simulated module in order to read them back later, by kind and id.
 //! id. Only tenants with stand-ins have any.
 
 use crate::http::{Answer, Call};

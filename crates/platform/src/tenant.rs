@@ -128,20 +128,20 @@ impl Tenant {
 
     /// Open and idle connections to the primary, and waiting callers, for writes and for clients' queries.
     pub fn pool_use(&self) -> [(&'static str, (usize, usize, usize)); 2] {
-        [("writes", self.pools.writer.use_now()), ("queries", self.pools.reader.use_now())]
+        [("writes", self.pools.writer.usage()), ("queries", self.pools.reader.usage())]
     }
 
     /// The tenant's settings version, at most two seconds old, and newer than every change that this node has made or
     /// was notified of.
     pub async fn settings_version(&self) -> Result<i64, Failure> {
-        let question = match self.version.current() {
+        let pending = match self.version.current() {
             Ok(version) => return Ok(version),
-            Err(question) => question,
+            Err(pending) => pending,
         };
         let connection = self.writer().await?;
         let rows = connection.query("SELECT value FROM settings_version WHERE id = 1", vec![]).await?;
         let version: i64 = rows.first().map_or(0, |row| row.get("value"));
-        Ok(self.version.answered(question, version))
+        Ok(self.version.answered(pending, version))
     }
 
     /// Stores the settings version that a desk action has read with its facts.

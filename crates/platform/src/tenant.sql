@@ -1,6 +1,6 @@
--- What every tenant has besides its declared records.
--- The version of the slow records (settings, policies, rules), which nodes compare with what they have cached. Under the
--- former name `stamp`, older programs that still run see and change the same row.
+-- Tables of every tenant besides those of its declared records. `settings_version` is the version of the slow records
+-- (settings, policies, rules), with which nodes compare their caches. Under the former name `stamp`, older programs
+-- that still run see and change the same row.
 DO $$ BEGIN
     IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('stamp') AND relkind = 'r') THEN
         ALTER TABLE stamp RENAME TO settings_version;
@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS settings_version (
     id integer PRIMARY KEY CHECK (id = 1),
     value bigint NOT NULL
 ) WITH (fillfactor = 50);
--- A tenant that is created again begins above all versions of one of the same name before it, which a node may have
+-- The version of a new tenant starts above all versions of a dropped one with the same name, which a node may have
 -- cached.
 INSERT INTO settings_version (id, value) VALUES (1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 ON CONFLICT (id) DO NOTHING;
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     topic text NOT NULL,
     key text NOT NULL,
-    -- Not jsonb: nobody asks for parts of an event, and taking it apart would cost every scan.
+    -- Not jsonb: no query reads parts of an event, and parsing it would cost every scan.
     payload json NOT NULL,
     created timestamptz NOT NULL
 );
@@ -30,10 +30,10 @@ DO $$ BEGIN
         ALTER TABLE outbox ALTER COLUMN payload TYPE json USING payload::text::json;
     END IF;
 END $$;
--- How far programs outside have been given the events of the outbox.
+-- The position in the outbox of each external program that reads its events.
 CREATE TABLE IF NOT EXISTS outbox_reader (
     name text PRIMARY KEY,
-    -- The number of the last event that is sent.
+    -- The number of the last event that was sent.
     position bigint NOT NULL DEFAULT 0,
     -- Failed attempts since the last success, and when the next one is due.
     attempts integer NOT NULL DEFAULT 0,
@@ -43,16 +43,16 @@ CREATE TABLE IF NOT EXISTS outbox_reader (
     lease uuid,
     leased_until timestamptz
 );
--- What a public test suite has written to the stand-in of a module; only lenient tenants have rows.
+-- Documents that a public test suite has written to simulated modules; only lenient tenants have rows.
 CREATE TABLE IF NOT EXISTS stand_in (
     kind text NOT NULL,
     id uuid NOT NULL,
     doc jsonb NOT NULL,
     PRIMARY KEY (kind, id)
 );
--- The parts of the schema that declarations have made, by which definition, and the upgrade steps that were taken.
--- Under the former name `made`, older programs that still run see and change the same rows, until `carrel tenant
--- upgrade` drops the view.
+-- The parts of the schema created from declarations, with their definitions, and the upgrade steps that have run. Under
+-- the former name `made`, older programs that still run see and change the same rows, until `carrel tenant upgrade`
+-- drops the view.
 DO $$ BEGIN
     IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('made') AND relkind = 'r') THEN
         ALTER TABLE made RENAME TO schema_part;

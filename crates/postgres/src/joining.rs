@@ -18,9 +18,9 @@ pub struct RowChange {
 pub(crate) struct Step {
     pub sql: Cow<'static, str>,
     pub binds: Vec<Bind>,
-    /// What it touches, where it is a change that may be one statement with the changes beside it.
-    pub joins: Option<Touch>,
-    /// Set where `sql` is its form for one row.
+    /// The table that the step changes, if the step may be joined with neighboring changes.
+    pub joinable: Option<TableChange>,
+    /// Present if `sql` is the form for one row.
     pub rows: Option<&'static RowChange>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
     let mut steps = steps.into_iter().enumerate().peekable();
     while let Some((number, step)) = steps.next() {
         numbers.push(number);
-        if step.joins.is_none() {
+        if step.joinable.is_none() {
             sent.push(step);
             continue;
         }
         let mut parts = vec![Part::of(step)];
-        while let Some((_, next)) = steps.next_if(|(_, next)| fits(&parts, next)) {
-            match parts.iter_mut().find(|part| part.takes(&next)) {
+        while let Some((_, next)) = steps.next_if(|(_, next)| can_join(&parts, next)) {
+            match parts.iter_mut().find(|part| part.accepts(&next)) {
                 Some(part) => part.rows.push(next.binds),
                 None => parts.push(Part::of(next)),
             }
@@ -58,7 +58,7 @@ pub(crate) fn joined(steps: Vec<Step>) -> (Vec<Step>, Vec<usize>) {
 /// One part of a joined statement.
 struct Part {
     sql: Cow<'static, str>,
-    touch: Option<Touch>,
+    table: Option<TableChange>,
     change: Option<&'static RowChange>,
     /// The binds of each row.
     rows: Vec<Vec<Bind>>,
@@ -66,16 +66,16 @@ struct Part {
 
 impl Part {
     fn of(step: Step) -> Part {
-        Part { sql: step.sql, touch: step.joins, change: step.rows, rows: vec![step.binds] }
+        Part { sql: step.sql, table: step.joinable, change: step.rows, rows: vec![step.binds] }
     }
 
-    /// Whether the step is one more row of this part. Of two changes of one row only one would happen, so no row
-    /// is named twice.
-    fn takes(&self, step: &Step) -> bool {
+    /// Whether the step can become one more row of this part. If a statement changed one row twice, only one change
+    /// would take effect, so no row occurs twice.
+    fn accepts(&self, step: &Step) -> bool {
         step.rows.is_some()
             && self.change == step.rows
             && self.rows.len() < MAX_ROWS_PER_PART
-            && (self.touch.as_ref().is_some_and(|touch| touch.inserts)
+            && (self.table.as_ref().is_some_and(|table| table.inserts)
                 || self.rows.iter().all(|row| row.first() != step.binds.first()))
     }
 
@@ -112,17 +112,17 @@ fn values_of(change: &RowChange) -> Option<&'static str> {
     (values.starts_with('(') && values.ends_with(')')).then_some(values)
 }
 
-fn fits(parts: &[Part], next: &Step) -> bool {
-    let Some(touch) = &next.joins else { return false };
-    parts.iter().any(|part| part.takes(next))
+fn can_join(parts: &[Part], next: &Step) -> bool {
+    let Some(table) = &next.joinable else { return false };
+    parts.iter().any(|part| part.accepts(next))
         || parts.len() < MAX_PARTS
-            && parts.iter().filter_map(|part| part.touch.as_ref()).all(|other| touch.is_apart_from(other))
+            && parts.iter().filter_map(|part| part.table.as_ref()).all(|other| table.can_join_with(other))
 }
 
 fn one_statement(mut parts: Vec<Part>) -> Step {
     if parts.len() == 1 {
         let (sql, binds) = parts.swap_remove(0).into_statement();
-        return Step { sql, binds, joins: None, rows: None };
+        return Step { sql, binds, joinable: None, rows: None };
     }
     let (mut text, mut all) = (String::from("WITH "), Vec::new());
     for (place, part) in parts.into_iter().enumerate() {
@@ -134,25 +134,25 @@ fn one_statement(mut parts: Vec<Part>) -> Step {
         all.extend(binds);
     }
     text.push_str(" SELECT 1 WHERE false");
-    Step { sql: text.into(), binds: all, joins: None, rows: None }
+    Step { sql: text.into(), binds: all, joinable: None, rows: None }
 }
 
 /// The table that a change affects.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Touch {
+pub(crate) struct TableChange {
     table: String,
     inserts: bool,
 }
 
-impl Touch {
-    pub fn of(sql: &str) -> Touch {
+impl TableChange {
+    pub fn of(sql: &str) -> TableChange {
         let table = changed_tables(sql).next().unwrap_or_default();
-        Touch { table: table.to_owned(), inserts: sql.trim_start().starts_with("INSERT") }
+        TableChange { table: table.to_owned(), inserts: sql.trim_start().starts_with("INSERT") }
     }
 
-    /// Of two changes of one row in one statement only one would happen, so a table is changed once in each;
-    /// new rows are apart from each other.
-    fn is_apart_from(&self, other: &Touch) -> bool {
+    /// If a statement changed one row twice, only one change would take effect, so a statement changes a table at most
+    /// once; several inserts into a table do not conflict.
+    fn can_join_with(&self, other: &TableChange) -> bool {
         other.table != self.table || other.inserts && self.inserts
     }
 }

@@ -11,15 +11,15 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_postgres::Client;
 
-/// Time between two rounds of questions.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// The same while connections fail.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
-/// A server that does not answer for so long counts as down.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time between two polls.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two polls while connections fail.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// A server that does not respond within this time counts as down.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `pg_walfile_name` begins with the timeline in hexadecimal digits; a standby refuses to be asked for it.
-const QUESTION: &str = "SELECT (SELECT system_identifier FROM pg_control_system()) AS system,
+/// `pg_walfile_name` starts with the timeline in hexadecimal digits; on a standby the function fails.
+const STATUS: &str = "SELECT (SELECT system_identifier FROM pg_control_system()) AS system,
     CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline";
 
 /// A standby that has this row has replayed the start of the timeline.
@@ -46,7 +46,7 @@ pub struct Chosen {
 
 /// The status that a member reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum Status {
     Down,
     Standby,
     Primary(History),
@@ -56,7 +56,7 @@ enum Answer {
 pub struct Members {
     servers: Vec<Server>,
     chosen: watch::Sender<Chosen>,
-    ask: Notify,
+    poll: Notify,
 }
 
 impl Members {
@@ -72,15 +72,15 @@ impl Members {
     pub fn of(servers: Vec<Server>) -> Arc<Members> {
         let members = Members::new(servers);
         if members.servers.len() > 1 {
-            tokio::spawn(keep_asking(Arc::downgrade(&members)));
+            tokio::spawn(poll_repeatedly(Arc::downgrade(&members)));
         }
         members
     }
 
     fn new(servers: Vec<Server>) -> Arc<Members> {
-        assert!(!servers.is_empty(), "an address names a host");
+        assert!(!servers.is_empty(), "at least one server");
         let (chosen, _) = watch::channel(Chosen { index: 0, history: None, moves: 0 });
-        Arc::new(Members { servers, chosen, ask: Notify::new() })
+        Arc::new(Members { servers, chosen, poll: Notify::new() })
     }
 
     pub fn len(&self) -> usize {
@@ -112,9 +112,9 @@ impl Members {
         let _ = tokio::time::timeout(within, found).await;
     }
 
-    /// Asks all members now instead of within a second: a connection has failed.
-    pub fn ask_now(&self) {
-        self.ask.notify_one();
+    /// Polls all members now, because a connection has failed.
+    pub fn poll_now(&self) {
+        self.poll.notify_one();
     }
 
     /// Completes when the primary has changed since `chosen`; never completes if it does not change.
@@ -133,33 +133,33 @@ impl Members {
         let mut clients: Vec<Option<Client>> = servers.iter().map(|_| None).collect();
         let started = std::time::Instant::now();
         loop {
-            let answers = ask_all(servers, &mut clients).await;
-            if let Some(chosen) = choose(Chosen { index: 0, history: None, moves: 0 }, &answers) {
+            let statuses = poll_all(servers, &mut clients).await;
+            if let Some(chosen) = choose(Chosen { index: 0, history: None, moves: 0 }, &statuses) {
                 return Some(servers[chosen.index].clone());
             }
             if started.elapsed() > within {
                 return None;
             }
-            tokio::time::sleep(INTERVAL / 4).await;
+            tokio::time::sleep(POLL_INTERVAL / 4).await;
         }
     }
 }
 
-async fn keep_asking(members: Weak<Members>) {
+async fn poll_repeatedly(members: Weak<Members>) {
     let mut clients: Vec<Option<Client>> = Vec::new();
     let mut marked = None;
     loop {
         let Some(members) = members.upgrade() else { return };
         clients.resize_with(members.servers.len(), || None);
-        let answers = ask_all(&members.servers, &mut clients).await;
+        let statuses = poll_all(&members.servers, &mut clients).await;
         let before = members.chosen();
-        if let Some(chosen) = choose(before, &answers)
+        if let Some(chosen) = choose(before, &statuses)
             && chosen != before
         {
             if chosen.moves != before.moves {
                 tracing::warn!(
                     "the primary has moved to {} (timeline {})",
-                    members.servers[chosen.index].place(),
+                    members.servers[chosen.index].address(),
                     chosen.history.map_or(0, |history| history.timeline)
                 );
             }
@@ -170,13 +170,10 @@ async fn keep_asking(members: Weak<Members>) {
         {
             marked = chosen.history;
         }
-        let asked = async {
-            tokio::select! {
-                () = tokio::time::sleep(INTERVAL) => {}
-                () = members.ask.notified() => tokio::time::sleep(SHORTEST_INTERVAL).await,
-            }
-        };
-        asked.await;
+        tokio::select! {
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            () = members.poll.notified() => tokio::time::sleep(MIN_POLL_INTERVAL).await,
+        }
     }
 }
 
@@ -186,31 +183,31 @@ async fn mark(client: &Option<Client>, chosen: Chosen) -> bool {
     let (Some(client), Some(History { system, timeline })) = (client, chosen.history) else { return false };
     let timeline = i64::from(timeline);
     let marking = async { client.execute(MARK, &[&system, &timeline]).await };
-    // Before the first start has set up its tables, the next round does.
-    matches!(tokio::time::timeout(ANSWER_TIMEOUT, marking).await, Ok(Ok(_)))
+    // Before the first start has created the table this fails; the next poll tries again.
+    matches!(tokio::time::timeout(RESPONSE_TIMEOUT, marking).await, Ok(Ok(_)))
 }
 
-/// What all servers say, each asked at the same time.
-async fn ask_all(servers: &[Server], clients: &mut [Option<Client>]) -> Vec<Answer> {
-    let asking = servers.iter().zip(clients.iter_mut()).map(|(server, client)| async move {
-        match tokio::time::timeout(ANSWER_TIMEOUT, ask(server, client)).await {
-            Ok(Ok(answer)) => answer,
+/// The statuses of all servers, polled concurrently.
+async fn poll_all(servers: &[Server], clients: &mut [Option<Client>]) -> Vec<Status> {
+    let polls = servers.iter().zip(clients.iter_mut()).map(|(server, client)| async move {
+        match tokio::time::timeout(RESPONSE_TIMEOUT, poll(server, client)).await {
+            Ok(Ok(status)) => status,
             Ok(Err(error)) => {
-                tracing::debug!("{} cannot be asked: {error}", server.place());
+                tracing::debug!("cannot poll {}: {error}", server.address());
                 *client = None;
-                Answer::Down
+                Status::Down
             }
             Err(_) => {
                 *client = None;
-                Answer::Down
+                Status::Down
             }
         }
     });
-    futures_util::future::join_all(asking).await
+    futures_util::future::join_all(polls).await
 }
 
-async fn ask(server: &Server, client: &mut Option<Client>) -> Result<Answer, tokio_postgres::Error> {
-    let known = match client.take_if(|client| !client.is_closed()) {
+async fn poll(server: &Server, client: &mut Option<Client>) -> Result<Status, tokio_postgres::Error> {
+    let client_in_use = match client.take_if(|client| !client.is_closed()) {
         Some(client) => client,
         None => {
             let mut server = server.clone();
@@ -221,34 +218,32 @@ async fn ask(server: &Server, client: &mut Option<Client>) -> Result<Answer, tok
             client
         }
     };
-    let row = known.query_one(QUESTION, &[]).await?;
-    *client = Some(known);
+    let row = client_in_use.query_one(STATUS, &[]).await?;
+    *client = Some(client_in_use);
     let timeline: Option<String> = row.try_get("timeline")?;
     Ok(match timeline.and_then(|digits| u32::from_str_radix(&digits, 16).ok()) {
-        Some(timeline) => Answer::Primary(History { system: row.try_get("system")?, timeline }),
-        None => Answer::Standby,
+        Some(timeline) => Status::Primary(History { system: row.try_get("system")?, timeline }),
+        None => Status::Standby,
     })
 }
 
-/// The primary by what the members say; `None` where none of them is it.
-fn choose(before: Chosen, answers: &[Answer]) -> Option<Chosen> {
-    let primary = |(index, answer): (usize, &Answer)| match answer {
-        Answer::Primary(history) => Some((index, *history)),
-        Answer::Down | Answer::Standby => None,
+/// Chooses the primary by the members' statuses; `None` if no member is it.
+fn choose(before: Chosen, statuses: &[Status]) -> Option<Chosen> {
+    let primary = |(index, status): (usize, &Status)| match status {
+        Status::Primary(history) => Some((index, *history)),
+        Status::Down | Status::Standby => None,
     };
-    let (index, history) = answers
+    let (index, history) = statuses
         .iter()
         .enumerate()
         .filter_map(primary)
         // Excludes another cluster at the same address, and a server that missed a promotion.
         .filter(|(_, found)| {
-            before
-                .history
-                .is_none_or(|known| found.system == known.system && found.timeline >= known.timeline)
+            before.history.is_none_or(|last| found.system == last.system && found.timeline >= last.timeline)
         })
         // Of several on the same timeline, the one in use, else the first in the list.
         .max_by_key(|(index, found)| (found.timeline, *index == before.index, std::cmp::Reverse(*index)))?;
-    let has_moved = index != before.index || before.history.is_some_and(|known| known != history);
+    let has_moved = index != before.index || before.history.is_some_and(|last| last != history);
     Some(Chosen { index, history: Some(history), moves: before.moves + u64::from(has_moved) })
 }
 
@@ -256,42 +251,42 @@ fn choose(before: Chosen, answers: &[Answer]) -> Option<Chosen> {
 mod tests {
     use super::*;
 
-    const fn primary(system: i64, timeline: u32) -> Answer {
-        Answer::Primary(History { system, timeline })
+    const fn primary(system: i64, timeline: u32) -> Status {
+        Status::Primary(History { system, timeline })
     }
 
     #[test]
     fn the_primary_takes_writes_on_the_highest_timeline() {
-        use Answer::{Down, Standby};
-        let known =
+        use Status::{Down, Standby};
+        let chosen =
             |index, timeline| Chosen { index, history: Some(History { system: 7, timeline }), moves: 0 };
         let unknown = Chosen { index: 0, history: None, moves: 0 };
         let table = [
             (unknown, vec![primary(7, 1), Standby], Some(0)),
             (unknown, vec![Down, primary(7, 2)], Some(1)),
             (unknown, vec![primary(7, 1), primary(7, 2)], Some(1)),
-            (known(0, 1), vec![Down, Standby], None),
-            (known(0, 1), vec![Down, primary(7, 2), Standby], Some(1)),
-            // The former primary is back and does not know that it is one no more.
-            (known(1, 2), vec![primary(7, 1), primary(7, 2)], Some(1)),
-            (known(1, 2), vec![primary(7, 1), Down], None),
-            (known(0, 1), vec![primary(7, 1), primary(8, 5)], Some(0)),
-            (known(1, 2), vec![primary(7, 2), primary(7, 2)], Some(1)),
-            (known(0, 1), vec![primary(7, 3)], Some(0)),
+            (chosen(0, 1), vec![Down, Standby], None),
+            (chosen(0, 1), vec![Down, primary(7, 2), Standby], Some(1)),
+            // The former primary restarts and still accepts writes.
+            (chosen(1, 2), vec![primary(7, 1), primary(7, 2)], Some(1)),
+            (chosen(1, 2), vec![primary(7, 1), Down], None),
+            (chosen(0, 1), vec![primary(7, 1), primary(8, 5)], Some(0)),
+            (chosen(1, 2), vec![primary(7, 2), primary(7, 2)], Some(1)),
+            (chosen(0, 1), vec![primary(7, 3)], Some(0)),
         ];
-        for (before, answers, expected) in table {
-            let chosen = choose(before, &answers);
-            assert_eq!(chosen.map(|chosen| chosen.index), expected, "{before:?} {answers:?}");
+        for (before, statuses, expected) in table {
+            let choice = choose(before, &statuses);
+            assert_eq!(choice.map(|chosen| chosen.index), expected, "{before:?} {statuses:?}");
         }
     }
 
     #[test]
-    fn connections_are_closed_only_when_the_primary_moves() {
+    fn connections_are_closed_only_when_the_primary_changes() {
         let first =
             choose(Chosen { index: 0, history: None, moves: 0 }, &[primary(7, 1)]).expect("a primary");
         assert_eq!(first.moves, 0);
         assert_eq!(choose(first, &[primary(7, 1)]), Some(first));
-        assert_eq!(choose(first, &[Answer::Down, primary(7, 2)]).map(|chosen| chosen.moves), Some(1));
+        assert_eq!(choose(first, &[Status::Down, primary(7, 2)]).map(|chosen| chosen.moves), Some(1));
         assert_eq!(choose(first, &[primary(7, 2)]).map(|chosen| chosen.moves), Some(1));
     }
 }

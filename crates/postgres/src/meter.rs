@@ -21,8 +21,8 @@ pub struct Meter {
     pub busy: AtomicU64,
 }
 
-/// Counts one round trip for the request at hand, if there is one.
-pub(crate) fn flew(time: Duration) {
+/// Counts one round trip for the current request, if there is one.
+pub(crate) fn count_round_trip(time: Duration) {
     let _ = METER.try_with(|meter| {
         meter.pipelines.fetch_add(1, Relaxed);
         meter.database.fetch_add(time.as_nanos() as u64, Relaxed);

@@ -1,6 +1,6 @@
 //! Pipelines: several statements sent in one round trip.
 
-use crate::joining::{RowChange, Step, Touch, changed_tables, joined};
+use crate::joining::{RowChange, Step, TableChange, changed_tables, joined};
 use crate::meter;
 use crate::pool::{NoAnswer, WatchedTables};
 use crate::{Bind, Connection, Json, database_unreachable, failure, is_outage, log_outage};
@@ -96,12 +96,12 @@ impl DatabaseError {
     /// The server, a replica, went away, or has cancelled the statement to replay what the primary has removed.
     fn is_loss_of_server(&self) -> bool {
         match &self.error {
-            Cause::Driver(error) => is_outage(error) || self.is_worth_another_try(),
+            Cause::Driver(error) => is_outage(error) || self.is_retryable(),
             Cause::NoAnswer(_) => true,
         }
     }
-    /// Deadlock or serialization failure: the same work may be tried again.
-    pub fn is_worth_another_try(&self) -> bool {
+    /// Deadlock or serialization failure: the same work may be retried.
+    pub fn is_retryable(&self) -> bool {
         matches!(self.state.as_deref(), Some("40P01" | "40001"))
     }
 }
@@ -111,7 +111,7 @@ impl From<DatabaseError> for Failure {
         if error.is_lock_timeout() {
             return Failure::Unavailable("Unable to acquire lock".into());
         }
-        if error.is_worth_another_try() {
+        if error.is_retryable() {
             return Failure::Unavailable(
                 "Others changed the same records at the same time. Try again.".into(),
             );
@@ -154,11 +154,11 @@ impl Pipeline {
         &mut self,
         sql: Cow<'static, str>,
         binds: Vec<Bind>,
-        joins: bool,
+        joinable: bool,
         rows: Option<&'static RowChange>,
     ) -> usize {
-        let joins = joins.then(|| Touch::of(&sql));
-        self.steps.push(Step { sql, binds, joins, rows });
+        let joinable = joinable.then(|| TableChange::of(&sql));
+        self.steps.push(Step { sql, binds, joinable, rows });
         self.steps.len() - 1
     }
 
@@ -361,7 +361,7 @@ async fn send(
         let end = control(after);
         connection.bounded(futures_util::future::join3(begin, queries, end)).await.map_err(no_answer)?
     };
-    meter::flew(started.elapsed());
+    meter::count_round_trip(started.elapsed());
     begun.map_err(|error| failed(0, error))?;
     let mut rows = Vec::with_capacity(pipeline_length);
     let mut arrived = Vec::with_capacity(pipeline_length);

@@ -41,10 +41,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of checks for idle connections within that time.
 const SWEEPS: u32 = 6;
-/// Under pressure a pool keeps its connection for its own callers until a caller of another pool has waited this
-/// long: opening a connection costs more than most work on it.
-const KEEP_FOR_OWN: Duration = Duration::from_millis(50);
-/// Time for an answer to a query without work, where the server did not answer before.
+/// When the budget is used up, a pool keeps a released connection for its own callers until a caller of another pool
+/// has waited this long: opening a connection costs more than most work on it.
+const OWN_CALLERS_FIRST: Duration = Duration::from_millis(50);
+/// The time-out of an empty query to a server that has not answered before.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval of attempts to connect to a server that has reached its limit of connections.
 const RETRY_SHORTAGE: Duration = Duration::from_millis(100);
@@ -279,7 +279,7 @@ impl OpenPool {
     ///
     /// # Panics With debug assertions, if the task already holds a connection to the same server.
     pub async fn get(&self) -> Result<Connection, Failure> {
-        let borrower = self.entry.shared.refuse_second();
+        let borrower = self.entry.shared.panic_on_second_connection();
         let acquired = tokio::time::timeout(ACQUIRE_TIMEOUT, self.acquire()).await.map_err(|_| busy())??;
         self.entry.shared.note_borrowed(borrower);
         Ok(Connection {
@@ -294,7 +294,7 @@ impl OpenPool {
 
     async fn acquire(&self) -> Result<Slot, Failure> {
         let shared = &self.entry.shared;
-        let mut slot = self.turn().await?;
+        let mut slot = self.wait_for_slot().await?;
         if let Some(client) = &slot.client {
             if client.client.is_closed() {
                 // The connection broke while it was idle; its slot may open another one.
@@ -330,12 +330,12 @@ impl OpenPool {
                 // reached.
                 Ok(Err(error)) if is_shortage(&error) => tokio::time::sleep(RETRY_SHORTAGE).await,
                 Ok(Err(error)) => {
-                    shared.members.ask_now();
+                    shared.members.poll_now();
                     return Err(failure(error, "opening a connection to the database"));
                 }
                 Err(_) => {
                     shared.silent.store(true, Relaxed);
-                    shared.members.ask_now();
+                    shared.members.poll_now();
                     return Err(database_unreachable());
                 }
             }
@@ -343,8 +343,8 @@ impl OpenPool {
         Ok(slot)
     }
 
-    /// A slot at once where there is one, else in order of arrival.
-    async fn turn(&self) -> Result<Slot, Failure> {
+    /// A slot, immediately if one is free, otherwise in order of arrival.
+    async fn wait_for_slot(&self) -> Result<Slot, Failure> {
         let shared = &self.entry.shared;
         let receiver = {
             let mut state = shared.lock();
@@ -374,8 +374,8 @@ impl OpenPool {
         self.entry.size
     }
 
-    /// (open, idle, waiting)
-    pub fn use_now(&self) -> (usize, usize, usize) {
+    /// The numbers of (open, idle, waiting).
+    pub fn usage(&self) -> (usize, usize, usize) {
         let state = self.entry.shared.lock();
         state
             .pools
@@ -419,7 +419,7 @@ impl State {
         };
         let (id, pool, first) = eligible().min_by_key(|(.., first)| first.ticket)?;
         let takes_away = pool.idle.is_empty() && self.open >= budget;
-        if takes_away && first.since.elapsed() < KEEP_FOR_OWN {
+        if takes_away && first.since.elapsed() < OWN_CALLERS_FIRST {
             let own = eligible().filter(|(_, pool, _)| !pool.idle.is_empty());
             if let Some((id, ..)) = own.min_by_key(|(.., first)| first.ticket) {
                 return Some(id);
@@ -478,8 +478,8 @@ impl Shared {
         self.serve();
     }
 
-    /// Panics where the task holds a connection of this server: see the head of this file.
-    fn refuse_second(&self) -> Option<tokio::task::Id> {
+    /// Panics if the task holds a connection to this server: see the documentation of this file.
+    fn panic_on_second_connection(&self) -> Option<tokio::task::Id> {
         if !cfg!(debug_assertions) {
             return None;
         }

@@ -133,7 +133,7 @@ impl Server {
     }
 
     /// Host and port, for messages.
-    pub fn place(&self) -> String {
+    pub fn address(&self) -> String {
         let host = match (self.config.get_hosts().first(), self.config.get_hostaddrs().first()) {
             (Some(Host::Tcp(name)), _) => name.clone(),
             (Some(Host::Unix(folder)), _) => folder.display().to_string(),
@@ -268,7 +268,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String, &str)>, String> {
         }
         while letters.next_if(|(_, letter)| letter.is_whitespace()).is_some() {}
         if letters.next_if(|(_, letter)| *letter == '=').is_none() {
-            return Err(format!("a '=' is missing behind '{key}'"));
+            return Err(format!("a '=' is missing after '{key}'"));
         }
         while letters.next_if(|(_, letter)| letter.is_whitespace()).is_some() {}
         let quoted = letters.next_if(|(_, letter)| *letter == '\'').is_some();

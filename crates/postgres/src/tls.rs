@@ -196,7 +196,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     fn make_tls_connect(&mut self, host: &str) -> Result<Connect, io::Error> {
         // A Unix socket has no host, and is never encrypted.
         let host = ServerName::try_from(if host.is_empty() { "localhost" } else { host })
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("'{host}' is no host's name")))?
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("'{host}' is not a host name")))?
             .to_owned();
         Ok(Connect { connector: TlsConnector::from(Arc::clone(&self.config)), host })
     }

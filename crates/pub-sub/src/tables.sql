@@ -1,4 +1,4 @@
--- Types of events that are declared, and who publishes them or subscribes to them.
+-- Declared event types with their publishers and subscribers.
 CREATE TABLE IF NOT EXISTS pubsub_event_type (name text PRIMARY KEY, descriptor jsonb NOT NULL);
 CREATE TABLE IF NOT EXISTS pubsub_module (
     id uuid PRIMARY KEY,
@@ -6,18 +6,18 @@ CREATE TABLE IF NOT EXISTS pubsub_module (
     module_id text NOT NULL,
     role text NOT NULL,
     callback text,
-    -- Of a subscriber: the number of the last event in the outbox that it needs no more.
+    -- Of a subscriber: the number of the last event in the outbox that it does not need any more.
     position bigint NOT NULL DEFAULT 0,
     -- Failed attempts since the last success, and when the next one is due.
     attempts integer NOT NULL DEFAULT 0,
     next_attempt timestamptz NOT NULL DEFAULT '-infinity',
     last_error text,
-    -- The node that delivers now, for as long as it renews this.
+    -- The node that delivers now, and until when its lease lasts.
     lease uuid,
     leased_until timestamptz,
     UNIQUE (event_type, module_id, role)
 );
--- What became of events.
+-- The history of events.
 CREATE TABLE IF NOT EXISTS pubsub_audit_message (
     id uuid PRIMARY KEY,
     event_id uuid NOT NULL,
@@ -30,5 +30,5 @@ CREATE TABLE IF NOT EXISTS pubsub_audit_message (
     error_message text
 );
 CREATE INDEX IF NOT EXISTS pubsub_audit_message_date ON pubsub_audit_message (audit_date);
--- The payload of a published event is found by its id.
+-- Finds the payload of a published event by its id.
 CREATE INDEX IF NOT EXISTS outbox_of_published_event ON outbox (key) WHERE topic LIKE 'pubsub.%';

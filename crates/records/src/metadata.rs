@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Of a record that is made now; without a user, no user is named.
-pub fn made(by: Option<Uuid>, now: Timestamp) -> Value {
+/// The metadata of a record created now; without a user it has no user ids.
+pub fn created(by: Option<Uuid>, now: Timestamp) -> Value {
     let mut metadata = json!({"createdDate": time::format(now), "updatedDate": time::format(now)});
     if let Some(by) = by {
         metadata["createdByUserId"] = by.to_string().into();
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_replacement_keeps_who_made_the_record_and_nothing_else() {
-        let stored = json!({"metadata": made(Some(MAKER), day(1))});
+        let stored = json!({"metadata": created(Some(MAKER), day(1))});
         assert_eq!(
             of_replacement(&stored, None, day(2)),
             json!({"createdDate": "2024-05-01T10:00:00.000+00:00", "createdByUserId": MAKER,
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_change_without_a_user_keeps_the_last_name() {
-        let mut metadata = made(Some(MAKER), day(1));
+        let mut metadata = created(Some(MAKER), day(1));
         change(&mut metadata, Some(CLERK), day(2));
         change(&mut metadata, None, day(3));
         assert_eq!(metadata["updatedByUserId"], json!(CLERK));

@@ -19,7 +19,10 @@ pub fn faults(types: &[&RecordType], others: &[&RecordType]) -> Vec<String> {
             faults.push(format!("two record types have the table {}", record.table));
         }
         if !paths.insert(record.path) || !record.path.starts_with('/') {
-            faults.push(format!("{} stands at {:?}, which is no path or taken", record.name, record.path));
+            faults.push(format!(
+                "{} stands at {:?}, which is not a path or is already used",
+                record.name, record.path
+            ));
         }
         faults
             .extend(faults_of(record, &tables).into_iter().map(|fault| format!("{}: {fault}", record.name)));

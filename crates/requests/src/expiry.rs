@@ -116,7 +116,7 @@ async fn expire_in(
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     if let QueueScope::Queue(queue) = place {
-        queue::hold(&mut pipeline, queue);
+        queue::lock(&mut pipeline, queue);
     }
     let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![key.into()]);
     let gone = pipeline.add(

@@ -132,7 +132,7 @@ fn lock_and_read(wanted: &LockQuery, title_level: bool) -> (Pipeline, Steps) {
         "SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid"
     };
     let queues = |more: Vec<Bind>| if title_level { vec![request.clone()] } else { more };
-    let queues_held = queue::hold_those(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
+    let queues_held = queue::lock_selected(&mut pipeline, which, queues(vec![request.clone(), item.clone()]));
     pipeline.add(
         "SELECT 1 FROM item_state WHERE item_id IN (SELECT item_id FROM request WHERE id = $1 UNION SELECT $2::uuid)
          ORDER BY item_id FOR NO KEY UPDATE",

@@ -6,7 +6,7 @@
 
 use crate::records::PRINT_EVENT;
 use carrel_circulation::records::policies::CIRCULATION_SETTING;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
 use carrel_records::shape::{NOT_A_UUID, is_uuid};
@@ -33,8 +33,8 @@ struct Printed {
     print_event_date: String,
 }
 
-/// FOLIO looks for settings whose name has this word in it, so `printEventLogFeature 2` counts as a second one.
-static SETTING: LazyLock<Asked> = LazyLock::new(|| Asked::all("name=printEventLogFeature"));
+/// FOLIO matches settings by this word in their name, so `printEventLogFeature 2` counts as a second one.
+static SETTING: LazyLock<PageRequest> = LazyLock::new(|| PageRequest::all("name=printEventLogFeature"));
 
 /// Reports the first error: of the body, the setting, or the requests.
 async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
@@ -63,11 +63,11 @@ async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
     let printed: Printed = call.read_json()?;
     let ids: Option<Vec<Uuid>> = printed.request_ids.iter().map(|id| Uuid::parse_str(id).ok()).collect();
     let ids = ids.ok_or_else(|| refused("invalid request found"))?;
-    let asked = ids.len() as i64;
+    let requested = ids.len() as i64;
     let rows = connection.query("SELECT count(*) FROM request WHERE id = ANY($1)", vec![ids.into()]).await?;
     drop(connection);
     let found: i64 = rows.first().map_or(0, |row| row.get(0));
-    if found != asked {
+    if found != requested {
         return Err(refused("invalid request found"));
     }
     write_events(&call, printed).await?;

@@ -127,7 +127,7 @@ async fn renumber_all(tenant: &Arc<Tenant>) -> Result<usize, Failure> {
 async fn renumber_some(tenant: &Arc<Tenant>, queues: &[Uuid], titles: bool) -> Result<usize, Failure> {
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
-    queue::hold_those(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.to_vec().into()]);
+    queue::lock_selected(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.to_vec().into()]);
     let which = if titles { "r.instance_id" } else { "r.item_id" };
     let rows = pipeline.add(
         format!(

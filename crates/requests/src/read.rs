@@ -8,7 +8,7 @@ use carrel_circulation::records::requests::REQUEST;
 use carrel_circulation::request_snapshot::Related;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{Asked, numbered};
+use carrel_platform::record_store::read::{PageRequest, numbered};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Bind, Call, Connection, Json, Pipeline, Router, Tenant, Tx};
 use carrel_records::Failure;
@@ -152,11 +152,11 @@ pub async fn queue(
 
 /// The requests that a CQL query finds.
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = PageRequest::read(&call.query)?;
     let settings = CirculationSettings::of(call.tenant()?).await?;
     let select = |page: &str| found_sql(&numbered("request.*", page));
     let show = move |row: &Row| Ok(read_row(row)?.extended(&settings));
-    stream::shown(&call, &REQUEST, &asked, select, show).await
+    stream::shown(&call, &REQUEST, &requested, select, show).await
 }
 
 /// The failure for an unknown request.

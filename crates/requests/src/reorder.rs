@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Wishes {
+struct ReorderBody {
     reordered_queue: Vec<ReorderRequest>,
 }
 
@@ -38,9 +38,9 @@ pub fn connect(router: &mut Router) {
 
 async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
-    let wishes: Wishes = call.read_json()?;
-    let wishes: Vec<(Uuid, i64)> =
-        wishes.reordered_queue.into_iter().map(|command| (command.id, command.new_position)).collect();
+    let body: ReorderBody = call.read_json()?;
+    let positions: Vec<(Uuid, i64)> =
+        body.reordered_queue.into_iter().map(|command| (command.id, command.new_position)).collect();
     let id = call.id(0)?;
     let (which, record, key) = match of {
         QueueKind::Item => {
@@ -51,7 +51,7 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
-    queue::hold(&mut pipeline, id);
+    queue::lock(&mut pipeline, id);
     let rows = pipeline.add(format!("{QUEUE_ENTRIES} {which} ORDER BY r.position"), vec![id.into()]);
     let stored = pipeline.add(
         format!(
@@ -75,7 +75,7 @@ async fn reorder(call: Call, of: QueueKind) -> Result<Answer, Failure> {
     if queue.is_empty() {
         return Err(Failure::NotFound(format!("{record} record with ID \"{id}\" cannot be found")));
     }
-    let moves = reordered(&queue, &wishes, of)?;
+    let moves = reordered(&queue, &positions, of)?;
     let mut pipeline = Pipeline::new();
     queue::renumber(&mut pipeline, Some(id), &moves);
     for stored in results.documents(stored) {

@@ -30,7 +30,7 @@ pub static REFRESH: Job = Job {
     run: |run| {
         Box::pin(async move {
             let changed = refresh(&run.tenant).await?;
-            Ok(format!("{changed} requests brought up to date"))
+            Ok(format!("{changed} requests updated"))
         })
     },
 };
@@ -227,7 +227,7 @@ async fn refresh_page(
     let binds: Vec<Bind> = vec![id.into(), after.into()];
     let mut pipeline = Pipeline::new();
     let queues = format!("SELECT queue_id FROM request WHERE id IN ({page})");
-    queue::hold_those(&mut pipeline, &queues, binds.clone());
+    queue::lock_selected(&mut pipeline, &queues, binds.clone());
     let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
     let results = tx.send(pipeline).await?;
     // At least as new as the change that marked the record.

@@ -93,7 +93,7 @@ async fn write(
     let mut tx = tenant.begin().await?;
     let mut pipeline = Pipeline::new();
     let queues: Vec<Uuid> = documents.iter().filter_map(queue_of).collect();
-    queue::hold_those(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.into()]);
+    queue::lock_selected(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.into()]);
     let ids: Vec<Uuid> = documents.iter().filter_map(|document| request::id(document, "id")).collect();
     let stored = pipeline.add(
         "SELECT doc, id FROM request WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE",

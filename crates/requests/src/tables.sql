@@ -1,7 +1,6 @@
--- Records whose open requests keep something of them that is no longer so; counted, so that what changes while a
--- job is at it is not forgotten.
+-- Records whose copies in open requests are outdated; counted, so that a change during a run of the job is not lost.
 CREATE TABLE IF NOT EXISTS request_snapshot_due (kind text, id uuid, marks bigint NOT NULL, PRIMARY KEY (kind, id));
--- When an open request ends by itself; the text of the expression is that of expiry.rs.
+-- When an open request expires; the expression is the same as in expiry.rs.
 CREATE INDEX IF NOT EXISTS request_ends ON request ((carrel.instant(CASE WHEN doc->>'status' = 'Open - Awaiting pickup'
     THEN doc->>'holdShelfExpirationDate' ELSE doc->>'requestExpirationDate' END)))
     WHERE is_open AND (CASE WHEN doc->>'status' = 'Open - Awaiting pickup'

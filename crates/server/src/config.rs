@@ -251,7 +251,7 @@ impl Settings {
         }
         let body_memory = self.body_memory.or(file.body_memory).unwrap_or(256.max(largest_body));
         if body_memory < largest_body {
-            return Err(format!("--body-memory has no room for one body of {largest_body} MiB"));
+            return Err(format!("--body-memory is too small for one body of {largest_body} MiB"));
         }
         let usual = ServerOptions::default();
         let connections_in_all =

@@ -123,7 +123,7 @@ fn is_about_tls(error: &tokio_postgres::Error) -> bool {
 fn explained(error: &tokio_postgres::Error) -> String {
     let words = with_causes(error);
     let advice = if words.contains("server does not support TLS") {
-        "its address asks for TLS, and the server speaks none: set 'ssl = on' there, or sslmode=disable here"
+        "its address requires TLS, which the server does not offer: set 'ssl = on' there, or sslmode=disable here"
     } else if words.contains("not valid for name") {
         "its certificate is not made for this host: name the host as the certificate does, or use sslmode=verify-ca"
     } else if words.contains("UnknownIssuer") || words.contains("BadSignature") {

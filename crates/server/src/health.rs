@@ -127,7 +127,7 @@ const UNREACHABLE: &str = "The database cannot be reached";
 fn reason(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(|code| code.code()) {
         Some("53100") => "The database's disk is full",
-        Some("25006") => "The database takes no writes",
+        Some("25006") => "The database does not accept writes",
         Some(_) => "The database refuses a write",
         None => UNREACHABLE,
     }

@@ -74,7 +74,7 @@ async fn metrics(call: Call) -> Result<Answer, Failure> {
     for (name, help, value) in [
         ("carrel_busy_seconds_total", "Time in which a module's work was polled.", 0),
         ("carrel_database_round_trips_total", "Round trips to the database.", 1),
-        ("carrel_database_seconds_total", "Time between sending statements and having their results.", 2),
+        ("carrel_database_seconds_total", "Time between sending statements and receiving their results.", 2),
         ("carrel_answer_bytes_total", "Bytes of answers.", 3),
     ] {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");

@@ -76,7 +76,7 @@ pub async fn serve(settings: Resolved) -> Result<(), String> {
     let open_node = unless_stopped(open(&settings)).await?;
     if open_node.node.tenants().is_empty() && !settings.options.makes_tenants {
         tracing::info!(
-            "no tenant yet: 'carrel tenant create ID --admin NAME' makes one, also beside this server"
+            "no tenant yet: 'carrel tenant create ID --admin NAME' creates one, also while this server runs"
         );
     }
     listen(&settings, &open_node, |_| {}).await?;
@@ -123,7 +123,7 @@ pub async fn listen(
     let served = tokio::select! {
         served = serving => served,
         () = waited_long_enough(settings.drain) => {
-            tracing::warn!("stopping without waiting longer for the calls under way");
+            tracing::warn!("stopping without waiting for the remaining calls");
             Ok(())
         }
     };

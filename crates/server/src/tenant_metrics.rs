@@ -30,14 +30,14 @@ pub async fn text(node: &Arc<Node>) -> String {
         &mut text,
         "carrel_cache_hits_total",
         "counter",
-        "Rules, permissions and the like found at hand.",
+        "Cached values (rules, permissions and others) that were found up to date.",
         hits,
     );
     family(
         &mut text,
         "carrel_cache_misses_total",
         "counter",
-        "Such values reloaded because the settings version had moved.",
+        "Cached values that were reloaded because the settings version had changed.",
         misses,
     );
     let (scans, transactions) = scans(&tenants);
@@ -46,7 +46,7 @@ pub async fn text(node: &Arc<Node>) -> String {
         &mut text,
         "carrel_scan_transactions_total",
         "counter",
-        "Transactions that they went in, as those at the same time go together.",
+        "Transactions of check-outs and check-ins; concurrent ones share a transaction.",
         transactions,
     );
     family(
@@ -61,21 +61,21 @@ pub async fn text(node: &Arc<Node>) -> String {
         &mut text,
         "carrel_replica_bytes_behind",
         "gauge",
-        "WAL that a replica had yet to replay when last asked.",
+        "Bytes of WAL that a replica had not yet replayed at the last check.",
         behind,
     );
     family(
         &mut text,
         "carrel_replica_in_use",
         "gauge",
-        "1 while a replica is read from, 0 while it is left alone.",
+        "1 while a replica is used, 0 while it is skipped.",
         in_use,
     );
     for (name, kind, help, key, scale) in [
         (
             "carrel_check_outs_total",
             "counter",
-            "Check-outs whose facts were gathered by this node.",
+            "Check-outs whose facts this node has read.",
             "checkOuts",
             1.0,
         ),
@@ -89,7 +89,7 @@ pub async fn text(node: &Arc<Node>) -> String {
         (
             "carrel_check_out_longest_wait_seconds",
             "gauge",
-            "The longest such wait since the start.",
+            "The longest wait of a check-out for a lock since the start.",
             "longestMilliseconds",
             1e-3,
         ),
@@ -103,9 +103,9 @@ pub async fn text(node: &Arc<Node>) -> String {
     let (runs, failures, late) = jobs(node).await.unwrap_or_default();
     family(&mut text, "carrel_job_runs_total", "counter", "Runs of background work, by all nodes.", runs);
     family(&mut text, "carrel_job_failures_total", "counter", "Runs that failed.", failures);
-    family(&mut text, "carrel_job_late_seconds", "gauge", "How long work has been due and not begun.", late);
+    family(&mut text, "carrel_job_late_seconds", "gauge", "Time for which due jobs have not started.", late);
     let events = events(&tenants).await;
-    family(&mut text, "carrel_events_total", "counter", "Events that the outbox has taken.", events);
+    family(&mut text, "carrel_events_total", "counter", "Events written to the outbox.", events);
     text
 }
 

@@ -137,13 +137,13 @@ pub async fn run(command: TenantCommand) -> Result<(), String> {
         }
         TenantCommand::Drop { id, yes, settings } => {
             if !yes {
-                return Err(format!("this deletes all data of tenant '{id}': say --yes if that is meant"));
+                return Err(format!("this deletes all data of tenant '{id}': confirm with --yes"));
             }
             let open_node = serve::unless_stopped(serve::open(&settings.resolve()?)).await?;
             let done = open_node.node.drop_tenant(&id).await;
             serve::stop(open_node).await;
             match done.map_err(|failure| failure.to_string())? {
-                true => println!("tenant '{id}' is gone"),
+                true => println!("tenant '{id}' was dropped"),
                 false => return Err(format!("there is no tenant '{id}'")),
             }
             Ok(())
@@ -182,7 +182,7 @@ async fn create(
     if let Some(tenant) = open_node.node.find_tenant(id).await.map_err(as_text)?
         && administrator::has_staff(&tenant).await.map_err(as_text)?
     {
-        return Err(format!("tenant '{id}' is there already; nothing was changed"));
+        return Err(format!("tenant '{id}' exists already; nothing was changed"));
     }
     let tenant = match at {
         None => open_node.node.create_tenant(id, name, "").await.map_err(as_text)?,
@@ -194,7 +194,7 @@ async fn create(
     match administrator::appoint(&tenant, admin, password).await.map_err(as_text)? {
         Appointed::Now => Ok(format!("tenant '{id}' is ready; log in as '{admin}'")),
         Appointed::NameTaken => {
-            Err(format!("tenant '{id}' has a user '{admin}' already; nothing about him was changed"))
+            Err(format!("tenant '{id}' already has a user '{admin}', who was not changed"))
         }
     }
 }

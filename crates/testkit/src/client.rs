@@ -66,7 +66,7 @@ impl Client {
 
     /// Any request; an error if no answer comes.
     pub async fn try_call(&self, method: &str, path: &str, body: Option<Bytes>) -> Result<Reply, String> {
-        let asked = format!("{method} {path}");
+        let line = format!("{method} {path}");
         let mut request = Request::builder()
             .method(Method::from_bytes(method.as_bytes()).expect("the test names a method"))
             .uri(format!("http://{}{}", self.address, encoded(path)));
@@ -78,17 +78,17 @@ impl Client {
         }
         let request = request
             .body(Full::new(body.unwrap_or_default()))
-            .map_err(|error| format!("{asked}: the test's request cannot be sent: {error}"))?;
+            .map_err(|error| format!("{line}: the test's request cannot be sent: {error}"))?;
         let response =
-            self.http.request(request).await.map_err(|error| format!("{asked}: no answer: {error}"))?;
+            self.http.request(request).await.map_err(|error| format!("{line}: no answer: {error}"))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = response
             .into_body()
             .collect()
             .await
-            .map_err(|error| format!("{asked}: the answer broke off: {error}"))?
+            .map_err(|error| format!("{line}: the answer was aborted: {error}"))?
             .to_bytes();
-        Ok(Reply { asked, status, headers, body })
+        Ok(Reply { request: line, status, headers, body })
     }
 }
 
@@ -116,7 +116,7 @@ fn encoded(path: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// Method and path, for messages.
-    pub asked: String,
+    pub request: String,
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -135,8 +135,8 @@ impl Reply {
     pub fn expect_status(&self, status: u16) {
         assert!(
             self.status == status,
-            "{} was answered with {} where {status} was expected. The answer says: {}",
-            self.asked,
+            "{} was answered with {} instead of {status}: {}",
+            self.request,
             self.status,
             self.text()
         );
@@ -146,7 +146,12 @@ impl Reply {
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| {
-            panic!("{} was answered with {} and no JSON ({error}): {}", self.asked, self.status, self.text())
+            panic!(
+                "{} was answered with {} and no JSON ({error}): {}",
+                self.request,
+                self.status,
+                self.text()
+            )
         })
     }
 
@@ -165,7 +170,7 @@ impl Reply {
     pub fn refusals(&self) -> Vec<String> {
         let errors = self.expect(422);
         let errors = errors["errors"].as_array().unwrap_or_else(|| {
-            panic!("{} was refused without a list of errors: {}", self.asked, self.text())
+            panic!("{} was refused without a list of errors: {}", self.request, self.text())
         });
         errors.iter().map(|error| error["message"].as_str().unwrap_or("").to_owned()).collect()
     }

@@ -192,7 +192,7 @@ impl LendingServer {
     }
 
     /// A new item that is checked out.
-    pub async fn lent_book(&self) -> TestItem {
+    pub async fn item_on_loan(&self) -> TestItem {
         let test_item = self.item().await;
         self.check_out(&test_item, &self.patron().await).await.expect(201);
         test_item

@@ -95,7 +95,7 @@ impl OwnPostgres {
         self.process = Some(command.spawn().expect("postgres can be started"));
         let started = Instant::now();
         while !self.answers() {
-            assert!(started.elapsed() < LONGEST_START, "a PostgreSQL of a test's own: {}", self.last_words());
+            assert!(started.elapsed() < LONGEST_START, "a PostgreSQL of a test's own: {}", self.end_of_log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -196,7 +196,7 @@ impl OwnPostgres {
     pub async fn connect(&self, database: &str) -> Client {
         let (client, connection) = tokio_postgres::connect(&self.by_socket(database), NoTls)
             .await
-            .unwrap_or_else(|error| panic!("{error:?}: {}", self.last_words()));
+            .unwrap_or_else(|error| panic!("{error:?}: {}", self.end_of_log()));
         tokio::spawn(connection);
         client
     }
@@ -226,7 +226,7 @@ impl OwnPostgres {
         self.data.with_extension("log")
     }
 
-    fn last_words(&self) -> String {
+    fn end_of_log(&self) -> String {
         let log = std::fs::read_to_string(self.log()).unwrap_or_default();
         let lines: Vec<&str> = log.lines().rev().take(10).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")

@@ -55,7 +55,7 @@ impl Program {
             if let Some(status) = self.child.try_wait().expect("a child can be asked") {
                 return (status, started.elapsed());
             }
-            assert!(started.elapsed() < longest, "it does not end:\n{}", self.said());
+            assert!(started.elapsed() < longest, "it does not end:\n{}", self.log_text());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -65,7 +65,7 @@ impl Program {
     }
 
     /// The log so far.
-    pub fn said(&self) -> String {
+    pub fn log_text(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
@@ -73,8 +73,8 @@ impl Program {
     pub fn wait_until(&mut self, what: &str, longest: Duration, holds: impl Fn(&mut Program) -> bool) {
         let started = Instant::now();
         while !holds(self) {
-            assert!(self.is_alive(), "{what}: the program has ended:\n{}", self.said());
-            assert!(started.elapsed() < longest, "{what}: not within {longest:?}:\n{}", self.said());
+            assert!(self.is_alive(), "{what}: the program has ended:\n{}", self.log_text());
+            assert!(started.elapsed() < longest, "{what}: not within {longest:?}:\n{}", self.log_text());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

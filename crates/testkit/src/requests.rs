@@ -66,13 +66,13 @@ impl LendingServer {
     /// The patron places an item-level hold.
     pub async fn patron_asks_for(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/item/{}/hold", patron.id, test_item.id);
-        self.admin().post(&path, &self.wish()).await
+        self.admin().post(&path, &self.hold_body()).await
     }
 
     /// The patron places a title-level hold.
     pub async fn patron_asks_for_title_of(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/instance/{}/hold", patron.id, test_item.instance);
-        self.admin().post(&path, &self.wish()).await
+        self.admin().post(&path, &self.hold_body()).await
     }
 
     /// The patron cancels a hold; `hold` is the answer of placing it.
@@ -83,9 +83,9 @@ impl LendingServer {
     /// Cancels with more in the body: a reason, a comment.
     pub async fn patron_cancels_with(&self, hold: &Value, patron: &TestPatron, more: Value) -> Reply {
         let id = hold["requestId"].as_str().unwrap_or_default();
-        let mut wish = self.wish();
-        alter(&mut wish, &more);
-        self.admin().post(&format!("/patron/account/{}/hold/{id}/cancel", patron.id), &wish).await
+        let mut hold_body = self.hold_body();
+        alter(&mut hold_body, &more);
+        self.admin().post(&format!("/patron/account/{}/hold/{id}/cancel", patron.id), &hold_body).await
     }
 
     /// The patron renews a loan.
@@ -95,7 +95,7 @@ impl LendingServer {
     }
 
     /// The body of a patron's hold, to be picked up at the main desk.
-    pub fn wish(&self) -> Value {
+    pub fn hold_body(&self) -> Value {
         json!({"requestDate": "2024-05-01T10:00:00Z", "pickupLocationId": self.main_desk.0,
             "expirationDate": "2099-01-01T10:00:00Z", "patronComments": "soon, please"})
     }

@@ -24,7 +24,7 @@ impl Scratch {
     /// Another folder of the same program, distinguished by a name.
     pub fn named(name: &str) -> Scratch {
         let number = std::process::id();
-        let folder = roomy_memory()
+        let folder = large_memory_file_system()
             .unwrap_or_else(std::env::temp_dir)
             .join(format!("carrel-test-{number}{}{name}", if name.is_empty() { "" } else { "-" }));
         // Left over from an earlier program with the same process id.
@@ -40,9 +40,8 @@ impl Default for Scratch {
     }
 }
 
-/// The file system in memory, where it is big enough: copying a library there takes 60 ms, on a disk up to two
-/// seconds.
-fn roomy_memory() -> Option<PathBuf> {
+/// The file system in memory, if it is big enough: copying a template there takes 60 ms, on a disk up to two seconds.
+fn large_memory_file_system() -> Option<PathBuf> {
     const ENOUGH_KIB: u64 = 1_500_000;
     let output = Command::new("df").args(["-Pk", "/dev/shm"]).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -74,10 +74,10 @@ pub fn first_records() -> Vec<(String, Value)> {
 
 /// FOLIO quirk: the default limit of notes is a thousand.
 async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
-    asked.limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX))?;
+    let mut requested = read::PageRequest::read(&call.query)?;
+    requested.limit = call.query.number("limit", 1000, 1, i64::from(i32::MAX))?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, record, &call.node.records, &asked).await?;
+    let page = read::list(&connection, record, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(record)))
 }
 

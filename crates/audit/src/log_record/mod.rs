@@ -19,7 +19,7 @@ async fn take(call: Call) -> Result<Answer, Failure> {
     let entries = match call.value().map(|event| decide::entries(&event)) {
         Ok(Ok(entries)) => entries,
         Ok(Err(reason)) => {
-            tracing::warn!(tenant = tenant.id, "a log record is not kept: {reason}");
+            tracing::warn!(tenant = tenant.id, "a log record is not stored: {reason}");
             return Ok(Answer::no_content());
         }
         Err(failure) => {

@@ -27,7 +27,7 @@ pub struct Account {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// A request of staff.
-    Asked,
+    ByStaff,
     Scheduled {
         loans: When,
         with_fees: Option<When>,
@@ -74,7 +74,7 @@ impl Rule {
     /// Why the loan is not anonymized at `now`; `None` if it may be.
     pub fn keeps(&self, loan: &ClosedLoan, now: Timestamp) -> Option<&'static str> {
         match self {
-            Rule::Asked => (!loan.accounts.is_empty()).then_some("haveAssociatedFeesAndFines"),
+            Rule::ByStaff => (!loan.accounts.is_empty()).then_some("haveAssociatedFeesAndFines"),
             Rule::Scheduled { with_fees: Some(when), .. } if !loan.accounts.is_empty() => {
                 let all_closed = loan.accounts.iter().all(|account| account.is_closed);
                 match when {
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn a_request_anonymizes_loans_without_fees_and_fines() {
         let now = at("2024-05-01T01:00:00Z");
-        assert_eq!(Rule::Asked.keeps(&loan(&[]), now), None);
+        assert_eq!(Rule::ByStaff.keeps(&loan(&[]), now), None);
         assert_eq!(
-            Rule::Asked.keeps(&loan(&[settled("2024-05-01")]), now),
+            Rule::ByStaff.keeps(&loan(&[settled("2024-05-01")]), now),
             Some("haveAssociatedFeesAndFines")
         );
     }

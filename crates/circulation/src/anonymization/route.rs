@@ -59,7 +59,7 @@ async fn scheduled_rule(tenant: &Tenant) -> Result<Rule, Failure> {
 pub fn connect(router: &mut Router) {
     router.on("POST", "/loan-anonymization/by-user/{userId}", |call| async move {
         let user = call.id(0)?;
-        forget(&call, &Rule::Asked, Some(user), MOST_REQUESTED).await
+        forget(&call, &Rule::ByStaff, Some(user), MOST_REQUESTED).await
     });
     router.on("POST", "/circulation/scheduled-anonymize-processing", |call| async move {
         let rule = scheduled_rule(call.tenant()?).await?;

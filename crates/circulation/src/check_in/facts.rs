@@ -61,7 +61,7 @@ pub async fn gather(
         let mut tx = tenant.begin().await?;
         let mut pipeline = Pipeline::new();
         if let Some(queue) = locked_queue {
-            queue::hold(&mut pipeline, queue);
+            queue::lock(&mut pipeline, queue);
         }
         let barcode = command.item_barcode.as_str();
         pipeline.add(LOCK_ITEM.as_str(), vec![barcode.into()]);

@@ -56,7 +56,7 @@ pub(super) fn answer(
     }
     answer.insert("item".into(), decision.item.summary(settings, &decision.item.status));
     answer.insert("staffSlipContext".into(), staff_slip(decision, command, settings, now));
-    answer.insert("inHouseUse".into(), decision.in_node_use.into());
+    answer.insert("inHouseUse".into(), decision.in_house_use.into());
     Value::Object(answer)
 }
 

@@ -66,7 +66,7 @@ pub async fn gather(
             }
             Some(queue) => {
                 locks::lock_patron(&mut pipeline, user);
-                queue::hold(&mut pipeline, queue);
+                queue::lock(&mut pipeline, queue);
                 locks::lock_item(&mut pipeline, item);
             }
         }

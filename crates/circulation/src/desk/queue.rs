@@ -237,23 +237,23 @@ pub async fn add_promised(
 }
 
 /// Adds the statement that locks a queue until the end of the transaction.
-pub fn hold(pipeline: &mut Pipeline, queue: Uuid) {
-    hold_those(pipeline, "SELECT $1::uuid", vec![queue.into()]);
+pub fn lock(pipeline: &mut Pipeline, queue: Uuid) {
+    lock_selected(pipeline, "SELECT $1::uuid", vec![queue.into()]);
 }
 
-/// SQL that holds the queues of the rows `wanted`, which are ids in their order. It makes a queue's row, or locks the
-/// one that is there, which PostgreSQL does also where the condition of the update says no.
-pub const HOLD_WANTED: &str = "INSERT INTO request_queue (id) SELECT id FROM wanted
+/// SQL that locks the queues of the rows `wanted`, which are ids in ascending order. It inserts a queue's row, or locks
+/// the existing one: PostgreSQL locks it even if the condition of the update is false.
+pub const LOCK_WANTED: &str = "INSERT INTO request_queue (id) SELECT id FROM wanted
      ON CONFLICT (id) DO UPDATE SET id = excluded.id WHERE false";
 
-/// Adds the statement that holds the queues whose ids a SELECT gives, in the order of their ids, as all do who hold
-/// several; its rows are the ids that the SELECT gave then, before any waiting.
-pub fn hold_those(pipeline: &mut Pipeline, which: &str, binds: Vec<Bind>) -> usize {
+/// Adds the statement that locks the queues whose ids a SELECT returns, in the order of their ids, as every transaction
+/// with several queues does; its rows are the ids as selected before any waiting for locks.
+pub fn lock_selected(pipeline: &mut Pipeline, which: &str, binds: Vec<Bind>) -> usize {
     pipeline.add(
         format!(
             "WITH wanted AS MATERIALIZED (
                  SELECT DISTINCT q.id FROM ({which}) q (id) WHERE q.id IS NOT NULL ORDER BY q.id),
-             held AS ({HOLD_WANTED})
+             held AS ({LOCK_WANTED})
              SELECT id FROM wanted"
         ),
         binds,

@@ -11,7 +11,7 @@ pub fn add(pipeline: &mut Pipeline, patron: &str, words: &'static str, by: Optio
     let id = Uuid::new_v7(uuid_time(now));
     let note = json!({
         "id": id, "title": words, "content": words, "domain": "users", "type": "General note",
-        "links": [{"id": patron, "type": "user"}], "metadata": metadata::made(by, now),
+        "links": [{"id": patron, "type": "user"}], "metadata": metadata::created(by, now),
     });
     pipeline.add(
         "INSERT INTO note (id, doc)

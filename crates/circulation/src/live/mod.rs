@@ -55,7 +55,7 @@ impl Viewers {
         tenant: &Arc<Tenant>,
     ) -> Result<(watch::Receiver<Arc<str>>, OwnedSemaphorePermit), Failure> {
         let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| Failure::TooMany("Too many watch the live figures".into()))?;
+        let place = place.map_err(|_| Failure::TooMany("The live figures have too many viewers".into()))?;
         let mut figures = self.figures.lock().expect("no holder of this lock panics");
         if let Some(sender) = figures.as_ref() {
             return Ok((sender.subscribe(), place));

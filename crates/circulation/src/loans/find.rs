@@ -157,7 +157,7 @@ pub async fn locked(
     tenant: &Arc<Tenant>,
     id: Uuid,
 ) -> Result<(Tx, LoanAtDesk, Arc<CirculationSettings>), Failure> {
-    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| {
+    static STATEMENTS: LazyLock<[String; 2]> = LazyLock::new(|| {
         [false, true].map(|title_level| {
             format!(
                 "SELECT (SELECT value FROM settings_version WHERE id = 1), {}
@@ -172,8 +172,8 @@ pub async fn locked(
         let mut pipeline = Pipeline::new();
         pipeline.add(LOCK_ITEM_OF_LOAN, vec![id.into()]);
         pipeline.add(LOCK_LOAN, vec![id.into()]);
-        let way = usize::from(settings.title_level_requests.enabled());
-        let facts = pipeline.add(WAYS[way].as_str(), vec![id.into()]);
+        let variant = usize::from(settings.title_level_requests.enabled());
+        let facts = pipeline.add(STATEMENTS[variant].as_str(), vec![id.into()]);
         (pipeline, facts)
     })
     .await?;
@@ -196,18 +196,18 @@ pub async fn gather(
     tenant: &Arc<Tenant>,
     actor: impl Fn(&CirculationSettings) -> (Pipeline, usize),
 ) -> Result<(Tx, Results, usize, Arc<CirculationSettings>), Failure> {
-    let way = |settings: &CirculationSettings| {
+    let variant = |settings: &CirculationSettings| {
         (settings.title_level_requests.enabled(), Action::Renewing.is_limited(settings))
     };
     let mut cached = CirculationSettings::cached(tenant).await?;
     loop {
         let mut tx = tenant.begin().await?;
-        let gathered = way(&cached.settings);
+        let gathered = variant(&cached.settings);
         let (pipeline, facts) = actor(&cached.settings);
         let results = tx.send(pipeline).await?;
         if let Some(row) = results.first(facts) {
             cached.refresh(tenant, &mut tx, row).await?;
-            if way(&cached.settings) != gathered {
+            if variant(&cached.settings) != gathered {
                 continue;
             }
         }

@@ -11,7 +11,7 @@ use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::request::RequestStatus;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::Asked;
+use carrel_platform::record_store::read::PageRequest;
 use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Pipeline, Router};
 use carrel_records::Failure;
@@ -40,13 +40,13 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = PageRequest::read(&call.query)?;
     let settings = CirculationSettings::of(call.tenant()?).await?;
     let show = move |row: &Row| {
         let loan = find::of_page(row)?;
         Ok(loan.shown(&loan.document, None, &settings))
     };
-    stream::shown(&call, &LOAN, &asked, find::page_sql, show).await
+    stream::shown(&call, &LOAN, &requested, find::page_sql, show).await
 }
 
 async fn create(call: Call) -> Result<Answer, Failure> {

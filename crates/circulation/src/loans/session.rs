@@ -58,7 +58,7 @@ pub fn record(
     document.insert("patronId".into(), json!(patron));
     document.insert("loanId".into(), json!(loan));
     document.insert("actionType".into(), action.into());
-    document.insert("metadata".into(), metadata::made(visit.by, now));
+    document.insert("metadata".into(), metadata::created(visit.by, now));
     pipeline.change_row(&ACTION, vec![id.into(), (&Value::Object(document)).into()]);
 }
 

@@ -4,7 +4,7 @@ use super::find::text_at;
 use super::store::{self, refused_by_storage};
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_loan_rules::LoanStatus;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::{routes, stream, write};
 use carrel_platform::{Answer, Call, Pipeline, Router, TenantProfile};
 use carrel_records::{Failure, Refusal};
@@ -80,11 +80,11 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
 
 /// The newest change first, unless the query says otherwise.
 async fn history(call: Call) -> Result<Answer, Failure> {
-    let mut asked = Asked::read(&call.query)?;
+    let mut requested = PageRequest::read(&call.query)?;
     let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
     let sorted = newest_first(text.unwrap_or("cql.allRecords=1"));
-    asked.query = Some(read::parse(&sorted)?);
-    stream::plain(&call, &LOAN_HISTORY_ITEM, &asked).await
+    requested.query = Some(read::parse(&sorted)?);
+    stream::plain(&call, &LOAN_HISTORY_ITEM, &requested).await
 }
 
 fn newest_first(query: &str) -> String {

@@ -77,7 +77,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
         job.insert(number.into(), 0.into());
     }
     job.insert("errors".into(), json!([]));
-    job.insert("metadata".into(), metadata::made(call.caller.user_id, call.now));
+    job.insert("metadata".into(), metadata::created(call.caller.user_id, call.now));
     let connection = call.tenant()?.writer().await?;
     connection
         .query(
@@ -142,7 +142,7 @@ async fn work_on_a_page(tenant: &Arc<Tenant>, now: Timestamp) -> Result<Option<b
         let differences = Counts::of(&counted).differences(&Counts::of(&recomputed));
         if !differences.is_empty() {
             let user: Uuid = row.get("user_id");
-            tracing::error!(tenant = tenant.id, user.id = %user, "blocks are counted wrongly: {differences:?}");
+            tracing::error!(tenant = tenant.id, user.id = %user, "the counts of automated blocks are wrong: {differences:?}");
             differing.push(format!("User {user}: {}", differences.join(", ")));
         }
     }

@@ -6,7 +6,7 @@
 
 use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
-use super::immediate::{Known, policy_of_loan, policy_of_request};
+use super::immediate::{PlanningFacts, policy_of_loan, policy_of_request};
 use super::users_of;
 use crate::settings::CirculationSettings;
 use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router};
@@ -183,7 +183,7 @@ async fn policy(
     }
     let records = facts::records(connection, wanted).await?;
     let people = facts::people(connection, users_of(&records), Vec::new(), now).await?;
-    let known = Known { records: &records, people: &people, settings, keeps_late: false };
+    let known = PlanningFacts { records: &records, people: &people, settings, keeps_late: false };
     let policy = match of {
         Of::Loan(id) => policy_of_loan(&known, *id).ok().map(|(_, policy)| policy),
         Of::Request(id) => {

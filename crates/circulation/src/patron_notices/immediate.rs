@@ -44,8 +44,8 @@ pub struct Plan {
     pub scheduled: Vec<ScheduledNotice>,
 }
 
-/// Everything that planning looks at.
-pub struct Known<'a> {
+/// The inputs of planning.
+pub struct PlanningFacts<'a> {
     pub records: &'a Records,
     pub people: &'a People,
     pub settings: &'a CirculationSettings,
@@ -54,7 +54,7 @@ pub struct Known<'a> {
 }
 
 /// Plans the notices of causes, in their order.
-pub fn plan(causes: &[RecordedCause], known: &Known, new_id: &mut impl FnMut() -> Uuid) -> Plan {
+pub fn plan(causes: &[RecordedCause], known: &PlanningFacts, new_id: &mut impl FnMut() -> Uuid) -> Plan {
     let mut planner = Planner { known, plan: Plan::default(), groups: Vec::new(), new_id };
     for cause in causes {
         planner.add(cause);
@@ -72,7 +72,7 @@ struct Group {
 }
 
 struct Planner<'a, F: FnMut() -> Uuid> {
-    known: &'a Known<'a>,
+    known: &'a PlanningFacts<'a>,
     plan: Plan,
     groups: Vec<Group>,
     new_id: &'a mut F,
@@ -406,8 +406,8 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
     }
 }
 
-/// A loan that can have notices, and the notice policy that applies to it; else why there is none.
-pub fn policy_of_loan<'a>(known: &Known<'a>, id: Uuid) -> Result<(&'a LoanFacts, Uuid), String> {
+/// A loan that can have notices, and its notice policy; otherwise why there is none.
+pub fn policy_of_loan<'a>(known: &PlanningFacts<'a>, id: Uuid) -> Result<(&'a LoanFacts, Uuid), String> {
     let loan = known.records.loans.get(&id).ok_or("the loan does not exist")?;
     let item = loan.item.as_ref().ok_or("the item of the loan does not exist")?;
     let patron = loan.patron.as_ref().ok_or("the borrower does not exist")?;
@@ -416,7 +416,7 @@ pub fn policy_of_loan<'a>(known: &Known<'a>, id: Uuid) -> Result<(&'a LoanFacts,
 }
 
 /// The notice policy of a request; none for one without an item.
-pub fn policy_of_request(known: &Known, request: &RequestFacts) -> Result<Option<Uuid>, String> {
+pub fn policy_of_request(known: &PlanningFacts, request: &RequestFacts) -> Result<Option<Uuid>, String> {
     if id_at(&request.document, "itemId").is_none() {
         return Ok(None);
     }

@@ -35,7 +35,7 @@ use carrel_platform::{Changes, Pipeline, Router, Tenant, TransactionListeners};
 use carrel_records::Failure;
 use deliver::Count;
 use facts::{Records, Wanted};
-use immediate::{Known, Plan, RecordedCause, Replanned};
+use immediate::{Plan, PlanningFacts, RecordedCause, Replanned};
 use jiff::Timestamp;
 use scheduled::notice::ScheduledNotice;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     let templates = causes.iter().flat_map(|cause| settings.notice_templates(cause.event));
     let templates = templates.chain(of_fees).collect();
     let people = facts::people(tx.connection(), users_of(&records), templates, now).await?;
-    let known = Known {
+    let known = PlanningFacts {
         records: &records,
         people: &people,
         settings: &settings,

@@ -68,7 +68,7 @@ impl ScheduledReminder {
             "nextRunTime": time::format(self.next_run),
             "noticeConfig": {"timing": "After", "templateId": self.template, "format": self.format,
                 "sendInRealTime": true},
-            "metadata": metadata::made(None, now),
+            "metadata": metadata::created(None, now),
         })
     }
 }

@@ -33,13 +33,13 @@ pub async fn gather(
         By::Id => find::id_bind(command.item_id.as_deref().unwrap_or_default()),
     };
     let (tx, results, step, settings) = find::gather(tenant, |settings| {
-        let way = &WAYS[usize::from(command.by == By::Id)]
+        let variant = &STATEMENTS[usize::from(command.by == By::Id)]
             [usize::from(settings.title_level_requests.enabled())]
             [usize::from(Action::Renewing.is_limited(settings))];
         let mut pipeline = Pipeline::new();
-        pipeline.add(way.lock_item.as_str(), vec![item.clone()]);
-        pipeline.add(way.lock_loan.as_str(), vec![item.clone()]);
-        let facts = pipeline.add(way.facts.as_str(), vec![item.clone()]);
+        pipeline.add(variant.lock_item.as_str(), vec![item.clone()]);
+        pipeline.add(variant.lock_loan.as_str(), vec![item.clone()]);
+        let facts = pipeline.add(variant.facts.as_str(), vec![item.clone()]);
         (pipeline, facts)
     })
     .await?;
@@ -57,26 +57,26 @@ pub async fn gather(
 }
 
 /// The statements of a renewal.
-struct Way {
+struct Statements {
     lock_item: String,
     lock_loan: String,
     facts: String,
 }
 
 /// Indexed by: item by id; title-level queue; facts for automated blocks.
-static WAYS: LazyLock<[[[Way; 2]; 2]; 2]> = LazyLock::new(|| {
+static STATEMENTS: LazyLock<[[[Statements; 2]; 2]; 2]> = LazyLock::new(|| {
     [item::barcode_is("$1::text"), "item.id = $1".to_owned()].map(|item| {
-        [false, true].map(|title_level| [false, true].map(|counts| way(&item, title_level, counts)))
+        [false, true].map(|title_level| [false, true].map(|counts| statements_of(&item, title_level, counts)))
     })
 });
 
-fn way(item: &str, title_level: bool, counts: bool) -> Way {
+fn statements_of(item: &str, title_level: bool, counts: bool) -> Statements {
     let (loans, fees) = if counts {
         (patron_blocks::open_loans_sql("loan.user_id"), patron_blocks::open_fees_sql("loan.user_id"))
     } else {
         ("NULL::jsonb".to_owned(), "NULL::jsonb".to_owned())
     };
-    Way {
+    Statements {
         lock_item: format!(
             "SELECT 1 FROM item_state WHERE item_id IN (SELECT item.id FROM item WHERE {item})
              ORDER BY item_id FOR NO KEY UPDATE"

@@ -80,18 +80,18 @@ async fn look_up(
     call: Call,
     ask: impl FnOnce(&Rules, &Facts<'_>) -> Option<Value>,
 ) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = LookUpParameters::read(&call.query)?;
     let settings = CirculationSettings::of(call.tenant()?).await?;
-    // FOLIO quirk: a location that does not exist is no mistake; the rules then know its id alone.
-    let location = Uuid::parse_str(asked.location).ok().and_then(|id| settings.locations.get(&id));
+    // FOLIO quirk: a location that does not exist is not an error; the rules then have only its id.
+    let location = Uuid::parse_str(requested.location).ok().and_then(|id| settings.locations.get(&id));
     let part = |id: fn(&Location) -> Option<Uuid>| {
         location.and_then(id).map(|id| id.to_string()).unwrap_or_default()
     };
     let facts = Facts {
-        material_type: asked.item_type,
-        loan_type: asked.loan_type,
-        patron_group: asked.patron_type,
-        location: asked.location,
+        material_type: requested.item_type,
+        loan_type: requested.loan_type,
+        patron_group: requested.patron_type,
+        location: requested.location,
         library: &part(|location| location.library_id),
         campus: &part(|location| location.campus_id),
         institution: &part(|location| location.institution_id),
@@ -104,16 +104,16 @@ async fn look_up(
 }
 
 /// The four parameters of every look-up.
-struct Asked<'q> {
+struct LookUpParameters<'q> {
     item_type: &'q str,
     loan_type: &'q str,
     patron_type: &'q str,
     location: &'q str,
 }
 
-impl<'q> Asked<'q> {
-    fn read(query: &'q Query) -> Result<Asked<'q>, Failure> {
-        Ok(Asked {
+impl<'q> LookUpParameters<'q> {
+    fn read(query: &'q Query) -> Result<LookUpParameters<'q>, Failure> {
+        Ok(LookUpParameters {
             item_type: id(query, "item_type_id")?,
             loan_type: id(query, "loan_type_id")?,
             patron_type: id(query, "patron_type_id")?,
@@ -149,7 +149,7 @@ mod tests {
     const GOOD: &str = "4a10b4e6-5f69-4058-8085-db28dac29e9b";
 
     fn fault(query: &str) -> String {
-        match Asked::read(&Query::read(query)) {
+        match LookUpParameters::read(&Query::read(query)) {
             Ok(_) => String::new(),
             Err(failure) => failure.to_string(),
         }

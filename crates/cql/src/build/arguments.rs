@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    pub fn behind(used: usize) -> Arguments {
+    pub fn after(used: usize) -> Arguments {
         Arguments { used, values: Vec::new() }
     }
 
@@ -47,13 +47,13 @@ impl Arguments {
         self.values.len()
     }
 
-    /// Takes back what was bound since: PostgreSQL refuses values that no expression uses.
-    pub fn forget_behind(&mut self, mark: usize) {
+    /// Removes the values added since: PostgreSQL refuses values that no expression uses.
+    pub fn truncate(&mut self, mark: usize) {
         self.values.truncate(mark);
     }
 
-    /// More would not fit: the protocol numbers them with 16 bits.
-    pub fn are_too_many(&self) -> bool {
+    /// More than the protocol can number with 16 bits.
+    pub fn exceed_limit(&self) -> bool {
         self.used + self.values.len() > 60_000
     }
 

@@ -6,8 +6,9 @@ use crate::tree::{BooleanWord, Chain, Clause, Link, Node, Verb};
 use crate::{BadQuery, Term};
 use std::collections::HashMap;
 
-/// Changes between `or` and the other words in one chain: each is one more level for PostgreSQL's parser.
-const MOST_CHANGES: usize = 300;
+/// Bound on the changes between `or` and the other operators in one chain: each is a level of nesting for PostgreSQL's
+/// parser.
+const MAX_CHANGES: usize = 300;
 
 impl Builder<'_> {
     pub(super) fn node(&mut self, node: &Node, position: Position) -> Result<Condition, BadQuery> {
@@ -19,16 +20,16 @@ impl Builder<'_> {
 
     fn chain(&mut self, chain: &Chain, position: Position) -> Result<Condition, BadQuery> {
         let runs: Vec<&[Link]> = chain.rest.chunk_by(|a, b| is_or(a) == is_or(b)).collect();
-        if runs.len() > MOST_CHANGES {
+        if runs.len() > MAX_CHANGES {
             let text = chain.to_string();
             return Err(BadQuery::new("and, or, not alternate too often; use brackets", 0, &text));
         }
         let last_or = runs.iter().rposition(|run| run.first().is_some_and(is_or));
         let mark = self.arguments.mark();
         let mut so_far: Option<Condition> = None;
-        for (place, run) in runs.iter().enumerate() {
+        for (index, run) in runs.iter().enumerate() {
             let here = match last_or {
-                Some(last) if last >= place => Position::Alternative,
+                Some(last) if last >= index => Position::Alternative,
                 _ => position,
             };
             let condition = if run.first().is_some_and(is_or) {
@@ -48,7 +49,7 @@ impl Builder<'_> {
                 self.requirements(first, run, here)?
             };
             if condition.is_settled() {
-                self.arguments.forget_behind(mark);
+                self.arguments.truncate(mark);
             }
             so_far = Some(condition);
         }

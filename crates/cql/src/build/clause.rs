@@ -10,7 +10,7 @@ use carrel_records::{Index, Kind};
 
 /// The modifiers that change the meaning of a relation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Manner {
+pub(super) struct Options {
     /// `/number`: compare by size.
     pub number: bool,
     /// `/@name` and `/@name=value`, for arrays of objects.
@@ -32,16 +32,16 @@ impl Builder<'_> {
         if choice && !self.record.fields.iter().any(|field| field.name == SERVER_CHOICE) {
             return Err(refusal(clause, "a term needs an index before it, such as name==term"));
         }
-        if self.arguments.are_too_many() {
+        if self.arguments.exceed_limit() {
             return Err(refusal(clause, "the query has too many terms"));
         }
-        let manner = Manner::of(clause)?;
+        let options = Options::of(clause)?;
         let mark = self.arguments.mark();
         let target = self.target(if choice { SERVER_CHOICE } else { &clause.index });
-        let inner = self.comparison(&target, clause, terms, &manner)?;
-        let inner = self.through_the_original(&target, inner, clause, terms, &manner)?;
+        let inner = self.comparison(&target, clause, terms, &options)?;
+        let inner = self.through_the_original(&target, inner, clause, terms, &options)?;
         if inner.is_settled() {
-            self.arguments.forget_behind(mark);
+            self.arguments.truncate(mark);
         }
         let sql = target.carried(inner.sql, position);
         Ok(Condition { sql, ..inner })
@@ -54,7 +54,7 @@ impl Builder<'_> {
         own: Condition,
         clause: &Clause,
         terms: &[&Term],
-        manner: &Manner,
+        options: &Options,
     ) -> Result<Condition, BadQuery> {
         let Some(copy) =
             target.copy_of.filter(|_| own.indexed && !own.is_settled() && target.hops.is_empty())
@@ -63,7 +63,7 @@ impl Builder<'_> {
         };
         let Some((hops, record)) = self.upward(self.record, &[copy.reference]) else { return Ok(own) };
         let mut original = self.own(record, copy.field);
-        let found = self.comparison(&original, clause, terms, manner)?;
+        let found = self.comparison(&original, clause, terms, options)?;
         original.hops = hops;
         let sql = original.or_own_copy(&copy, self.record, &found.sql, &own.sql);
         Ok(Condition::new(sql, found.indexed))
@@ -74,7 +74,7 @@ impl Builder<'_> {
         target: &Target,
         clause: &Clause,
         terms: &[&Term],
-        manner: &Manner,
+        options: &Options,
     ) -> Result<Condition, BadQuery> {
         let kind = target.expression.kind;
         let batcher: Vec<Term>;
@@ -89,23 +89,23 @@ impl Builder<'_> {
         if kind == Kind::Uuid {
             return self.uuid(target, clause, terms);
         }
-        if !manner.narrowed_by.is_empty() && !matches!(kind, Kind::Array { .. }) {
-            return Err(unsupported(clause, &manner.narrowed_by[0]));
+        if !options.narrowed_by.is_empty() && !matches!(kind, Kind::Array { .. }) {
+            return Err(unsupported(clause, &options.narrowed_by[0]));
         }
-        if kind == Kind::Text && !manner.number && terms.len() > 1 {
+        if kind == Kind::Text && !options.number && terms.len() > 1 {
             return self.one_of(target, clause, terms);
         }
         let mut alternatives = Vec::with_capacity(terms.len());
         for term in terms {
-            if self.arguments.are_too_many() {
+            if self.arguments.exceed_limit() {
                 return Err(refusal(clause, "the query has too many terms"));
             }
             alternatives.push(match kind {
-                Kind::Array { subfield, modifiers } if !manner.narrowed_by.is_empty() => {
-                    self.elements(target, clause, term, &manner.narrowed_by, subfield, modifiers)?
+                Kind::Array { subfield, modifiers } if !options.narrowed_by.is_empty() => {
+                    self.elements(target, clause, term, &options.narrowed_by, subfield, modifiers)?
                 }
                 Kind::Number => self.number(target, clause, term)?,
-                _ if manner.number => self.number(target, clause, term)?,
+                _ if options.number => self.number(target, clause, term)?,
                 Kind::Date => self.instant(target, clause, term)?,
                 Kind::Boolean => self.boolean(target, clause, term)?,
                 Kind::Array { .. } => self.array(target, clause, term)?,
@@ -135,25 +135,25 @@ impl Builder<'_> {
     }
 }
 
-impl Manner {
-    fn of(clause: &Clause) -> Result<Manner, BadQuery> {
-        let mut manner = Manner::default();
+impl Options {
+    fn of(clause: &Clause) -> Result<Options, BadQuery> {
+        let mut options = Options::default();
         for modifier in &clause.relation.modifiers {
             match modifier.name.as_str() {
-                "number" => manner.number = true,
-                "string" => manner.number = false,
-                // FOLIO quirk: whether case and accents count is the field's own affair.
+                "number" => options.number = true,
+                "string" => options.number = false,
+                // FOLIO quirk: the field decides whether case and accents count; the modifiers for it have no effect.
                 "ignorecase" | "respectcase" | "ignoreaccents" | "respectaccents" | "masked" => {}
-                name if name.starts_with('@') => manner.narrowed_by.push(modifier.clone()),
+                name if name.starts_with('@') => options.narrowed_by.push(modifier.clone()),
                 _ => return Err(unsupported(clause, modifier)),
             }
         }
-        Ok(manner)
+        Ok(options)
     }
 }
 
 pub(super) fn refusal(clause: &Clause, message: impl Into<String>) -> BadQuery {
-    BadQuery::new(message, clause.place.0, &clause.to_string())
+    BadQuery::new(message, clause.position.0, &clause.to_string())
 }
 
 pub(super) fn unsupported(clause: &Clause, modifier: &Modifier) -> BadQuery {

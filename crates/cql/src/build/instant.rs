@@ -135,8 +135,8 @@ fn period(start: &str) -> Option<(Timestamp, Timestamp)> {
     let instant = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<i16>().ok())?;
     let year = number(start.get(..4)?)?;
-    let part = |place: usize| -> Option<Option<i8>> {
-        match start.get(place..) {
+    let part = |position: usize| -> Option<Option<i8>> {
+        match start.get(position..) {
             None | Some("") => Some(None),
             Some(rest) => {
                 let digits = rest.strip_prefix('-')?.get(..2)?;

@@ -49,17 +49,17 @@ impl Statement {
         record: &RecordType,
         all: &[&'static RecordType],
     ) -> Result<Where, BadQuery> {
-        Statement::build_behind(0, query, record, all)
+        Statement::build_after(0, query, record, all)
     }
 
-    /// Like [`Statement::build`] where `$1` to `$used` are taken by the caller.
-    pub fn build_behind(
+    /// Like [`Statement::build`] if the caller uses `$1` to `$used`.
+    pub fn build_after(
         used: usize,
         query: Option<&Query>,
         record: &RecordType,
         all: &[&'static RecordType],
     ) -> Result<Where, BadQuery> {
-        let mut builder = Builder { record, all, arguments: Arguments::behind(used), unindexed: Vec::new() };
+        let mut builder = Builder { record, all, arguments: Arguments::after(used), unindexed: Vec::new() };
         let mut conditions = Condition::always();
         let mut order_by = format!("{}.id", record.table);
         if let Some(query) = query {

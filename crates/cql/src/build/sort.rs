@@ -11,13 +11,13 @@ impl Builder<'_> {
         let mut order = Vec::new();
         let mut sorted_by_id = false;
         for key in keys {
-            let manner = Manner::of(key)?;
-            let direction = if manner.descending { " DESC" } else { "" };
-            // Other records' fields cannot be sorted by: there may be several of them.
+            let options = Options::of(key)?;
+            let direction = if options.descending { " DESC" } else { "" };
+            // Fields of other records cannot be sorted by: there may be several such records.
             let found = known(self.record, &key.index).or_else(|| unknown_order(self.record, &key.index));
             let Some(target) = found else { continue };
             sorted_by_id |= target.is_id;
-            order.push(format!("{}{direction}", self.sorting(target, manner.number)));
+            order.push(format!("{}{direction}", self.sorting(target, options.number)));
             if sorted_by_id {
                 break;
             }
@@ -52,27 +52,27 @@ impl Builder<'_> {
 }
 
 #[derive(Default)]
-struct Manner {
+struct Options {
     descending: bool,
     number: bool,
 }
 
-impl Manner {
-    fn of(key: &SortKey) -> Result<Manner, BadQuery> {
-        let mut manner = Manner::default();
+impl Options {
+    fn of(key: &SortKey) -> Result<Options, BadQuery> {
+        let mut options = Options::default();
         for modifier in &key.modifiers {
             match modifier.name.as_str() {
-                "sort.ascending" => manner.descending = false,
-                "sort.descending" => manner.descending = true,
-                "number" => manner.number = true,
-                "string" => manner.number = false,
+                "sort.ascending" => options.descending = false,
+                "sort.descending" => options.descending = true,
+                "number" => options.number = true,
+                "string" => options.number = false,
                 "ignorecase" | "respectcase" | "ignoreaccents" | "respectaccents" | "masked" => {}
                 name => {
                     let message = format!("Unsupported modifier {name}");
-                    return Err(BadQuery::new(message, key.place.0, &key.to_string()));
+                    return Err(BadQuery::new(message, key.position.0, &key.to_string()));
                 }
             }
         }
-        Ok(manner)
+        Ok(options)
     }
 }

@@ -49,7 +49,7 @@ impl Builder<'_> {
             return target;
         }
         if let Some((alias, rest)) = index.split_once('.')
-            && let Some((hops, record)) = self.way_to(alias)
+            && let Some((hops, record)) = self.path_to(alias)
         {
             let mut target = self.own(record, rest);
             target.hops = hops;
@@ -69,8 +69,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The way that an alias names: to a record referred to, or to records that refer to this one.
-    fn way_to(&self, alias: &str) -> Option<(Vec<Hop>, &'static RecordType)> {
+    /// The references that an alias stands for: to a referenced record, or to records that refer to this one.
+    fn path_to(&self, alias: &str) -> Option<(Vec<Hop>, &'static RecordType)> {
         let named = |name: Option<&str>| name == Some(alias);
         let here = self.record;
         if let Some(reference) = here.belongs_to.iter().find(|reference| named(reference.alias)) {
@@ -106,12 +106,12 @@ impl Builder<'_> {
     /// The same references backwards, to the records with which the path begins.
     fn downward(&self, from: &'static RecordType, path: &[&str]) -> Option<(Vec<Hop>, &'static RecordType)> {
         let steps = self.steps(from, path)?;
-        let hops = steps.iter().enumerate().rev().map(|(place, (table, column, to))| Hop {
+        let hops = steps.iter().enumerate().rev().map(|(position, (table, column, to))| Hop {
             outer: format!("{}.id", to.table),
             inner: format!("{table}.{column}"),
-            from: match place {
+            from: match position {
                 0 => from_text(from),
-                _ => from_text(steps[place - 1].2),
+                _ => from_text(steps[position - 1].2),
             },
         });
         Some((hops.collect(), from))

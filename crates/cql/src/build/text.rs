@@ -119,7 +119,7 @@ impl Builder<'_> {
         }
         let indexed = self.served(target, clause.relation.verb.sign(), Index::Value);
         let from = self.folded(folding, &prefix);
-        let to = self.bound_behind(folding, &prefix);
+        let to = self.bind_end_of_prefix(folding, &prefix);
         let range = format!("{value} >= {from} AND {value} < {to}");
         if term.truncated().is_some_and(|text| text.len() == prefix.len()) {
             return Condition::new(format!("({range})"), indexed);
@@ -174,7 +174,7 @@ impl Builder<'_> {
     }
 
     /// The end of the range of all texts that begin with the prefix.
-    fn bound_behind(&mut self, folding: Folding, prefix: &str) -> String {
+    fn bind_end_of_prefix(&mut self, folding: Folding, prefix: &str) -> String {
         match folding.of_ascii(prefix) {
             Some(mut folded) => {
                 folded.push(LAST_LETTER);

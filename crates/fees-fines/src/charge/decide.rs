@@ -83,7 +83,7 @@ impl Charge {
         let contributors = self.item.iter().flat_map(|item| &item.contributors);
         let contributors: Vec<Value> = contributors.map(|name| json!({"name": name})).collect();
         put("contributors", contributors.into());
-        put("metadata", metadata::made(by, now));
+        put("metadata", metadata::created(by, now));
         account
     }
 

@@ -1,4 +1,4 @@
--- How far a bulk job has come; the row goes when the job has ended. Under the former name `walk`, older programs that
+-- The progress of a bulk job; the row is deleted when the job ends. Under the former name `walk`, older programs that
 -- still run see and change the same rows.
 DO $$ BEGIN
     IF EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('walk') AND relkind = 'r') THEN

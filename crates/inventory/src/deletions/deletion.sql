@@ -1,11 +1,11 @@
--- What is gone, for those who harvest the catalog: the last deletion of each record.
+-- The last deletion of each record, for harvesters of the catalog.
 CREATE TABLE IF NOT EXISTS deletion (
     -- Table of the record.
     kind text NOT NULL,
     id uuid NOT NULL,
-    -- The title that it belonged to; its own id where it was one.
+    -- The instance of the record; its own id if it was an instance.
     instance_id uuid NOT NULL,
-    -- Of a title.
+    -- Of an instance.
     source text,
     deleted timestamptz NOT NULL,
     PRIMARY KEY (kind, id)

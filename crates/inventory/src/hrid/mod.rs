@@ -14,7 +14,7 @@ use carrel_records::Failure;
 use serde_json::Value;
 
 /// The largest number of FOLIO's sequences.
-const MAX_BATCH: i64 = 99_999_999_999;
+const MAX_HRID: i64 = 99_999_999_999;
 
 /// The kinds of records that have HRIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub async fn assign(connection: &Connection, kind: Kind, records: &mut [Incoming
     let settings = pipeline.add("SELECT doc FROM hrid_settings LIMIT 1", vec![]);
     let results = connection.send(pipeline).await?;
     let last: i64 = results.first(taken).map_or(0, |row| row.get(0));
-    if last > MAX_BATCH {
+    if last > MAX_HRID {
         return Err(Failure::internal(format!("the HRIDs of {} are used up", kind.name())));
     }
     let settings = results.document(settings).as_ref().map_or(Value::Null, Json::parse);

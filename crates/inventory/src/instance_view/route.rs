@@ -8,7 +8,7 @@ use crate::records::instances::{INSTANCE, INSTANCE_PRECEDING_SUCCEEDING_TITLE, I
 use crate::store::WriteMode;
 use crate::{batch, instances};
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::Asked;
+use carrel_platform::record_store::read::PageRequest;
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
@@ -34,9 +34,9 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = PageRequest::read(&call.query)?;
     let show = |row: &Row| Ok(Value::Object(facts::view(row)));
-    stream::shown(&call, &INSTANCE, &asked, facts::select, show).await
+    stream::shown(&call, &INSTANCE, &requested, facts::select, show).await
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {

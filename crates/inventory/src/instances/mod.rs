@@ -25,7 +25,7 @@ pub async fn save(
     call: &Call,
     documents: Vec<Document>,
     mode: WriteMode,
-    tells: fn(Failure) -> Failure,
+    to_failure: fn(Failure) -> Failure,
     also: impl FnOnce(&mut Pipeline),
 ) -> Result<Vec<Document>, Failure> {
     let tenant = call.tenant()?;
@@ -49,7 +49,7 @@ pub async fn save(
     store::store(&mut pipeline, &INSTANCE, tenant, &changes, "inventory.instance", call.now);
     also(&mut pipeline);
     tx.send_and_commit(pipeline).await.map_err(|error| {
-        tells(store::constraint_failure(&INSTANCE, error, changes.iter().map(|change| &change.new)))
+        to_failure(store::constraint_failure(&INSTANCE, error, changes.iter().map(|change| &change.new)))
     })?;
     Ok(changes.into_iter().map(|change| change.new).collect())
 }

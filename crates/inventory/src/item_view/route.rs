@@ -9,7 +9,7 @@ use crate::store::WriteMode;
 use crate::{batch, items};
 use carrel_platform::database::Json;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::record_store::write::Document;
 use carrel_platform::{Answer, Call, Router};
@@ -34,16 +34,16 @@ pub fn routes(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    answer_page(&call, &Asked::read(&call.query)?).await
+    answer_page(&call, &PageRequest::read(&call.query)?).await
 }
 
 async fn retrieve(call: Call) -> Result<Answer, Failure> {
     answer_page(&call, &batch::read_body_query(&call)?).await
 }
 
-async fn answer_page(call: &Call, asked: &Asked) -> Result<Answer, Failure> {
+async fn answer_page(call: &Call, requested: &PageRequest) -> Result<Answer, Failure> {
     let show = |row: &Row| Ok(Value::Object(facts::of_page(row)));
-    stream::shown(call, &ITEM, asked, facts::select, show).await
+    stream::shown(call, &ITEM, requested, facts::select, show).await
 }
 
 async fn find(call: Call) -> Result<Answer, Failure> {

@@ -21,15 +21,15 @@ pub fn routes(router: &mut Router) {
 
 /// Shadow locations represent locations of other libraries and are listed only on request.
 async fn list_locations(call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
+    let mut requested = read::PageRequest::read(&call.query)?;
     if call.query.get("includeShadowLocations") != Some("true") {
         let not_shadow = read::parse("cql.allRecords=1 NOT isShadow==true")?;
-        asked.query = Some(match asked.query {
+        requested.query = Some(match requested.query {
             Some(query) => query.and(not_shadow.node),
             None => not_shadow,
         });
     }
-    stream::plain(&call, &LOCATION, &asked).await
+    stream::plain(&call, &LOCATION, &requested).await
 }
 
 /// A location needs service points, without duplicates, including the primary one.

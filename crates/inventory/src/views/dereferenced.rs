@@ -3,7 +3,7 @@
 use super::{AS_READ, unless_empty};
 use crate::records::items::ITEM;
 use carrel_platform::database::Json;
-use carrel_platform::record_store::read::{self, Asked};
+use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 /// `GET /item-storage-dereferenced/items`.
 pub async fn list(call: Call) -> Result<Answer, Failure> {
-    let asked = Asked::read(&call.query)?;
+    let requested = PageRequest::read(&call.query)?;
     let list = ("dereferencedItems", stream::total_alone as stream::Closing);
-    stream::composed(&call, &ITEM, &asked, list, select).await
+    stream::composed(&call, &ITEM, &requested, list, select).await
 }
 
 /// `GET /item-storage-dereferenced/items/{id}`.

@@ -5,7 +5,7 @@ use crate::item_state::{DOCUMENT, FROM};
 use crate::records::instances::INSTANCE;
 use carrel_platform::database::Json;
 use carrel_platform::http::Query;
-use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::read::{self, Count, PageRequest};
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 
@@ -21,14 +21,14 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
         ));
     }
     let text = query.get("query").map(str::trim).filter(|text| !text.is_empty());
-    let asked = Asked {
+    let requested = PageRequest {
         query: text.map(read::parse).transpose()?,
         limit: query.number("limit", 1, 1, MOST_TITLES)?,
         offset: query.number("offset", 0, 0, i64::from(i32::MAX))?,
         count: Count::Unwanted,
     };
-    let condition = read::condition(asked.query.as_ref(), &INSTANCE, &call.node.records)?;
-    let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+    let condition = read::condition(requested.query.as_ref(), &INSTANCE, &call.node.records)?;
+    let (page, binds) = read::page_of(&condition, requested.limit, requested.offset);
     let (parts, titles) = (parts(query), titles(&page));
     let sql = format!("SELECT jsonb_build_object('id', page.id{parts}) FROM {titles} ORDER BY page.place");
     let connection = call.tenant()?.reader().await?;

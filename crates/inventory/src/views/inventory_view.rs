@@ -4,18 +4,18 @@ use super::field_prefix::replace_prefix;
 use super::{AS_READ, is_asked, titles, unless_empty};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::instances::INSTANCE;
-use carrel_platform::record_store::read::{Asked, Page};
+use carrel_platform::record_store::read::{Page, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
 
 /// `GET /inventory-view/instances`.
 pub async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = Asked::read(&call.query)?;
-    asked.query = asked.query.map(|query| replace_prefix(query, "instance.", ""));
+    let mut requested = PageRequest::read(&call.query)?;
+    requested.query = requested.query.map(|query| replace_prefix(query, "instance.", ""));
     let with_bound_items = is_asked(&call.query, "withBoundedItems");
     let select = |page: &str| select(page, with_bound_items);
-    stream::composed(&call, &INSTANCE, &asked, ("instances", Page::closing), select).await
+    stream::composed(&call, &INSTANCE, &requested, ("instances", Page::closing), select).await
 }
 
 fn select(page: &str, with_bound_items: bool) -> String {

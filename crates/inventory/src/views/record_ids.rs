@@ -3,7 +3,7 @@
 use super::field_prefix::replace_prefix;
 use crate::records::holdings::HOLDINGS_RECORD;
 use crate::records::instances::INSTANCE;
-use carrel_platform::record_store::read::{Asked, Page};
+use carrel_platform::record_store::read::{Page, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
@@ -19,9 +19,9 @@ pub async fn list(call: Call) -> Result<Answer, Failure> {
             )));
         }
     };
-    let mut asked = Asked::read(&call.query)?;
-    asked.limit = call.query.number("limit", i64::from(i32::MAX), 0, i64::from(i32::MAX))?;
-    asked.query = asked.query.map(|query| replace_prefix(query, "items.", "item."));
+    let mut requested = PageRequest::read(&call.query)?;
+    requested.limit = call.query.number("limit", i64::from(i32::MAX), 0, i64::from(i32::MAX))?;
+    requested.query = requested.query.map(|query| replace_prefix(query, "items.", "item."));
     let select = |page: &str| format!("SELECT jsonb_build_object('id', {}.id) {page}", record.table);
-    stream::composed(&call, record, &asked, ("ids", Page::closing), select).await
+    stream::composed(&call, record, &requested, ("ids", Page::closing), select).await
 }

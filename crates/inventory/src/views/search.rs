@@ -4,7 +4,7 @@ use super::field_prefix::replace_prefix;
 use super::{AS_READ, is_asked, titles};
 use crate::item_state::{DOCUMENT, FROM};
 use crate::records::instances::INSTANCE;
-use carrel_platform::record_store::read::{Asked, Page};
+use carrel_platform::record_store::read::{Page, PageRequest};
 use carrel_platform::record_store::stream;
 use carrel_platform::{Answer, Call};
 use carrel_records::Failure;
@@ -25,17 +25,17 @@ const MOST: i64 = 500;
 
 /// `GET /search/instances`.
 pub async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = Asked::read(&call.query)?;
-    let Some(query) = asked.query else {
+    let mut requested = PageRequest::read(&call.query)?;
+    let Some(query) = requested.query else {
         return Err(Failure::Invalid("Required parameter 'query' is missing".into()));
     };
-    asked.query =
+    requested.query =
         Some(FIELDS.iter().fold(query, |query, (theirs, ours)| replace_prefix(query, theirs, ours)));
-    asked.limit = call.query.number("limit", 100, 0, MOST)?;
+    requested.limit = call.query.number("limit", 100, 0, MOST)?;
     let is_expanded = is_asked(&call.query, "expandAll");
     let tenant = call.tenant()?.id.clone();
     let select = |page: &str| select(page, &tenant, is_expanded);
-    stream::composed(&call, &INSTANCE, &asked, ("instances", Page::closing), select).await
+    stream::composed(&call, &INSTANCE, &requested, ("instances", Page::closing), select).await
 }
 
 /// The id of a tenant has only letters, digits and underscores, so it can be part of the statement.

@@ -106,7 +106,7 @@ async fn log_in(connection: &mut Connection, credentials: &Credentials) -> Resul
             answer.brief()
         )));
     }
-    let token = token(&answer).ok_or_else(|| LabError::new("the login's answer carries no token"))?;
+    let token = token(&answer).ok_or_else(|| LabError::new("the login response has no token"))?;
     headers.insert(TOKEN, token.parse().context("writing the token header")?);
     Ok(headers)
 }

@@ -71,7 +71,9 @@ pub async fn copy_library(options: CopyOptions) -> Result<Vec<CopiedTable>> {
 async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
     let library = options.library;
     if library.items == 0 || library.users == 0 || options.open_loans > library.items / 2 {
-        return Err(LabError::new("a library has items and users, and at most half of its items are lent"));
+        return Err(LabError::new(
+            "a library has items and users, and at most half of its items are on loan",
+        ));
     }
     let models = Models::learn(&options).await?;
     let source = Source {
@@ -106,7 +108,7 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
              where loan.item_id = item_state.item_id and loan.is_open and item_state.status = 'Available'",
         )
         .await
-        .context("marking the lent items")?;
+        .context("marking the items on loan")?;
     }
     source.models.move_counters(&a, &library).await?;
     // The order numbers of items within their holdings records continue after the last one.
@@ -123,7 +125,7 @@ async fn copy(options: CopyOptions) -> Result<Vec<CopiedTable>> {
     let mut tables: Vec<_> = titles.into_iter().chain(items).chain([loan]).collect();
     for table in &mut tables {
         let row = a.query_one("select pg_total_relation_size($1::text::regclass)", &[&table.name]).await;
-        table.bytes = row.context("asking for a table's size")?.get::<_, i64>(0).unsigned_abs();
+        table.bytes = row.context("reading a table's size")?.get::<_, i64>(0).unsigned_abs();
     }
     Ok(tables)
 }
@@ -162,7 +164,7 @@ async fn open(options: &CopyOptions) -> Result<Client> {
 /// Whether references are not checked.
 async fn is_unchecked(client: &Client) -> Result<bool> {
     let row = client.query_one("show session_replication_role", &[]).await;
-    Ok(row.context("asking how references are checked")?.get::<_, String>(0) == "replica")
+    Ok(row.context("reading how references are checked")?.get::<_, String>(0) == "replica")
 }
 
 async fn enter(client: &Client, schema: &str) -> Result<()> {
@@ -531,7 +533,7 @@ async fn copy_rows(client: &Client, source: &Source, table: Table, rows: u64) ->
     while let Some(chunk) = receive.recv().await {
         sink.send(chunk).await.context(format!("copying into {}", table.name()))?;
     }
-    maker.await.map_err(|error| LabError::new(format!("making rows broke down: {error}")))?;
+    maker.await.map_err(|error| LabError::new(format!("generating rows panicked: {error}")))?;
     sink.finish().await.context(format!("copying into {}", table.name()))?;
     Ok(())
 }

@@ -40,7 +40,7 @@ impl Pgbench {
     fn run(&self, workers: usize, arguments: &[String]) -> Result<Samples> {
         let folder = std::env::temp_dir().join(format!("carrel-lab-floor-{}", std::process::id()));
         let played = std::fs::create_dir_all(&folder)
-            .context("making a folder for pgbench")
+            .context("creating a folder for pgbench")
             .and_then(|()| self.run_in(&folder, workers, arguments));
         let _ = std::fs::remove_dir_all(&folder);
         played

@@ -38,9 +38,9 @@ impl Tables {
         if !free {
             return Err(LabError::new("another lab measures its floor on this database; wait for it to end"));
         }
-        keeper.batch_execute(&definition(items, users)).await.context("making the floor's tables")?;
-        // What loading wrote should not be flushed in the middle of a measurement. Only some roles may ask
-        // for that; the others measure a little more noise.
+        keeper.batch_execute(&definition(items, users)).await.context("creating the floor's tables")?;
+        // A checkpoint now, so that none happens during the measurement. Only some roles may request one; for the
+        // others the figures are less exact.
         let _ = keeper.batch_execute("checkpoint").await;
         let row = keeper
             .query_one(
@@ -50,15 +50,14 @@ impl Tables {
                 &[],
             )
             .await
-            .context("asking for the server's settings")?;
+            .context("reading the server's settings")?;
         Ok(Tables { keeper, server: row.get(0), backend: row.get(1) })
     }
 
     /// Bytes of write-ahead log since the database was created.
     pub async fn wal_position(&self) -> Result<u64> {
         let sql = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint";
-        let row =
-            self.keeper.query_one(sql, &[]).await.context("asking for the write-ahead log's position")?;
+        let row = self.keeper.query_one(sql, &[]).await.context("reading the write-ahead log's position")?;
         Ok(row.get::<_, i64>(0).unsigned_abs())
     }
 

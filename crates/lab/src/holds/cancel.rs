@@ -23,8 +23,8 @@ pub struct CancelWorker {
 impl CancelWorker {
     async fn cancel(&mut self, turn: usize) -> Result<()> {
         let mut request: Value = serde_json::from_slice(&self.placed[turn])
-            .map_err(|error| LabError::new(format!("an answer is no request: {error}")))?;
-        // Patrons see a hold, staff the request behind it.
+            .map_err(|error| LabError::new(format!("a response is not a request: {error}")))?;
+        // The patron API returns a hold, the staff API the request.
         if let Some(id) = request["requestId"].as_str() {
             request = self.session.get(&mut self.connection, &format!("{REQUESTS}/{id}")).await?;
         }

@@ -122,7 +122,7 @@ impl Mix {
                 left = left.saturating_sub(*share);
                 here
             })
-            .expect("a throw is less than the sum of the shares")
+            .expect("a random number is less than the sum of the shares")
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
             requests.iter().filter(|ask| ask.on_the_shelf).map(|ask| ask.item_ids.item).collect();
         let different: HashSet<&Uuid> = on_the_shelf.iter().collect();
         assert_eq!(on_the_shelf.len(), different.len());
-        assert!(on_the_shelf.len() >= 2_000, "all titles of the library are asked for");
+        assert!(on_the_shelf.len() >= 2_000, "all titles of the library are requested");
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Holds {
             })
             .await?;
         match made.failure_texts().first() {
-            Some(text) => Err(LabError::new(format!("the queues could not be made: {text}"))),
+            Some(text) => Err(LabError::new(format!("the queues could not be created: {text}"))),
             None => Ok(()),
         }
     }

@@ -111,21 +111,21 @@ impl Watch {
                     let _ = send.send(runtime.block_on(watch(options, interval, began, stopped, shared)));
                 }
             })
-            .map_err(|error| LabError::new(format!("starting the watch's thread: {error}")))?;
+            .map_err(|error| LabError::new(format!("starting the observing thread: {error}")))?;
         let _ = begun.await;
         Ok(Watch { stop: Some(stop), outcome: Some(outcome), glance })
     }
 
     /// The last sample.
     pub fn glance(&self) -> Glance {
-        *self.glance.lock().expect("looking does not panic")
+        *self.glance.lock().expect("sampling does not panic")
     }
 
     /// Ends the observation.
     pub async fn finish(mut self) -> Result<Observed> {
         drop(self.stop.take());
-        let outcome = self.outcome.take().ok_or_else(|| LabError::new("the watch has ended"))?;
-        outcome.await.map_err(|_| LabError::new("the watch broke down"))
+        let outcome = self.outcome.take().ok_or_else(|| LabError::new("the observation has ended"))?;
+        outcome.await.map_err(|_| LabError::new("the observing thread panicked"))
     }
 }
 
@@ -142,7 +142,7 @@ async fn watch(
         Some(address) => match Database::open(address).await {
             Ok(database) => Some(database),
             Err(error) => {
-                observed.notes.push(format!("the database is not watched: {error}"));
+                observed.notes.push(format!("the database is not observed: {error}"));
                 None
             }
         },
@@ -191,7 +191,7 @@ async fn watch(
         let [earlier, now] = [&readings[readings.len() - 2], &readings[readings.len() - 1]];
         let passed = times[times.len() - 1] - times[times.len() - 2];
         let cpu = earlier.iter().zip(now).map(|(a, b)| b.cpu_percent(a, passed)).sum();
-        *glance.lock().expect("looking does not panic") = Glance { cpu, connections };
+        *glance.lock().expect("sampling does not panic") = Glance { cpu, connections };
         if is_over {
             break;
         }

@@ -236,7 +236,7 @@ fn verdict(difference: f64, noise: f64) -> &'static str {
 /// `lab compare`: a document that compares runs with the first one.
 pub fn compare(names: &[String]) -> Result<Document> {
     if names.len() < 2 {
-        return Err(LabError::new("a comparison needs two runs at least"));
+        return Err(LabError::new("a comparison needs at least two runs"));
     }
     let runs = names.iter().map(|name| Figures::read(name)).collect::<Result<Vec<_>>>()?;
     let labels: Vec<_> = runs.iter().map(|run| run.label.clone()).collect();

@@ -168,8 +168,7 @@ impl RunReport {
     pub fn left_behind(&self) -> Option<String> {
         let (before, after) = (&self.before, &self.after);
         let state = |size: &DataSize| (size.away, size.open_loans, size.open_requests);
-        (state(before) != state(after))
-            .then(|| format!("the shelves changed: before {before}; after {after}"))
+        (state(before) != state(after)).then(|| format!("the data changed: before {before}; after {after}"))
     }
 
     /// Operation and text of the failures, each text once per operation and level.
@@ -343,6 +342,6 @@ mod tests {
         let mut report = report(None);
         assert_eq!(report.left_behind(), None);
         report.after.away += 1;
-        assert!(report.table().contains("the shelves changed"));
+        assert!(report.table().contains("the data changed"));
     }
 }

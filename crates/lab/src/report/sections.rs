@@ -69,7 +69,7 @@ pub fn summary(report: &PlayReport, baseline: Option<&Figures>) -> Vec<String> {
 fn growth(memory: &[f64]) -> &'static str {
     match (memory.first(), memory.last()) {
         (Some(first), Some(last)) if *first > 0.0 && last / first > GROWTH => {
-            "it grew; only a longer run tells whether it goes on growing"
+            "it grew; a longer run would show whether it continues to grow"
         }
         _ => "no sign of a leak",
     }
@@ -179,7 +179,7 @@ pub fn floor(report: &PlayReport) -> Vec<Block> {
         "in floor transactions",
         "machine used, %",
     ];
-    let mut table = Table::new("The floor beside each level", 0, &head);
+    let mut table = Table::new("The floor at each level", 0, &head);
     for level in &report.levels {
         let Some(floor) = &level.floor else { continue };
         let floor_cpu = floor.total_cpu_us();
@@ -430,7 +430,7 @@ pub fn data(report: &PlayReport) -> Vec<String> {
         format!("After the run and its clean-up: {}.", report.after)
     };
     let cleaned = if report.options.clean_up {
-        "What the run lent was checked in, and the workload's clean-up steps were done, through the public API."
+        "The items checked out by the run were checked in, and the workload's clean-up steps were executed, through the public API."
     } else {
         "Nothing was cleaned up: loans and requests of the run remain."
     };

@@ -68,7 +68,7 @@ impl RateCap {
     pub async fn wait(&self) {
         let Some(gap) = self.gap else { return };
         let place = {
-            let mut next = self.next.lock().expect("taking a place does not panic");
+            let mut next = self.next.lock().expect("no holder of this lock panics");
             let place = next.unwrap_or_else(Instant::now).max(Instant::now());
             *next = Some(place + gap);
             place
@@ -292,7 +292,7 @@ async fn join(mut tasks: JoinSet<()>, stop: &Stop) -> Result<()> {
         match joined {
             None => return Ok(()),
             Some(Ok(())) => {}
-            Some(Err(error)) => return Err(LabError::new(format!("a virtual user broke down: {error}"))),
+            Some(Err(error)) => return Err(LabError::new(format!("a virtual user panicked: {error}"))),
         }
     }
 }

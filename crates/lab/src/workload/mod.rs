@@ -280,7 +280,7 @@ mod tests {
         for (name, _) in SHIPPED {
             let workload = Workload::find(name).unwrap();
             assert_eq!(workload.name, *name);
-            assert!(!workload.purpose.is_empty(), "{name} says what it is to find out");
+            assert!(!workload.purpose.is_empty(), "{name} has a purpose");
         }
     }
 

@@ -298,7 +298,7 @@ impl Run {
         };
         let all = async {
             for part in parts {
-                part.await.map_err(|error| LabError::new(format!("a workload broke down: {error}")))??;
+                part.await.map_err(|error| LabError::new(format!("a workload panicked: {error}")))??;
             }
             Ok::<_, LabError>(())
         };

@@ -155,7 +155,7 @@ impl Recorder {
     /// Returns the figures so far and starts anew.
     pub fn take(&self) -> State {
         let anew = Recorder::new(Duration::ZERO).state;
-        let anew = anew.into_inner().expect("nobody has held it");
+        let anew = anew.into_inner().expect("no holder of this lock panics");
         self.with(|state| std::mem::replace(state, anew))
     }
 }

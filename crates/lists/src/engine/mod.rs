@@ -110,7 +110,9 @@ pub async fn stop(node: &Arc<Node>) {
             Err(failure) => Err(failure),
         };
         if let Err(failure) = given {
-            tracing::info!("list jobs of this node wait for the end of their lease: {failure}");
+            tracing::info!(
+                "list jobs of this node could not be released and continue when their lease ends: {failure}"
+            );
         }
     }
 }

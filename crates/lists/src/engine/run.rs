@@ -82,8 +82,8 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
         return;
     };
     if matches!(&outcome, Err(Failure::Unavailable(_))) {
-        // The lease ends by itself, and the job is taken again.
-        tracing::warn!(tenant = tenant.id, job.id = %first.id, "a list job waits for the database");
+        // The lease ends, and the job is taken again.
+        tracing::warn!(tenant = tenant.id, job.id = %first.id, "a list job is retried when its lease ends");
         let (node, tenant) = (Arc::downgrade(node), tenant.id.clone());
         tokio::spawn(async move {
             tokio::time::sleep(jobs::LEASE + BEAT).await;

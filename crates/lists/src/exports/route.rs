@@ -42,7 +42,7 @@ async fn begin(call: Call) -> Outcome<Answer> {
     })?;
     let job = jobs::find(&connection, id, Kind::Export).await?;
     engine::submit(&call.node, &tenant.id);
-    let job = job.ok_or_else(|| Failure::internal("an export that was stored is not there"))?;
+    let job = job.ok_or_else(|| Failure::internal("a stored export is not found"))?;
     Ok(Answer::created(&view(&job)))
 }
 
@@ -135,8 +135,8 @@ async fn send_parts(tenant: Arc<Tenant>, job: Uuid, sender: mpsc::Sender<Result<
             }
             Ok(None) => return,
             Err(failure) => {
-                tracing::warn!(tenant = tenant.id, "the download of an export broke off: {failure}");
-                let _ = sender.send(Err(std::io::Error::other("the download broke off"))).await;
+                tracing::warn!(tenant = tenant.id, "the download of an export was aborted: {failure}");
+                let _ = sender.send(Err(std::io::Error::other("the download was aborted"))).await;
                 return;
             }
         }

@@ -48,15 +48,15 @@ pub fn refuse_if_stale(list: &List, version: i64) -> Result<(), Stop> {
 
 /// A parsed request to create or update a list.
 #[derive(Debug, PartialEq)]
-pub struct Asked {
+pub struct ListRequest {
     pub entity_type_id: Option<Uuid>,
     pub content: Content,
     pub version: Option<i64>,
     pub query_id: Option<Uuid>,
 }
 
-/// Reads a request's body; says of each property what is wrong with it.
-pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<Asked, Stop> {
+/// Parses a request's body; returns an error for each invalid property.
+pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<ListRequest, Stop> {
     let mut wrong: Vec<String> = Vec::new();
     let text = |name: &str, wrong: &mut Vec<String>| match body.get(name) {
         None | Some(Value::Null) => None,
@@ -128,7 +128,7 @@ pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<Asked, Stop> {
             }
         },
     };
-    let asked = Asked {
+    let requested = ListRequest {
         entity_type_id,
         content: Content {
             name,
@@ -143,7 +143,7 @@ pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<Asked, Stop> {
         query_id: id("queryId", &mut wrong),
     };
     match wrong.is_empty() {
-        true => Ok(asked),
+        true => Ok(requested),
         false => Err(invalid(wrong.join("; "))),
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(body: Value, is_new: bool) -> Result<Asked, String> {
+    fn read(body: Value, is_new: bool) -> Result<ListRequest, String> {
         super::read(body.as_object().expect("an object"), is_new).map_err(|stop| match stop {
             Stop::Answer(answer) => String::from_utf8_lossy(&answer.body).into_owned(),
             Stop::Failure(failure) => failure.to_string(),
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn booleans_may_be_texts() {
         let body = json!({"name": "a", "isActive": "true", "isPrivate": false, "version": 3});
-        let asked = read(body, false).expect("all is there");
-        assert!(asked.content.is_active);
-        assert_eq!(asked.version, Some(3));
+        let requested = read(body, false).expect("all is there");
+        assert!(requested.content.is_active);
+        assert_eq!(requested.version, Some(3));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub async fn begin(call: Call) -> Outcome<Answer> {
     let job = jobs::find(&connection, id, Kind::Refresh).await?;
     drop(connection);
     engine::submit(&call.node, &tenant.id);
-    let job = job.ok_or_else(|| Failure::internal("a refresh that was stored is not there"))?;
+    let job = job.ok_or_else(|| Failure::internal("a stored refresh is not found"))?;
     Ok(Answer::json(&view::refresh(&job)))
 }
 

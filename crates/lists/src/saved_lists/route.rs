@@ -1,8 +1,8 @@
 //! Routes of lists.
 
 use super::decide::{
-    self, Asked, refuse_if_canned, refuse_if_exporting, refuse_if_private_of_another, refuse_if_refreshing,
-    refuse_if_stale,
+    self, ListRequest, refuse_if_canned, refuse_if_exporting, refuse_if_private_of_another,
+    refuse_if_refreshing, refuse_if_stale,
 };
 use super::store::{self, List, SORTS, Search};
 use super::{refresh, view};
@@ -118,10 +118,10 @@ fn ids(call: &Call, name: &str) -> Result<Vec<Uuid>, Stop> {
 }
 
 async fn search(call: Call) -> Outcome<Answer> {
-    let asked = ids(&call, "entityTypeIds")?;
+    let requested = ids(&call, "entityTypeIds")?;
     let mut entity_types = permitted_types(&call).await?;
-    if !asked.is_empty() {
-        entity_types.retain(|id| asked.contains(id));
+    if !requested.is_empty() {
+        entity_types.retain(|id| requested.contains(id));
     }
     let sort_by = match call.query.get("sortBy").filter(|text| !text.is_empty()) {
         None => SORTS[0].0,
@@ -173,7 +173,7 @@ async fn find(call: Call) -> Outcome<Answer> {
 }
 
 async fn create(call: Call) -> Outcome<Answer> {
-    let Asked { entity_type_id, mut content, query_id, .. } = decide::read(&call.object()?, true)?;
+    let ListRequest { entity_type_id, mut content, query_id, .. } = decide::read(&call.object()?, true)?;
     let entity_type = type_of(&call, entity_type_id.unwrap_or_default(), Action::Create).await?;
     refuse_bad_query(&call, &entity_type, content.fql_query.as_deref(), Action::Create).await?;
     if content.fields.is_empty() {
@@ -238,13 +238,13 @@ async fn fill(
 async fn shown(call: &Call, id: Uuid) -> Outcome<Value> {
     let connection = call.tenant()?.writer().await?;
     let list = store::find(&connection, id).await?;
-    let list = list.ok_or_else(|| Failure::internal("a list that was stored is not there"))?;
+    let list = list.ok_or_else(|| Failure::internal("a stored list is not found"))?;
     Ok(view::whole(&list))
 }
 
 async fn update(call: Call) -> Outcome<Answer> {
     let id = call.id(0)?;
-    let Asked { mut content, version, query_id, .. } = decide::read(&call.object()?, false)?;
+    let ListRequest { mut content, version, query_id, .. } = decide::read(&call.object()?, false)?;
     let list = permitted(&call, id, Action::Update).await?;
     let entity_type = type_of(&call, list.entity_type_id, Action::Update).await?;
     refuse_if_canned(&list, Action::Update)?;

@@ -60,7 +60,7 @@ pub async fn send_due(tenant: &Arc<Tenant>) -> Result<(u64, u64), Failure> {
 pub async fn send(tenant: &Tenant, configuration: Option<&Configuration>, email: &Email) -> Outcome {
     match tokio::time::timeout(LONGEST_ATTEMPT, attempt(tenant, configuration, email)).await {
         Ok(outcome) => outcome,
-        Err(_) => Outcome::Failed("the mail server took too long".into()),
+        Err(_) => Outcome::Failed("the mail server did not answer in time".into()),
     }
 }
 

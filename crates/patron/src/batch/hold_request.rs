@@ -99,7 +99,7 @@ impl Batch {
 
 /// The stored document of a batch, without its lines.
 pub fn document(caller: &Caller, now: Timestamp, comments: Option<&str>) -> Value {
-    let metadata = metadata::made(caller.user_id, now);
+    let metadata = metadata::created(caller.user_id, now);
     let mut document = json!({"requestDate": time::format(now), "metadata": metadata});
     if let Some(comments) = comments {
         document["patronComments"] = comments.into();

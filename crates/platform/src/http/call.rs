@@ -77,7 +77,7 @@ impl Call {
     /// The body as JSON of any type, if it can be stored and read back.
     pub fn value(&self) -> Result<Value, Failure> {
         let value = self.read_body::<Value>()?;
-        match cannot_be_kept(&value, DEEPEST) {
+        match cannot_be_kept(&value, MAX_DEPTH) {
             Some(reason) => Err(Failure::Invalid(format!("The body {reason}"))),
             None => Ok(value),
         }
@@ -110,17 +110,17 @@ impl Call {
     }
 }
 
-/// Nesting levels of a document; below the parser's limit, as documents are also shown inside others.
-const DEEPEST: usize = 100;
-/// Beyond this PostgreSQL prints numbers in digits that do not parse as the same number, or at all.
-const MAX_BATCH: f64 = 1e300;
+/// Nesting levels of a document; below the parser's limit, since documents are also embedded in others.
+const MAX_DEPTH: usize = 100;
+/// PostgreSQL prints larger numbers in digits that do not parse as the same number, or not at all.
+const MAX_NUMBER: f64 = 1e300;
 
 fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
     match value {
         Value::Array(_) | Value::Object(_) if levels == 0 => Some("has more than a hundred levels"),
         Value::Array(elements) => elements.iter().find_map(|inner| cannot_be_kept(inner, levels - 1)),
         Value::Object(properties) => properties.values().find_map(|inner| cannot_be_kept(inner, levels - 1)),
-        Value::Number(number) => (number.as_f64().is_some_and(|number| number.abs() > MAX_BATCH))
+        Value::Number(number) => (number.as_f64().is_some_and(|number| number.abs() > MAX_NUMBER))
             .then_some("holds a number that is too large"),
         Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn values_that_cannot_be_read_back_are_refused() {
         let deep = |levels: usize| (0..levels).fold(Value::from(1), |inner, _| serde_json::json!([inner]));
-        assert_eq!(cannot_be_kept(&deep(DEEPEST), DEEPEST), None);
-        assert!(cannot_be_kept(&deep(DEEPEST + 1), DEEPEST).is_some());
-        assert!(cannot_be_kept(&serde_json::json!({"a": [-1.7e308]}), DEEPEST).is_some());
-        assert_eq!(cannot_be_kept(&serde_json::json!({"a": [1e30, -5e-324]}), DEEPEST), None);
+        assert_eq!(cannot_be_kept(&deep(MAX_DEPTH), MAX_DEPTH), None);
+        assert!(cannot_be_kept(&deep(MAX_DEPTH + 1), MAX_DEPTH).is_some());
+        assert!(cannot_be_kept(&serde_json::json!({"a": [-1.7e308]}), MAX_DEPTH).is_some());
+        assert_eq!(cannot_be_kept(&serde_json::json!({"a": [1e30, -5e-324]}), MAX_DEPTH), None);
     }
 
     #[test]

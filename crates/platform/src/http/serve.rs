@@ -183,9 +183,10 @@ async fn route(
         let has_module_formats = call.caller.profile.module_formats;
         // A panic ends only this call: the connection serves the next one.
         let answer = within(time, async {
-            AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
-                Err(Failure::internal("the handler panicked; the panic's own message stands in the log"))
-            })
+            AssertUnwindSafe(handler(call))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| Err(Failure::internal("the handler panicked; its message is in the log")))
         })
         .await?;
         drop(body.memory);

@@ -61,10 +61,10 @@ impl Certificate {
             match pair(&self.certificate, &self.key) {
                 Ok(renewed) => {
                     *self.current.write().expect("no holder of this lock panics") = Arc::new(renewed);
-                    tracing::info!("the certificate {} was read again", self.certificate.display());
+                    tracing::info!("the certificate {} was reloaded", self.certificate.display());
                 }
-                // Files that are written one after the other do not fit together for a moment.
-                Err(words) => tracing::warn!("the certificate in use stays: {words}"),
+                // Between the writing of the two files they do not match.
+                Err(words) => tracing::warn!("the certificate is not reloaded: {words}"),
             }
         }
     }

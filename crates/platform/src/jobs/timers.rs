@@ -129,7 +129,7 @@ mod tests {
     fn every_job_of_a_timer_has_a_route() {
         for line in include_str!("../../surface/timer-jobs.tsv").lines().skip(1) {
             let path = line.split('\t').next().unwrap_or_default();
-            assert!(TIMERS.iter().any(|timer| timer.path == path), "{path} is no timer");
+            assert!(TIMERS.iter().any(|timer| timer.path == path), "{path} is not a timer");
         }
     }
 

@@ -38,10 +38,10 @@ pub enum Next {
     Never,
 }
 
-/// Shorter intervals are lengthened to this: a run costs more than the waiting.
-const SHORTEST: Duration = Duration::from_secs(1);
-/// Longer intervals are shortened to this, in milliseconds: a hundred years.
-const LONGEST: u64 = 100 * 366 * 86_400_000;
+/// Minimum interval; shorter ones are raised to it, because each run has a fixed cost.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum interval in milliseconds, a hundred years; longer ones are reduced to it.
+const MAX_INTERVAL_MS: u64 = 100 * 366 * 86_400_000;
 
 impl Timing {
     /// Parses a cell of the route table: `every 5 minute`, or `cron=0 2 * * *; zone=CET`.
@@ -77,10 +77,10 @@ impl Timing {
             };
             let number: u32 =
                 delay.trim().parse().map_err(|_| format!("The delay '{delay}' is not a whole number"))?;
-            let milliseconds = (u64::from(number) * factor).min(LONGEST);
+            let milliseconds = (u64::from(number) * factor).min(MAX_INTERVAL_MS);
             return Ok(match milliseconds {
                 0 => Next::Never,
-                milliseconds => Next::Every(Duration::from_millis(milliseconds).max(SHORTEST)),
+                milliseconds => Next::Every(Duration::from_millis(milliseconds).max(MIN_INTERVAL)),
             });
         }
         let Some(schedule) = &self.schedule else {
@@ -93,7 +93,7 @@ impl Timing {
         let zone = schedule.zone.as_deref().unwrap_or("UTC");
         let zone = TimeZone::get(zone).map_err(|_| format!("Unknown time-zone ID: {zone}"))?;
         Ok(cron.next(now, &zone).map_or(Next::Never, |instant| {
-            Next::In(Duration::try_from(instant.duration_since(now)).unwrap_or_default().max(SHORTEST))
+            Next::In(Duration::try_from(instant.duration_since(now)).unwrap_or_default().max(MIN_INTERVAL))
         }))
     }
 }
@@ -122,7 +122,10 @@ mod tests {
     fn an_interval_of_zero_is_never_and_none_is_shorter_than_a_second() {
         assert_eq!(next(&every("minute", "0")), Ok(Next::Never));
         assert_eq!(next(&every("millisecond", "2")), Ok(Next::Every(Duration::from_secs(1))));
-        assert_eq!(next(&every("day", "4294967295")), Ok(Next::Every(Duration::from_millis(LONGEST))));
+        assert_eq!(
+            next(&every("day", "4294967295")),
+            Ok(Next::Every(Duration::from_millis(MAX_INTERVAL_MS)))
+        );
     }
 
     #[test]

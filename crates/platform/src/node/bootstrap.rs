@@ -14,7 +14,7 @@ impl Node {
         let sql =
             "UPDATE platform.tenant SET open_until = clock_timestamp() + $2::text::interval WHERE id = $1";
         self.platform().await?.query(sql, vec![tenant.into(), OPEN_FOR.into()]).await?;
-        tracing::warn!(tenant, "tenant {tenant} takes calls without a token for {OPEN_FOR}");
+        tracing::warn!(tenant, "tenant {tenant} accepts calls without a token for {OPEN_FOR}");
         Ok(())
     }
 

@@ -167,18 +167,18 @@ impl Node {
         let refused = |words: String| Failure::Invalid(words);
         let id = entry.id.as_str();
         if !is_tenant_id(id) {
-            return Err(refused(format!("'{id}' is no tenant's id")));
+            return Err(refused(format!("'{id}' is not a valid tenant id")));
         }
         if upgrade::is_newer(&entry.release, RELEASE) {
             let words = format!(
-                "tenant '{id}' was brought up to date by release {}, and this program is release {RELEASE}",
+                "tenant '{id}' was upgraded by release {}, and this program is release {RELEASE}",
                 entry.release
             );
             return Err(refused(words));
         }
         let _one_at_a_time = self.making.lock().await;
         if self.find_tenant(id).await?.is_some() {
-            return Err(refused(format!("tenant '{id}' is there already; nothing was changed")));
+            return Err(refused(format!("tenant '{id}' exists already; nothing was changed")));
         }
         self.make_role(&self.main, id).await?;
         if let Err(words) = fill.await {
@@ -189,7 +189,7 @@ impl Node {
         self.enter_tenant(entry, None).await?;
         // Upgrades the schema if it comes from another release.
         self.read_tenants().await?;
-        self.tenant(id).ok_or_else(|| Failure::internal(format!("tenant {id} was taken in and is not there")))
+        self.tenant(id).ok_or_else(|| Failure::internal(format!("tenant {id} was imported but is not found")))
     }
 
     /// Changes name and description.

@@ -338,7 +338,7 @@ impl Node {
         self.unreachable.write().expect("no holder of this lock panics").retain(|id| there.contains(id));
         self.tenants.write().expect("no holder of this lock panics").retain(|id, tenant| {
             if !there.contains(id) {
-                tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
+                tracing::info!(tenant = id, "tenant {id} was dropped by another node");
                 tenant.pools.close();
             }
             there.contains(id)

@@ -53,7 +53,7 @@ pub(super) async fn listen(node: Weak<Node>, database: Weak<Database>) {
         if !heard(Heard::Gap) {
             return;
         }
-        tracing::debug!("notifications are not heard for the moment: {lost}");
+        tracing::debug!("notifications cannot be received at the moment: {lost}");
         tokio::time::sleep(RETRY).await;
     }
 }

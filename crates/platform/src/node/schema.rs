@@ -99,8 +99,10 @@ impl Node {
                         &[&leftover.kind, &leftover.table, &leftover.name],
                     )
                     .await?;
-                notes
-                    .push(format!("{} {} of table {} is gone", leftover.kind, leftover.name, leftover.table));
+                notes.push(format!(
+                    "{} {} of table {} was dropped",
+                    leftover.kind, leftover.name, leftover.table
+                ));
             }
             client.batch_execute(DROP_FORMER_NAMES).await?;
             client.batch_execute("COMMIT").await?;
@@ -110,7 +112,7 @@ impl Node {
             Ok(notes) => Ok(notes),
             Err(error) => {
                 let _ = client.batch_execute("ROLLBACK").await;
-                Err(failure(error, "tidying the tenant's tables"))
+                Err(failure(error, "dropping obsolete parts of the tenant's schema"))
             }
         }
     }

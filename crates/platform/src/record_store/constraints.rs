@@ -76,10 +76,10 @@ pub fn value_in_doubt(error: &DatabaseError) -> Option<String> {
 fn bad_value(error: DatabaseError, table: &str) -> Failure {
     match error.state.as_deref() {
         // Not a UUID, untranslatable character, number out of range.
-        Some("22P02" | "22P05" | "22003" | "22021") => Refusal::new(format!(
-            "A value of the record cannot be stored in {table}: it is not of the kind expected"
-        ))
-        .into(),
+        Some("22P02" | "22P05" | "22003" | "22021") => {
+            Refusal::new(format!("A value of the record cannot be stored in {table}: its type is wrong"))
+                .into()
+        }
         // Index row too large.
         Some("54000") => Failure::Invalid(format!("A value of the record is too long for {table}")),
         _ => error.into(),

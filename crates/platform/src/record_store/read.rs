@@ -13,7 +13,7 @@ pub const COUNTED_EXACTLY: i64 = 100_000;
 
 /// The parameters of a request for a page of a collection.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct PageRequest {
     pub query: Option<Query>,
     pub limit: i64,
     pub offset: i64,
@@ -33,11 +33,11 @@ pub struct Page {
     pub total: i64,
 }
 
-impl Asked {
+impl PageRequest {
     /// Reads `query`, `limit`, `offset`, `totalRecords`.
-    pub fn read(url: &UrlQuery) -> Result<Asked, Failure> {
+    pub fn read(url: &UrlQuery) -> Result<PageRequest, Failure> {
         let text = url.get("query").map(str::trim).filter(|text| !text.is_empty());
-        Ok(Asked {
+        Ok(PageRequest {
             query: text.map(parse).transpose()?,
             limit: url.number("limit", 10, 0, i64::from(i32::MAX))?,
             offset: url.number("offset", 0, 0, i64::from(i32::MAX))?,
@@ -48,10 +48,10 @@ impl Asked {
         })
     }
 
-    /// All matches of a query of ours.
-    pub fn all(query: &str) -> Asked {
+    /// All matches of a query in the program.
+    pub fn all(query: &str) -> PageRequest {
         let query = Query::parse(query).expect("our own queries are CQL");
-        Asked { query: Some(query), limit: i64::from(i32::MAX), offset: 0, count: Count::Unwanted }
+        PageRequest { query: Some(query), limit: i64::from(i32::MAX), offset: 0, count: Count::Unwanted }
     }
 }
 
@@ -136,10 +136,10 @@ pub async fn list(
     connection: &Connection,
     record: &RecordType,
     all: &Records,
-    asked: &Asked,
+    requested: &PageRequest,
 ) -> Result<Page, Failure> {
-    let condition = condition(asked.query.as_ref(), record, all)?;
-    let found = found(connection, &condition, asked, documents(record, &condition, asked)).await?;
+    let condition = condition(requested.query.as_ref(), record, all)?;
+    let found = found(connection, &condition, requested, documents(record, &condition, requested)).await?;
     Ok(Page { documents: found.rows().iter().map(|row| row.get(0)).collect(), total: found.total })
 }
 
@@ -147,8 +147,8 @@ pub async fn list(
 pub type Bound = (String, Vec<Bind>);
 
 /// The statement that reads the documents of a page.
-pub(super) fn documents(record: &RecordType, condition: &Where, asked: &Asked) -> Bound {
-    let (page, binds) = page_of(condition, asked.limit, asked.offset);
+pub(super) fn documents(record: &RecordType, condition: &Where, requested: &PageRequest) -> Bound {
+    let (page, binds) = page_of(condition, requested.limit, requested.offset);
     (format!("SELECT {} {page}", document_sql(record)), binds)
 }
 
@@ -170,13 +170,13 @@ pub fn numbered(columns: &str, page: &str) -> String {
 }
 
 /// The rows of a page, and the number of all matches.
-pub(super) struct Found {
+pub(super) struct FoundPage {
     results: Results,
     page: Option<usize>,
     pub total: i64,
 }
 
-impl Found {
+impl FoundPage {
     pub(super) fn rows(&self) -> &[Row] {
         self.page.map_or(&[], |step| self.results.rows(step))
     }
@@ -186,22 +186,22 @@ impl Found {
 pub(super) async fn found(
     connection: &Connection,
     condition: &Where,
-    asked: &Asked,
+    requested: &PageRequest,
     (sql, values): Bound,
-) -> Result<Found, Failure> {
+) -> Result<FoundPage, Failure> {
     let mut pipeline = Pipeline::new();
-    let page = (asked.limit > 0).then(|| pipeline.add(sql, values));
-    let counted = (asked.count == Count::Wanted).then(|| {
+    let page = (requested.limit > 0).then(|| pipeline.add(sql, values));
+    let counted = (requested.count == Count::Wanted).then(|| {
         let (sql, values) = count_of(condition);
         pipeline.add(sql, values)
     });
     let results = connection.send(pipeline).await?;
-    let seen = asked.offset + page.map_or(0, |step| results.rows(step).len()) as i64;
+    let seen = requested.offset + page.map_or(0, |step| results.rows(step).len()) as i64;
     let total = match counted {
         None => seen,
         Some(step) => total(connection, condition, results.first(step), seen).await?,
     };
-    Ok(Found { results, page, total })
+    Ok(FoundPage { results, page, total })
 }
 
 /// The number of all matches, of which at least `seen` exist.

@@ -44,8 +44,8 @@ pub fn connect(router: &mut Router, records: &[&'static RecordType]) {
 
 /// `GET collection`.
 pub async fn list(record: &'static RecordType, call: Call) -> Result<Answer, Failure> {
-    let asked = read::Asked::read(&call.query)?;
-    stream::plain(&call, record, &asked).await
+    let requested = read::PageRequest::read(&call.query)?;
+    stream::plain(&call, record, &requested).await
 }
 
 /// `GET collection/{id}`.

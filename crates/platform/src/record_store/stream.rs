@@ -5,7 +5,7 @@ use crate::database::{
 };
 use crate::http::{Answer, Call, Rest, pretty};
 use crate::meter::spawn_metered;
-use crate::record_store::read::{self, Asked, Bound, Count, Page};
+use crate::record_store::read::{self, Bound, Count, Page, PageRequest};
 use bytes::Bytes;
 use carrel_cql::Where;
 use carrel_records::{Failure, RecordType};
@@ -49,18 +49,22 @@ struct Rows {
     closing: Closing,
 }
 
-/// The records that are asked for, as they are stored: a short page at once, a long one as it is read.
-pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> Result<Answer, Failure> {
-    if asked.limit <= LONGEST_PAGE {
+/// The requested records as they are stored: a short page at once, a long one as a stream.
+pub async fn plain(
+    call: &Call,
+    record: &'static RecordType,
+    requested: &PageRequest,
+) -> Result<Answer, Failure> {
+    if requested.limit <= LONGEST_PAGE {
         let connection = call.tenant()?.reader().await?;
-        let page = read::list(&connection, record, &call.node.records, asked).await?;
+        let page = read::list(&connection, record, &call.node.records, requested).await?;
         return Ok(Answer::json_bytes(page.to_bytes(record)));
     }
-    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
+    let condition = read::condition(requested.query.as_ref(), record, &call.node.records)?;
     let connection = connection_for_list(call).await?;
-    let statement = read::documents(record, &condition, asked);
+    let statement = read::documents(record, &condition, requested);
     let as_stored = Rows { statement, show: first_column(), name: record.collection, closing: Page::closing };
-    rows(connection, record, &condition, asked, as_stored).await
+    rows(connection, record, &condition, requested, as_stored).await
 }
 
 /// The requested records as documents that the database composes, in a list of this name; always streamed.
@@ -69,15 +73,15 @@ pub async fn plain(call: &Call, record: &'static RecordType, asked: &Asked) -> R
 pub async fn composed(
     call: &Call,
     record: &'static RecordType,
-    asked: &Asked,
+    requested: &PageRequest,
     (name, closing): (&'static str, Closing),
     select: impl FnOnce(&str) -> String,
 ) -> Result<Answer, Failure> {
-    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
+    let condition = read::condition(requested.query.as_ref(), record, &call.node.records)?;
     let connection = connection_for_list(call).await?;
-    let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+    let (page, binds) = read::page_of(&condition, requested.limit, requested.offset);
     let composed = Rows { statement: (select(&page), binds), show: first_column(), name, closing };
-    rows(connection, record, &condition, asked, composed).await
+    rows(connection, record, &condition, requested, composed).await
 }
 
 /// Concatenated documents, without anything around or between them: the number of records of a harvest is not known in
@@ -106,16 +110,16 @@ fn first_column() -> Show {
 pub async fn shown(
     call: &Call,
     record: &'static RecordType,
-    asked: &Asked,
+    requested: &PageRequest,
     select: impl FnOnce(&str) -> String,
     show: impl Fn(&Row) -> Result<Value, Failure> + Send + 'static,
 ) -> Result<Answer, Failure> {
-    let condition = read::condition(asked.query.as_ref(), record, &call.node.records)?;
-    let (page, binds) = read::page_of(&condition, asked.limit, asked.offset);
+    let condition = read::condition(requested.query.as_ref(), record, &call.node.records)?;
+    let (page, binds) = read::page_of(&condition, requested.limit, requested.offset);
     let statement = (select(&page), binds);
-    if asked.limit <= LONGEST_PAGE {
+    if requested.limit <= LONGEST_PAGE {
         let connection = call.tenant()?.reader().await?;
-        let found = read::found(&connection, &condition, asked, statement).await?;
+        let found = read::found(&connection, &condition, requested, statement).await?;
         let shown = found.rows().iter().map(show).collect::<Result<Vec<Value>, Failure>>()?;
         let body = json!({(record.collection): shown, "totalRecords": found.total});
         return Ok(Answer::json_bytes(pretty(&body)));
@@ -123,7 +127,7 @@ pub async fn shown(
     let connection = connection_for_list(call).await?;
     let show = Box::new(move |row: &Row| show(row).map(|shown| pretty(&shown)));
     let shown = Rows { statement, show, name: record.collection, closing: total_alone };
-    rows(connection, record, &condition, asked, shown).await
+    rows(connection, record, &condition, requested, shown).await
 }
 
 /// A connection for a list of unknown length and an unknown speed of its reader.
@@ -158,14 +162,14 @@ async fn rows(
     connection: ListConnection,
     record: &'static RecordType,
     condition: &Where,
-    asked: &Asked,
+    requested: &PageRequest,
     Rows { statement, show, name, closing }: Rows,
 ) -> Result<Answer, Failure> {
-    let counted = match asked.count {
-        Count::Wanted => read::count(&connection.connection, condition, asked.offset).await?,
+    let counted = match requested.count {
+        Count::Wanted => read::count(&connection.connection, condition, requested.offset).await?,
         Count::Unwanted => 0,
     };
-    let before = asked.offset;
+    let before = requested.offset;
     let frame = Frame {
         opening: format!("{{\"{name}\":["),
         between: ",",
@@ -250,8 +254,8 @@ async fn pour(
             let document = match shown {
                 Ok(document) => document,
                 Err(error) => {
-                    tracing::warn!(error = %error, "a long list broke off after {sent} rows");
-                    let _ = sender.send(Err(std::io::Error::other("the list broke off"))).await;
+                    tracing::warn!(error = %error, "a long list was aborted after {sent} rows");
+                    let _ = sender.send(Err(std::io::Error::other("the list was aborted"))).await;
                     connection.discard();
                     return;
                 }
@@ -269,8 +273,8 @@ async fn pour(
             next = match tokio::time::timeout(QUERY_TIMEOUT, rows.next()).await {
                 Ok(next) => next,
                 Err(_) => {
-                    tracing::warn!("a long list broke off after {sent} rows: the database sends no more");
-                    let _ = sender.send(Err(std::io::Error::other("the list broke off"))).await;
+                    tracing::warn!("a long list was aborted after {sent} rows: the database sends no more");
+                    let _ = sender.send(Err(std::io::Error::other("the list was aborted"))).await;
                     connection.discard();
                     return;
                 }

@@ -51,7 +51,7 @@ pub fn complete_new(
         document.insert("_version".into(), 1.into());
     }
     if record.metadata {
-        document.insert("metadata".into(), metadata::made(caller.user_id, now));
+        document.insert("metadata".into(), metadata::created(caller.user_id, now));
     }
     Ok(Ready { id, document, overwrites: caller.profile.post_replaces })
 }

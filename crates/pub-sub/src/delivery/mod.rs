@@ -100,14 +100,14 @@ async fn deliver_due(tenant: &Arc<Tenant>, delivery: &Arc<Delivery>, node: Uuid)
         runs.spawn(async move {
             let name = format!("{} for {}", subscription.event_type, subscription.module);
             if let Err(failure) = deliver(&tenant, subscription, settled, &delivery, node).await {
-                // The lease ends by itself, then the subscription is taken again.
-                tracing::warn!(tenant = tenant.id, "events {name} wait: {failure}");
+                // The lease expires, and the subscription is taken again.
+                tracing::warn!(tenant = tenant.id, "events {name} are delivered later: {failure}");
             }
         });
     }
     while let Some(run) = runs.join_next().await {
         if let Err(error) = run {
-            tracing::error!(tenant = tenant.id, "a delivery of events broke off: {error}");
+            tracing::error!(tenant = tenant.id, "a delivery of events was aborted: {error}");
         }
     }
     Ok(true)
@@ -124,7 +124,7 @@ async fn deliver(
     let now = Timestamp::now();
     let base = delivery.addresses.get().and_then(|addresses| addresses.of(&subscription.module));
     let Some(base) = base else {
-        let error = format!("the server knows no address of {}", subscription.module);
+        let error = format!("no address is configured for {}", subscription.module);
         let progress = Progress {
             last_error: Some(error),
             next_attempt: Some(now + WITHOUT_ADDRESS),

@@ -95,7 +95,7 @@ pub(super) fn refusal(
 
 impl Span {
     /// No upper end.
-    pub const ENDLESS: usize = i32::MAX as usize;
+    pub const UNBOUNDED: usize = i32::MAX as usize;
 
     fn holds(self, count: usize) -> bool {
         (self.least..=self.most).contains(&count)

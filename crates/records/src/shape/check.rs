@@ -167,7 +167,7 @@ impl Property {
                             self.inner.check_level(object, &format!("{path}."), strictness, refusals);
                         }
                         (_, item) => refusals.push(
-                            Refusal::new(format!("{path} is not of the kind that the array holds"))
+                            Refusal::new(format!("{path} does not have the type of the array's elements"))
                                 .with(path.clone(), shortened(item)),
                         ),
                     }

@@ -106,7 +106,7 @@ fn set_bound(bounds: &mut Bounds, flag: &str, line: &str) {
 fn span(text: &str) -> Option<Span> {
     let (least, most) = text.split_once("..")?;
     let end = |text: &str, open: usize| if text.is_empty() { Some(open) } else { text.parse().ok() };
-    Some(Span { least: end(least, 0)?, most: end(most, Span::ENDLESS)? })
+    Some(Span { least: end(least, 0)?, most: end(most, Span::UNBOUNDED)? })
 }
 
 fn split_default(rest: &str) -> (&str, Option<&str>) {

@@ -6,7 +6,7 @@
 
 use super::PlaceRequest;
 use super::facts::{Facts, FactsQuery, ItemScope, candidates, lock, read};
-use carrel_circulation::desk::queue::{self, HOLD_WANTED};
+use carrel_circulation::desk::queue::{self, LOCK_WANTED};
 use carrel_circulation::patron_blocks::Action;
 use carrel_circulation::records::loans::OPEN;
 use carrel_circulation::settings::CirculationSettings;
@@ -68,7 +68,7 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
           ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
          LIMIT $3),
      wanted AS MATERIALIZED (SELECT id FROM best ORDER BY id),
-     held AS ({HOLD_WANTED})
+     held AS ({LOCK_WANTED})
      SELECT count(*) FILTER (WHERE is_here),
          set_config('carrel.copies', coalesce(string_agg(id::text, ','), ''), true) FROM best"
     )
@@ -99,7 +99,7 @@ pub(super) async fn gather(
         let mut tx = tenant.begin().await?;
         let mut pipeline = Pipeline::new();
         pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![requester.clone()]);
-        queue::hold_those(&mut pipeline, "SELECT $1::uuid", vec![instance.clone()]);
+        queue::lock_selected(&mut pipeline, "SELECT $1::uuid", vec![instance.clone()]);
         let chosen =
             pipeline.add(CHOOSE.as_str(), vec![instance.clone(), served.clone().into(), look.most().into()]);
         pipeline.add(lock(ItemScope::Chosen, true), vec![]);

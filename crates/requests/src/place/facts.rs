@@ -71,9 +71,9 @@ pub async fn gather(
         let queue = queue::id_of(facts_query.title_level, instance, item);
         let mut held = None;
         if facts_query.title_level && facts_query.by_item {
-            held = Some(queue::hold_those(&mut pipeline, &instance_of("$1"), vec![item.into()]));
+            held = Some(queue::lock_selected(&mut pipeline, &instance_of("$1"), vec![item.into()]));
         } else if let Some(queue) = queue {
-            queue::hold(&mut pipeline, queue);
+            queue::lock(&mut pipeline, queue);
         }
         let which = if of_instance { ItemScope::OfInstance } else { ItemScope::Named };
         pipeline.add(lock(which, may_recall), vec![wanted.clone()]);

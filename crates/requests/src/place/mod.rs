@@ -136,29 +136,31 @@ pub async fn place_first_of(
 /// Two round trips if one of the best items can be requested; two more if all items are read.
 pub async fn place_for_a_copy(
     tenant: &Arc<Tenant>,
-    wish: &PlaceRequest,
+    request: &PlaceRequest,
     actor: &Actor,
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<Option<PlacedRequest>, Failure> {
-    for look in [Scope::Best, Scope::All] {
-        let Some(looked) = best_items::gather(tenant, wish, look, actor.now).await? else { return Ok(None) };
-        let more = looked.more;
-        match place_for_one_of(looked, tenant, actor, &in_order).await {
+    for scope in [Scope::Best, Scope::All] {
+        let Some(candidates) = best_items::gather(tenant, request, scope, actor.now).await? else {
+            return Ok(None);
+        };
+        let more = candidates.more;
+        match place_for_one_of(candidates, tenant, actor, &in_order).await {
             Err(Failure::Refused(_)) if more => {}
             placed => return placed.map(Some),
         }
     }
-    Err(Failure::internal("a look at all copies is the last one"))
+    Err(Failure::internal("no scope follows the one with all items"))
 }
 
 /// Places a request for the first item read that can be requested.
 async fn place_for_one_of(
-    looked: Candidates,
+    candidates: Candidates,
     tenant: &Arc<Tenant>,
     actor: &Actor,
     in_order: impl Fn(&Facts, &CirculationSettings) -> Result<Vec<Map<String, Value>>, Failure>,
 ) -> Result<PlacedRequest, Failure> {
-    let Candidates { tx, mut facts, settings, .. } = looked;
+    let Candidates { tx, mut facts, settings, .. } = candidates;
     let mut refusals = Vec::new();
     for document in in_order(&facts, &settings)? {
         let mut command = PlaceRequest { document, ..PlaceRequest::default() };

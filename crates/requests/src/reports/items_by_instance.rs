@@ -7,7 +7,7 @@ use carrel_circulation::desk::item::{COLUMNS, TABLES};
 use carrel_circulation::settings::CirculationSettings;
 use carrel_inventory::records::instances::INSTANCE;
 use carrel_platform::http::pretty;
-use carrel_platform::record_store::read::{self, Asked, Count};
+use carrel_platform::record_store::read::{self, Count, PageRequest};
 use carrel_platform::{Answer, Router, Tenant, stand_in};
 use carrel_records::Failure;
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/items-by-instance", |call| async move {
         let text = call.query.get("query").map(str::trim).filter(|text| !text.is_empty());
         let text = text.ok_or_else(|| Failure::Invalid("query is empty".into()))?;
-        let asked = Asked { query: Some(read::parse(text)?), limit: 1, offset: 0, count: Count::Unwanted };
+        let requested =
+            PageRequest { query: Some(read::parse(text)?), limit: 1, offset: 0, count: Count::Unwanted };
         let tenant = call.tenant()?;
         if tenant.profile.stand_ins
             && let Some(title) = given_by_suite(tenant, text).await?
@@ -27,7 +28,7 @@ pub fn connect(router: &mut Router) {
         }
         let settings = CirculationSettings::of(tenant).await?;
         let connection = tenant.reader().await?;
-        let page = read::list(&connection, &INSTANCE, &call.node.records, &asked).await?;
+        let page = read::list(&connection, &INSTANCE, &call.node.records, &requested).await?;
         let Some(title) = page.documents.first() else { return Ok(Answer::json_bytes(pretty(&json!({})))) };
         let mut title = title.parse();
         let id = title["id"].as_str().and_then(|id| Uuid::parse_str(id).ok());

@@ -24,7 +24,7 @@ const NARROWEST: f64 = 0.4;
 pub async fn draw(call: Call) -> Result<Answer, Failure> {
     // Bounds the time for which one caller occupies the sampler.
     let seconds = match call.query.number("seconds", 0, 1, 60)? {
-        0 => return Err(Failure::Invalid("Say for how long samples are to be taken: ?seconds=5".into())),
+        0 => return Err(Failure::Invalid("Give the duration of sampling: ?seconds=5".into())),
         seconds => seconds,
     };
     let Ok(_alone) = ONE_AT_A_TIME.try_lock() else {

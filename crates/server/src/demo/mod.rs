@@ -66,7 +66,7 @@ async fn open_the_doors(address: SocketAddr) -> Result<(), String> {
     let mut api = Api::log_in(address, TENANT, ADMIN, PASSWORD).await?;
     let started = std::time::Instant::now();
     match load::load(&mut api).await? {
-        load::Loaded::Before => tell("The sample library is there from an earlier start."),
+        load::Loaded::Before => tell("The sample library was loaded by an earlier start."),
         load::Loaded::Now(counts) => {
             tell(&format!("Loaded {counts} in {:.1} s.", started.elapsed().as_secs_f64()));
         }

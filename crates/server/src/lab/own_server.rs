@@ -50,8 +50,8 @@ impl Server {
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .status();
-            // It fails where the tenant is there from an earlier run; the login tells whether all is well.
-            let _ = made.map_err(|error| format!("the lab's tenant could not be made: {error}"))?;
+            // This fails if the tenant exists from an earlier run; the login shows whether it is usable.
+            let _ = made.map_err(|error| format!("the lab's tenant could not be created: {error}"))?;
         }
         let port = free_port()?;
         let log = target.data.join("lab-server.log");

@@ -41,13 +41,13 @@ pub fn responses(
     let route = entry.route;
     let (method, path) = (route.method.as_str(), route.path.as_str());
     let mut answers = json!({
-        "400": failure("What was sent cannot be understood; the text says where"),
-        "401": failure("No token, or one that is no good"),
+        "400": failure("The request is malformed; the text says where"),
+        "401": failure("The token is missing or invalid"),
         "403": failure("A permission is lacking"),
-        "503": failure("The database or a lock cannot be had at the moment; trying again is safe"),
+        "503": failure("The database or a lock is not available at the moment; a retry is safe"),
     });
     if entry.handler.is_none() {
-        answers["501"] = failure("Known, and not built yet");
+        answers["501"] = failure("Known, but not built yet");
         return answers;
     }
     let done = match (answered, NO_JSON.iter().find(|(known, _)| *known == path)) {
@@ -72,7 +72,7 @@ pub fn responses(
         answers["404"] = failure("There is no such record");
     }
     if (method, path) == ("GET", "/patron/account") {
-        answers["405"] = failure("FOLIO describes this route and does not answer it");
+        answers["405"] = failure("FOLIO declares this route but does not implement it");
     }
     let takes_a_body = matches!(method, "POST" | "PUT" | "PATCH");
     if takes_a_body {
@@ -87,8 +87,7 @@ pub fn responses(
     if method == "PUT"
         && (record.is_some_and(|record| record.optimistic_locking) || path.contains("calendars"))
     {
-        answers["409"] =
-            failure("Somebody else has changed the record since it was read, or another stands there");
+        answers["409"] = failure("The record was changed since it was read, or another record conflicts");
     }
     answers
 }

@@ -75,7 +75,7 @@ fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, n
     let built = entry.handler.is_some();
     let mut parameters: Vec<Value> = vec![json!({
         "name": "X-Okapi-Tenant", "in": "header", "schema": {"type": "string"},
-        "description": "The tenant; needed only where no token tells it",
+        "description": "The tenant; needed only without a token",
     })];
     parameters.extend(
         route
@@ -104,7 +104,7 @@ fn operation(entry: &RouteEntry, by_path: &HashMap<&str, &'static RecordType>, n
         ("PUT", Some(record), _) | ("PUT", _, Some(record)) => (Some(refers(record)), None),
         ("DELETE", Some(_), _) => {
             parameters.push(json!({"name": "query", "in": "query", "required": true,
-                "schema": {"type": "string"}, "description": "CQL; which records to delete"}));
+                "schema": {"type": "string"}, "description": "CQL query for the records to delete"}));
             (None, None)
         }
         ("POST" | "PUT" | "PATCH", _, _) => {
@@ -150,7 +150,7 @@ fn scan_headers(path: &str) -> Vec<Value> {
     }
     vec![
         json!({"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "format": "uuid"},
-            "description": "Names the scan: a repetition within 14 days gets the answer of the first, and changes nothing"}),
+            "description": "Identifies the scan: a repetition within 14 days gets the first answer, and changes nothing"}),
         json!({"name": "X-Carrel-Refuse-Unconfirmed", "in": "header", "schema": {"type": "boolean"},
             "description": "Refuses the scan (422, CONFIRMATION_REQUIRED) if staff must confirm status, pieces or notes of the item first"}),
     ]

@@ -99,7 +99,7 @@ async fn change(call: &Call, id: &str, entry: &Map<String, Value>) -> Result<Ans
     let setting = TimerSetting {
         timing,
         disabled: false,
-        metadata: metadata::made(user_id, call.now),
+        metadata: metadata::created(user_id, call.now),
         call: timer.call(&call.node.jobs()),
     };
     let next = next_of(call, timer, &setting, call.now).map_err(Failure::Invalid)?;

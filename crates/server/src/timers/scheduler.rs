@@ -28,23 +28,23 @@ pub fn connect(router: &mut Router) {
 }
 
 /// A timer of a tenant.
-enum Known {
+enum FoundTimer {
     Module(&'static Timer, TimerSetting),
     User(UserTimer, TimerSetting),
 }
 
-impl Known {
+impl FoundTimer {
     fn id(&self, tenant: &str) -> Uuid {
         match self {
-            Known::Module(timer, _) => id_of(tenant, timer),
-            Known::User(timer, _) => timer.id,
+            FoundTimer::Module(timer, _) => id_of(tenant, timer),
+            FoundTimer::User(timer, _) => timer.id,
         }
     }
 
     fn shown(&self, tenant: &str) -> Value {
         let id = self.id(tenant);
         let mut descriptor = match self {
-            Known::Module(timer, setting) => json!({
+            FoundTimer::Module(timer, setting) => json!({
                 "id": id,
                 "type": "system",
                 "modified": setting.disabled || !setting.timing.is_empty(),
@@ -53,7 +53,7 @@ impl Known {
                 "moduleName": timer.module,
                 "moduleId": module_id(timer.module),
             }),
-            Known::User(timer, setting) => {
+            FoundTimer::User(timer, setting) => {
                 let call = setting.call.as_ref();
                 let (method, path) = call.map_or(("", ""), |call| (&call.method, &call.path));
                 let mut descriptor = json!({
@@ -80,7 +80,7 @@ impl Known {
 
     fn setting(&self) -> &TimerSetting {
         match self {
-            Known::Module(_, setting) | Known::User(_, setting) => setting,
+            FoundTimer::Module(_, setting) | FoundTimer::User(_, setting) => setting,
         }
     }
 }
@@ -96,16 +96,17 @@ fn job_of(id: Uuid) -> String {
     format!("timer-{id}")
 }
 
-fn all(call: &Call, rows: &[State]) -> Vec<Known> {
-    let of_modules = timers_of_modules(call).map(|timer| Known::Module(timer, setting_of(rows, &timer.job)));
+fn all(call: &Call, rows: &[State]) -> Vec<FoundTimer> {
+    let of_modules =
+        timers_of_modules(call).map(|timer| FoundTimer::Module(timer, setting_of(rows, &timer.job)));
     let of_users = rows.iter().filter_map(|row| {
         let timer = row.setting.call.as_ref()?.user_timer.clone()?;
-        Some(Known::User(timer, row.setting.clone()))
+        Some(FoundTimer::User(timer, row.setting.clone()))
     });
     of_modules.chain(of_users).collect()
 }
 
-async fn known(call: &Call, id: Uuid) -> Result<Option<Known>, Failure> {
+async fn known(call: &Call, id: Uuid) -> Result<Option<FoundTimer>, Failure> {
     let tenant = &call.tenant()?.id;
     let rows = rows_of(call, tenant).await?;
     Ok(all(call, &rows).into_iter().find(|timer| timer.id(tenant) == id))
@@ -246,12 +247,12 @@ async fn create(call: Call) -> Result<Answer, Failure> {
     }
     // FOLIO quirk: a timer of the same kind, module, method and path is changed instead.
     let same = timers.into_iter().find(|timer| match timer {
-        Known::Module(timer, _) => {
+        FoundTimer::Module(timer, _) => {
             sent.is_system
                 && (timer.module, timer.method, timer.path)
                     == (&*sent.module_name, &*sent.method, &*sent.path)
         }
-        Known::User(timer, setting) => {
+        FoundTimer::User(timer, setting) => {
             !sent.is_system
                 && timer.module_name == sent.module_name
                 && setting
@@ -270,7 +271,7 @@ async fn create(call: Call) -> Result<Answer, Failure> {
             None => Err(SchedulerError::refused("User timer requires a userId", None)),
             Some(user) => {
                 let id = sent.id.unwrap_or_else(Uuid::new_v4);
-                store_user_timer(&call, id, user, sent, metadata::made(Some(user), call.now)).await?
+                store_user_timer(&call, id, user, sent, metadata::created(Some(user), call.now)).await?
             }
         },
     };
@@ -302,14 +303,18 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     Ok(stored.map_or_else(SchedulerError::answer, |timer| Answer::json(&timer.shown(tenant))))
 }
 
-/// Changes a timer; the outer failure is one of the server, the inner one of the request.
-async fn change(call: &Call, known: Known, sent: Sent) -> Result<Result<Known, SchedulerError>, Failure> {
+/// Changes a timer; the outer failure is an error of the server, the inner one of the request.
+async fn change(
+    call: &Call,
+    known: FoundTimer,
+    sent: Sent,
+) -> Result<Result<FoundTimer, SchedulerError>, Failure> {
     let next = match next(&sent, call.now) {
         Ok(next) => next,
         Err(error) => return Ok(Err(error)),
     };
     match known {
-        Known::Module(timer, before) => {
+        FoundTimer::Module(timer, before) => {
             if sent.module_name != timer.module {
                 return Ok(Err(another_module(&sent)));
             }
@@ -333,9 +338,9 @@ async fn change(call: &Call, known: Known, sent: Sent) -> Result<Result<Known, S
                 next
             };
             set(call, &call.tenant()?.id, timer, &setting, next).await?;
-            Ok(Ok(Known::Module(timer, setting)))
+            Ok(Ok(FoundTimer::Module(timer, setting)))
         }
-        Known::User(timer, before) => {
+        FoundTimer::User(timer, before) => {
             if sent.module_name != timer.module_name {
                 return Ok(Err(another_module(&sent)));
             }
@@ -361,7 +366,7 @@ fn another_module(sent: &Sent) -> SchedulerError {
 
 fn changed(before: &Value, call: &Call) -> Value {
     if before.is_null() {
-        return metadata::made(call.caller.user_id, call.now);
+        return metadata::created(call.caller.user_id, call.now);
     }
     let mut metadata = before.clone();
     metadata::change(&mut metadata, call.caller.user_id, call.now);
@@ -374,7 +379,7 @@ async fn store_user_timer(
     user: Uuid,
     sent: Sent,
     metadata: Value,
-) -> Result<Result<Known, SchedulerError>, Failure> {
+) -> Result<Result<FoundTimer, SchedulerError>, Failure> {
     let next = match next(&sent, call.now) {
         Ok(next) => next,
         Err(error) => return Ok(Err(error)),
@@ -390,21 +395,21 @@ async fn store_user_timer(
     let setting = TimerSetting { timing: sent.timing, disabled: !sent.enabled, metadata, call: Some(route) };
     let connection = call.node.platform().await?;
     jobs::set(&connection, &call.tenant()?.id, &job_of(id), &setting, next).await?;
-    Ok(Ok(Known::User(timer, setting)))
+    Ok(Ok(FoundTimer::User(timer, setting)))
 }
 
 /// Deletes a user's timer; a module's timer stays. FOLIO quirk: an unknown one is 204.
 async fn delete(call: Call) -> Result<Answer, Failure> {
     let id = call.id(0)?;
     match known(&call, id).await? {
-        Some(Known::Module(..)) => {
+        Some(FoundTimer::Module(..)) => {
             let refusal = SchedulerError::refused(
                 "SYSTEM timers are internal-only and cannot be modified via the public API",
                 Some(("type", "SYSTEM".into())),
             );
             return Ok(refusal.answer());
         }
-        Some(Known::User(..)) => {
+        Some(FoundTimer::User(..)) => {
             jobs::delete(&call.node.platform().await?, &call.tenant()?.id, &job_of(id)).await?;
         }
         None => {}

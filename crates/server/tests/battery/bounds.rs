@@ -66,7 +66,7 @@ fn sized(span: Span, make: impl Fn(usize) -> Value, values: &mut Vec<(Value, Opt
         values.push((make(span.least), None));
         values.push((make(span.least - 1), Some(words.clone())));
     }
-    if span.most < Span::ENDLESS {
+    if span.most < Span::UNBOUNDED {
         values.push((make(span.most), None));
         values.push((make(span.most + 1), Some(words)));
     }

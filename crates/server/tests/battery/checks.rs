@@ -39,19 +39,19 @@ fn answers(record: &RecordType, router: &Router, method: &str) -> bool {
 
 checks! {
     what_is_created_can_be_read if |r, router| creates(r, router) && answers(r, router, "GET");
-    everything_that_the_shape_names_is_kept if |r, router| creates(r, router) && answers(r, router, "GET");
+    every_property_of_the_shape_is_stored if |r, router| creates(r, router) && answers(r, router, "GET");
     an_unknown_id_is_not_found if |r, router| answers(r, router, "GET");
     every_field_can_be_searched_and_sorted if |r, router| creates(r, router) && router.answers("GET", r.path);
-    a_replacement_is_what_is_read_afterwards if |r, router| creates(r, router) && answers(r, router, "PUT");
-    a_replacement_of_an_unknown_record_does_what_the_declaration_says if |r, router| creates(r, router) && answers(r, router, "PUT");
+    a_replacement_is_stored if |r, router| creates(r, router) && answers(r, router, "PUT");
+    a_replacement_of_an_unknown_record_follows_the_declaration if |r, router| creates(r, router) && answers(r, router, "PUT");
     a_stale_version_is_refused if |r, router| r.optimistic_locking && creates(r, router) && answers(r, router, "PUT");
-    what_is_deleted_is_gone if |r, router| creates(r, router) && answers(r, router, "DELETE");
+    a_deleted_record_is_not_found if |r, router| creates(r, router) && answers(r, router, "DELETE");
     an_unknown_property_is_refused if |r, router| r.closed && creates(r, router);
     a_value_of_the_wrong_type_is_refused if creates;
-    a_bound_is_kept_and_not_passed if |r, router| creates(r, router) && !super::bounds::of(r).is_empty();
+    bounds_are_enforced if |r, router| creates(r, router) && !super::bounds::of(r).is_empty();
     a_missing_required_property_is_refused if |r, router| creates(r, router) && !required(r).is_empty();
-    a_value_that_must_be_unique_is_refused_twice if |r, router| creates(r, router) && r.unique.iter().any(|u| u.when.is_none());
-    a_reference_into_nothing_is_refused if |r, router| creates(r, router) && r.belongs_to.iter().any(|key| !key.loose);
+    a_duplicate_unique_value_is_refused if |r, router| creates(r, router) && r.unique.iter().any(|u| u.when.is_none());
+    a_reference_to_a_missing_record_is_refused if |r, router| creates(r, router) && r.belongs_to.iter().any(|key| !key.loose);
     a_caller_without_permission_is_refused if |r, router| creates(r, router) || router.answers("GET", r.path);
 }
 
@@ -139,10 +139,7 @@ async fn what_is_created_can_be_read(server: &TestServer, record: &'static Recor
     Ok(())
 }
 
-async fn everything_that_the_shape_names_is_kept(
-    server: &TestServer,
-    record: &'static RecordType,
-) -> Outcome {
+async fn every_property_of_the_shape_is_stored(server: &TestServer, record: &'static RecordType) -> Outcome {
     let (id, sent) = create(server, record, Extent::Full).await?;
     compare(&sent, &read(server, record, &id).await?)
 }
@@ -224,10 +221,7 @@ fn changeable(record: &'static RecordType) -> Option<String> {
         })
 }
 
-async fn a_replacement_is_what_is_read_afterwards(
-    server: &TestServer,
-    record: &'static RecordType,
-) -> Outcome {
+async fn a_replacement_is_stored(server: &TestServer, record: &'static RecordType) -> Outcome {
     let (id, sent) = create(server, record, Extent::Least).await?;
     let before = match server.get(&format!("{}/{id}", record.path)).await {
         reply if reply.status == 200 => reply.json(),
@@ -257,7 +251,7 @@ async fn a_replacement_is_what_is_read_afterwards(
     Ok(())
 }
 
-async fn a_replacement_of_an_unknown_record_does_what_the_declaration_says(
+async fn a_replacement_of_an_unknown_record_follows_the_declaration(
     server: &TestServer,
     record: &'static RecordType,
 ) -> Outcome {
@@ -285,7 +279,7 @@ async fn a_stale_version_is_refused(server: &TestServer, record: &'static Record
     }
 }
 
-async fn what_is_deleted_is_gone(server: &TestServer, record: &'static RecordType) -> Outcome {
+async fn a_deleted_record_is_not_found(server: &TestServer, record: &'static RecordType) -> Outcome {
     let (id, _) = create(server, record, Extent::Least).await?;
     let path = format!("{}/{id}", record.path);
     for expected in [204, 404] {
@@ -343,7 +337,7 @@ async fn a_value_of_the_wrong_type_is_refused(server: &TestServer, record: &'sta
     Ok(())
 }
 
-async fn a_bound_is_kept_and_not_passed(server: &TestServer, record: &'static RecordType) -> Outcome {
+async fn bounds_are_enforced(server: &TestServer, record: &'static RecordType) -> Outcome {
     for bound in super::bounds::of(record) {
         let path = bound.path.join(".");
         for (value, words) in &bound.values {
@@ -379,10 +373,7 @@ async fn a_missing_required_property_is_refused(server: &TestServer, record: &'s
     Ok(())
 }
 
-async fn a_value_that_must_be_unique_is_refused_twice(
-    server: &TestServer,
-    record: &'static RecordType,
-) -> Outcome {
+async fn a_duplicate_unique_value_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
     for unique in record.unique.iter().filter(|unique| unique.when.is_none()) {
         let mut first = storable(server, record, Extent::Least).await?;
         let mut second = storable(server, record, Extent::Least).await?;
@@ -413,7 +404,10 @@ async fn value_for(server: &TestServer, record: &'static RecordType, field: &str
     })
 }
 
-async fn a_reference_into_nothing_is_refused(server: &TestServer, record: &'static RecordType) -> Outcome {
+async fn a_reference_to_a_missing_record_is_refused(
+    server: &TestServer,
+    record: &'static RecordType,
+) -> Outcome {
     let shape = shape_of(record);
     for key in record.belongs_to.iter().filter(|key| !key.loose) {
         let first = key.field.split('.').next().unwrap_or_default();

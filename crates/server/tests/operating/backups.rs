@@ -1,6 +1,6 @@
 //! Base backup, write-ahead log and recovery to a moment, by the program's commands.
 
-use crate::program::{admin_of, carrel_refused, carrel_said, library_data, serve};
+use crate::program::{admin_of, carrel_output, carrel_refused, library_data, serve};
 use carrel_testkit::{Client, Program, Scratch, free_port};
 use serde_json::json;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn follow(data: &str, to: &Path) -> Program {
     command.args(["backup", "--follow", "--data", data, "--to"]).arg(to);
     let mut program = Program::start(command, to.parent().expect("a folder"), free_port());
     program.wait_until("it follows", Duration::from_secs(120), |program| {
-        program.said().contains("following the write-ahead log")
+        program.log_text().contains("following the write-ahead log")
     });
     program
 }
@@ -55,7 +55,7 @@ async fn a_library_is_restored_as_of_any_moment_since_its_base_backup() {
             vec!["restore".to_owned(), "--from".into(), backup_folder.clone(), "--data".into(), to.clone()];
         arguments.extend(until.into_iter().flat_map(|until| ["--until".to_owned(), until.to_string()]));
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let message = carrel_said(&words);
+        let message = carrel_output(&words);
         assert!(message.contains("restored as of"), "{message}");
         let program = serve(&there.folder, &["--data", &to]);
         let mut found = groups(&admin_of(&program).await).await;
@@ -65,30 +65,15 @@ async fn a_library_is_restored_as_of_any_moment_since_its_base_backup() {
         assert!(again.contains("has a database already"), "nothing is written over: {again}");
     }
 
-    let nowhere = Scratch::named("restored-nowhere");
-    let to = nowhere.folder.to_string_lossy().into_owned();
-    let refused = carrel_refused(&[
-        "restore",
-        "--from",
-        &backup_folder,
-        "--data",
-        &to,
-        "--until",
-        "2090-01-01T00:00:00Z",
-    ]);
-    assert!(refused.contains("nothing was received from after that moment"), "{refused}");
-    let early = Scratch::named("restored-early");
-    let to = early.folder.to_string_lossy().into_owned();
-    let refused = carrel_refused(&[
-        "restore",
-        "--from",
-        &backup_folder,
-        "--data",
-        &to,
-        "--until",
-        "2020-01-01T00:00:00Z",
-    ]);
-    assert!(refused.contains("no base backup from before that moment"), "{refused}");
+    for (until, reason) in [
+        ("2090-01-01T00:00:00Z", "nothing was received from after that moment"),
+        ("2020-01-01T00:00:00Z", "no base backup from before that moment"),
+    ] {
+        let there = Scratch::named("restored-nowhere");
+        let to = there.folder.to_string_lossy().into_owned();
+        let refused = carrel_refused(&["restore", "--from", &backup_folder, "--data", &to, "--until", until]);
+        assert!(refused.contains(reason), "{refused}");
+    }
 }
 
 #[test]
@@ -97,8 +82,8 @@ fn only_the_requested_number_of_base_backups_is_kept() {
     let from = here.folder.to_string_lossy().into_owned();
     let to = here.folder.join("copies").to_string_lossy().into_owned();
     for _ in 0..3 {
-        carrel_said(&["backup", "--to", &to, "--keep", "2", "--data", &from]);
-        // Names have whole seconds.
+        carrel_output(&["backup", "--to", &to, "--keep", "2", "--data", &from]);
+        // Names have a resolution of one second.
         std::thread::sleep(Duration::from_millis(1_100));
     }
     let copies = std::fs::read_dir(&to).expect("the folder is there").count();

@@ -1,6 +1,6 @@
 //! A database with TLS: the address determines encryption and trust.
 
-use crate::program::{ADMIN, TENANT, admin_of, carrel_refused, carrel_said, serve};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_output, carrel_refused, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
@@ -35,7 +35,7 @@ async fn connections_use_tls_as_the_address_requires() {
     let named = numeric.replace("host=127.0.0.1", "host=localhost hostaddr=127.0.0.1");
 
     let full = format!("{named} sslmode=verify-full sslrootcert={root}");
-    carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &full]);
+    carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &full]);
     let program = serve(&scratch.folder, &["--database", &full]);
     admin_of(&program).await.get("/groups").await.expect(200);
     let looker = postgres.connect("postgres").await;
@@ -55,7 +55,7 @@ async fn connections_use_tls_as_the_address_requires() {
         postgres.port
     );
     for address in [url, format!("{numeric} sslmode=require"), numeric.clone()] {
-        let reported = carrel_said(&["tenant", "list", "--database", &address]);
+        let reported = carrel_output(&["tenant", "list", "--database", &address]);
         assert!(reported.starts_with(TENANT), "{address}: {reported}");
     }
 }
@@ -76,7 +76,7 @@ async fn a_server_with_the_wrong_certificate_is_refused_with_the_reason() {
             "not signed by any of those in sslrootcert",
         ),
         (format!("{address} sslmode=disable"), "takes encrypted connections only"),
-        (format!("{} sslmode=require", without_tls.by_network("postgres")), "the server speaks none"),
+        (format!("{} sslmode=require", without_tls.by_network("postgres")), "the server does not offer"),
     ] {
         let started = std::time::Instant::now();
         let reported = carrel_refused(&["tenant", "list", "--database", &address]);

@@ -1,6 +1,6 @@
 //! While the database hangs, every call is answered, and service resumes when it continues.
 
-use crate::program::{ADMIN, TENANT, admin_of, carrel_said, serve};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_output, serve};
 use carrel_testkit::{Client, OwnPostgres, Scratch};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn every_call_is_answered_while_the_database_hangs() {
     let scratch = Scratch::named("frozen");
     let postgres = OwnPostgres::start(&scratch.folder, "primary", "");
     let address = postgres.by_network("postgres");
-    carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
+    carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
     let program = serve(&scratch.folder, &["--database", &address]);
     let admin = admin_of(&program).await;
     admin.post("/groups", &json!({"group": "before"})).await.expect(201);

@@ -1,6 +1,6 @@
 //! The health page while the database hangs, or has no disk space left.
 
-use crate::program::{carrel_said, serve};
+use crate::program::{carrel_output, serve};
 use carrel_testkit::{Client, OwnPostgres, Program, Scratch};
 use serde_json::json;
 use std::path::Path;
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 fn served(folder: &Path, postgres: &OwnPostgres) -> Program {
     let database = postgres.by_socket("postgres");
-    carrel_said(&["tenant", "create", "harbor", "--admin", "chief", "--database", &database]);
+    carrel_output(&["tenant", "create", "harbor", "--admin", "chief", "--database", &database]);
     serve(folder, &["--database", &database])
 }
 
@@ -38,7 +38,7 @@ async fn health_is_reported_in_time_while_the_database_hangs() {
     postgres.thaw();
     let thawed = Instant::now();
     while stranger.get("/admin/health").await.status != 200 {
-        assert!(thawed.elapsed() < PATIENCE, "the server does not recover:\n{}", program.said());
+        assert!(thawed.elapsed() < PATIENCE, "the server does not recover:\n{}", program.log_text());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

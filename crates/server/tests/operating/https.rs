@@ -1,6 +1,6 @@
 //! HTTPS with the operator's certificate, which is renewed on disk while the server runs.
 
-use crate::program::{ADMIN, PASSWORD, TENANT, carrel_refused, carrel_said, library_data, serve};
+use crate::program::{ADMIN, PASSWORD, TENANT, carrel_output, carrel_refused, library_data, serve};
 use carrel_testkit::{Program, Scratch};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn get(path: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_certificate_answers_by_https_and_marks_its_cookies_secure() {
     let (_data, certificate, program) = served_with_certificate("https");
-    assert!(program.said().contains("listening on https://"), "{}", program.said());
+    assert!(program.log_text().contains("listening on https://"), "{}", program.log_text());
 
     let health = call(program.address, &certificate, &get("/admin/health")).await.expect("an answer");
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
@@ -88,14 +88,14 @@ async fn a_renewed_certificate_is_loaded_without_a_restart_and_a_broken_one_is_n
 
     std::fs::write(&certificate, "half a certif").expect("a file can be written");
     program.wait_until("it has looked at the files", PATIENCE, |program| {
-        program.said().contains("the certificate in use stays")
+        program.log_text().contains("the certificate is not reloaded")
     });
     call(program.address, &old, &get("/admin/health")).await.expect("the certificate at hand goes on");
 
     make_certificate(&data.folder);
     let renewed = Instant::now();
     while call(program.address, &certificate, &get("/admin/health")).await.is_err() {
-        assert!(renewed.elapsed() < PATIENCE, "it is not taken:\n{}", program.said());
+        assert!(renewed.elapsed() < PATIENCE, "it is not taken:\n{}", program.log_text());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(call(program.address, &old, &get("/")).await.is_err(), "the old one is not shown any more");
@@ -113,7 +113,7 @@ fn config_check_reports_errors_of_a_certificate() {
     };
     write(&key);
     let config = file.to_string_lossy().into_owned();
-    let reported = carrel_said(&["config", "check", "--config", &config]);
+    let reported = carrel_output(&["config", "check", "--config", &config]);
     assert!(reported.contains("TLS") && reported.contains("server.crt"), "{reported}");
     assert!(reported.contains("secure cookies      true"), "{reported}");
 

@@ -1,6 +1,6 @@
 //! The lab on a server that it starts: data through COPY, and the gate.
 
-use crate::program::{ADMIN, PASSWORD, TENANT, admin_of, carrel_refused, carrel_said, serve};
+use crate::program::{ADMIN, PASSWORD, TENANT, admin_of, carrel_output, carrel_refused, serve};
 use carrel_testkit::{Client, Scratch};
 use serde_json::{Value, json};
 
@@ -29,14 +29,14 @@ async fn a_library_loaded_by_copy_equals_one_loaded_by_the_api() {
     let scratch = Scratch::named("lab-data");
     let data = scratch.folder.to_string_lossy().into_owned();
     let load = lab(&["data"], &data, &[]);
-    let said = carrel_said(&arguments(&load));
+    let said = carrel_output(&arguments(&load));
     assert!(said.contains("item_state"), "{said}");
-    let again = carrel_said(&arguments(&load));
+    let again = carrel_output(&arguments(&load));
     assert!(!again.contains("item_state"), "what is there is not loaded again: {again}");
 
     let mut reset = load.clone();
     reset.push("--reset".into());
-    let said = carrel_said(&arguments(&reset));
+    let said = carrel_output(&arguments(&reset));
     assert!(said.contains("loan") && !said.contains("item_state"), "only the loans are made again: {said}");
 
     let program = serve(&scratch.folder, &["--data", &data]);
@@ -86,9 +86,9 @@ async fn the_gate_fails_when_an_action_costs_more_than_its_baseline_allows() {
 
     let mut update = gate.clone();
     update.extend(["--update", "--repeat", "2"].map(str::to_owned));
-    let said = carrel_said(&arguments(&update));
+    let said = carrel_output(&arguments(&update));
     assert!(said.contains("runs that fail") && said.contains("0 of 2"), "{said}");
-    let said = carrel_said(&arguments(&gate));
+    let said = carrel_output(&arguments(&gate));
     assert!(said.contains("check-out: round trips"), "{said}");
 
     let mut figures: Value =

@@ -1,6 +1,6 @@
 //! Tenants move from one PostgreSQL to another while two nodes serve them.
 
-use crate::program::{ADMIN, PASSWORD, TENANT, admin_of, carrel_refused, carrel_said, serve};
+use crate::program::{ADMIN, PASSWORD, TENANT, admin_of, carrel_output, carrel_refused, serve};
 use carrel_testkit::{Client, OwnPostgres, Program, Scratch};
 use serde_json::json;
 use std::process::{Child, Command, Stdio};
@@ -27,7 +27,7 @@ impl Setup {
         let here = OwnPostgres::start(&folder.folder, "here", settings);
         let there = OwnPostgres::start(&folder.folder, "there", "");
         let from = here.by_network("postgres");
-        carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &from]);
+        carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &from]);
         let mut setup = Setup { here, there, nodes: Vec::new(), admins: Vec::new(), folder };
         setup.start_node("first");
         setup.start_node("second");
@@ -59,7 +59,7 @@ impl Setup {
     async fn moves(&self, to: &OwnPostgres) -> String {
         let (to, database) = (to.by_network("postgres"), self.here.by_network("postgres"));
         let moved = tokio::task::spawn_blocking(move || {
-            carrel_said(&["tenant", "move", TENANT, "--to", &to, "--database", &database])
+            carrel_output(&["tenant", "move", TENANT, "--to", &to, "--database", &database])
         });
         moved.await.expect("the command goes well")
     }
@@ -72,7 +72,7 @@ impl Setup {
             if holds.get::<_, bool>(0) {
                 return;
             }
-            assert!(started.elapsed() < LONGEST, "{what}:\n{}", self.nodes[0].said());
+            assert!(started.elapsed() < LONGEST, "{what}:\n{}", self.nodes[0].log_text());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -203,16 +203,16 @@ async fn a_tenant_moves_while_desks_work_if_the_source_gives_logical_changes() {
     let timer = timers.as_array().and_then(|all| all.iter().find(|one| one["id"] == "mod-circulation_0"));
     assert_eq!(timer.map(|timer| &timer["routingEntry"]["delay"]), Some(&json!("7")), "timers go with it");
 
-    let listed = carrel_said(&["tenant", "list", "--database", &setup.here.by_network("postgres")]);
+    let listed = carrel_output(&["tenant", "list", "--database", &setup.here.by_network("postgres")]);
     assert!(listed.contains(&format!("port={}", setup.there.port)), "{listed}");
     // A dump and an upgrade find it where it is.
     let file = setup.folder.folder.join("dump").to_string_lossy().into_owned();
     let database = setup.here.by_network("postgres");
-    carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--database", &database]);
-    carrel_said(&["tenant", "upgrade", TENANT, "--database", &database]);
+    carrel_output(&["tenant", "dump", TENANT, "--to", &file, "--database", &database]);
+    carrel_output(&["tenant", "upgrade", TENANT, "--database", &database]);
     let metrics = setup.admins[1].get("/metrics").await.text();
     assert!(metrics.contains("carrel_events_total{tenant=\"harbor\"}"), "its events are counted there");
-    assert!(carrel_said(&["tenant", "drop", TENANT, "--yes", "--database", &database]).contains("gone"));
+    assert!(carrel_output(&["tenant", "drop", TENANT, "--yes", "--database", &database]).contains("gone"));
     let gone = "SELECT NOT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname LIKE '%library_harbor')";
     setup.wait_for("a dropped tenant is gone", &setup.there, gone).await;
 }
@@ -299,7 +299,7 @@ async fn a_schema_that_is_no_copy_is_not_touched_by_a_move() {
 async fn a_database_that_is_down_stops_its_own_tenants_only() {
     let mut setup = Setup::new("partly-down", "").await;
     let (here, there) = (setup.here.by_network("postgres"), setup.there.by_network("postgres"));
-    carrel_said(&["tenant", "create", "island", "--admin", ADMIN, "--at", &there, "--database", &here]);
+    carrel_output(&["tenant", "create", "island", "--admin", ADMIN, "--at", &there, "--database", &here]);
     setup.there.kill();
     setup.start_node("third");
     let node = setup.nodes[2].address;
@@ -310,7 +310,7 @@ async fn a_database_that_is_down_stops_its_own_tenants_only() {
     setup.there.start_again();
     let started = Instant::now();
     while stranger.post("/authn/login", &login).await.status != 201 {
-        assert!(started.elapsed() < LONGEST, "{}", setup.nodes[2].said());
+        assert!(started.elapsed() < LONGEST, "{}", setup.nodes[2].log_text());
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -23,7 +23,7 @@ pub fn serve_by(mut command: Command, folder: &Path, arguments: &[&str]) -> Prog
     let mut program = Program::start(command, folder, port);
     let words = format!("{port}");
     program.wait_until("it listens", Duration::from_secs(60), |program| {
-        program.said().lines().any(|line| line.contains("listening on") && line.contains(&words))
+        program.log_text().lines().any(|line| line.contains("listening on") && line.contains(&words))
     });
     program
 }
@@ -48,7 +48,7 @@ pub fn carrel(arguments: &[&str]) -> Output {
 
 /// The output of a command that must succeed.
 #[track_caller]
-pub fn carrel_said(arguments: &[&str]) -> String {
+pub fn carrel_output(arguments: &[&str]) -> String {
     let output = carrel(arguments);
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
@@ -73,7 +73,7 @@ pub fn library_data(name: &str) -> Scratch {
     static MADE: LazyLock<Scratch> = LazyLock::new(|| {
         let scratch = Scratch::named("library");
         let data = scratch.folder.to_string_lossy().into_owned();
-        carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--data", &data]);
+        carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--data", &data]);
         scratch
     });
     let scratch = Scratch::named(name);

@@ -4,7 +4,7 @@
 //! whose upgrade is made due again: this shows that upgrading beside a node that serves, draining and handing over
 //! cost no call, and not that two releases agree on the tables.
 
-use crate::program::{ADMIN, TENANT, admin_of, carrel_said, serve, serve_by};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_output, serve, serve_by};
 use carrel_testkit::{Client, OwnPostgres, Program, Scratch};
 use serde_json::json;
 use std::process::Command;
@@ -73,7 +73,7 @@ async fn desks_work_on_while_a_new_release_takes_over() {
             assert!(created.is_ok_and(|status| status.success()), "the older program makes a tenant");
         }
         None => {
-            carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &database]);
+            carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &database]);
         }
     }
     let mut old = start_older(&scratch, &database);
@@ -96,7 +96,7 @@ async fn desks_work_on_while_a_new_release_takes_over() {
         // Once the proxy has seen that it drains.
         let started = Instant::now();
         while admin.get("/admin/health").await.status == 200 {
-            assert!(started.elapsed() < LONGEST, "{}", old.said());
+            assert!(started.elapsed() < LONGEST, "{}", old.log_text());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         wait_for(&done, 20).await;

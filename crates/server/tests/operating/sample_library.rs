@@ -18,7 +18,7 @@ async fn demo(scratch: &Scratch) -> (Program, Client) {
     };
     let mut program = start();
     let longest = Duration::from_secs(240);
-    program.wait_until("it listens", longest, |program| program.said().contains("listening on"));
+    program.wait_until("it listens", longest, |program| program.log_text().contains("listening on"));
     let loans = "/loan-storage/loans?limit=0";
     loop {
         let admin = log_in(&program).await;
@@ -30,7 +30,7 @@ async fn demo(scratch: &Scratch) -> (Program, Client) {
     }
     program.kill();
     program = start();
-    program.wait_until("it is ready", longest, |program| program.said().contains("Ctrl-C stops it"));
+    program.wait_until("it is ready", longest, |program| program.log_text().contains("Ctrl-C stops it"));
     let admin = log_in(&program).await;
     (program, admin)
 }
@@ -89,7 +89,7 @@ async fn items_can_be_checked_out_renewed_and_checked_in_at_every_service_point(
     let now = jiff::Timestamp::now();
     let overdue = format!("/circulation/loans?limit=0&query=status.name==Open and dueDate<\"{now}\"");
     assert_eq!(admin.get(&overdue).await.expect(200)["totalRecords"], 20);
-    let said = program.said();
+    let said = program.log_text();
     assert!(said.contains("Renewed it: due on"), "{said}");
     assert!(said.contains("Use the service point Circ Desk 1"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! A PostgreSQL with `pg_stat_statements`: operators see the slow statements.
 
-use crate::program::{ADMIN, TENANT, admin_of, carrel_said, library_data, serve};
+use crate::program::{ADMIN, TENANT, admin_of, carrel_output, library_data, serve};
 use carrel_testkit::{OwnPostgres, Scratch};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,7 +16,7 @@ async fn the_slowest_statements_of_a_tenant_are_shown() {
     let extension = "CREATE EXTENSION pg_stat_statements";
     postgres.connect("modest").await.batch_execute(extension).await.expect("the extension is there");
     let address = postgres.by_network("modest").replace("user=carrel", "user=modest");
-    carrel_said(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
+    carrel_output(&["tenant", "create", TENANT, "--admin", ADMIN, "--database", &address]);
     let program = serve(&scratch.folder, &["--database", &address]);
     let admin = admin_of(&program).await;
     for _ in 0..7 {

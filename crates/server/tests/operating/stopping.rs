@@ -41,7 +41,7 @@ impl Busy {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("the call does not wait:\n{}", program.said());
+        panic!("the call does not wait:\n{}", program.log_text());
     }
 
     async fn serving(name: &str) -> Busy {
@@ -52,13 +52,13 @@ impl Busy {
     async fn finishes_its_calls_and_leaves_nothing(mut self) {
         // Time for the program to receive the signal; the call is still waiting then.
         tokio::time::sleep(Duration::from_millis(500)).await;
-        assert!(self.program.is_alive(), "a call is under way:\n{}", self.program.said());
+        assert!(self.program.is_alive(), "a call is under way:\n{}", self.program.log_text());
         assert!(!self.waiting.is_finished(), "the call waits for what is held");
         self.holder.batch_execute("ROLLBACK").await.expect("the table can be let go");
         let reply = self.waiting.await.expect("the call does not panic");
         reply.expect("a call under way is answered").expect(200);
         let (status, _) = self.program.ends(LONGEST_END);
-        assert!(status.success(), "{status}:\n{}", self.program.said());
+        assert!(status.success(), "{status}:\n{}", self.program.log_text());
         nothing_is_left(&self.data);
     }
 }
@@ -163,7 +163,7 @@ async fn a_server_started_by_nohup_survives_the_terminal() {
     .await;
     busy.program.signal("HUP");
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert!(busy.program.is_alive() && !busy.program.said().contains("stopping"));
+    assert!(busy.program.is_alive() && !busy.program.log_text().contains("stopping"));
     busy.program.signal("INT");
     busy.finishes_its_calls_and_leaves_nothing().await;
 }

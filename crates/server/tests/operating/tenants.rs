@@ -1,7 +1,7 @@
 //! Tenants from the command line: created, dumped, dropped, and restored elsewhere.
 
 use crate::program::{
-    ADMIN, PASSWORD, TENANT, admin_of, carrel, carrel_refused, carrel_said, library_data, serve,
+    ADMIN, PASSWORD, TENANT, admin_of, carrel, carrel_output, carrel_refused, library_data, serve,
 };
 use carrel_testkit::Scratch;
 use serde_json::json;
@@ -21,8 +21,8 @@ async fn a_dumped_tenant_is_restored_completely_in_another_database() {
         let timers = "/_/proxy/tenants/harbor/timers";
         let changed = json!({"id": "mod-circulation_0", "routingEntry": {"unit": "hour", "delay": "7"}});
         admin.call("PATCH", timers, Some(changed.to_string().into())).await.expect_status(204);
-        // Beside the running server, as a nightly job does it.
-        let reported = carrel_said(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
+        // While the server runs, as in a nightly job.
+        let reported = carrel_output(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
         assert!(reported.contains("'harbor' is written"), "{reported}");
         program.signal("TERM");
         let mut program = program;
@@ -33,7 +33,7 @@ async fn a_dumped_tenant_is_restored_completely_in_another_database() {
     let refused = carrel_refused(&["tenant", "restore", &file, "--data", &from]);
     assert!(refused.contains("'harbor' is there already"), "{refused}");
 
-    let reported = carrel_said(&["tenant", "restore", &file, "--data", &to]);
+    let reported = carrel_output(&["tenant", "restore", &file, "--data", &to]);
     assert!(reported.contains("'harbor' is restored"), "{reported}");
     let program = serve(&there.folder, &["--data", &to]);
     let admin = admin_of(&program).await;
@@ -61,15 +61,15 @@ fn invalid_and_partial_dumps_change_nothing() {
     assert!(refused.contains("was not written by"), "{refused}");
 
     let whole = data.folder.join("whole").to_string_lossy().into_owned();
-    carrel_said(&["tenant", "dump", TENANT, "--to", &whole, "--data", &folder]);
+    carrel_output(&["tenant", "dump", TENANT, "--to", &whole, "--data", &folder]);
     let bytes = std::fs::read(&whole).expect("the dump can be read");
     std::fs::write(&file, &bytes[..bytes.len() * 3 / 4]).expect("a file can be written");
-    carrel_said(&["tenant", "drop", TENANT, "--yes", "--data", &folder]);
+    carrel_output(&["tenant", "drop", TENANT, "--yes", "--data", &folder]);
     let refused = carrel_refused(&["tenant", "restore", &file, "--data", &folder]);
     assert!(refused.contains("pg_restore failed"), "{refused}");
-    assert_eq!(carrel_said(&["tenant", "list", "--data", &folder]), "");
-    carrel_said(&["tenant", "restore", &whole, "--data", &folder]);
-    assert!(carrel_said(&["tenant", "list", "--data", &folder]).starts_with(TENANT));
+    assert_eq!(carrel_output(&["tenant", "list", "--data", &folder]), "");
+    carrel_output(&["tenant", "restore", &whole, "--data", &folder]);
+    assert!(carrel_output(&["tenant", "list", "--data", &folder]).starts_with(TENANT));
 
     let refused = carrel_refused(&["tenant", "dump", "nobody", "--to", &file, "--data", &folder]);
     assert!(refused.contains("there is no tenant 'nobody'"), "{refused}");

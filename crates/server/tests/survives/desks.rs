@@ -54,8 +54,8 @@ impl Scans {
     }
 }
 
-/// What all desks share.
-struct Room {
+/// State shared by all desks.
+struct SharedState {
     scans: Mutex<Scans>,
     acknowledged: AtomicU64,
     closed: AtomicBool,
@@ -65,7 +65,7 @@ struct Room {
 }
 
 pub struct Desks {
-    room: Arc<Room>,
+    shared: Arc<SharedState>,
     at_work: Vec<JoinHandle<()>>,
 }
 
@@ -85,7 +85,7 @@ impl Desks {
             .expect(200);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let room = Arc::new(Room {
+        let shared = Arc::new(SharedState {
             scans: Mutex::default(),
             acknowledged: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -97,15 +97,15 @@ impl Desks {
             patrons: list(&patrons["users"]).iter().map(|user| text(&user["barcode"])).collect(),
         });
         assert!(
-            room.items.len() == 60 && room.patrons.len() == 40,
+            shared.items.len() == 60 && shared.patrons.len() == 40,
             "the sample library has books and patrons"
         );
-        let at_work = (0..number as u64).map(|desk| tokio::spawn(work(Arc::clone(&room), desk))).collect();
-        Desks { room, at_work }
+        let at_work = (0..number as u64).map(|desk| tokio::spawn(work(Arc::clone(&shared), desk))).collect();
+        Desks { shared, at_work }
     }
 
     pub fn acknowledged(&self) -> u64 {
-        self.room.acknowledged.load(SeqCst)
+        self.shared.acknowledged.load(SeqCst)
     }
 
     /// Waits until this many more scans are acknowledged.
@@ -113,7 +113,7 @@ impl Desks {
         let (from, started) = (self.acknowledged(), Instant::now());
         while self.acknowledged() < from + more {
             if started.elapsed() > longest {
-                let scans = self.room.scans.lock().expect("no desk panics");
+                let scans = self.shared.scans.lock().expect("no desk panics");
                 return Err(format!(
                     "{} scans instead of {more} were acknowledged within {longest:?}; {}; {:?}",
                     self.acknowledged() - from,
@@ -128,17 +128,17 @@ impl Desks {
 
     /// A call during an outage of the database is answered with 503, never with 500.
     pub fn refuse_any_answer_that_blames_us(&self, running: &Running) {
-        let scans = self.room.scans.lock().expect("no desk panics");
-        assert!(scans.wrong.is_empty(), "{:?}\n{}", scans.wrong, running.last_words());
+        let scans = self.shared.scans.lock().expect("no desk panics");
+        assert!(scans.wrong.is_empty(), "{:?}\n{}", scans.wrong, running.end_of_log());
     }
 
     /// The desks finish their current scan and stop.
     pub async fn close(self) -> Scans {
-        self.room.closed.store(true, SeqCst);
+        self.shared.closed.store(true, SeqCst);
         for desk in self.at_work {
             desk.await.expect("no desk panics");
         }
-        std::mem::take(&mut *self.room.scans.lock().expect("no desk panics"))
+        std::mem::take(&mut *self.shared.scans.lock().expect("no desk panics"))
     }
 }
 
@@ -156,31 +156,37 @@ pub async fn log_in(address: SocketAddr) -> Client {
     panic!("nobody can log in");
 }
 
-async fn work(room: Arc<Room>, desk: u64) {
+async fn work(shared: Arc<SharedState>, desk: u64) {
     let mut dice = Dice(desk.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    while !room.closed.load(SeqCst) {
-        let (id, barcode) = &room.items[dice.below(room.items.len())];
+    while !shared.closed.load(SeqCst) {
+        let (id, barcode) = &shared.items[dice.below(shared.items.len())];
         let rest = if dice.below(2) == 0 {
-            let patron = &room.patrons[dice.below(room.patrons.len())];
-            let order = json!({"itemBarcode": barcode, "userBarcode": patron, "servicePointId": CIRC_DESK_1});
-            scan(&room, "/circulation/check-out-by-barcode", &order, 201, None).await
+            let patron = &shared.patrons[dice.below(shared.patrons.len())];
+            let body = json!({"itemBarcode": barcode, "userBarcode": patron, "servicePointId": CIRC_DESK_1});
+            scan(&shared, "/circulation/check-out-by-barcode", &body, 201, None).await
         } else {
-            let order = json!({"itemBarcode": barcode, "servicePointId": CIRC_DESK_1,
+            let body = json!({"itemBarcode": barcode, "servicePointId": CIRC_DESK_1,
                 "checkInDate": jiff::Timestamp::now().to_string()});
-            scan(&room, "/circulation/check-in-by-barcode", &order, 200, Some(*id)).await
+            scan(&shared, "/circulation/check-in-by-barcode", &body, 200, Some(*id)).await
         };
         tokio::time::sleep(rest).await;
     }
 }
 
-/// One scan; answers how long to wait before the next one.
-async fn scan(room: &Room, path: &str, order: &Value, good: u16, checked_in: Option<Uuid>) -> Duration {
+/// Sends one scan; returns how long to wait before the next one.
+async fn scan(
+    shared: &SharedState,
+    path: &str,
+    body: &Value,
+    good: u16,
+    checked_in: Option<Uuid>,
+) -> Duration {
     if let Some(item) = checked_in {
-        room.scans.lock().expect("no desk panics").check_ins.entry(item).or_default().1 += 1;
+        shared.scans.lock().expect("no desk panics").check_ins.entry(item).or_default().1 += 1;
     }
-    let call = room.client.try_call("POST", path, Some(order.to_string().into()));
+    let call = shared.client.try_call("POST", path, Some(body.to_string().into()));
     let reply = tokio::time::timeout(PATIENCE, call).await;
-    let mut scans = room.scans.lock().expect("no desk panics");
+    let mut scans = shared.scans.lock().expect("no desk panics");
     let a_moment = Duration::from_millis(15);
     match reply {
         Ok(Ok(reply)) if reply.status == good => {
@@ -193,7 +199,7 @@ async fn scan(room: &Room, path: &str, order: &Value, good: u16, checked_in: Opt
                     scans.check_ins.entry(item).or_default().0 += 1;
                 }
             }
-            room.acknowledged.fetch_add(1, SeqCst);
+            shared.acknowledged.fetch_add(1, SeqCst);
             BETWEEN_SCANS
         }
         Ok(Ok(reply)) if reply.status == 422 => {
@@ -205,7 +211,12 @@ async fn scan(room: &Room, path: &str, order: &Value, good: u16, checked_in: Opt
             a_moment
         }
         Ok(Ok(reply)) => {
-            scans.wrong.push(format!("{} was answered with {}: {}", reply.asked, reply.status, reply.text()));
+            scans.wrong.push(format!(
+                "{} was answered with {}: {}",
+                reply.request,
+                reply.status,
+                reply.text()
+            ));
             a_moment
         }
         Ok(Err(_)) => {

@@ -43,7 +43,7 @@ fn every_accepted_email_survives_kill_9() {
         arrived(&running, &mail_server, EMAILS).await;
         let ended = Instant::now() + LONGEST;
         while subjects.len() < EMAILS {
-            assert!(Instant::now() < ended, "{} of {EMAILS} arrived\n{}", subjects.len(), running.last_words());
+            assert!(Instant::now() < ended, "{} of {EMAILS} arrived\n{}", subjects.len(), running.end_of_log());
             tokio::time::sleep(Duration::from_millis(200)).await;
             subjects.clear();
             for mail in mail_server.mails() {
@@ -77,7 +77,7 @@ async fn arrived(running: &Running, mail_server: &MailServer, number: usize) {
     let ended = Instant::now() + LONGEST;
     while mail_server.mails().len() < number {
         let arrived = mail_server.mails().len();
-        assert!(Instant::now() < ended, "{arrived} of {number} e-mails arrived\n{}", running.last_words());
+        assert!(Instant::now() < ended, "{arrived} of {number} e-mails arrived\n{}", running.end_of_log());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -95,9 +95,9 @@ pub async fn hold(running: &Running) {
         let rows = database
             .query_one(&count, &[])
             .await
-            .unwrap_or_else(|error| panic!("asking whether {sentence}: {error:?}"));
+            .unwrap_or_else(|error| panic!("cannot check whether {sentence}: {error:?}"));
         let found: i64 = rows.get(0);
-        assert!(found == 0, "{sentence}: {found} times\n{}", running.last_words());
+        assert!(found == 0, "{sentence}: {found} times\n{}", running.end_of_log());
     }
 }
 

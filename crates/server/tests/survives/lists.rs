@@ -153,7 +153,11 @@ impl Library {
                 if shown["inProgressRefresh"].is_null() {
                     break shown;
                 }
-                assert!(Instant::now() < until, "{when}: {list} stays in refresh\n{}", self.server.said());
+                assert!(
+                    Instant::now() < until,
+                    "{when}: {list} stays in refresh\n{}",
+                    self.server.log_text()
+                );
                 tokio::time::sleep(Duration::from_millis(100)).await;
             };
             if let Some(reason) = shown.get("failedRefresh") {
@@ -189,7 +193,7 @@ impl Library {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("{path} was not answered within a minute\n{}", self.server.said());
+        panic!("{path} was not answered within a minute\n{}", self.server.log_text());
     }
 }
 
@@ -211,5 +215,5 @@ async fn log_in(server: &Program) -> Client {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("nobody can log in\n{}", server.said());
+    panic!("nobody can log in\n{}", server.log_text());
 }

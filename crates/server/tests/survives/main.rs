@@ -44,7 +44,7 @@ fn every_acknowledged_scan_survives_kill_9_exactly_once() {
         .expect("a runtime for the desks can be started");
     runtime.block_on(async {
         let desks = Desks::open(running.address(), DESKS).await;
-        running.leaves_the_server_to_its_keeper();
+        running.leaves_the_server_running();
         desks.wait_for_scans(20, LONGEST_RECOVERY).await.expect("scans are acknowledged before any kill");
         if std::env::var_os("CARREL_LAZY_COMMITS").is_some() {
             running.makes_commits_lazy().await;
@@ -58,7 +58,7 @@ fn every_acknowledged_scan_survives_kill_9_exactly_once() {
             let killed = Instant::now();
             kill(&mut running, victim).await;
             desks.wait_for_scans(3 * DESKS as u64, LONGEST_RECOVERY).await.unwrap_or_else(|words| {
-                panic!("kill {round}, of {victim:?}: {words}\n{}", running.last_words())
+                panic!("kill {round}, of {victim:?}: {words}\n{}", running.end_of_log())
             });
             story.push(format!(
                 "{victim:?} after {before} scans: scans again in {} ms",
@@ -67,7 +67,7 @@ fn every_acknowledged_scan_survives_kill_9_exactly_once() {
             assert!(
                 running.server_is_alive(),
                 "kill {round}, of {victim:?}: the server ended\n{}",
-                running.last_words()
+                running.end_of_log()
             );
             desks.refuse_any_answer_that_blames_us(&running);
             invariants::hold(&running).await;

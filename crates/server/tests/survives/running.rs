@@ -27,9 +27,9 @@ impl Running {
         let mut server = start(&scratch, free_port(), "demo");
         // An interrupted load is continued by the next start.
         for after in [300, 2000] {
-            let heard = server.said().matches("listening on").count();
+            let heard = server.log_text().matches("listening on").count();
             server.wait_until("the server listens", Duration::from_secs(120), |server| {
-                let said = server.said();
+                let said = server.log_text();
                 said.matches("listening on").count() > heard || said.contains("Ctrl-C stops it")
             });
             std::thread::sleep(Duration::from_millis(after));
@@ -37,7 +37,7 @@ impl Running {
             server = start(&scratch, server.address.port(), "demo");
         }
         server.wait_until("the sample library is ready", Duration::from_secs(240), |server| {
-            let said = server.said();
+            let said = server.log_text();
             said.rsplit("listening on").next().is_some_and(|since| since.contains("Ctrl-C stops it"))
         });
         let mut running = Running { scratch, server, _alone: alone };
@@ -67,7 +67,7 @@ impl Running {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("PostgreSQL was not started again within 30 seconds\n{}", self.last_words());
+        panic!("PostgreSQL was not started again within 30 seconds\n{}", self.end_of_log());
     }
 
     pub fn kill_postmaster_unseen(&self) -> String {
@@ -82,7 +82,7 @@ impl Running {
     }
 
     /// A second program on the same data directory uses the server and leaves it running.
-    pub fn leaves_the_server_to_its_keeper(&self) {
+    pub fn leaves_the_server_running(&self) {
         let before = self.postmaster();
         let output = Command::new(env!("CARGO_BIN_EXE_carrel"))
             .args(["tenant", "list", "--data"])
@@ -121,7 +121,7 @@ impl Running {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("PostgreSQL did not come back within 30 seconds\n{}", self.last_words());
+        panic!("PostgreSQL did not come back within 30 seconds\n{}", self.end_of_log());
     }
 
     /// Commits are acknowledged some seconds before they reach the disk.
@@ -149,8 +149,8 @@ impl Running {
     }
 
     /// The end of the server's log, for a message.
-    pub fn last_words(&self) -> String {
-        let log = self.server.said();
+    pub fn end_of_log(&self) -> String {
+        let log = self.server.log_text();
         let database = std::fs::read_to_string(self.scratch.folder.join("postgres.log")).unwrap_or_default();
         let tail = |text: &str| text.lines().rev().take(15).map(str::to_owned).collect::<Vec<_>>();
         let turned = |mut lines: Vec<String>| {

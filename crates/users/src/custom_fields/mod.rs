@@ -26,16 +26,16 @@ pub fn connect(router: &mut Router) {
 
 /// Lists the fields in display order.
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
-    if asked.query.as_ref().is_none_or(|query| query.sort.is_empty()) {
+    let mut requested = read::PageRequest::read(&call.query)?;
+    if requested.query.as_ref().is_none_or(|query| query.sort.is_empty()) {
         let sorted = read::parse("cql.allRecords=1 sortBy order/number")?;
-        match &mut asked.query {
+        match &mut requested.query {
             Some(query) => query.sort = sorted.sort,
             none => *none = Some(sorted),
         }
     }
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &CUSTOM_FIELD, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &CUSTOM_FIELD, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(&CUSTOM_FIELD)))
 }
 

@@ -218,7 +218,7 @@ pub(crate) async fn store_action(tenant: &Tenant, action: &ResetAction) -> Resul
     );
     tenant.begin().await?.send_and_commit(pipeline).await.map_err(|error| {
         match error.is_unique_violation() {
-            true => Failure::Invalid(format!("A password action with ID {} is there already", action.id)),
+            true => Failure::Invalid(format!("A password action with ID {} exists already", action.id)),
             false => error.into(),
         }
     })?;

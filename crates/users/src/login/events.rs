@@ -97,11 +97,11 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     if !LogSettings::of(tenant).await?.enabled {
         return Ok(Answer::no_content());
     }
-    let mut asked = read::Asked::read(&call.query)?;
-    asked.limit = call.query.number("length", asked.limit, 0, i64::from(i32::MAX))?;
-    asked.offset = call.query.number("start", asked.offset + 1, 1, i64::from(i32::MAX))? - 1;
+    let mut requested = read::PageRequest::read(&call.query)?;
+    requested.limit = call.query.number("length", requested.limit, 0, i64::from(i32::MAX))?;
+    requested.offset = call.query.number("start", requested.offset + 1, 1, i64::from(i32::MAX))? - 1;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &LOG_EVENT, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &LOG_EVENT, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(&LOG_EVENT)))
 }
 

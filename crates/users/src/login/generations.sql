@@ -1,4 +1,5 @@
--- Whose tokens were revoked before begins with the first generation. The table of times stays for older nodes.
+-- Users whose tokens were revoked before start with generation 1. The table of revocation times is kept for older
+-- nodes.
 CREATE TABLE IF NOT EXISTS token_revocation (
     user_id uuid PRIMARY KEY,
     generation bigint NOT NULL,

@@ -50,7 +50,7 @@ impl PasswordHasher {
             std::thread::Builder::new()
                 .name(format!("password-{number}"))
                 .spawn(move || run_jobs(&jobs))
-                .expect("the system has room for a thread");
+                .expect("a thread can be started");
         }
         PasswordHasher { queue, places: Arc::new(Semaphore::new(places)) }
     }

@@ -27,10 +27,10 @@ pub fn connect(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
-    (asked.limit, asked.offset) = page_of(&call.query)?;
+    let mut requested = read::PageRequest::read(&call.query)?;
+    (requested.limit, requested.offset) = page_of(&call.query)?;
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &PERMISSION_USER, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &PERMISSION_USER, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(&PERMISSION_USER)))
 }
 

@@ -24,11 +24,11 @@ pub fn connect(router: &mut Router) {
 /// `expandSubs` gives the records of a set's permissions, `expanded` the names of all that it contains. There are no
 /// dummy permissions, so `includeDummy` changes nothing.
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
-    (asked.limit, asked.offset) = page_of(&call.query)?;
+    let mut requested = read::PageRequest::read(&call.query)?;
+    (requested.limit, requested.offset) = page_of(&call.query)?;
     let tenant = call.tenant()?;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &PERMISSION, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &PERMISSION, &call.node.records, &requested).await?;
     drop(connection);
     let catalog = PermissionCatalog::of(tenant).await?;
     let mut documents: Vec<Value> = page.documents.iter().map(Json::parse).collect();

@@ -36,8 +36,8 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     if readable.is_empty() {
         return Err(forbidden());
     }
-    let asked = read::Asked::read(&call.query)?;
-    let condition = read::condition(asked.query.as_ref(), &SETTINGS_ENTRY, &call.node.records)?;
+    let requested = read::PageRequest::read(&call.query)?;
+    let condition = read::condition(requested.query.as_ref(), &SETTINGS_ENTRY, &call.node.records)?;
     let mut binds = read::binds(&condition.arguments);
     let first = binds.len();
     binds.extend([
@@ -63,7 +63,7 @@ async fn list(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     let counted =
         pipeline.add(format!("SELECT count(*) AS total FROM settings WHERE {conditions}"), binds.clone());
-    binds.extend([asked.limit.into(), asked.offset.into()]);
+    binds.extend([requested.limit.into(), requested.offset.into()]);
     let page = pipeline.add(
         format!(
             "SELECT settings.doc FROM settings WHERE {conditions} ORDER BY {} LIMIT {}::bigint OFFSET {}::bigint",

@@ -17,12 +17,12 @@ pub(super) fn connect(router: &mut Router) {
 }
 
 async fn list(call: Call) -> Result<Answer, Failure> {
-    let mut asked = read::Asked::read(&call.query)?;
+    let mut requested = read::PageRequest::read(&call.query)?;
     if call.query.get("limit").is_none() {
-        asked.limit = DEFAULT_LIMIT;
+        requested.limit = DEFAULT_LIMIT;
     }
     let connection = call.tenant()?.reader().await?;
-    let page = read::list(&connection, &TENANT_ADDRESS, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &TENANT_ADDRESS, &call.node.records, &requested).await?;
     Ok(Answer::json_bytes(page.to_bytes(&TENANT_ADDRESS)))
 }
 

@@ -130,7 +130,7 @@ async fn expanded(call: &Call, user: Uuid) -> Result<Vec<Value>, Failure> {
 /// FOLIO quirk: in the list, user and group are named in the plural.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let included = Included::read(&call);
-    let asked = read::Asked::read(&call.query)?;
+    let asked = read::PageRequest::read(&call.query)?;
     let tenant = call.tenant()?;
     let connection = tenant.reader().await?;
     let page = read::list(&connection, &USER, &call.node.records, &asked).await?;

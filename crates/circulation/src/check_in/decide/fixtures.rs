@@ -15,7 +15,7 @@ pub const MAIN_DESK: Uuid = Uuid::from_u128(1);
 pub const BRANCH_DESK: Uuid = Uuid::from_u128(2);
 pub const STACKS: Uuid = Uuid::from_u128(3);
 pub const BOOK: Uuid = Uuid::from_u128(4);
-pub const READER: Uuid = Uuid::from_u128(5);
+pub const PATRON: Uuid = Uuid::from_u128(5);
 pub const NOW: &str = "2024-05-10T10:00:00Z";
 
 pub fn library() -> CirculationSettings {
@@ -54,7 +54,7 @@ pub fn facts(status: &str) -> Facts {
 }
 
 pub fn lent(status: &str, more: Value) -> Facts {
-    let mut loan = json!({"id": READER, "userId": READER, "status": {"name": "Open"}, "action": "checkedout",
+    let mut loan = json!({"id": PATRON, "userId": PATRON, "status": {"name": "Open"}, "action": "checkedout",
         "actionComment": "as a favor", "shelfMark": "kept"});
     loan.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     Facts { loan: loan.as_object().cloned(), ..facts(status) }
@@ -80,7 +80,7 @@ pub fn at(point: Uuid) -> CheckInRequest {
         returned: time::parse("2024-05-08T18:00:00Z").expect("a time"),
         session: None,
         resolution: None,
-        by: READER,
+        by: PATRON,
         refuses_unconfirmed: false,
     }
 }

@@ -79,7 +79,7 @@ mod tests {
             [("N/A", "Checked in"), ("Loan", "Closed loan"), ("Request", "Request status changed")]
         );
         assert!(
-            log.iter().all(|entry| entry.patron.id == Some(READER) && entry.items[0].loan == Some(READER))
+            log.iter().all(|entry| entry.patron.id == Some(PATRON) && entry.items[0].loan == Some(PATRON))
         );
         assert_eq!(
             log[1].description.as_deref(),

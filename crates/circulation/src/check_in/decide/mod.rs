@@ -45,8 +45,8 @@ pub struct CheckIn {
     /// The causes of notices for the requester.
     pub notices: Vec<Cause>,
     /// The item was used in the library without a loan and is checked in at its own location.
-    pub in_node_use: bool,
-    /// What the circulation log says of it.
+    pub in_house_use: bool,
+    /// Its entries in the circulation log.
     pub log: Vec<LogEntry>,
 }
 
@@ -96,7 +96,7 @@ pub fn decide(
         notices: before_and_after.map_or_else(Vec::new, |(before, after)| notices(before, after, settings)),
         log: log::entries(item, &state, loan.as_ref(), before_and_after, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
-        in_node_use: is_in_node_use(item, &facts.queue, command, settings),
+        in_house_use: is_in_house_use(item, &facts.queue, command, settings),
         record_id,
         item: after,
         state,
@@ -161,7 +161,7 @@ fn charge_overdue(
 }
 
 /// The item was used in the library without a loan: nobody waits for it, and it is at its own location.
-fn is_in_node_use(
+fn is_in_house_use(
     item: &ItemAtDesk,
     queue: &[QueuedRequest],
     command: &CheckInRequest,
@@ -252,7 +252,7 @@ fn record(
     }
     record.insert("servicePointId".into(), command.service_point.to_string().into());
     record.insert("performedByUserId".into(), command.by.to_string().into());
-    record.insert("metadata".into(), metadata::made(Some(command.by), now));
+    record.insert("metadata".into(), metadata::created(Some(command.by), now));
     record
 }
 
@@ -283,7 +283,7 @@ mod tests {
     fn a_lost_item_without_a_loan_that_lost_it_is_refused() {
         use super::super::facts::LastLoan;
         let with = |last_loan| Facts { last_loan, ..facts("Lost and paid") };
-        let last = |was_lost| Some(LastLoan { id: READER, was_lost });
+        let last = |was_lost| Some(LastLoan { id: PATRON, was_lost });
         assert_eq!(
             refused(with(None)),
             "refused: Item is lost however there is no aged to lost nor declared lost loan found"
@@ -298,11 +298,11 @@ mod tests {
 
     #[test]
     fn an_available_item_without_requests_at_its_own_desk_counts_as_in_house_use() {
-        assert!(done(facts("Available"), MAIN_DESK).in_node_use);
-        assert!(!done(facts("Available"), BRANCH_DESK).in_node_use);
-        assert!(!done(facts("In transit"), MAIN_DESK).in_node_use);
+        assert!(done(facts("Available"), MAIN_DESK).in_house_use);
+        assert!(!done(facts("Available"), BRANCH_DESK).in_house_use);
+        assert!(!done(facts("In transit"), MAIN_DESK).in_house_use);
         let queue = vec![request(1, json!({}))];
-        assert!(!done(Facts { queue, ..facts("Available") }, MAIN_DESK).in_node_use);
+        assert!(!done(Facts { queue, ..facts("Available") }, MAIN_DESK).in_house_use);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use uuid::Uuid;
 pub const POLICY: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985fff);
 pub const BOOK: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff4);
 /// The patron, and their group.
-pub const READER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff5);
-/// Another patron, copy, kind.
+pub const PATRON: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff5);
+/// Another patron, item, or type.
 pub const OTHER: Uuid = Uuid::from_u128(0x91850940_9ca5_472e_99bd_b434d5985ff6);
 pub const DESK: Uuid = Uuid::from_u128(7);
 pub const STACKS: Uuid = Uuid::from_u128(8);
@@ -43,7 +43,7 @@ pub fn server_with(rule: &str, differs: Value) -> CirculationSettings {
     let policies = format!("l {POLICY} r {POLICY} n {POLICY} o {POLICY} i {POLICY}");
     let mut text = format!("priority: t, s, c, b, a, m, g\nfallback-policy: {policies}");
     if !rule.is_empty() {
-        let ids = [("{settings}", BOOK), ("{reader}", READER), ("{other}", OTHER)];
+        let ids = [("{book}", BOOK), ("{patron_group}", PATRON), ("{other}", OTHER)];
         let rule = ids.iter().fold(rule.to_owned(), |rule, (name, id)| rule.replace(name, &id.to_string()));
         text.push_str(&format!("\n{rule}: {policies}"));
     }
@@ -68,11 +68,11 @@ pub fn item_that_is(status: &str) -> Facts {
     item.record.effective_location_id = Some(STACKS);
     item.title.title = Some("Nod".into());
     let patron = Patron {
-        id: READER,
+        id: PATRON,
         barcode: Some("card".into()),
         username: Some("joan".into()),
         active: Some(true),
-        patron_group: Some(READER),
+        patron_group: Some(PATRON),
         personal: Personal {
             last_name: Some("Reader".into()),
             first_name: Some("Joan".into()),
@@ -96,7 +96,7 @@ pub fn request(position: u128, patron: Uuid, differs: Value) -> QueuedRequest {
     QueuedRequest {
         id: id_of_request(position),
         document: document.as_object().expect("an object").clone(),
-        requester: Some(Patron { id: patron, patron_group: Some(READER), ..Patron::default() }),
+        requester: Some(Patron { id: patron, patron_group: Some(PATRON), ..Patron::default() }),
         queue: None,
     }
 }

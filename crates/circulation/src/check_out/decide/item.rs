@@ -106,8 +106,8 @@ mod tests {
         let item_of_others = json!({"itemId": OTHER});
         let for_title = json!({"requestLevel": "Title", "itemId": null});
         assert!(refused(vec![request(1, OTHER, json!({}))]));
-        assert!(refused(vec![request(1, OTHER, json!({})), request(2, READER, json!({}))]));
-        assert!(!refused(vec![request(1, READER, json!({})), request(2, OTHER, json!({}))]));
+        assert!(refused(vec![request(1, OTHER, json!({})), request(2, PATRON, json!({}))]));
+        assert!(!refused(vec![request(1, PATRON, json!({})), request(2, OTHER, json!({}))]));
         assert!(!refused(vec![request(1, OTHER, item_of_others)]), "another copy is asked for");
         assert!(refused(vec![request(1, OTHER, for_title)]), "any copy is asked for");
         assert!(refused(vec![request(1, OTHER, json!({"fulfillmentPreference": "Delivery"}))]));

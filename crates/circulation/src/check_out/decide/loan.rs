@@ -113,7 +113,7 @@ impl Scan<'_> {
             }
         }
         put("isDcb", (item.is_of_another_library() || patron.is_of_another_library()).into());
-        put("metadata", metadata::made(self.actor.by, self.actor.now));
+        put("metadata", metadata::created(self.actor.by, self.actor.now));
         let for_use_here =
             terms.policy.loans_policy.as_ref().is_some_and(|loans| loans.for_use_at_location == Some(true));
         if self.settings.features.for_use_at_location && for_use_here {
@@ -147,11 +147,11 @@ mod tests {
         assert_eq!(
             Value::Object(decided.expect("a loan").loan),
             json!({
-                "id": LOAN, "userId": READER, "itemId": BOOK, "itemEffectiveLocationIdAtCheckOut": STACKS,
+                "id": LOAN, "userId": PATRON, "itemId": BOOK, "itemEffectiveLocationIdAtCheckOut": STACKS,
                 "status": {"name": "Open"}, "loanDate": now, "dueDate": "2024-06-05T23:59:59.000+00:00",
                 "action": "checkedout", "itemStatus": "Checked out", "loanPolicyId": POLICY,
                 "overdueFinePolicyId": POLICY, "lostItemPolicyId": POLICY, "checkoutServicePointId": DESK,
-                "patronGroupIdAtCheckout": READER, "isDcb": false,
+                "patronGroupIdAtCheckout": PATRON, "isDcb": false,
                 "metadata": {"createdDate": now, "updatedDate": now, "createdByUserId": OTHER,
                     "updatedByUserId": OTHER},
             })
@@ -183,14 +183,14 @@ mod tests {
         let due = |patron, differs: Value| {
             let behind = request(2, patron, differs);
             let facts =
-                Facts { queue: vec![request(1, READER, json!({"requestType": "Page"})), behind], ..facts() };
+                Facts { queue: vec![request(1, PATRON, json!({"requestType": "Page"})), behind], ..facts() };
             let loan = lent(&facts, &command(), &settings);
             (loan["dueDate"].clone(), loan.get("dueDateChangedByHold").cloned())
         };
         let short = (json!("2024-05-17T23:59:59.000+00:00"), Some(json!(true)));
         let usual = (json!("2024-06-05T23:59:59.000+00:00"), None);
         assert_eq!(due(OTHER, json!({})), short);
-        assert_eq!(due(READER, json!({})), short);
+        assert_eq!(due(PATRON, json!({})), short);
         assert_eq!(due(OTHER, json!({"itemId": OTHER})), usual, "another copy is waited for");
         assert_eq!(due(OTHER, json!({"status": "Open - In transit"})), usual);
     }
@@ -199,7 +199,7 @@ mod tests {
     fn a_waiting_recall_shortens_the_loan_also_with_a_due_date_of_staff() {
         let recalls = json!({"recalls": {"recallReturnInterval": {"duration": 5, "intervalId": "Days"}}});
         let settings = library(json!({"requestManagement": recalls}));
-        let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({"requestType": "Recall"}))];
+        let queue = vec![request(1, PATRON, json!({})), request(2, OTHER, json!({"requestType": "Recall"}))];
         let facts = Facts { queue, ..facts() };
         let mut overriding = command();
         overriding.override_blocks.item_not_loanable_block =

@@ -48,7 +48,7 @@ mod tests {
         let log = decided(&facts(), &command(), &usual()).expect("a loan").log;
         assert_eq!(log.len(), 1);
         assert_eq!((log[0].object.name(), log[0].action.name()), ("Loan", "Checked out"));
-        assert_eq!((log[0].patron.id, log[0].patron.barcode.as_deref()), (Some(READER), Some("card")));
+        assert_eq!((log[0].patron.id, log[0].patron.barcode.as_deref()), (Some(PATRON), Some("card")));
         let item = &log[0].items[0];
         assert_eq!((item.id, item.barcode.as_deref(), item.loan), (Some(BOOK), Some("036"), Some(LOAN)));
         assert_eq!(log[0].service_point, Some(DESK));
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_request_that_is_filled_has_an_entry_of_its_own() {
-        let queue = vec![request(1, READER, json!({"status": "Open - Awaiting pickup"}))];
+        let queue = vec![request(1, PATRON, json!({"status": "Open - Awaiting pickup"}))];
         let log = decided(&Facts { queue, ..facts() }, &command(), &usual()).expect("a loan").log;
         assert_eq!(log[1].action.name(), "Request status changed");
         assert_eq!(log[1].links.request, Some(id_of_request(1)));
@@ -71,7 +71,7 @@ mod tests {
     fn a_proxy_is_named_by_barcode() {
         let proxy =
             Patron { id: OTHER, barcode: Some("4711".into()), active: Some(true), ..Patron::default() };
-        let relation = json!({"status": "Active", "userId": READER, "proxyUserId": OTHER});
+        let relation = json!({"status": "Active", "userId": PATRON, "proxyUserId": OTHER});
         let facts = Facts { proxy: Some(proxy), proxy_relations: vec![relation], ..facts() };
         let command =
             crate::check_out::CheckOutRequest { proxy_user_barcode: Some("4711".into()), ..command() };

@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_patrons_own_request_is_filled_and_the_others_move_up() {
-        let queue = vec![request(1, READER, json!({})), request(2, OTHER, json!({}))];
+        let queue = vec![request(1, PATRON, json!({})), request(2, OTHER, json!({}))];
         let check_out = decided(&Facts { queue, ..facts() }, &command(), &usual()).expect("a loan");
         assert_eq!(check_out.fills, Some(id_of_request(1)));
         assert_eq!(check_out.moves_up.positions, [(id_of_request(2), 1)]);
@@ -312,7 +312,7 @@ mod tests {
             let facts = Facts { queue: vec![request(1, patron, elsewhere)], ..facts() };
             decided(&facts, &command(), &usual()).expect("a loan").fills
         };
-        assert_eq!(waiting(READER), Some(id_of_request(1)));
+        assert_eq!(waiting(PATRON), Some(id_of_request(1)));
         assert_eq!(waiting(OTHER), None);
     }
 

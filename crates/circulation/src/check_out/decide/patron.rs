@@ -116,7 +116,7 @@ mod tests {
             requests: true,
             message: message.into(),
         };
-        settings.given_blocks.insert(READER, vec![block("Too many", true), block("Not so fast", false)]);
+        settings.given_blocks.insert(PATRON, vec![block("Too many", true), block("Not so fast", false)]);
         settings
     }
 
@@ -207,7 +207,7 @@ mod tests {
                 }
             }
         }
-        let self_service = refusals(with(READER, json!({"status": "Active"})));
+        let self_service = refusals(with(PATRON, json!({"status": "Active"})));
         assert_eq!(self_service[0].code, Some(RefusalCode::UserCannotBeProxyForThemselves));
     }
 }

@@ -105,44 +105,44 @@ mod tests {
         let combination = "Patron has reached maximum limit of 2 items for combination of";
         for (rule, loans, expected) in [
             (
-                "m {settings}",
+                "m {book}",
                 vec![(same, same), (same, other)],
                 Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
             ),
-            ("m {settings}", vec![(same, same), (other, same)], None),
+            ("m {book}", vec![(same, same), (other, same)], None),
             (
                 "m all",
                 vec![(same, same), (same, same)],
                 Some("Patron has reached maximum limit of 2 items for material type".to_owned()),
             ),
             (
-                "t {settings}",
+                "t {book}",
                 vec![(other, same), (same, same)],
                 Some("Patron has reached maximum limit of 2 items for loan type".to_owned()),
             ),
-            ("t {settings}", vec![(same, other), (same, same)], None),
+            ("t {book}", vec![(same, other), (same, same)], None),
             (
-                "t {settings} + m {settings}",
+                "t {book} + m {book}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} material type and loan type")),
             ),
-            ("t {settings} + m {settings}", vec![(same, other), (other, same), (same, same)], None),
+            ("t {book} + m {book}", vec![(same, other), (other, same), (same, same)], None),
             (
-                "g {reader} + m {settings}",
+                "g {patron_group} + m {book}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group and material type")),
             ),
             (
-                "g {reader} + t {settings}",
+                "g {patron_group} + t {book}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group and loan type")),
             ),
             (
-                "g {reader} + t {settings} + m {settings}",
+                "g {patron_group} + t {book} + m {book}",
                 vec![(same, same), (same, same)],
                 Some(format!("{combination} patron group, material type and loan type")),
             ),
-            ("g {reader}", vec![(same, same); 9], None),
+            ("g {patron_group}", vec![(same, same); 9], None),
             ("m {other}", vec![(same, same); 9], None),
         ] {
             let facts = Facts { open_loans: loans, ..facts() };
@@ -159,7 +159,7 @@ mod tests {
         let one = json!({"loansPolicy": {"profileId": "Rolling", "itemLimit": 1,
             "period": {"duration": 3, "intervalId": "Weeks"}}});
         let facts = Facts { open_loans: vec![(Some(BOOK), Some(BOOK))], ..facts() };
-        let settings = server_with("m {settings}", one);
+        let settings = server_with("m {book}", one);
         let refused = refusals(decided(&facts, &command(), &settings));
         assert_eq!(refused[0].code, Some(RefusalCode::ItemLimitMaterialType));
         assert_eq!(refused[0].parameters[1], ("itemLimit".to_owned(), Some("1".to_owned())));

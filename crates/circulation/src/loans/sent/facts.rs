@@ -51,18 +51,18 @@ async fn gather_holding(
     held: Option<Uuid>,
     [user, item, proxy]: [Bind; 3],
 ) -> Result<(Tx, Facts, Arc<CirculationSettings>), Failure> {
-    static WAYS: LazyLock<[String; 2]> = LazyLock::new(|| [false, true].map(statement));
+    static STATEMENTS: LazyLock<[String; 2]> = LazyLock::new(|| [false, true].map(statement));
     let (tx, results, step, settings) = find::gather(tenant, |settings| {
         let mut pipeline = Pipeline::new();
         pipeline.add("SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE", vec![user.clone()]);
         if let Some(queue) = held {
-            queue::hold(&mut pipeline, queue);
+            queue::lock(&mut pipeline, queue);
         }
         pipeline.add("SELECT 1 FROM item_state WHERE item_id = $1 FOR NO KEY UPDATE", vec![item.clone()]);
         pipeline.add(find::LOCK_LOAN, vec![id.into()]);
-        let way = usize::from(settings.title_level_requests.enabled());
+        let variant = usize::from(settings.title_level_requests.enabled());
         let binds = vec![id.into(), user.clone(), item.clone(), proxy.clone()];
-        let facts = pipeline.add(WAYS[way].as_str(), binds);
+        let facts = pipeline.add(STATEMENTS[variant].as_str(), binds);
         (pipeline, facts)
     })
     .await?;

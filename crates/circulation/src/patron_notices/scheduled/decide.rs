@@ -7,7 +7,7 @@ use crate::patron_notices::context;
 use crate::patron_notices::deliver::{Reason, Subject, Unsent};
 use crate::patron_notices::event::NoticeEvent;
 use crate::patron_notices::facts::{FeeFacts, LoanFacts, RequestFacts};
-use crate::patron_notices::immediate::{Known, id_at, policy_of_loan, policy_of_request};
+use crate::patron_notices::immediate::{PlanningFacts, id_at, policy_of_loan, policy_of_request};
 use crate::patron_notices::policy::{NoticeConfig, Timing, chosen};
 use crate::patron_notices::schedule::next_run;
 use carrel_loan_rules::LoanStatus;
@@ -52,7 +52,7 @@ pub struct Content {
 }
 
 /// Decides about one notice.
-pub fn decide(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdict {
+pub fn decide(notice: &ScheduledNotice, known: &PlanningFacts, now: Timestamp) -> Verdict {
     match notice.event {
         NoticeEvent::RequestExpiration
         | NoticeEvent::HoldExpiration
@@ -65,7 +65,7 @@ pub fn decide(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdic
     }
 }
 
-fn of_loan(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdict {
+fn of_loan(notice: &ScheduledNotice, known: &PlanningFacts, now: Timestamp) -> Verdict {
     let subject = Subject { loan: notice.loan, ..Subject::default() };
     let Some(loan) = notice.loan.and_then(|id| known.records.loans.get(&id)) else {
         return failed(notice, subject, "the loan does not exist".into());
@@ -113,7 +113,7 @@ fn irrelevance_of_loan(notice: &ScheduledNotice, loan: &LoanFacts, now: Timestam
     is_late.then(|| "the loan is overdue".into())
 }
 
-fn of_request(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdict {
+fn of_request(notice: &ScheduledNotice, known: &PlanningFacts, now: Timestamp) -> Verdict {
     let subject = Subject { request: notice.request, ..Subject::default() };
     let Some(request) = notice.request.and_then(|id| known.records.requests.get(&id)) else {
         return failed(notice, subject, "the request does not exist".into());
@@ -177,7 +177,7 @@ fn is_after_expiration(run: Timestamp, request: &RequestFacts) -> bool {
         .any(|expires| run > expires)
 }
 
-fn of_fee(notice: &ScheduledNotice, known: &Known, now: Timestamp) -> Verdict {
+fn of_fee(notice: &ScheduledNotice, known: &PlanningFacts, now: Timestamp) -> Verdict {
     let fee: Option<&FeeFacts> = notice.fee_fine_action.and_then(|id| known.records.fees.get(&id));
     let subject = Subject {
         loan: notice.loan,
@@ -261,7 +261,7 @@ fn other_format_is_preferred(
     notice: &ScheduledNotice,
     policy: Uuid,
     patron: Option<&Patron>,
-    known: &Known,
+    known: &PlanningFacts,
 ) -> Option<String> {
     let is_like = |config: &&NoticeConfig| {
         config.timing == notice.timing

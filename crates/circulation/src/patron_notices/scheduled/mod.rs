@@ -10,7 +10,7 @@ pub(super) mod notice;
 use super::deliver::{self, Count, Notice};
 use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
-use super::immediate::Known;
+use super::immediate::PlanningFacts;
 use super::{LOCK, context, send_emails, users_of};
 use crate::records::notices::SCHEDULED_NOTICE;
 use crate::settings::CirculationSettings;
@@ -169,7 +169,7 @@ async fn send_page(
         match ScheduledNotice::read(id, &document.parse()) {
             Some(notice) => notices.push(notice),
             None => {
-                tracing::warn!(notice.id = %id, "a scheduled notice is deleted, as it cannot be read: {}", document.0);
+                tracing::warn!(notice.id = %id, "an invalid scheduled notice is deleted: {}", document.0);
                 deleted.push(id);
             }
         }
@@ -179,7 +179,7 @@ async fn send_page(
     users.extend(notices.iter().filter_map(|notice| notice.recipient));
     let templates = notices.iter().map(|notice| notice.template).collect();
     let people = facts::people(tx.connection(), users, templates, now).await?;
-    let known = Known {
+    let known = PlanningFacts {
         records: &records,
         people: &people,
         settings: &settings,
@@ -267,7 +267,13 @@ struct Decided {
 }
 
 impl Decided {
-    fn add(&mut self, group: &[&ScheduledNotice], list: Option<&'static str>, known: &Known, now: Timestamp) {
+    fn add(
+        &mut self,
+        group: &[&ScheduledNotice],
+        list: Option<&'static str>,
+        known: &PlanningFacts,
+        now: Timestamp,
+    ) {
         let mut contents = Vec::new();
         for notice in group {
             let Verdict { outcome, next } = decide(notice, known, now);

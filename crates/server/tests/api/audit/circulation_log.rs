@@ -85,7 +85,7 @@ async fn the_log_can_be_queried_by_each_of_its_fields() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_check_out_is_not_logged() {
     let server = LendingServer::open().await;
-    let (patron, item) = (server.patron().await, server.lent_book().await);
+    let (patron, item) = (server.patron().await, server.item_on_loan().await);
     server.check_out(&item, &patron).await.expect_status(422);
     assert_eq!(entries(&server, &format!("userBarcode==\"{}\"", patron.barcode)).await, Vec::<Value>::new());
 }
@@ -195,7 +195,7 @@ async fn changes_of_requests_are_in_the_log() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expired_request_is_in_the_log_as_an_action_of_the_system() {
     let server = LendingServer::open().await;
-    let (patron, item) = (server.patron().await, server.lent_book().await);
+    let (patron, item) = (server.patron().await, server.item_on_loan().await);
     let hold = server.hold(&item, &patron).await;
     server.time_passes_for(hold).await;
     server.requests_expire().await;

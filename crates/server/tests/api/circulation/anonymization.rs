@@ -98,7 +98,7 @@ async fn after_anonymization_no_notice_links_the_patron_with_the_loan() {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_anonymization_of_a_request_its_events_and_notices_contain_no_patron() {
     let server = LendingServer::open().await;
-    let (patron, item) = (server.patron().await, server.lent_book().await);
+    let (patron, item) = (server.patron().await, server.item_on_loan().await);
     let request = server.hold(&item, &patron).await;
     server.cancel(request).await;
     let notice = json!({"requestId": request, "recipientUserId": patron.id, "nextRunTime": "2030-01-01T00:00:00Z",

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const DESKS: usize = 40;
 
-async fn readers_with_books(server: &LendingServer) -> Vec<(TestPatron, TestItem)> {
+async fn patrons_with_items(server: &LendingServer) -> Vec<(TestPatron, TestItem)> {
     join_all((0..DESKS).map(|_| async { (server.patron().await, server.item().await) })).await
 }
 
@@ -28,7 +28,7 @@ async fn scans(server: &LendingServer, kind: &str) -> (u64, u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scans_of_forty_desks_share_transactions() {
     let server = LendingServer::open().await;
-    let pairs = readers_with_books(&server).await;
+    let pairs = patrons_with_items(&server).await;
 
     let lent = join_all(pairs.iter().map(|(reader, test_item)| server.check_out(test_item, reader))).await;
     for (answer, (reader, test_item)) in lent.iter().zip(&pairs) {
@@ -84,7 +84,7 @@ async fn scans_of_forty_desks_share_transactions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_scan_does_not_affect_the_others_of_its_batch() {
     let server = LendingServer::open().await;
-    let pairs = readers_with_books(&server).await;
+    let pairs = patrons_with_items(&server).await;
     let nobody = TestPatron { barcode: "no such card".into(), ..pairs[0].0.clone() };
     let unknown = TestItem { barcode: "no such\u{0}book".into(), ..pairs[0].1.clone() };
     let (waited_for, waiting) = (server.item().await, server.patron().await);
@@ -122,7 +122,7 @@ async fn a_refused_scan_does_not_affect_the_others_of_its_batch() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_item_scanned_at_many_desks_is_checked_out_and_in_once() {
     let server = LendingServer::open().await;
-    let (test_item, pairs) = (server.item().await, readers_with_books(&server).await);
+    let (test_item, pairs) = (server.item().await, patrons_with_items(&server).await);
 
     let answers = join_all(pairs.iter().map(|(reader, _)| server.check_out(&test_item, reader))).await;
     let lent = answers.iter().filter(|answer| answer.status == 201).count();

@@ -64,7 +64,7 @@ fn total(figures: &Value, kind: &str) -> i64 {
 #[tokio::test]
 async fn the_figures_count_what_happens_at_the_desks() {
     let server = LendingServer::open().await;
-    let (book, patron, other) = (server.lent_book().await, server.patron().await, server.patron().await);
+    let (book, patron, other) = (server.item_on_loan().await, server.patron().await, server.patron().await);
     let test_item = server.item().await;
     server.check_out(&test_item, &patron).await.expect(201);
     server.check_in(&test_item, server.main_desk).await.expect(200);

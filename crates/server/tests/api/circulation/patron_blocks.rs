@@ -63,8 +63,8 @@ async fn a_condition_needs_a_message_and_a_limit_a_valid_value() {
     assert_eq!(answer.refusals(), ["Must be blank or an integer from 0 to 999999"]);
 }
 
-/// A patron with a book on loan who is late with another one, in a library that blocks for that.
-async fn late_reader(server: &LendingServer) -> (TestItem, TestPatron) {
+/// A patron with an item on loan and an overdue one, in a library that blocks for that.
+async fn patron_with_overdue_item(server: &LendingServer) -> (TestItem, TestPatron) {
     let (kept, late, patron) = (server.item().await, server.item().await, server.patron().await);
     server.check_out(&kept, &patron).await.expect(201);
     let long_ago = json!({"loanDate": "2024-01-01T00:00:00Z"});
@@ -87,7 +87,7 @@ fn pair(message: &str, code: &str) -> (Value, Value) {
 #[tokio::test]
 async fn a_patron_with_overdue_items_renews_only_by_override() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
-    let (kept, patron) = late_reader(&server).await;
+    let (kept, patron) = patron_with_overdue_item(&server).await;
     let order = json!({"itemId": kept.id, "userId": patron.id});
     let path = "/circulation/renew-by-id";
     let clerk = server.server.staff_with(&["circulation.renew-by-id.post"]).await;
@@ -120,7 +120,7 @@ async fn a_patron_with_overdue_items_renews_only_by_override() {
 #[tokio::test]
 async fn a_patron_with_overdue_items_requests_only_by_override() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
-    let (_, patron) = late_reader(&server).await;
+    let (_, patron) = patron_with_overdue_item(&server).await;
     let item = server.item().await;
 
     let refused = server.ask_for("Page", &item, &patron).await;

@@ -72,7 +72,7 @@ async fn day(
     back.iter().for_each(|reply| drop(reply.expect(200)));
     done.push(("check-in", plans.take().await));
 
-    let (waited_for, waiting) = (server.lent_book().await, server.patron().await);
+    let (waited_for, waiting) = (server.item_on_loan().await, server.patron().await);
     plans.take().await;
     placed(&server.asks_for(&waited_for, &waiting, "Hold", server.main_desk).await);
     done.push(("hold", plans.take().await));
@@ -86,7 +86,7 @@ async fn day(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statements_of_a_desk_do_not_read_more_with_more_open_loans() {
     let server = LendingServer::open().await;
-    let lent = server.lent_book().await;
+    let lent = server.item_on_loan().await;
     let mut pairs = Vec::new();
     for _ in 0..24 {
         pairs.push((server.patron().await, server.item().await));

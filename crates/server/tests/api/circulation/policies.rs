@@ -89,9 +89,9 @@ async fn duplicate_names_of_fee_policies_have_specific_texts() {
 async fn a_check_out_lock_has_one_holder() {
     let server = TestServer::start().await;
     let user = Uuid::new_v4();
-    let wish = json!({"userId": user, "ttlMs": 60_000});
-    let lock = server.post("/check-out-lock-storage", &wish).await.expect(201);
-    let second = server.post("/check-out-lock-storage", &wish).await;
+    let request_body = json!({"userId": user, "ttlMs": 60_000});
+    let lock = server.post("/check-out-lock-storage", &request_body).await.expect(201);
+    let second = server.post("/check-out-lock-storage", &request_body).await;
     assert_eq!((second.status, second.text().as_str()), (503, "Unable to acquire lock"));
 
     let listed = server.get(&format!("/check-out-lock-storage?userId={user}&offset=0&limit=5")).await;

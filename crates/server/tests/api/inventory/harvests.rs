@@ -36,7 +36,7 @@ async fn contents(server: &LendingServer, title: Uuid, without_suppressed: bool)
 }
 
 /// An item in an active location.
-async fn shown_book(server: &LendingServer) -> TestItem {
+async fn shown_item(server: &LendingServer) -> TestItem {
     let path = format!("/locations/{}", server.location);
     let mut location = server.admin().get(&path).await.expect(200);
     location["isActive"] = json!(true);
@@ -251,7 +251,7 @@ async fn bound_items_are_harvested_with_each_of_their_instances() {
 #[tokio::test]
 async fn instances_are_harvested_with_their_items_for_oai_pmh() {
     let server = LendingServer::open().await;
-    let test_item = shown_book(&server).await;
+    let test_item = shown_item(&server).await;
     let order = json!({"instanceIds": [test_item.instance], "skipSuppressedFromDiscoveryRecords": true});
     let reply = server.admin().post("/oai-pmh-view/enrichedInstances", &order).await;
     let enriched = harvested(&reply).remove(0);

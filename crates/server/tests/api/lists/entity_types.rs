@@ -133,7 +133,7 @@ fn conditions(name: &str, data_type: &str) -> Vec<Value> {
 #[tokio::test]
 async fn every_field_of_every_type_can_be_shown_and_compared() {
     let lending = LendingServer::open().await;
-    lending.lent_book().await;
+    lending.item_on_loan().await;
     let admin = lending.admin();
     let types = admin.get("/entity-types?includeAll=true").await.expect(200);
     for entity_type in types["entityTypes"].as_array().expect("an array") {

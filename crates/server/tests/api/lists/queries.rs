@@ -211,7 +211,7 @@ async fn an_older_query_is_migrated_to_the_current_version() {
 #[tokio::test]
 async fn records_of_other_types_are_found_with_related_records() {
     let lending = LendingServer::open().await;
-    let item = lending.lent_book().await;
+    let item = lending.item_on_loan().await;
     let loans = "d6729885-f2fb-4dc7-b7d0-a865a7f461e4";
     let query = fql(json!({"items.barcode": {"$eq": item.barcode}}));
     let fields = "loans.status_name,items.barcode,users.active,instance.title,lpolicy.name";

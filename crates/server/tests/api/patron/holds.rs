@@ -163,7 +163,7 @@ async fn a_hold_stores_dates_pickup_service_point_item_and_patron() {
 async fn concurrent_holds_are_numbered_consecutively() {
     let server = Arc::new(LendingServer::open().await);
     server.lets_patrons_ask_for_titles().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let mut requests = Vec::new();
     for _ in 0..24 {
         let (server, test_item, patron) = (Arc::clone(&server), test_item.clone(), server.patron().await);

@@ -131,7 +131,7 @@ async fn the_connections_of_an_address_are_bounded() {
     open.pop();
     let started = std::time::Instant::now();
     while !answer().await.starts_with("HTTP/1.1 200") {
-        assert!(started.elapsed() < PATIENCE, "a closed connection makes no room");
+        assert!(started.elapsed() < PATIENCE, "a closed connection frees no slot");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -37,7 +37,8 @@ async fn sixteen_replacements_of_permissions_at_once_do_not_wait_for_each_other(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forty_holds_right_after_a_change_of_the_rules_do_not_wait_for_each_other() {
     let server = LendingServer::open().await;
-    let pairs = join_all((0..40).map(|_| async { (server.patron().await, server.lent_book().await) })).await;
+    let pairs =
+        join_all((0..40).map(|_| async { (server.patron().await, server.item_on_loan().await) })).await;
     let policy = server.loan_policy_with(json!({})).await;
     server.lends_by(&format!("fallback-policy: {}", server.policies(policy))).await;
     let started = Instant::now();
@@ -107,7 +108,7 @@ async fn pools_share_the_budget_and_close_idle_connections() {
     for caller in callers {
         caller.await.expect("no caller waits in vain");
     }
-    let open: usize = tenants.iter().map(|pool| pool.use_now().0).sum();
+    let open: usize = tenants.iter().map(|pool| pool.usage().0).sum();
     assert!((1..=BUDGET).contains(&open), "{open} are open");
     let started = Instant::now();
     while open_connections(&looker, database).await > 0 {

@@ -63,7 +63,7 @@ async fn health_reports_a_read_only_database() {
     let started = Instant::now();
     loop {
         let health = server.stranger().get("/admin/health").await;
-        if health.status == 503 && health.json()["reason"] == "The database takes no writes" {
+        if health.status == 503 && health.json()["reason"] == "The database does not accept writes" {
             return;
         }
         assert!(started.elapsed() < PATIENCE, "{}", health.text());

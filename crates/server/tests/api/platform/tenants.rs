@@ -43,7 +43,7 @@ async fn a_dropped_tenant_does_not_exist_any_more() {
     server.get(&format!("/_/proxy/tenants/{OTHER_TENANT}")).await.expect(404);
     let database = server.database().await;
     let row =
-        database.query_one("SELECT to_regnamespace('library_otherlib') IS NULL", &[]).await.expect("asked");
+        database.query_one("SELECT to_regnamespace('library_otherlib') IS NULL", &[]).await.expect("request");
     assert!(row.get::<_, bool>(0), "the schema is still there");
 }
 
@@ -52,7 +52,7 @@ async fn a_second_start_changes_nothing() {
     let server = TestServer::start().await;
     let before = server.get("/perms/permissions?limit=0").await.expect(200)["totalRecords"].clone();
     let tenant = server.node.create_tenant(TENANT, "Again", "").await.expect("the tenant is there");
-    let appointed = administrator::appoint(&tenant, ADMIN, PASSWORD).await.expect("asked");
+    let appointed = administrator::appoint(&tenant, ADMIN, PASSWORD).await.expect("request");
     assert_eq!(appointed, administrator::Appointed::NameTaken);
     let after = server.get("/perms/permissions?limit=0").await.expect(200)["totalRecords"].clone();
     assert_eq!(before, after);
@@ -83,7 +83,7 @@ async fn calls_to_a_tenant_that_another_node_has_dropped_are_refused_like_those_
             (reply.status, reply.text().as_str()),
             (400, "No such Tenant otherlib"),
             "{}",
-            reply.asked
+            reply.request
         );
     }
 }
@@ -94,7 +94,7 @@ async fn a_recreated_tenant_does_not_use_cached_rules_of_the_dropped_one() {
     let elsewhere = server.another_node().await;
     elsewhere.create_tenant(OTHER_TENANT, "Other", "").await.expect("a second tenant");
     let settings_version = |database: std::sync::Arc<carrel_platform::Node>| async move {
-        let tenant = database.find_tenant(OTHER_TENANT).await.expect("asked").expect("it is there");
+        let tenant = database.find_tenant(OTHER_TENANT).await.expect("request").expect("it is there");
         tenant.settings_version_is_stale();
         tenant.settings_version().await.expect("a tenant has a settings version")
     };

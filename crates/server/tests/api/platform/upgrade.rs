@@ -143,7 +143,7 @@ async fn undeclared_indexes_and_columns_are_dropped_on_request_and_tables_never(
         reported,
         [
             "table bay is no longer declared; it stays with its rows",
-            "index shelf_mark_color_value of table shelf_mark is gone"
+            "index shelf_mark_color_value of table shelf_mark was dropped"
         ]
     );
     assert_eq!(count(&database, color).await, 0);

@@ -59,7 +59,7 @@ async fn a_loan_is_published_like_by_mod_circulation_and_a_dead_subscriber_delay
         let errors: Vec<String> = rows.iter().filter_map(|row| row.get(0)).collect();
         errors.len() == 2
             && errors[0].contains("does not answer")
-            && errors[1] == "the server knows no address of mod-nowhere-1.0.0"
+            && errors[1] == "no address is configured for mod-nowhere-1.0.0"
     })
     .await;
     carrel_pub_sub::stop(&server.server.node);

@@ -79,7 +79,7 @@ async fn a_thousand_patrons_request_one_instance_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_check_ins_of_one_item_fulfill_one_request() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     for _ in 0..3 {
         server.hold(&test_item, &server.patron().await).await;
     }
@@ -95,7 +95,7 @@ async fn two_check_ins_of_one_item_fulfill_one_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_holds_than_connections_right_after_a_change_of_the_rules() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let patrons: Vec<TestPatron> = stream::iter(0..40).map(|_| server.patron()).buffered(8).collect().await;
     server.hold(&test_item, &server.patron().await).await;
     // Every hold waits for the same queue lock, and then finds that its settings are outdated.

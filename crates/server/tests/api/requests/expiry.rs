@@ -4,9 +4,9 @@ use carrel_testkit::queues::{placed, positions};
 use carrel_testkit::{LendingServer, TestItem};
 use uuid::Uuid;
 
-/// A book that somebody has, and two holds behind it.
-async fn two_wait(server: &LendingServer) -> (TestItem, Uuid, Uuid) {
-    let item = server.lent_book().await;
+/// An item on loan, and two holds of it.
+async fn item_with_two_holds(server: &LendingServer) -> (TestItem, Uuid, Uuid) {
+    let item = server.item_on_loan().await;
     let first = server.hold(&item, &server.patron().await).await;
     let second = server.hold(&item, &server.patron().await).await;
     (item, first, second)
@@ -15,7 +15,7 @@ async fn two_wait(server: &LendingServer) -> (TestItem, Uuid, Uuid) {
 #[tokio::test]
 async fn an_expired_hold_is_closed_unfilled_and_the_following_requests_move_up() {
     let server = LendingServer::open().await;
-    let (item, first, second) = two_wait(&server).await;
+    let (item, first, second) = item_with_two_holds(&server).await;
     server.time_passes_for(first).await;
     server.requests_expire().await;
     let gone = server.request(first).await;
@@ -29,7 +29,7 @@ async fn an_expired_hold_is_closed_unfilled_and_the_following_requests_move_up()
 #[tokio::test]
 async fn a_request_before_its_expiration_date_stays_open() {
     let server = LendingServer::open().await;
-    let (item, _, _) = two_wait(&server).await;
+    let (item, _, _) = item_with_two_holds(&server).await;
     server.requests_expire().await;
     assert_eq!(positions(&server.queue_of(&item).await), [1, 2]);
 }
@@ -37,7 +37,7 @@ async fn a_request_before_its_expiration_date_stays_open() {
 #[tokio::test]
 async fn an_item_not_picked_up_stays_on_the_hold_shelf_until_it_is_scanned() {
     let server = LendingServer::open().await;
-    let (item, first, second) = two_wait(&server).await;
+    let (item, first, second) = item_with_two_holds(&server).await;
     server.check_in(&item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(first).await, "Open - Awaiting pickup");
     server.time_passes_for(first).await;
@@ -55,7 +55,7 @@ async fn an_item_not_picked_up_stays_on_the_hold_shelf_until_it_is_scanned() {
 async fn the_queue_of_a_title_closes_its_gaps() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
-    let item = server.lent_book().await;
+    let item = server.item_on_loan().await;
     let mut ids = Vec::new();
     for _ in 0..4 {
         let patron = server.patron().await;
@@ -74,7 +74,7 @@ async fn the_queue_of_a_title_closes_its_gaps() {
 #[tokio::test]
 async fn the_event_of_an_expired_request_has_its_previous_version() {
     let server = LendingServer::open().await;
-    let (_, first, _) = two_wait(&server).await;
+    let (_, first, _) = item_with_two_holds(&server).await;
     server.time_passes_for(first).await;
     server.requests_expire().await;
     let events = server

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 /// An item on loan, and patrons with holds of it.
 async fn queue_of<const N: usize>(server: &LendingServer) -> (TestItem, [(TestPatron, Uuid); N]) {
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let mut readers = Vec::new();
     for _ in 0..N {
         let reader = server.patron().await;
@@ -58,7 +58,7 @@ async fn every_status_change_of_a_request_is_published() {
 #[tokio::test]
 async fn an_item_with_another_pickup_service_point_goes_in_transit() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let reader = server.patron().await;
     let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -77,8 +77,8 @@ async fn a_request_with_the_wrong_instance_is_placed_for_its_item() {
     server.takes_title_requests().await;
     let (test_item, other_title) = (server.item().await, server.item().await);
     server.check_out(&test_item, &server.patron().await).await.expect(201);
-    let wish = json!({"instanceId": other_title.instance, "holdingsRecordId": other_title.holdings});
-    let hold = placed(&server.ask_with("Hold", &test_item, &server.patron().await, wish).await);
+    let request_body = json!({"instanceId": other_title.instance, "holdingsRecordId": other_title.holdings});
+    let hold = placed(&server.ask_with("Hold", &test_item, &server.patron().await, request_body).await);
     assert_eq!(server.request(hold).await["instanceId"], test_item.instance.to_string());
     assert_eq!(positions(&server.queue_of(&test_item).await), [1]);
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -105,11 +105,11 @@ async fn an_awaiting_item_scanned_elsewhere_goes_in_transit_to_its_pickup_servic
 #[tokio::test]
 async fn a_delivery_request_awaits_delivery_and_is_filled_by_check_out() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let reader = server.patron().await;
-    let wish = json!({"fulfillmentPreference": "Delivery", "deliveryAddressTypeId": Uuid::new_v4(),
+    let request_body = json!({"fulfillmentPreference": "Delivery", "deliveryAddressTypeId": Uuid::new_v4(),
         "pickupServicePointId": null});
-    let hold = placed(&server.ask_with("Hold", &test_item, &reader, wish).await);
+    let hold = placed(&server.ask_with("Hold", &test_item, &reader, request_body).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(hold).await, "Open - Awaiting delivery");
     assert_eq!(server.status_of(&test_item).await, "Awaiting delivery");
@@ -174,8 +174,8 @@ async fn a_closed_request_cannot_be_changed() {
     server.cancel(hold).await.expect(204);
     let again = server.edit_request(hold, json!({"status": "Open - Not yet filled"})).await;
     assert_eq!(again.refusals(), ["The Request has already been closed"]);
-    let wish = json!({"destinationItemId": other.id});
-    let moved = server.admin().post(&format!("/circulation/requests/{hold}/move"), &wish).await;
+    let request_body = json!({"destinationItemId": other.id});
+    let moved = server.admin().post(&format!("/circulation/requests/{hold}/move"), &request_body).await;
     assert_eq!(moved.refusals(), ["The Request has already been closed"]);
 }
 
@@ -187,9 +187,9 @@ async fn a_moved_request_is_last_in_the_new_queue() {
     server.check_out(&other, &server.patron().await).await.expect(201);
     let there = server.patron().await;
     server.hold(&other, &there).await;
-    let wish = json!({"destinationItemId": other.id});
+    let request_body = json!({"destinationItemId": other.id});
     let moved: Value =
-        server.admin().post(&format!("/circulation/requests/{first}/move"), &wish).await.expect(200);
+        server.admin().post(&format!("/circulation/requests/{first}/move"), &request_body).await.expect(200);
     assert_eq!(moved["position"], 2);
     let (left, joined) = (server.queue_of(&test_item).await, server.queue_of(&other).await);
     assert_eq!((waiting(&left), positions(&left)), (vec![second.id], vec![1]));
@@ -203,9 +203,9 @@ async fn a_queue_can_be_reordered() {
     let (test_item, [(first, one), (second, two), (third, three)]) = queue_of(&server).await;
     let path = format!("/circulation/requests/queue/item/{}/reorder", test_item.id);
     let order = |ids: &[Uuid]| {
-        let wishes: Vec<Value> =
+        let positions: Vec<Value> =
             ids.iter().zip(1..).map(|(id, place)| json!({"id": id, "newPosition": place})).collect();
-        json!({"reorderedQueue": wishes})
+        json!({"reorderedQueue": positions})
     };
     server.admin().post(&path, &order(&[three, one, two])).await.expect(200);
     assert_eq!(waiting(&server.queue_of(&test_item).await), [third.id, first.id, second.id]);

@@ -21,10 +21,10 @@ async fn copies(server: &LendingServer, number: usize) -> Vec<TestItem> {
     copies
 }
 
-async fn asks_for_whatever_copy(server: &LendingServer, test_item: &TestItem, patron: Uuid) -> Reply {
-    let wish = json!({"instanceId": test_item.instance, "requesterId": patron,
+async fn places_instance_level_request(server: &LendingServer, test_item: &TestItem, patron: Uuid) -> Reply {
+    let request_body = json!({"instanceId": test_item.instance, "requesterId": patron,
         "requestDate": jiff::Timestamp::now().to_string(), "pickupServicePointId": server.main_desk.0});
-    server.admin().post("/circulation/requests/instances", &wish).await
+    server.admin().post("/circulation/requests/instances", &request_body).await
 }
 
 fn item_of(request: &Value) -> String {
@@ -38,9 +38,9 @@ async fn one_of_many_items_is_found_in_two_round_trips() {
     for copy in &copies[..11] {
         server.check_out(copy, &server.patron().await).await.expect(201);
     }
-    // What is read once and kept is read now.
-    asks_for_whatever_copy(&server, &server.item().await, server.patron().await.id).await.expect(201);
-    let reply = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await;
+    // Fills the caches.
+    places_instance_level_request(&server, &server.item().await, server.patron().await.id).await.expect(201);
+    let reply = places_instance_level_request(&server, &copies[0], server.patron().await.id).await;
     let request = reply.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[11].id.to_string(), &json!("Page")));
     assert_eq!(reply.header("x-carrel-round-trips"), Some("2"), "facts and changes");
@@ -56,7 +56,8 @@ async fn of_items_on_loan_the_one_with_the_shortest_queue_is_requested() {
     for copy in &copies[..4] {
         server.ask_for("Hold", copy, &server.patron().await).await.expect(201);
     }
-    let request = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await.expect(201);
+    let request =
+        places_instance_level_request(&server, &copies[0], server.patron().await.id).await.expect(201);
     assert_eq!((item_of(&request), &request["requestType"]), (copies[4].id.to_string(), &json!("Recall")));
 }
 
@@ -70,7 +71,8 @@ async fn items_that_cannot_be_requested_are_skipped() {
     }
     server.check_out(&copies[5], &server.patron().await).await.expect(201);
     server.ask_for("Hold", &copies[5], &server.patron().await).await.expect(201);
-    let request = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await.expect(201);
+    let request =
+        places_instance_level_request(&server, &copies[0], server.patron().await.id).await.expect(201);
     assert_eq!((item_of(&request), request["position"].as_i64()), (copies[5].id.to_string(), Some(2)));
 }
 
@@ -82,7 +84,7 @@ async fn without_a_requestable_item_each_refusal_is_reported_once() {
         let path = format!("/inventory/items/{}/mark-withdrawn", copy.id);
         server.admin().post(&path, &json!({})).await.expect_status(200);
     }
-    let refused = asks_for_whatever_copy(&server, &copies[0], server.patron().await.id).await;
+    let refused = places_instance_level_request(&server, &copies[0], server.patron().await.id).await;
     assert_eq!(
         refused.refusals(),
         ["Page", "Recall", "Hold"]
@@ -100,7 +102,7 @@ async fn concurrent_instance_level_requests_get_different_items() {
     let desk = server.check_out(&copies[0], &lent_to);
     let page = server.ask_for("Page", &copies[1], &insists);
     let requesting =
-        join_all(readers.iter().map(|reader| asks_for_whatever_copy(&server, &copies[0], reader.id)));
+        join_all(readers.iter().map(|reader| places_instance_level_request(&server, &copies[0], reader.id)));
     let (placed, (lent, paged)) =
         futures_util::future::join(requesting, futures_util::future::join(desk, page)).await;
     let requests: Vec<Value> = placed.iter().map(|reply| reply.expect(201)).collect();
@@ -131,7 +133,7 @@ async fn an_item_checked_out_between_choice_and_lock_is_replaced_by_another_one(
     for copy in &copies[..3] {
         database.execute(lend, &[&copy.id]).await.expect("lent");
     }
-    let requesting = asks_for_whatever_copy(&server, &copies[0], reader.id);
+    let requesting = places_instance_level_request(&server, &copies[0], reader.id);
     let lending = async {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         database.batch_execute("COMMIT").await.expect("committed");

@@ -167,7 +167,7 @@ async fn every_job_of_the_node_is_entered_for_the_tenant() {
 #[tokio::test]
 async fn requests_expire_by_the_job() {
     let server = LendingServer::open().await;
-    let item = server.lent_book().await;
+    let item = server.item_on_loan().await;
     let hold = server.hold(&item, &server.patron().await).await;
     server.time_passes_for(hold).await;
     let node = jobs::start(&server.server.node);

@@ -88,8 +88,9 @@ impl Description {
             }
             50..58 => {
                 let Some(id) = self.some_request(&mut random) else { return };
-                let wish = json!({"destinationItemId": test_item.id});
-                let reply = server.admin().post(&format!("/circulation/requests/{id}/move"), &wish).await;
+                let request_body = json!({"destinationItemId": test_item.id});
+                let reply =
+                    server.admin().post(&format!("/circulation/requests/{id}/move"), &request_body).await;
                 if reply.status == 200 && reply.json()["status"] != "Open - Not yet filled" {
                     let item = reply.json()["itemId"].to_string();
                     self.promised_twice.lock().expect("one writer at a time").insert(item);

@@ -84,7 +84,7 @@ async fn holds_are_printed(server: &LendingServer, enabled: bool) {
 #[tokio::test]
 async fn holds_are_on_search_slips_only_if_enabled() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     server.hold(&test_item, &server.patron().await).await;
     assert_eq!(search_slips(&server).await, json!({"searchSlips": [], "totalRecords": 0}));
     holds_are_printed(&server, true).await;
@@ -100,7 +100,7 @@ async fn a_title_level_hold_is_on_the_search_slips_of_its_holdings_locations() {
     let server = LendingServer::open().await;
     server.takes_title_requests().await;
     holds_are_printed(&server, true).await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     placed(&server.asks_for_title(&test_item, &server.patron().await, "Hold", server.main_desk).await);
     let slips = search_slips(&server).await;
     assert_eq!(slips["totalRecords"], 1);
@@ -153,7 +153,7 @@ async fn an_item_with_two_closed_requests_is_listed_once_with_the_last_one() {
 #[tokio::test]
 async fn items_in_transit_are_listed_with_destination_and_request() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     placed(&server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     let report = report(&server, "/inventory-reports/items-in-transit").await;

@@ -26,7 +26,7 @@ async fn a_request_of_an_item_takes_two_round_trips() {
 #[tokio::test]
 async fn a_hold_after_others_takes_two_round_trips() {
     let server = counting().await;
-    let item = server.lent_book().await;
+    let item = server.item_on_loan().await;
     for _ in 0..3 {
         let reply = server.asks_for(&item, &server.patron().await, "Hold", server.main_desk).await;
         reply.expect(201);
@@ -46,7 +46,7 @@ async fn a_request_of_a_title_takes_two_round_trips() {
 #[tokio::test]
 async fn an_instance_level_request_takes_two_round_trips() {
     let server = counting().await;
-    let (item, patron) = (server.lent_book().await, server.patron().await);
+    let (item, patron) = (server.item_on_loan().await, server.patron().await);
     let order = json!({"instanceId": item.instance, "requesterId": patron.id,
         "requestDate": jiff::Timestamp::now().to_string(), "fulfillmentPreference": "Hold Shelf",
         "pickupServicePointId": server.main_desk.0});

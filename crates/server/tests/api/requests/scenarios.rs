@@ -109,7 +109,7 @@ async fn branch_closes(server: &LendingServer) {
 #[tokio::test]
 async fn a_pickup_service_point_is_closed() {
     let server = LendingServer::open().await;
-    let test_item = server.lent_book().await;
+    let test_item = server.item_on_loan().await;
     let reader = server.patron().await;
     let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
     branch_closes(&server).await;
@@ -146,7 +146,7 @@ async fn a_request_with_a_closed_pickup_service_point_can_be_cancelled() {
     assert_eq!(server.status_of(&test_item).await, "Available");
 }
 
-async fn asks_for_whatever_copy(server: &LendingServer, test_item: &TestItem, patron: Uuid) -> Value {
+async fn places_instance_level_request(server: &LendingServer, test_item: &TestItem, patron: Uuid) -> Value {
     let order = json!({"instanceId": test_item.instance, "requesterId": patron,
         "requestDate": Timestamp::now().to_string(), "fulfillmentPreference": "Hold Shelf",
         "pickupServicePointId": server.main_desk.0});
@@ -163,11 +163,11 @@ async fn a_title_level_page_turned_into_a_hold() {
     server.admin().put(&path, &pages_and_holds).await.expect(204);
     let (test_item, first, second) = (server.item().await, server.patron().await, server.patron().await);
 
-    // The only copy is fetched for the first reader; who asks next gets in line.
-    let page = asks_for_whatever_copy(&server, &test_item, first.id).await;
+    // The only item is paged for the first patron; the next requester is added to the queue.
+    let page = places_instance_level_request(&server, &test_item, first.id).await;
     assert_eq!((&page["requestType"], &page["requestLevel"]), (&json!("Page"), &json!("Title")));
     assert_eq!(server.status_of(&test_item).await, "Paged");
-    let hold = asks_for_whatever_copy(&server, &test_item, second.id).await;
+    let hold = places_instance_level_request(&server, &test_item, second.id).await;
     assert_eq!((&hold["requestType"], hold.get("itemId")), (&json!("Hold"), None));
     assert_eq!(positions(&server.queue_of_title(&test_item).await), [1, 2]);
 
@@ -204,7 +204,7 @@ async fn a_title_level_request_with_a_malformed_holdings_record_id_can_be_cancel
 #[tokio::test]
 async fn refusals_of_a_move_or_an_edit_are_not_counted() {
     let server = LendingServer::open().await;
-    let (test_item, other) = (server.lent_book().await, server.item().await);
+    let (test_item, other) = (server.item_on_loan().await, server.item().await);
     let hold = server.hold(&test_item, &server.patron().await).await;
     let path = format!("/circulation/requests/{hold}/move");
     let moved = server.admin().post(&path, &json!({"destinationItemId": other.id})).await.expect(422);

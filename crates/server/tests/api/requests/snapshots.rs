@@ -17,7 +17,7 @@ struct PlacedHold {
 /// A hold, and a node that runs background jobs.
 async fn placed_hold() -> PlacedHold {
     let server = LendingServer::open().await;
-    let (test_item, patron) = (server.lent_book().await, server.patron().await);
+    let (test_item, patron) = (server.item_on_loan().await, server.patron().await);
     let hold = server.hold(&test_item, &patron).await;
     let open_node = &server.server.node;
     let pace = Pace { poll: Duration::from_millis(100), ..Pace::default() };

@@ -102,7 +102,7 @@ mod fixtures {
 
     pub const DESK: Uuid = Uuid::from_u128(1);
     pub const BOOK: Uuid = Uuid::from_u128(4);
-    pub const READER: Uuid = Uuid::from_u128(5);
+    pub const PATRON: Uuid = Uuid::from_u128(5);
 
     pub fn object(value: Value) -> Map<String, Value> {
         match value {
@@ -123,7 +123,7 @@ mod fixtures {
     }
 
     pub fn loan(status: &str, more: Value) -> Map<String, Value> {
-        let mut loan = object(json!({"itemId": BOOK, "userId": READER, "status": {"name": status},
+        let mut loan = object(json!({"itemId": BOOK, "userId": PATRON, "status": {"name": status},
         "dueDate": "2024-05-20T10:00:00Z"}));
         loan.extend(object(more));
         loan

@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn a_returned_item_with_a_request_goes_to_the_hold_shelf() {
         let request =
-            object(json!({"id": READER, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
+            object(json!({"id": PATRON, "requestType": "Hold", "requestLevel": "Item", "itemId": BOOK,
             "status": "Open - Not yet filled", "fulfillmentPreference": "Hold Shelf", "position": 1}));
-        let waiting = QueuedRequest { id: READER, document: request, requester: None, queue: None };
+        let waiting = QueuedRequest { id: PATRON, document: request, requester: None, queue: None };
         let facts = Facts { queue: vec![waiting], ..item("Checked out") };
         let closed = loan("Closed", json!({"checkinServicePointId": DESK}));
         let decision = replaced(&facts, closed).expect("allowed");

@@ -36,7 +36,7 @@ pub fn make_folder_for(folder: &Path, user: RunsAs) -> Result<(), String> {
     std::os::unix::fs::chown(folder, Some(uid), Some(gid)).map_err(failed)?;
     match folder.parent() {
         Some(parent) if !can_reach(parent, user) => Err(format!(
-            "PostgreSQL does not run as root, and its user cannot reach {}: name another place with --data",
+            "PostgreSQL does not run as root, and its user cannot reach {}: name another directory with --data",
             parent.display()
         )),
         _ => Ok(()),
