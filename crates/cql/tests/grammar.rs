@@ -49,7 +49,7 @@ fn texts_are_understood() {
 
 #[test]
 fn a_refusal_points_at_the_place() {
-    for (cql, place, message) in [
+    for (cql, position, message) in [
         ("", 0, "an index or a term is expected"),
         ("name==", 6, "an index or a term is expected"),
         ("name==a and", 11, "an index or a term is expected"),
@@ -69,7 +69,7 @@ fn a_refusal_points_at_the_place() {
         ("name foo.bar x", 5, "is not a relation"),
     ] {
         let refusal = Query::parse(cql).expect_err(cql);
-        assert_eq!(refusal.place, place, "{cql}: {refusal}");
+        assert_eq!(refusal.position, position, "{cql}: {refusal}");
         assert!(refusal.message.contains(message), "{cql}: {refusal}");
     }
     assert_eq!(

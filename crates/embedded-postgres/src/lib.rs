@@ -220,7 +220,7 @@ impl Server {
         command.spawn().map_err(|error| format!("postgres could not be started: {error}"))
     }
 
-    /// Loads `pg_stat_statements` if it is installed, unless the operator has said which libraries to load.
+    /// Loads `pg_stat_statements` if it is installed, unless the operator has set which libraries to load.
     fn preload(&self) -> &'static [&'static str] {
         let installed = self.programs.join("../lib/pg_stat_statements.so").is_file();
         let is_set = ["postgresql.conf", "postgresql.auto.conf"].iter().any(|file| {

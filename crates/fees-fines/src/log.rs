@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(record: Value) -> Option<(&'static str, String)> {
+    fn action_and_description(record: Value) -> Option<(&'static str, String)> {
         let account = json!({"id": Uuid::nil(), "feeFineType": "Fine", "feeFineOwner": "Main"});
         let entry = action(&account, record.as_object().expect("an object"), false)?;
         Some((entry.action.name(), entry.description.unwrap_or_default()))
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_record_of_a_charge_is_a_bill() {
         assert_eq!(
-            said(json!({"typeAction": "Fine", "amountAction": 3.5})),
+            action_and_description(json!({"typeAction": "Fine", "amountAction": 3.5})),
             Some((
                 "Billed",
                 "Fee/Fine type: Fine. Fee/Fine owner: Main. Amount: 3.50. manual. Additional information to staff: null"
@@ -190,8 +190,11 @@ mod tests {
     #[test]
     fn a_remark_is_shown_and_a_partial_credit_left_out() {
         let remark = json!({"typeAction": "Staff info only", "comments": "STAFF : called"});
-        assert_eq!(said(remark), Some(("Staff information only added", "called".into())));
-        assert_eq!(said(json!({"typeAction": "Credited partially"})), None);
-        assert_eq!(said(json!({"typeAction": "Credited fully"})), Some(("Credited fully", String::new())));
+        assert_eq!(action_and_description(remark), Some(("Staff information only added", "called".into())));
+        assert_eq!(action_and_description(json!({"typeAction": "Credited partially"})), None);
+        assert_eq!(
+            action_and_description(json!({"typeAction": "Credited fully"})),
+            Some(("Credited fully", String::new()))
+        );
     }
 }

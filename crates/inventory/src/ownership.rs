@@ -48,19 +48,19 @@ mod tests {
 
     #[test]
     fn a_missing_property_is_named_and_the_own_tenant_is_refused() {
-        let said = |order: Value| {
+        let refusal_text = |order: Value| {
             let order = order.as_object().cloned().expect("an object");
             refusal(&order, OF_ITEMS, "here").map(|refusal| refusal.message)
         };
         let whole =
             |tenant: &str| json!({"toHoldingsRecordId": "h", "itemIds": ["i"], "targetTenantId": tenant});
-        assert_eq!(said(json!({})).as_deref(), Some("toHoldingsRecordId is a required field"));
+        assert_eq!(refusal_text(json!({})).as_deref(), Some("toHoldingsRecordId is a required field"));
         let nothing = json!({"toHoldingsRecordId": "h", "itemIds": [], "targetTenantId": "there"});
-        assert_eq!(said(nothing).as_deref(), Some("itemIds is a required field"));
+        assert_eq!(refusal_text(nothing).as_deref(), Some("itemIds is a required field"));
         assert_eq!(
-            said(whole("here")).as_deref(),
+            refusal_text(whole("here")).as_deref(),
             Some("targetTenantId field cannot be equal to source tenant id")
         );
-        assert_eq!(said(whole("there")), None);
+        assert_eq!(refusal_text(whole("there")), None);
     }
 }

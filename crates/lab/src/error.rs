@@ -42,9 +42,9 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        let said = inner.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let reason = inner.to_string();
+        if !text.contains(&reason) {
+            text = format!("{text}: {reason}");
         }
         cause = inner.source();
     }

@@ -226,16 +226,16 @@ pub mod lists {
             self.stop(StatusCode::BAD_REQUEST, "fql.query.invalid", message, &parameters)
         }
 
-        pub fn stale(self, id: Uuid, name: &str, current: i32, asked: i64) -> Stop {
+        pub fn stale(self, id: Uuid, name: &str, current: i32, requested: i64) -> Stop {
             let message = format!(
-                "List ( with id {id} ) cannot be updated since version in request ({asked}) is different from the \
+                "List ( with id {id} ) cannot be updated since version in request ({requested}) is different from the \
                  version of list ({current})"
             );
             let parameters = [
                 ("id", id.to_string()),
                 ("name", name.to_owned()),
                 ("currentVersion", current.to_string()),
-                ("requestVersion", asked.to_string()),
+                ("requestVersion", requested.to_string()),
             ];
             self.stop(StatusCode::CONFLICT, "optimistic.lock.exception", message, &parameters)
         }

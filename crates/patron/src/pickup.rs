@@ -5,7 +5,7 @@ use carrel_circulation::settings::{CirculationSettings, ServicePoint};
 use carrel_platform::{Answer, Call, Router};
 use carrel_records::Failure;
 use carrel_records::shape::Shape;
-use carrel_requests::allowed_service_points::{Allowed, Question, allowed};
+use carrel_requests::allowed_service_points::{Allowed, AllowedQuery, allowed};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -58,9 +58,9 @@ fn items(mut body: Map<String, Value>) -> Result<Vec<Uuid>, Failure> {
 /// The service points for an item or an instance, for any request type.
 async fn of(call: &Call, item: Option<Uuid>, instance: Option<Uuid>) -> Result<Value, Failure> {
     let tenant = call.tenant()?;
-    let question = Question { requester: Some(call.id(0)?), item, instance, ..Question::default() };
+    let query = AllowedQuery { requester: Some(call.id(0)?), item, instance, ..AllowedQuery::default() };
     let settings = CirculationSettings::of(tenant).await?;
-    let allowed = allowed(&tenant.reader().await?, question, &settings).await.map_err(shown_to_patron)?;
+    let allowed = allowed(&tenant.reader().await?, query, &settings).await.map_err(shown_to_patron)?;
     Ok(shown(&allowed, &settings))
 }
 

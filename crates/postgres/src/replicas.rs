@@ -78,7 +78,7 @@ impl Replicas {
     }
 
     /// A connection to a replica that has replayed every commit acknowledged so far. Should the replica go away, the
-    /// primary answers what is asked on it.
+    /// primary answers what is sent to it.
     pub async fn caught_up(&self, primary: &OpenPool) -> Option<Connection> {
         let chosen = self.members.chosen();
         let history = chosen.history?;
@@ -118,7 +118,7 @@ struct Written {
 }
 
 impl Written {
-    /// `None` where the primary cannot be asked, or where another server than the known one has answered.
+    /// `None` where the primary does not answer, or if another server than the known one has answered.
     async fn of(primary: &OpenPool, history: History) -> Option<Written> {
         let primary = primary.get().await.ok()?;
         let rows = primary
@@ -140,7 +140,7 @@ impl Written {
 impl Replica {
     async fn has_replayed(&self, connection: &Connection, written: &Written) -> bool {
         for _ in 0..CATCH_UP_ATTEMPTS {
-            let asked = connection
+            let result = connection
                 .query(
                     // A server that replays no WAL is not a replica.
                     "SELECT coalesce(pg_wal_lsn_diff($1::text::pg_lsn, pg_last_wal_replay_lsn()), 1e15)::bigint AS behind,
@@ -153,7 +153,7 @@ impl Replica {
                     ],
                 )
                 .await;
-            let Ok(rows) = asked else {
+            let Ok(rows) = result else {
                 self.skip_for(RETRY_FAILED_AFTER);
                 return false;
             };

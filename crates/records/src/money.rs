@@ -18,7 +18,7 @@ pub struct Money(Decimal);
 pub struct NotAnAmount;
 
 /// Up to this number, two decimal places are exact in a JSON number.
-const LARGEST: i64 = 1_000_000_000_000;
+const MAX_AMOUNT: i64 = 1_000_000_000_000;
 
 impl Money {
     pub const ZERO: Money = Money(Decimal::ZERO);
@@ -29,7 +29,7 @@ impl Money {
     }
 
     fn rounded(amount: Decimal) -> Result<Money, NotAnAmount> {
-        if amount.abs() > Decimal::from(LARGEST) {
+        if amount.abs() > Decimal::from(MAX_AMOUNT) {
             return Err(NotAnAmount);
         }
         Ok(Money(amount.round_dp_with_strategy(2, RoundingStrategy::MidpointNearestEven)))
@@ -100,7 +100,7 @@ pub struct UnitPrice(Decimal);
 impl UnitPrice {
     /// The price of this many units, rounded to two places (half away from zero); at most the largest amount of money.
     pub fn times(self, units: u64) -> Money {
-        let limit = Decimal::from(LARGEST);
+        let limit = Decimal::from(MAX_AMOUNT);
         let cost = self.0.checked_mul(Decimal::from(units)).unwrap_or(limit).clamp(-limit, limit);
         Money(cost.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
     }
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for UnitPrice {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<UnitPrice, D::Error> {
         let number = Number::deserialize(from)?.to_string();
         match decimal(&number) {
-            Ok(price) if price.abs() <= Decimal::from(LARGEST) => Ok(UnitPrice(price)),
+            Ok(price) if price.abs() <= Decimal::from(MAX_AMOUNT) => Ok(UnitPrice(price)),
             _ => Err(D::Error::custom(format!("{number} is no price"))),
         }
     }
@@ -195,7 +195,7 @@ mod tests {
         let price = |text: &str| serde_json::from_str::<UnitPrice>(text).expect("a price");
         assert_eq!(price("0.005").times(3), money("0.02"));
         assert_eq!(price("0.1").times(3), money("0.30"));
-        assert_eq!(price("5.0").times(u64::MAX), Money(Decimal::from(LARGEST)));
+        assert_eq!(price("5.0").times(u64::MAX), Money(Decimal::from(MAX_AMOUNT)));
         assert!(serde_json::from_str::<UnitPrice>("1e300").is_err());
         assert!(serde_json::from_str::<UnitPrice>("\"1\"").is_err());
     }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 /// The parameters of the route.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct AllowedQuery {
     pub operation: Operation,
     pub requester: Option<Uuid>,
     pub group: Option<Uuid>,
@@ -43,22 +43,22 @@ pub type Allowed = BTreeMap<RequestType, BTreeSet<Uuid>>;
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/circulation/requests/allowed-service-points", |call| async move {
-        let question = read(&call.query)?;
+        let query = read(&call.query)?;
         let tenant = call.tenant()?;
         let settings = CirculationSettings::of(tenant).await?;
-        let allowed = allowed(&tenant.reader().await?, question, &settings).await?;
+        let allowed = allowed(&tenant.reader().await?, query, &settings).await?;
         Ok(Answer::json_bytes(pretty(&shown(&allowed, &settings))))
     });
 }
 
 /// Reads the parameters; all errors are reported together.
-fn read(query: &Query) -> Result<Question, Failure> {
-    let mut faults = Vec::new();
+fn read(parameters: &Query) -> Result<AllowedQuery, Failure> {
+    let mut errors = Vec::new();
     let mut id = |key: &str, name: &str| {
-        let text = query.get(key)?;
+        let text = parameters.get(key)?;
         let id = Uuid::parse_str(text).ok().filter(|_| text.len() == 36);
         if id.is_none() {
-            faults.push(format!("{name} ID is not a valid UUID: {text}."));
+            errors.push(format!("{name} ID is not a valid UUID: {text}."));
         }
         // A malformed id still counts as given.
         Some(id.unwrap_or_default())
@@ -68,16 +68,16 @@ fn read(query: &Query) -> Result<Question, Failure> {
     let instance = id("instanceId", "Instance");
     let item = id("itemId", "Item");
     let request = id("requestId", "Request");
-    let mut flag = |key: &str| match query.get(key) {
+    let mut flag = |key: &str| match parameters.get(key) {
         Some("true") => true,
         None | Some("false") => false,
         Some(other) => {
-            faults.push(format!("{key} is not a valid boolean: {other}."));
+            errors.push(format!("{key} is not a valid boolean: {other}."));
             false
         }
     };
     let (stub_item, routing) = (flag("useStubItem"), flag("ecsRequestRouting"));
-    let operation = query.get("operation").unwrap_or_default().to_ascii_lowercase();
+    let operation = parameters.get("operation").unwrap_or_default().to_ascii_lowercase();
     let somebody = requester.is_some() || group.is_some();
     let operation = match operation.as_str() {
         "create" if somebody && instance.is_some() != item.is_some() && request.is_none() => {
@@ -92,61 +92,61 @@ fn read(query: &Query) -> Result<Question, Failure> {
         _ => None,
     };
     if operation.is_none() {
-        faults.push("Invalid combination of query parameters".to_owned());
+        errors.push("Invalid combination of query parameters".to_owned());
     }
     match operation {
-        Some(operation) if faults.is_empty() => {
-            Ok(Question { operation, requester, group, instance, item, request, stub_item, routing })
+        Some(operation) if errors.is_empty() => {
+            Ok(AllowedQuery { operation, requester, group, instance, item, request, stub_item, routing })
         }
-        _ => Err(Failure::Invalid(faults.join(" "))),
+        _ => Err(Failure::Invalid(errors.join(" "))),
     }
 }
 
 /// Evaluates items, policy and service points in their current state.
 pub async fn allowed(
     connection: &Connection,
-    mut question: Question,
+    mut query: AllowedQuery,
     settings: &CirculationSettings,
 ) -> Result<Allowed, Failure> {
-    if let Some(id) = question.request {
+    if let Some(id) = query.request {
         let rows = connection.query("SELECT doc FROM request WHERE id = $1", vec![id.into()]).await?;
         let request = match rows.first().map(|row| row.get::<_, Json>(0).parse()) {
             Some(Value::Object(request)) => request,
             _ => return Err(Refusal::new(format!("Request with ID {id} was not found")).into()),
         };
-        question.requester = request::id(&request, "requesterId");
-        if question.operation == Operation::Replace {
+        query.requester = request::id(&request, "requesterId");
+        if query.operation == Operation::Replace {
             if request::level(&request) == Some(RequestLevel::Title) {
-                question.instance = request::id(&request, "instanceId");
+                query.instance = request::id(&request, "instanceId");
             } else {
-                question.item = request::id(&request, "itemId");
+                query.item = request::id(&request, "itemId");
             }
         }
     }
     let mut pipeline = Pipeline::new();
-    let instance = pipeline.add("SELECT 1 FROM instance WHERE id = $1", vec![question.instance.into()]);
-    let user = pipeline.add("SELECT patron_group FROM users WHERE id = $1", vec![question.requester.into()]);
-    let which = if question.item.is_some() { "item.id = $1" } else { "holdings_record.instance_id = $1" };
+    let instance = pipeline.add("SELECT 1 FROM instance WHERE id = $1", vec![query.instance.into()]);
+    let user = pipeline.add("SELECT patron_group FROM users WHERE id = $1", vec![query.requester.into()]);
+    let which = if query.item.is_some() { "item.id = $1" } else { "holdings_record.instance_id = $1" };
     let items = pipeline.add(
         format!(
             "SELECT {COLUMNS_WITHOUT_TITLE} FROM item JOIN item_state ON item_state.item_id = item.id
              LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id WHERE {which}"
         ),
-        vec![question.item.or(question.instance).into()],
+        vec![query.item.or(query.instance).into()],
     );
     let results = connection.send(pipeline).await?;
-    if let Some(id) = question.instance
+    if let Some(id) = query.instance
         && results.rows(instance).is_empty()
-        && question.operation == Operation::Create
+        && query.operation == Operation::Create
     {
         return Err(Refusal::new(format!("Instance with ID {id} was not found")).into());
     }
-    let group = match question.group {
+    let group = match query.group {
         Some(group) => Some(group),
         None => match results.first(user) {
             Some(row) => row.get(0),
             None => {
-                let id = question.requester.map(|id| id.to_string()).unwrap_or_default();
+                let id = query.requester.map(|id| id.to_string()).unwrap_or_default();
                 return Err(Refusal::new(format!("User with ID {id} was not found")).into());
             }
         },
@@ -156,34 +156,34 @@ pub async fn allowed(
         .iter()
         .filter_map(|row| ItemAtDesk::read(row, 0).transpose())
         .collect::<Result<Vec<_>, Failure>>()?;
-    if let Some(id) = question.item.filter(|_| items.is_empty()) {
+    if let Some(id) = query.item.filter(|_| items.is_empty()) {
         return Err(Refusal::new(format!("Item with id={id} cannot be found")).into());
     }
-    decide(&question, group, &items, settings)
+    decide(&query, group, &items, settings)
 }
 
 /// The service points that the items' policies and statuses allow.
 fn decide(
-    question: &Question,
+    query: &AllowedQuery,
     group: Option<Uuid>,
     items: &[ItemAtDesk],
     settings: &CirculationSettings,
 ) -> Result<Allowed, Failure> {
     let usable = |point: &ServicePoint| {
-        if question.routing { point.ecs_request_routing } else { point.pickup_location }.unwrap_or(false)
+        if query.routing { point.ecs_request_routing } else { point.pickup_location }.unwrap_or(false)
     };
     let points: BTreeSet<Uuid> =
         settings.service_points.iter().filter(|(_, point)| usable(point)).map(|(id, _)| *id).collect();
-    if question.stub_item {
+    if query.stub_item {
         let what = RuleInputs { material_type: None, loan_type: None, patron_group: group, location: None };
         return Ok(by_policy(&RequestPolicy::matching(settings, &what)?, None, &points));
     }
-    if items.is_empty() && question.item.is_none() {
+    if items.is_empty() && query.item.is_none() {
         // An instance without items can be requested by a hold if title-level holds do not follow the circulation
         // rules.
         let titles = &settings.title_level_requests;
         let free = titles.enabled() && !titles.tlr_hold_should_follow_circulation_rules;
-        let holds = free && question.operation == Operation::Create && !points.is_empty();
+        let holds = free && query.operation == Operation::Create && !points.is_empty();
         return Ok(if holds { Allowed::from([(RequestType::Hold, points)]) } else { Allowed::new() });
     }
     let mut policies: HashMap<Uuid, (RequestPolicy, Vec<&ItemStatus>)> = HashMap::new();
@@ -193,7 +193,7 @@ fn decide(
     }
     let mut all = Allowed::new();
     for (policy, statuses) in policies.values() {
-        let statuses = (question.operation != Operation::Replace).then_some(statuses.as_slice());
+        let statuses = (query.operation != Operation::Replace).then_some(statuses.as_slice());
         for (kind, points) in by_policy(policy, statuses, &points) {
             all.entry(kind).or_default().extend(points);
         }

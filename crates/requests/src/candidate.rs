@@ -46,7 +46,7 @@ impl OpenLoan {
 pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT loan.id, loan.doc, borrower.doc->>'patronGroup', borrower.doc->>'expirationDate',
-            asked.requests, asked.recalls, asked.last, {COLUMNS_WITHOUT_TITLE}
+            waiting.requests, waiting.recalls, waiting.last, {COLUMNS_WITHOUT_TITLE}
          FROM item JOIN item_state ON item_state.item_id = item.id
          LEFT JOIN holdings_record ON holdings_record.id = item.holdings_record_id
          LEFT JOIN loan ON loan.item_id = item.id AND loan.{OPEN}
@@ -54,7 +54,7 @@ pub static CANDIDATES: LazyLock<String> = LazyLock::new(|| {
          CROSS JOIN LATERAL (
              SELECT count(*) AS requests, count(*) FILTER (WHERE r.doc->>'requestType' = 'Recall') AS recalls,
                  max(r.position) FILTER (WHERE coalesce(r.doc->>'requestLevel', 'Item') = 'Item') AS last
-             FROM request r WHERE r.item_id = item.id AND r.is_open) asked"
+             FROM request r WHERE r.item_id = item.id AND r.is_open) waiting"
     )
 });
 

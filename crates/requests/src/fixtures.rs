@@ -154,7 +154,7 @@ pub fn own(level: &str, status: &str) -> QueuedRequest {
 }
 
 /// A hold of the item; `differs` replaces properties.
-pub fn asks(differs: Value) -> PlaceRequest {
+pub fn request_with(differs: Value) -> PlaceRequest {
     let document = with(
         json!({"requestType": "Hold", "requestLevel": "Item", "requestDate": NOW, "instanceId": TITLE,
             "holdingsRecordId": HOLDINGS, "itemId": ITEM, "requesterId": PATRON,
@@ -166,7 +166,9 @@ pub fn asks(differs: Value) -> PlaceRequest {
 
 /// A title-level request.
 pub fn asks_for_title(kind: &str) -> PlaceRequest {
-    asks(json!({"requestLevel": "Title", "requestType": kind, "itemId": null, "holdingsRecordId": null}))
+    request_with(
+        json!({"requestLevel": "Title", "requestType": kind, "itemId": null, "holdingsRecordId": null}),
+    )
 }
 
 /// A queue entry for an item, of the patron or a neighbor.
@@ -189,7 +191,7 @@ pub fn held(differs: Value, items: Vec<Candidate>, queue: Vec<QueueEntry>) -> Lo
     else {
         unreachable!("it is an object")
     };
-    stored.extend(asks(differs).document);
+    stored.extend(request_with(differs).document);
     LockedRequest {
         stored,
         title: None,

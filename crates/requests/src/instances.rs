@@ -230,9 +230,9 @@ mod tests {
                 "unknown": 1}),
             json!({}),
         );
-        let asked = item_level(&request, &item_as(ITEM, "Available"));
+        let request_body = item_level(&request, &item_as(ITEM, "Available"));
         assert_eq!(
-            serde_json::Value::Object(asked),
+            serde_json::Value::Object(request_body),
             json!({"requesterId": PATRON, "instanceId": TITLE, "patronComments": "Thanks", "requestLevel": "Item",
                 "itemId": ITEM, "holdingsRecordId": HOLDINGS})
         );

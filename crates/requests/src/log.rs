@@ -126,14 +126,14 @@ mod tests {
         document.as_object().expect("an object").clone()
     }
 
-    fn said(entry: &LogEntry) -> (&'static str, &str) {
+    fn action_and_description(entry: &LogEntry) -> (&'static str, &str) {
         (entry.action.name(), entry.description.as_deref().unwrap_or_default())
     }
 
     #[test]
     fn a_request_is_named_with_requester_and_item() {
         let entry = placed(&hold(json!({})), false, None);
-        assert_eq!(said(&entry), ("Created", "Type: Hold."));
+        assert_eq!(action_and_description(&entry), ("Created", "Type: Hold."));
         assert_eq!(entry.patron.barcode.as_deref(), Some("card"));
         assert_eq!(entry.items[0].barcode.as_deref(), Some("036"));
         assert_eq!(entry.links.request, Some(Uuid::from_u128(1)));
@@ -144,24 +144,33 @@ mod tests {
     fn a_new_version_is_an_edit_or_a_cancellation() {
         let settings = CirculationSettings::blank();
         let edit = edited(&hold(json!({})), &hold(json!({"requestType": "Recall"})), None, &settings);
-        assert_eq!(said(&edit), ("Edited", "Type: Hold. New request type: Recall (from: Hold)."));
+        assert_eq!(
+            action_and_description(&edit),
+            ("Edited", "Type: Hold. New request type: Recall (from: Hold).")
+        );
         let cancelled =
             edited(&hold(json!({})), &hold(json!({"status": RequestStatus::Cancelled})), None, &settings);
-        assert_eq!(said(&cancelled), ("Cancelled", "Type: Hold. Reason for cancellation: null."));
+        assert_eq!(
+            action_and_description(&cancelled),
+            ("Cancelled", "Type: Hold. Reason for cancellation: null.")
+        );
     }
 
     #[test]
     fn moves_and_expiry_name_what_was_and_is() {
         let moved = moved(&hold(json!({})), &hold(json!({"item": {"barcode": "037"}})), None);
-        assert_eq!(said(&moved), ("Moved", "Type: Hold. New item barcode: 037 (from: 036)."));
+        assert_eq!(
+            action_and_description(&moved),
+            ("Moved", "Type: Hold. New item barcode: 037 (from: 036).")
+        );
         let entry = reordered(&hold(json!({})), 3, None);
         assert_eq!(
-            said(&entry),
+            action_and_description(&entry),
             ("Queue position reordered", "Type: Hold. New queue position: 3 (from: 1).")
         );
         let entry = expired(&hold(json!({})), &hold(json!({"status": "Closed - Unfilled"})));
         assert_eq!(
-            said(&entry),
+            action_and_description(&entry),
             ("Expired", "Type: Hold. New request status: Closed - Unfilled (from: Open - Not yet filled).")
         );
         assert_eq!(entry.source, Source::System);

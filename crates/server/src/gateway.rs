@@ -197,16 +197,16 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
     let id = gateway_tenant(&call)?;
     let mut reference_records = ReferenceRecords::Loaded;
     if !call.body.trim_ascii().is_empty() {
-        let asked = call.object()?;
-        let parameters = asked.get("parameters").and_then(Value::as_array).map(Vec::as_slice);
+        let request = call.object()?;
+        let parameters = request.get("parameters").and_then(Value::as_array).map(Vec::as_slice);
         reference_records = reference_records_wanted(
             !parameters
                 .unwrap_or_default()
                 .iter()
                 .any(|parameter| parameter["key"] == "loadReference" && parameter["value"] == "false"),
         );
-        let purges = asked.get("purge") == Some(&Value::Bool(true));
-        let begins = asked.get("module_to").is_some_and(Value::is_string);
+        let purges = request.get("purge") == Some(&Value::Bool(true));
+        let begins = request.get("module_to").is_some_and(Value::is_string);
         match (begins, purges) {
             (true, _) => {}
             (false, true) => {
@@ -216,7 +216,7 @@ async fn tenant_begins(call: Call) -> Result<Answer, Failure> {
                     ended => ended,
                 };
             }
-            (false, false) if asked.contains_key("module_from") => return Ok(Answer::no_content()),
+            (false, false) if request.contains_key("module_from") => return Ok(Answer::no_content()),
             (false, false) => {}
         }
     }
@@ -263,9 +263,9 @@ async fn forget_operation(call: Call) -> Result<Answer, Failure> {
 
 fn known_operation(call: &Call) -> Result<String, Failure> {
     let tenant = gateway_tenant(call)?;
-    let asked = call.parameter(0);
-    if asked != operation_id(&tenant).to_string() {
-        return Err(Failure::NotFound(format!("Operation not found {asked}")));
+    let operation = call.parameter(0);
+    if operation != operation_id(&tenant).to_string() {
+        return Err(Failure::NotFound(format!("Operation not found {operation}")));
     }
     Ok(tenant)
 }

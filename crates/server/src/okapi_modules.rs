@@ -105,10 +105,10 @@ async fn disable_all(call: Call) -> Result<Answer, Failure> {
 async fn install(call: Call) -> Result<Answer, Failure> {
     gateway::named(&call).await?;
     let body = read(&call)?;
-    let asked = body.as_array().ok_or_else(|| Failure::Invalid("A list of modules is expected".into()))?;
-    let mut done = Vec::with_capacity(asked.len());
+    let modules = body.as_array().ok_or_else(|| Failure::Invalid("A list of modules is expected".into()))?;
+    let mut done = Vec::with_capacity(modules.len());
     let mut unknown = Vec::new();
-    for module in asked {
+    for module in modules {
         let id = id_of(module)?;
         match (known(id), module["action"].as_str()) {
             (None, _) => unknown.push(not_found(id)),

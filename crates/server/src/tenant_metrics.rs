@@ -218,8 +218,8 @@ async fn events(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
             None => by_database.push(vec![Arc::clone(tenant)]),
         }
     }
-    let asked: JoinSet<_> = by_database.into_iter().map(events_of).collect();
-    asked.join_all().await.into_iter().flatten().flatten().collect()
+    let tasks: JoinSet<_> = by_database.into_iter().map(events_of).collect();
+    tasks.join_all().await.into_iter().flatten().flatten().collect()
 }
 
 /// The events of tenants in one database.

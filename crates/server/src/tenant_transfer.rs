@@ -56,7 +56,7 @@ pub async fn move_to(node: &Arc<Node>, id: &str, address: &str) -> Result<String
     ))
 }
 
-/// The failure with what PostgreSQL said.
+/// The failure with PostgreSQL's message.
 fn with_cause(failure: &Failure) -> String {
     let Failure::Internal { cause: Some(cause), .. } = failure else { return failure.to_string() };
     match cause.source() {
@@ -117,7 +117,7 @@ fn fill_by(mut command: Command, server: &Server, mut rest: impl Read) -> Result
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| not_started("pg_restore", &error))?;
-    let mut input = child.stdin.take().expect("the pipe was asked for");
+    let mut input = child.stdin.take().expect("the pipe was requested");
     // If pg_dump fails, its own message is more precise.
     let copied = std::io::copy(&mut rest, &mut input);
     drop(input);
@@ -133,7 +133,7 @@ fn pass_on(source: &CopySource) -> Result<(), String> {
         command.arg(format!("--snapshot={snapshot}"));
     }
     let mut dump = command.stdout(Stdio::piped()).spawn().map_err(|error| not_started("pg_dump", &error))?;
-    let output = dump.stdout.take().expect("the pipe was asked for");
+    let output = dump.stdout.take().expect("the pipe was requested");
     let mut restore = program("pg_restore", &source.to)?;
     restore.env("PGAPPNAME", source.application_name());
     let filled = fill_by(restore, &source.to, output);

@@ -245,14 +245,14 @@ fn no_module_sends_sql_that_citus_refuses() {
             faults.insert((file.to_owned(), rule_named(rule)), found);
         }
     }
-    let told: Vec<String> = faults
+    let messages: Vec<String> = faults
         .iter()
         .map(|((file, name), found)| {
             let reason = RULES.iter().find(|rule| rule.name == *name).map_or("", |rule| rule.reason);
             format!("{file}\t{name}\t{}\t{reason}\n    {}", found.len(), found.join("\n    "))
         })
         .collect();
-    assert!(told.is_empty(), "Citus refuses this:\n{}", told.join("\n"));
+    assert!(messages.is_empty(), "Citus refuses this:\n{}", messages.join("\n"));
 }
 
 fn rule_named(name: &str) -> &'static str {

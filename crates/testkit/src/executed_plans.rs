@@ -61,7 +61,7 @@ impl TestServer {
             .await
             .expect("connections can be ended");
         let old: Vec<i32> = old.iter().map(|row| row.get(0)).collect();
-        // A process that was told to end may still exist.
+        // A process that received the signal to end may still exist.
         let still = format!("SELECT 1 {ours} AND pid = ANY($2)");
         while !looker.query(&still, &[&self.database, &old]).await.expect("activity can be read").is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -7,29 +7,35 @@ use uuid::Uuid;
 
 impl LendingServer {
     /// Enables title-level requests.
-    pub async fn takes_title_requests(&self) {
-        self.title_requests(true).await;
+    pub async fn enable_title_requests(&self) {
+        self.set_title_requests(true).await;
     }
 
     /// Switches title-level requests on or off.
-    pub async fn title_requests(&self, on: bool) {
+    pub async fn set_title_requests(&self, on: bool) {
         let setting = json!({"id": Uuid::new_v4(), "name": "generalTlr",
             "value": {"titleLevelRequestsFeatureEnabled": on}});
         self.admin().post("/circulation/settings", &setting).await.expect(201);
     }
 
     /// Places an item-level request, to be picked up at the service point.
-    pub async fn asks_for(&self, test_item: &TestItem, patron: &TestPatron, kind: &str, desk: Desk) -> Reply {
-        self.ask_with(kind, test_item, patron, json!({"pickupServicePointId": desk.0})).await
+    pub async fn place_request(
+        &self,
+        test_item: &TestItem,
+        patron: &TestPatron,
+        kind: &str,
+        desk: Desk,
+    ) -> Reply {
+        self.place_request_with(kind, test_item, patron, json!({"pickupServicePointId": desk.0})).await
     }
 
     /// Places an item-level hold, to be picked up at the main desk.
     pub async fn hold(&self, test_item: &TestItem, patron: &TestPatron) -> Uuid {
-        placed(&self.asks_for(test_item, patron, "Hold", self.main_desk).await)
+        placed(&self.place_request(test_item, patron, "Hold", self.main_desk).await)
     }
 
     /// Places a title-level request.
-    pub async fn asks_for_title(
+    pub async fn place_title_request(
         &self,
         test_item: &TestItem,
         patron: &TestPatron,

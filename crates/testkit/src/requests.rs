@@ -7,12 +7,17 @@ use uuid::Uuid;
 
 impl LendingServer {
     /// Places an item-level request of type `Hold`, `Recall` or `Page`, to be picked up at the main desk.
-    pub async fn ask_for(&self, kind: &str, test_item: &TestItem, patron: &TestPatron) -> Reply {
-        self.ask_with(kind, test_item, patron, json!({})).await
+    pub async fn place_request_of_type(
+        &self,
+        kind: &str,
+        test_item: &TestItem,
+        patron: &TestPatron,
+    ) -> Reply {
+        self.place_request_with(kind, test_item, patron, json!({})).await
     }
 
-    /// [`Self::ask_for`] with more properties: overrides, comments, another service point.
-    pub async fn ask_with(
+    /// [`Self::place_request_of_type`] with more properties: overrides, comments, another service point.
+    pub async fn place_request_with(
         &self,
         kind: &str,
         test_item: &TestItem,
@@ -28,7 +33,7 @@ impl LendingServer {
     }
 
     /// Enables title-level requests by the setting's older name.
-    pub async fn lets_patrons_ask_for_titles(&self) {
+    pub async fn enable_title_requests_by_tlr_setting(&self) {
         let setting = json!({"id": Uuid::new_v4(), "name": "TLR",
             "value": {"titleLevelRequestsFeatureEnabled": true}});
         self.create("/circulation/settings", &setting).await;
@@ -58,19 +63,19 @@ impl LendingServer {
 
 /// The patron API, as a discovery system uses it.
 impl LendingServer {
-    /// The patron's account; `asked` is the query string.
-    pub async fn account_of(&self, patron: &TestPatron, asked: &str) -> Reply {
-        self.admin().get(&format!("/patron/account/{}?{asked}", patron.id)).await
+    /// The patron's account; `query` is the query string.
+    pub async fn account_of(&self, patron: &TestPatron, query: &str) -> Reply {
+        self.admin().get(&format!("/patron/account/{}?{query}", patron.id)).await
     }
 
     /// The patron places an item-level hold.
-    pub async fn patron_asks_for(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+    pub async fn patron_places_hold(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/item/{}/hold", patron.id, test_item.id);
         self.admin().post(&path, &self.hold_body()).await
     }
 
     /// The patron places a title-level hold.
-    pub async fn patron_asks_for_title_of(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
+    pub async fn patron_places_title_hold(&self, test_item: &TestItem, patron: &TestPatron) -> Reply {
         let path = format!("/patron/account/{}/instance/{}/hold", patron.id, test_item.instance);
         self.admin().post(&path, &self.hold_body()).await
     }

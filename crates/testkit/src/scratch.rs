@@ -79,5 +79,5 @@ fn guard(folder: &Path) -> ChildStdin {
         .process_group(0)
         .spawn()
         .expect("sh can be started");
-    child.stdin.take().expect("the pipe was asked for")
+    child.stdin.take().expect("the pipe was requested")
 }

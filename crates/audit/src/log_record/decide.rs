@@ -288,10 +288,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(event: Value) -> Vec<(&'static str, &'static str, String)> {
+    fn summaries(event: Value) -> Vec<(&'static str, &'static str, String)> {
         let entries = entries(&event).expect("entries");
-        let said = |entry: &LogEntry| entry.description.clone().unwrap_or_default();
-        entries.iter().map(|entry| (entry.object.name(), entry.action.name(), said(entry))).collect()
+        let description = |entry: &LogEntry| entry.description.clone().unwrap_or_default();
+        entries.iter().map(|entry| (entry.object.name(), entry.action.name(), description(entry))).collect()
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
             "returnDate": "2024-05-01T10:00:00.000Z", "systemReturnDate": "2024-05-01T10:00:00.000Z",
             "requests": [{"id": Uuid::nil(), "requestType": "Hold", "oldRequestStatus": "A", "newRequestStatus": "B"}]});
         assert_eq!(
-            said(event),
+            summaries(event),
             [
                 ("N/A", "Checked in", "Item status: Available.".into()),
                 ("Loan", "Closed loan", "Item status: Available.".into()),
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_loan_is_logged_by_its_action() {
         let event = json!({"logEventType": "LOAN", "payload": {"action": "Renewed", "description": "d"}});
-        assert_eq!(said(event), [("Loan", "Renewed", "d".into())]);
+        assert_eq!(summaries(event), [("Loan", "Renewed", "d".into())]);
         let anonymized = json!({"logEventType": "LOAN",
             "payload": {"action": "Anonymize", "userId": Uuid::nil(), "loanId": Uuid::nil()}});
         let entry = entries(&anonymized).expect("entries").remove(0);
@@ -334,7 +334,7 @@ mod tests {
         let event = json!({"logEventType": "FEE_FINE", "payload": {"action": "Paid fully", "type": "Fine",
             "amount": 5, "balance": 0.0, "paymentMethod": "Cash", "comments": "STAFF : ok\nPATRON : thanks"}});
         assert_eq!(
-            said(event),
+            summaries(event),
             [(
                 "Fee/Fine",
                 "Paid fully",
@@ -347,7 +347,7 @@ mod tests {
             "items": [{"itemBarcode": "1", "triggeringEvent": "Due date"}, {"itemBarcode": "2"}]}});
         assert_eq!(entries(&event).expect("entries")[0].items.len(), 2);
         assert_eq!(
-            said(event),
+            summaries(event),
             [(
                 "Notice",
                 "Send error",

@@ -171,8 +171,8 @@ fn note_progress(
         job.insert(number.into(), (before + more as u64).into());
     }
     if let Some(errors) = job.entry("errors").or_insert_with(|| json!([])).as_array_mut() {
-        let room = MAX_ERRORS.saturating_sub(errors.len());
-        errors.extend(differing.into_iter().take(room).map(Value::from));
+        let remaining = MAX_ERRORS.saturating_sub(errors.len());
+        errors.extend(differing.into_iter().take(remaining).map(Value::from));
     }
 }
 

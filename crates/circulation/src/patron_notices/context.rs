@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn unlimited_renewals_are_said_in_words() {
+    fn unlimited_renewals_are_written_as_a_word() {
         let context = loan(&lent(1), &settings());
         assert_eq!(context["loan"]["numberOfRenewalsAllowed"], "unlimited");
         assert_eq!(context["loan"]["numberOfRenewalsRemaining"], "unlimited");

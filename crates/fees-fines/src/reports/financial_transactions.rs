@@ -20,10 +20,10 @@ pub struct LoanDetails {
     pub loan_policy_name: Option<String>,
 }
 
-type Found<'a> = Pin<Box<dyn Future<Output = Result<HashMap<Uuid, LoanDetails>, Failure>> + Send + 'a>>;
+type LoansFuture<'a> = Pin<Box<dyn Future<Output = Result<HashMap<Uuid, LoanDetails>, Failure>> + Send + 'a>>;
 
 /// Finds loans by their ids.
-pub type FindLoans = for<'a> fn(&'a Connection, Vec<Uuid>) -> Found<'a>;
+pub type FindLoans = for<'a> fn(&'a Connection, Vec<Uuid>) -> LoansFuture<'a>;
 
 /// Answers the report.
 pub async fn report(call: Call, find_loans: FindLoans) -> Result<Answer, Failure> {

@@ -14,7 +14,7 @@ const TOPIC: &str = "inventory.reindex-records";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Order {
+struct PublishRequest {
     id: Option<Uuid>,
     record_type: Option<String>,
     record_ids_range: Option<Range>,
@@ -28,11 +28,11 @@ struct Range {
 
 /// `POST /inventory-reindex-records/publish`.
 pub async fn publish(call: Call) -> Result<Answer, Failure> {
-    let order: Order = call.read_json()?;
+    let request: PublishRequest = call.read_json()?;
     let missing = |name: &str| Failure::from(Refusal::new("must not be null").with_null(name));
-    let id = order.id.ok_or_else(|| missing("id"))?;
-    let kind = order.record_type.ok_or_else(|| missing("recordType"))?;
-    let range = order.record_ids_range.ok_or_else(|| missing("recordIdsRange"))?;
+    let id = request.id.ok_or_else(|| missing("id"))?;
+    let kind = request.record_type.ok_or_else(|| missing("recordType"))?;
+    let range = request.record_ids_range.ok_or_else(|| missing("recordIdsRange"))?;
     let from = range.from.ok_or_else(|| missing("recordIdsRange.from"))?;
     let to = range.to.ok_or_else(|| missing("recordIdsRange.to"))?;
     let records = records(&kind).ok_or_else(|| {

@@ -41,11 +41,11 @@ pub fn updated() -> Parts {
 /// Named instances with their items. Values: `$1` the ids, `$2` without what is suppressed from discovery.
 pub fn enriched() -> String {
     format!(
-        "SELECT asked.id,
-             (SELECT jsonb_build_object('instanceid', asked.id, 'items', all_items.list)
+        "SELECT requested.id,
+             (SELECT jsonb_build_object('instanceid', requested.id, 'items', all_items.list)
               FROM ({}) all_items WHERE all_items.list IS NOT NULL)
-         FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) ORDER BY asked.place",
-        items("asked.id", "$2::boolean", "false")
+         FROM unnest($1::uuid[]) WITH ORDINALITY AS requested (id, position) ORDER BY requested.position",
+        items("requested.id", "$2::boolean", "false")
     )
 }
 

@@ -21,8 +21,8 @@ pub async fn find(call: Call) -> Result<Answer, Failure> {
     let ids: Vec<Uuid> =
         pairs.iter().filter(is_here).filter_map(|pair| id(pair.as_object()?, "itemId")).collect();
     let sql = format!(
-        "SELECT {DOCUMENT} FROM {FROM} JOIN unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place)
-             ON asked.id = item.id ORDER BY asked.place"
+        "SELECT {DOCUMENT} FROM {FROM} JOIN unnest($1::uuid[]) WITH ORDINALITY AS requested (id, position)
+             ON requested.id = item.id ORDER BY requested.position"
     );
     let connection = tenant.reader().await?;
     let rows = connection.query(sql, vec![ids.into()]).await?;

@@ -52,7 +52,7 @@ impl Kafka {
             .stderr(log.try_clone().map_err(|error| error.to_string())?)
             .status();
         if !formatted.is_ok_and(|status| status.success()) {
-            return Err(format!("Kafka's storage cannot be formatted: {}", said(folder)));
+            return Err(format!("Kafka's storage cannot be formatted: {}", log_text(folder)));
         }
         let process = java("kafka.Kafka")
             .arg(&settings)
@@ -64,7 +64,7 @@ impl Kafka {
         let begun = Instant::now();
         while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             let is_alive = matches!(kafka.process.try_wait(), Ok(None));
-            assert!(is_alive && begun.elapsed() < START, "Kafka does not start: {}", said(folder));
+            assert!(is_alive && begun.elapsed() < START, "Kafka does not start: {}", log_text(folder));
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Ok(kafka)
@@ -78,7 +78,7 @@ impl Drop for Kafka {
     }
 }
 
-fn said(folder: &Path) -> String {
+fn log_text(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("kafka.log")).unwrap_or_default()
 }
 

@@ -65,7 +65,7 @@ impl Desks {
         stop.store(true, Relaxed);
         let mut all = Samples::default();
         for desk in desks {
-            let samples = desk.await.map_err(|error| LabError::new(format!("a desk broke down: {error}")))?;
+            let samples = desk.await.map_err(|error| LabError::new(format!("a desk panicked: {error}")))?;
             all.merge(samples);
         }
         match all.failure_texts().first() {
@@ -75,7 +75,7 @@ impl Desks {
     }
 }
 
-/// Scans until told to stop; an item that was checked out is checked in before.
+/// Scans until it is stopped; an item that was checked out is checked in before.
 async fn scans(mut connection: Connection, queues: [WorkQueue; 2], stop: Arc<AtomicBool>) -> Samples {
     let mut samples = Samples::default();
     for turn in (0..queues[0].items.len()).cycle() {

@@ -59,8 +59,8 @@ impl Pgbench {
             .arg(&self.database)
             .output()
             .context("starting pgbench")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let per_second = per_second(&said).filter(|_| output.status.success());
+        let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let per_second = per_second(&output_text).filter(|_| output.status.success());
         let Some(per_second) = per_second else {
             let errors = String::from_utf8_lossy(&output.stderr);
             return Err(LabError::new(format!("pgbench failed: {}", errors.trim())));
@@ -78,8 +78,8 @@ impl Pgbench {
 }
 
 /// Transactions per second without the connection time, from the output of `pgbench`.
-fn per_second(said: &str) -> Option<f64> {
-    said.lines().find_map(|line| line.strip_prefix("tps = ")?.split_whitespace().next()?.parse().ok())
+fn per_second(output_text: &str) -> Option<f64> {
+    output_text.lines().find_map(|line| line.strip_prefix("tps = ")?.split_whitespace().next()?.parse().ok())
 }
 
 /// A line of the log: client, number, microseconds, script, two parts of the time, and where arrivals are scheduled
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn throughput_is_read_from_what_pgbench_prints() {
-        let said =
+        let output_text =
             "number of clients: 8\nlatency average = 1.5 ms\ntps = 5331.25 (without initial connection time)";
-        assert_eq!(per_second(said), Some(5331.25));
+        assert_eq!(per_second(output_text), Some(5331.25));
         assert_eq!(per_second("nothing"), None);
     }
 

@@ -1,4 +1,4 @@
-//! `lab run holds`: placing a hold in three ways, with the floor of a hold measured in the same minute.
+//! `lab run holds`: placing holds of three kinds, with the floor of a hold measured in the same minute.
 //!
 //! It runs on the library that `lab load` creates, and on instances with many requests (`data::popular`), which a run
 //! creates if they are missing. Every phase places what `mix` draws; its requests are canceled afterwards, unmeasured.
@@ -19,7 +19,7 @@ use crate::samples::Samples;
 use bytes::Bytes;
 use cancel::CancelWorker;
 use mix::Mix;
-use place::{HoldRequests, HoldWorker, Way};
+use place::{HoldKind, HoldRequests, HoldWorker};
 use queues::{QueueWorker, open_requests};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct HoldsOptions {
     pub run: RunOptions,
 }
 
-/// Plays the three ways and the floor, prints the figures and writes the requested files.
+/// Plays the three kinds of hold and the floor, prints the figures and writes the requested files.
 pub async fn run_holds(options: HoldsOptions) -> Result<RunReport> {
     let report = on_own_thread(move || async move {
         let holds = Holds::prepare(&options).await?;
@@ -91,18 +91,18 @@ struct Holds {
     connections: Vec<Connection>,
     mix: Mix,
     pickup: Uuid,
-    ways: Vec<(&'static str, Way)>,
-    /// Ways of placing a hold whose routes the server does not have.
+    kinds: Vec<(&'static str, HoldKind)>,
+    /// Ways of placing a hold whose kinds the server does not have.
     unknown: Vec<String>,
     cancelled: Samples,
 }
 
 impl Workload for Holds {
-    type Operation = Way;
+    type Operation = HoldKind;
     const DESCRIPTION: &'static Description = &DESCRIPTION;
 
-    fn operations(&self) -> Vec<(&'static str, Way)> {
-        self.ways.clone()
+    fn operations(&self) -> Vec<(&'static str, HoldKind)> {
+        self.kinds.clone()
     }
 
     async fn data_size(&mut self) -> Result<DataSize> {
@@ -110,18 +110,18 @@ impl Workload for Holds {
     }
 
     async fn warm_up(&mut self, workers: usize) -> Result<()> {
-        for (name, way) in Way::ALL {
-            // Two turns cover all routes of a way.
-            let probe = self.ask(way, 1, Tempo::Saturated(Duration::MAX), 2).await?;
+        for (name, kind) in HoldKind::ALL {
+            // Two turns cover both routes of a kind.
+            let probe = self.ask(kind, 1, Tempo::Saturated(Duration::MAX), 2).await?;
             if let Some(text) = probe.failure_texts().iter().find(|text| text.starts_with("501 ")) {
                 let name = name.replace('_', " ");
                 eprintln!("{name}: {text}");
                 self.unknown.push(format!("{name}: the server answers 501"));
-                self.ways.retain(|(_, other)| *other != way);
+                self.kinds.retain(|(_, other)| *other != kind);
             }
         }
-        for (_, way) in self.operations() {
-            self.play(way, workers, Tempo::Saturated(Duration::from_millis(300))).await?;
+        for (_, kind) in self.operations() {
+            self.play(kind, workers, Tempo::Saturated(Duration::from_millis(300))).await?;
         }
         Ok(())
     }
@@ -130,12 +130,12 @@ impl Workload for Holds {
         self.session.renew(&mut self.clerk).await
     }
 
-    async fn play(&mut self, way: Way, workers: usize, tempo: Tempo) -> Result<Samples> {
+    async fn play(&mut self, kind: HoldKind, workers: usize, tempo: Tempo) -> Result<Samples> {
         let number = match tempo {
             Tempo::Saturated(length) => length.as_secs_f64() * MOST_PER_SECOND,
             Tempo::Paced { rate, length } => (rate * length.as_secs_f64()).round().max(1.0),
         };
-        self.ask(way, workers, tempo, number as usize).await
+        self.ask(kind, workers, tempo, number as usize).await
     }
 
     fn notes(&self) -> Vec<String> {
@@ -174,7 +174,7 @@ impl Holds {
             session,
             mix: Mix::of(&library, &popular),
             pickup: data::named(data::DESK),
-            ways: Way::ALL.to_vec(),
+            kinds: HoldKind::ALL.to_vec(),
             unknown: Vec::new(),
             cancelled: Samples::default(),
         };
@@ -209,9 +209,9 @@ impl Holds {
     }
 
     /// Plays a phase of at most `number` requests, and cancels them afterwards.
-    async fn ask(&mut self, way: Way, workers: usize, tempo: Tempo, number: usize) -> Result<Samples> {
+    async fn ask(&mut self, kind: HoldKind, workers: usize, tempo: Tempo, number: usize) -> Result<Samples> {
         let (pickup, headers) = (self.pickup, self.session.headers());
-        let requests = Arc::new(HoldRequests { way, requests: self.mix.draw(number), pickup, headers });
+        let requests = Arc::new(HoldRequests { kind, requests: self.mix.draw(number), pickup, headers });
         let most = requests.requests.len() as u64;
         let connections = self.connections.drain(..workers.min(self.connections.len()));
         let workers = connections

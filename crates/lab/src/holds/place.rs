@@ -1,4 +1,4 @@
-//! The three ways of placing a hold: one call each, nothing before or after it.
+//! The three kinds of hold: one call each, nothing before or after it.
 
 use super::mix::HoldRequest;
 use crate::client::Connection;
@@ -14,9 +14,9 @@ use uuid::Uuid;
 /// Placing a request for an item.
 pub const REQUESTS: &str = "/circulation/requests";
 
-/// A way to place a hold.
+/// A kind of hold, by the API that places it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum HoldKind {
     /// Staff request an item: `POST /circulation/requests`.
     ItemLevel,
     /// Staff request any item of an instance: `POST /circulation/requests/instances`.
@@ -26,19 +26,19 @@ pub enum Way {
     Patron,
 }
 
-impl Way {
+impl HoldKind {
     /// All of them, with their names in the JSON file.
-    pub const ALL: [(&'static str, Way); 3] = [
-        ("item_level", Way::ItemLevel),
-        ("instance_level", Way::InstanceLevel),
-        ("patron_hold", Way::Patron),
+    pub const ALL: [(&'static str, HoldKind); 3] = [
+        ("item_level", HoldKind::ItemLevel),
+        ("instance_level", HoldKind::InstanceLevel),
+        ("patron_hold", HoldKind::Patron),
     ];
 }
 
 /// State shared by the workers of a phase.
 pub struct HoldRequests {
-    /// The way.
-    pub way: Way,
+    /// The kind.
+    pub kind: HoldKind,
     /// The holds; turn n places the nth.
     pub requests: Vec<HoldRequest>,
     /// The pickup service point.
@@ -53,14 +53,14 @@ impl HoldRequests {
         let HoldRequest { patron, item_ids, on_the_shelf } = &self.requests[turn];
         let pickup = &self.pickup;
         let now = now();
-        match self.way {
-            Way::ItemLevel => (REQUESTS.into(), item_level(*patron, item_ids, *on_the_shelf, pickup)),
-            Way::InstanceLevel => {
+        match self.kind {
+            HoldKind::ItemLevel => (REQUESTS.into(), item_level(*patron, item_ids, *on_the_shelf, pickup)),
+            HoldKind::InstanceLevel => {
                 let body = json!({ "requestDate": now, "requesterId": patron, "instanceId": item_ids.instance,
                     "pickupServicePointId": pickup });
                 ("/circulation/requests/instances".into(), body)
             }
-            Way::Patron => {
+            HoldKind::Patron => {
                 let body = json!({ "item": { "instanceId": item_ids.instance }, "requestDate": now,
                     "pickupLocationId": pickup });
                 let what = if turn.is_multiple_of(2) {

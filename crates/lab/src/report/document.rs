@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_escapes_what_servers_said_and_needs_no_other_file() {
+    fn the_page_escapes_server_texts_and_needs_no_other_file() {
         let page = document().html();
         assert!(page.contains("<title>T &amp; T</title>") && page.contains("a|b &lt;c&gt;"));
         assert!(page.contains("<code>x&lt;y</code>"));

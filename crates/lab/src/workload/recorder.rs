@@ -152,11 +152,11 @@ impl Recorder {
         })
     }
 
-    /// Returns the figures so far and starts anew.
+    /// Returns the figures so far and starts again.
     pub fn take(&self) -> State {
-        let anew = Recorder::new(Duration::ZERO).state;
-        let anew = anew.into_inner().expect("no holder of this lock panics");
-        self.with(|state| std::mem::replace(state, anew))
+        let fresh = Recorder::new(Duration::ZERO).state;
+        let fresh = fresh.into_inner().expect("no holder of this lock panics");
+        self.with(|state| std::mem::replace(state, fresh))
     }
 }
 

@@ -131,7 +131,7 @@ pub fn submit(node: &Arc<Node>, tenant: &str) {
         known.state.of::<NodeOfTenant>().0.get_or_init(|| Arc::downgrade(node));
     }
     let engine = of(node);
-    engine.turns.lock().expect("no holder of this lock panics").ask(tenant);
+    engine.turns.lock().expect("no holder of this lock panics").submitted(tenant);
     engine.start_workers(node);
 }
 
@@ -154,14 +154,18 @@ impl Engine {
                 return;
             }
             let next = self.turns.lock().expect("no holder of this lock panics").next(self.options().workers);
-            let Some((tenant, asked)) = next else { return };
+            let Some((tenant, submissions)) = next else { return };
             let (engine, node) = (Arc::clone(self), Arc::clone(node));
             tokio::spawn(async move {
                 let turn = Turn { engine: &engine, tenant: &tenant };
-                if let Err(failure) = engine.work(&node, &tenant, asked).await {
+                if let Err(failure) = engine.work(&node, &tenant, submissions).await {
                     tracing::warn!(tenant, "list jobs of {tenant} cannot be taken: {failure}");
                     // The next maintenance run repeats it.
-                    engine.turns.lock().expect("no holder of this lock panics").nothing_to_do(&tenant, asked);
+                    engine
+                        .turns
+                        .lock()
+                        .expect("no holder of this lock panics")
+                        .nothing_to_do(&tenant, submissions);
                 }
                 drop(turn);
                 engine.start_workers(&node);
@@ -170,14 +174,19 @@ impl Engine {
     }
 
     /// Runs one job of the tenant.
-    async fn work(self: &Arc<Engine>, node: &Arc<Node>, tenant: &str, asked: u64) -> Result<(), Failure> {
+    async fn work(
+        self: &Arc<Engine>,
+        node: &Arc<Node>,
+        tenant: &str,
+        submissions: u64,
+    ) -> Result<(), Failure> {
         let found = node.find_tenant(tenant).await?;
         let taken = match &found {
             Some(tenant) => jobs::take(tenant, self.owner).await?,
             None => Vec::new(),
         };
         let (Some(tenant), false) = (found, taken.is_empty()) else {
-            self.turns.lock().expect("no holder of this lock panics").nothing_to_do(tenant, asked);
+            self.turns.lock().expect("no holder of this lock panics").nothing_to_do(tenant, submissions);
             return Ok(());
         };
         run::run(self, node, &tenant, taken).await;

@@ -8,13 +8,13 @@ pub struct Turns {
     waiting: VecDeque<String>,
     running: HashMap<String, usize>,
     /// Number of submissions of each tenant, to notice one that arrives while its jobs are being read.
-    asked: HashMap<String, u64>,
+    submissions: HashMap<String, u64>,
 }
 
 impl Turns {
     /// A tenant has a job.
-    pub fn ask(&mut self, tenant: &str) {
-        *self.asked.entry(tenant.to_owned()).or_default() += 1;
+    pub fn submitted(&mut self, tenant: &str) {
+        *self.submissions.entry(tenant.to_owned()).or_default() += 1;
         if !self.waiting.iter().any(|other| other == tenant) {
             self.waiting.push_back(tenant.to_owned());
         }
@@ -39,15 +39,15 @@ impl Turns {
         let tenant = self.waiting.remove(index)?;
         self.waiting.push_back(tenant.clone());
         *self.running.entry(tenant.clone()).or_default() += 1;
-        let asked = self.asked.get(&tenant).copied().unwrap_or(0);
-        Some((tenant, asked))
+        let submissions = self.submissions.get(&tenant).copied().unwrap_or(0);
+        Some((tenant, submissions))
     }
 
     /// The tenant had no job after all.
-    pub fn nothing_to_do(&mut self, tenant: &str, asked: u64) {
-        if self.asked.get(tenant) == Some(&asked) {
+    pub fn nothing_to_do(&mut self, tenant: &str, submissions: u64) {
+        if self.submissions.get(tenant) == Some(&submissions) {
             self.waiting.retain(|other| other != tenant);
-            self.asked.remove(tenant);
+            self.submissions.remove(tenant);
         }
     }
 
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn a_single_tenant_leaves_a_worker_to_others() {
         let mut turns = Turns::default();
-        turns.ask("a");
+        turns.submitted("a");
         assert_eq!([next(&mut turns, 3), next(&mut turns, 3), next(&mut turns, 3)], ["a", "a", ""]);
-        turns.ask("b");
+        turns.submitted("b");
         assert_eq!(next(&mut turns, 3), "b");
         assert_eq!(next(&mut turns, 3), "");
     }
@@ -84,7 +84,7 @@ mod tests {
     fn tenants_take_turns() {
         let mut turns = Turns::default();
         for tenant in ["a", "b", "c"] {
-            turns.ask(tenant);
+            turns.submitted(tenant);
         }
         let mut served = Vec::new();
         for _ in 0..6 {
@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn who_asks_again_meanwhile_keeps_the_place() {
         let mut turns = Turns::default();
-        turns.ask("a");
-        let (tenant, asked) = turns.next(2).expect("a waits");
-        turns.ask("a");
-        turns.nothing_to_do(&tenant, asked);
+        turns.submitted("a");
+        let (tenant, submissions) = turns.next(2).expect("a waits");
+        turns.submitted("a");
+        turns.nothing_to_do(&tenant, submissions);
         turns.free(&tenant);
-        let (tenant, asked) = turns.next(2).expect("a has asked again");
-        turns.nothing_to_do(&tenant, asked);
+        let (tenant, submissions) = turns.next(2).expect("a has submitted again");
+        turns.nothing_to_do(&tenant, submissions);
         turns.free(&tenant);
         assert_eq!(turns.next(2), None);
     }

@@ -147,15 +147,15 @@ pub fn version_of(query: &Object) -> u32 {
 }
 
 /// Brings a query to the present version.
-pub fn migrate(asked: Migratable, surroundings: &Surroundings) -> Migrated {
+pub fn migrate(input: Migratable, surroundings: &Surroundings) -> Migrated {
     let current: u32 = VERSION.parse().expect("a number");
-    let from = version_of(&asked.query);
-    let is_and = asked.query.contains_key(AND);
-    let (mut conditions, others) = conditions_of(&asked.query);
+    let from = version_of(&input.query);
+    let is_and = input.query.contains_key(AND);
+    let (mut conditions, others) = conditions_of(&input.query);
     let mut migrated = Migrated {
-        entity_type_id: asked.entity_type_id,
+        entity_type_id: input.entity_type_id,
         query: Object::new(),
-        fields: asked.fields,
+        fields: input.fields,
         warnings: Vec::new(),
         is_breaking: false,
     };
@@ -178,7 +178,7 @@ pub fn migrate(asked: Migratable, surroundings: &Surroundings) -> Migrated {
         for change in &changes {
             match change.kind {
                 Kind::Type { to } => migrated.entity_type_id = to,
-                Kind::RemovedType { name, alternative } => return removed(name, alternative, &asked.text),
+                Kind::RemovedType { name, alternative } => return removed(name, alternative, &input.text),
                 _ => {}
             }
         }
@@ -469,9 +469,9 @@ mod tests {
         let surroundings =
             Surroundings { zone: &zone, name: &name, is_uuid: &|_, field| field == "users.id" };
         let Ok(Value::Object(query)) = serde_json::from_str(text) else { panic!("an object: {text}") };
-        let asked =
+        let input =
             Migratable { entity_type_id, text: text.into(), query, fields: vec!["user_active".into()] };
-        migrate(asked, &surroundings)
+        migrate(input, &surroundings)
     }
 
     fn query(entity_type_id: Uuid, text: &str) -> Value {

@@ -134,18 +134,18 @@ struct SubmitQuery {
 }
 
 async fn submit(call: Call) -> Outcome<Answer> {
-    let asked: SubmitQuery = call.read_json()?;
-    let entity_type = permitted(&call, asked.entity_type_id).await?;
+    let request: SubmitQuery = call.read_json()?;
+    let entity_type = permitted(&call, request.entity_type_id).await?;
     let tenant = call.tenant()?;
-    let named = asked.fields.clone().unwrap_or_default();
-    let migrated = migrated(tenant, asked.entity_type_id, &asked.fql_query, named).await?;
+    let named = request.fields.clone().unwrap_or_default();
+    let migrated = migrated(tenant, request.entity_type_id, &request.fql_query, named).await?;
     if migrated.is_breaking {
         return Err(fqm::migration_changed_query(&migrated.to_json()));
     }
-    checked(tenant, &entity_type, &asked.fql_query)
+    checked(tenant, &entity_type, &request.fql_query)
         .await?
-        .map_err(|errors| fqm::query_invalid(&asked.fql_query, &errors))?;
-    let mut fields = asked.fields.unwrap_or_default();
+        .map_err(|errors| fqm::query_invalid(&request.fql_query, &errors))?;
+    let mut fields = request.fields.unwrap_or_default();
     if fields.is_empty() {
         fields = entity_type.columns.iter().map(|column| column.name.clone()).collect();
     }
@@ -160,10 +160,10 @@ async fn submit(call: Call) -> Outcome<Answer> {
         kind: Kind::Query,
         list_id: None,
         user_id: call.caller.user_id,
-        entity_type_id: asked.entity_type_id,
-        fql_query: asked.fql_query,
+        entity_type_id: request.entity_type_id,
+        fql_query: request.fql_query,
         fields,
-        max_size: asked.max_size.unwrap_or(i64::MAX).clamp(0, options.max_size),
+        max_size: request.max_size.unwrap_or(i64::MAX).clamp(0, options.max_size),
         list_version: None,
         result_id: None,
         visible_for: Duration::ZERO,
@@ -263,17 +263,17 @@ struct Contents {
 }
 
 async fn contents(call: Call, is_privileged: bool) -> Outcome<Answer> {
-    let asked: Contents = call.read_json()?;
-    if is_privileged && asked.user_id.is_none() {
+    let request: Contents = call.read_json()?;
+    if is_privileged && request.user_id.is_none() {
         return Err(Failure::Invalid("userId: must not be null".into()).into());
     }
-    let entity_type = permitted(&call, asked.entity_type_id).await?;
+    let entity_type = permitted(&call, request.entity_type_id).await?;
     let width = entity_type.id_columns().count();
-    if asked.ids.len() > MAX_PAGE as usize {
+    if request.ids.len() > MAX_PAGE as usize {
         return Err(Failure::Invalid(format!("ids: at most {MAX_PAGE} records")).into());
     }
-    let mut ids = Vec::with_capacity(asked.ids.len() * width);
-    for id in &asked.ids {
+    let mut ids = Vec::with_capacity(request.ids.len() * width);
+    for id in &request.ids {
         if id.len() != width {
             return Err(Failure::Invalid(format!("ids: {width} values identify a record")).into());
         }
@@ -283,13 +283,13 @@ async fn contents(call: Call, is_privileged: bool) -> Outcome<Answer> {
             ids.push(part);
         }
     }
-    let fields = if asked.fields.is_empty() {
+    let fields = if request.fields.is_empty() {
         entity_type.id_columns().map(|column| column.name.clone()).collect()
     } else {
-        asked.fields
+        request.fields
     };
     let mut records = Records::new(entity_type, &fields);
-    if asked.localize == Some(true) {
+    if request.localize == Some(true) {
         records = records.with_days_of(rows::zone_of(call.tenant()?).await?);
     }
     let connection = call.tenant()?.reader().await?;
@@ -314,16 +314,16 @@ struct ToMigrate {
 }
 
 async fn migrate_query(call: Call) -> Outcome<Answer> {
-    let asked: ToMigrate = call.read_json()?;
-    let text = asked.fql_query.unwrap_or_else(|| "{}".into());
-    let fields = match asked.fields {
+    let request: ToMigrate = call.read_json()?;
+    let text = request.fql_query.unwrap_or_else(|| "{}".into());
+    let fields = match request.fields {
         Value::Null => Vec::new(),
         // FOLIO quirk: a text is an array of one.
         Value::String(one) => vec![one],
         Value::Array(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => return Err(Failure::Invalid("fields: must be an array of names".into()).into()),
     };
-    let migrated = migrated(call.tenant()?, asked.entity_type_id, &text, fields).await?;
+    let migrated = migrated(call.tenant()?, request.entity_type_id, &text, fields).await?;
     Ok(Answer::json(&migrated.to_json()))
 }
 
@@ -344,8 +344,8 @@ async fn migrated(tenant: &Tenant, id: Uuid, text: &str, fields: Vec<String>) ->
     let name = |table: &str, property: &str, id: Uuid| {
         names.get(&(table.to_owned(), property.to_owned(), id)).cloned()
     };
-    let asked = migrate::Migratable { entity_type_id: id, text: text.to_owned(), query, fields };
-    Ok(migrate::migrate(asked, &migrate::Surroundings { zone: &zone, name: &name, is_uuid: &is_uuid }))
+    let input = migrate::Migratable { entity_type_id: id, text: text.to_owned(), query, fields };
+    Ok(migrate::migrate(input, &migrate::Surroundings { zone: &zone, name: &name, is_uuid: &is_uuid }))
 }
 
 type Names = HashMap<(String, String, Uuid), String>;

@@ -55,8 +55,8 @@ pub fn connect(router: &mut Router) {
             })?),
             None => None,
         };
-        let asked = call.query.get("emailStatus").unwrap_or_default().to_uppercase();
-        let status = ["NEW", "DELIVERED", "FAILURE"].into_iter().find(|status| *status == asked);
+        let requested = call.query.get("emailStatus").unwrap_or_default().to_uppercase();
+        let status = ["NEW", "DELIVERED", "FAILURE"].into_iter().find(|status| *status == requested);
         store::delete_expired(call.tenant()?, date, status.unwrap_or("DELIVERED"), call.now).await?;
         Ok(Answer::no_content())
     });

@@ -127,7 +127,7 @@ impl Authentication<'_> {
         let (node, headers) = (&self.app.node, self.headers);
         match &node.options.gateway_secret {
             Some(secret) => {
-                if !header_text(headers, "x-carrel-gateway").is_some_and(|said| is_same(said, secret)) {
+                if !header_text(headers, "x-carrel-gateway").is_some_and(|given| is_same(given, secret)) {
                     return Err(Failure::Unauthenticated("The gateway's secret is missing or wrong".into()));
                 }
             }
@@ -240,7 +240,7 @@ pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// Compares in constant time texts of the same length.
-fn is_same(said: &str, secret: &str) -> bool {
-    let pairs = said.bytes().zip(secret.bytes());
-    said.len() == secret.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
+fn is_same(given: &str, secret: &str) -> bool {
+    let pairs = given.bytes().zip(secret.bytes());
+    given.len() == secret.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
 }

@@ -355,7 +355,7 @@ impl Node {
         let id = tenant.id.as_str();
         let Some(known) = self.tenant(id) else { return Whereabouts::Dropped };
         let Ok(connection) = self.platform().await else { return Whereabouts::Here };
-        let asked = connection
+        let result = connection
             .query(
                 "SELECT database, EXISTS (SELECT 1 FROM platform.tenant_move WHERE tenant = id) AS moving
                  FROM platform.tenant WHERE id = $1",
@@ -363,10 +363,10 @@ impl Node {
             )
             .await;
         drop(connection);
-        let Ok(rows) = asked else { return Whereabouts::Here };
+        let Ok(rows) = result else { return Whereabouts::Here };
         let Some(row) = rows.first() else {
             if let Some(tenant) = self.tenants.write().expect("no holder of this lock panics").remove(id) {
-                tracing::info!(tenant = id, "tenant {id} was dropped elsewhere");
+                tracing::info!(tenant = id, "tenant {id} was dropped by another node");
                 tenant.pools.close();
             }
             return Whereabouts::Dropped;

@@ -66,12 +66,12 @@ impl Caller {
 }
 
 fn outcome(status: StatusCode, url: &str) -> Outcome {
-    let said = format!("{url} answered {status}");
+    let message = format!("{url} answered {status}");
     match status {
         status if status.is_success() => Outcome::Delivered,
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Outcome::Unavailable(said),
-        status if status.is_server_error() => Outcome::Unavailable(said),
-        _ => Outcome::Refused(said),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Outcome::Unavailable(message),
+        status if status.is_server_error() => Outcome::Unavailable(message),
+        _ => Outcome::Refused(message),
     }
 }
 

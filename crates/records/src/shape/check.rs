@@ -204,7 +204,7 @@ impl Property {
             }
             Some(Format::DateTime) => match crate::time::normal(text) {
                 // FOLIO's modules parse a date and write it again, in UTC.
-                Some(anew) if whole => *value = Value::String(anew),
+                Some(replacement) if whole => *value = Value::String(replacement),
                 Some(_) => {}
                 None => refusals.push(
                     Refusal::new(format!("{path} must be a date and time in ISO 8601"))

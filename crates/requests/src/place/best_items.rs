@@ -62,10 +62,10 @@ static CHOOSE: LazyLock<String> = LazyLock::new(|| {
          UNION ALL
          (SELECT copy.id, is_here FROM copy
           CROSS JOIN LATERAL (
-              SELECT count(*) AS requests FROM request r WHERE r.item_id = copy.id AND r.is_open) asked
+              SELECT count(*) AS requests FROM request r WHERE r.item_id = copy.id AND r.is_open) waiting
           LEFT JOIN loan ON loan.item_id = copy.id AND loan.{OPEN}
           WHERE NOT is_here
-          ORDER BY asked.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
+          ORDER BY waiting.requests, carrel.instant(loan.doc->>'dueDate'), is_served DESC, made, copy.id LIMIT $3)
          LIMIT $3),
      wanted AS MATERIALIZED (SELECT id FROM best ORDER BY id),
      held AS ({LOCK_WANTED})

@@ -38,7 +38,7 @@ pub fn connect(router: &mut Router) {
 
 static ON_THEIR_WAY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT sent.doc, asked.doc, requester.doc->>'patronGroup', {COLUMNS}
+        "SELECT sent.doc, waiting.doc, requester.doc->>'patronGroup', {COLUMNS}
          FROM {TABLES}
          LEFT JOIN LATERAL (
              SELECT loan.doc FROM loan WHERE loan.item_id = item.id AND loan.doc->>'itemStatus' = 'In transit'
@@ -46,8 +46,8 @@ static ON_THEIR_WAY: LazyLock<String> = LazyLock::new(|| {
          LEFT JOIN LATERAL (
              SELECT request.doc, request.requester_id FROM request
              WHERE request.item_id = item.id AND request.is_open
-             ORDER BY request.position LIMIT 1) asked ON true
-         LEFT JOIN users requester ON requester.id = asked.requester_id
+             ORDER BY request.position LIMIT 1) waiting ON true
+         LEFT JOIN users requester ON requester.id = waiting.requester_id
          WHERE {in_transit}",
         in_transit = super::status_is("in transit")
     )

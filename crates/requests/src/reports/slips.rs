@@ -86,11 +86,11 @@ async fn to_fetch(
         return Ok(Vec::new());
     }
     let connection = call.tenant()?.reader().await?;
-    let binds = |room: i64| vec![wanted.of.as_str().into(), locations.clone().into(), room.into()];
+    let binds = |remaining: i64| vec![wanted.of.as_str().into(), locations.clone().into(), remaining.into()];
     let mut found = read::found(&connection, BY_PLACE, binds(wanted.at_most)).await?;
-    let room = wanted.at_most - found.len() as i64;
-    if wanted.of == RequestType::Hold && room > 0 {
-        found.extend(read::found(&connection, WITHOUT_ITEM, binds(room)).await?);
+    let remaining = wanted.at_most - found.len() as i64;
+    if wanted.of == RequestType::Hold && remaining > 0 {
+        found.extend(read::found(&connection, WITHOUT_ITEM, binds(remaining)).await?);
     }
     Ok(found)
 }

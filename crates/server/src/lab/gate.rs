@@ -34,14 +34,14 @@ pub struct GateArguments {
 /// Measures, and fails if something got worse.
 pub async fn run(arguments: GateArguments) -> Result<(), String> {
     let target = &arguments.target;
-    let said = |error: carrel_lab::LabError| error.to_string();
+    let to_text = |error: carrel_lab::LabError| error.to_string();
     // A missing baseline must be reported before the measurement.
     let text = match std::fs::read_to_string(&arguments.baseline) {
         Ok(text) => text,
         Err(_) if arguments.update => "{}".to_owned(),
         Err(error) => return Err(format!("{}: {error}; --update writes it", arguments.baseline.display())),
     };
-    let mut baseline = carrel_lab::gate_baseline(&text).map_err(said)?;
+    let mut baseline = carrel_lab::gate_baseline(&text).map_err(to_text)?;
     let server = Server::of(target, 1).await?;
     let database = target.database.clone().or_else(|| server.database.clone());
     let database = database.ok_or("the gate needs the server's database: give --database")?;
@@ -55,7 +55,7 @@ pub async fn run(arguments: GateArguments) -> Result<(), String> {
         }
         let counted =
             carrel_lab::count_actions(server.address.clone(), target.credentials(), database.clone());
-        let mut figures = counted.await.map_err(said)?;
+        let mut figures = counted.await.map_err(to_text)?;
         if !arguments.counts_only {
             figures.extend(ratios(target, &server).await?);
         }

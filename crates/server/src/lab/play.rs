@@ -111,10 +111,10 @@ pub async fn run(arguments: PlayArguments) -> Result<(), String> {
 
 /// Plays a workload, prints the figures, writes the report.
 pub async fn play_on(arguments: &PlayArguments, server: &Server) -> Result<PlayReport, String> {
-    let said = |error: carrel_lab::LabError| error.to_string();
-    let workload = Workload::find(&arguments.workload).map_err(said)?;
+    let to_text = |error: carrel_lab::LabError| error.to_string();
+    let workload = Workload::find(&arguments.workload).map_err(to_text)?;
     // A misspelled name must be reported before the run.
-    let baseline = arguments.baseline.as_deref().map(Figures::read).transpose().map_err(said)?;
+    let baseline = arguments.baseline.as_deref().map(Figures::read).transpose().map_err(to_text)?;
     let target = &arguments.target;
     let tenants = tenants(arguments, server, workload.tenants());
     if let Some(database) = server.database.as_ref().filter(|_| server.is_ours()) {
@@ -123,10 +123,10 @@ pub async fn play_on(arguments: &PlayArguments, server: &Server) -> Result<PlayR
         }
     }
     let options = options(arguments, workload, server, tenants)?;
-    let report = carrel_lab::play(options).await.map_err(said)?;
+    let report = carrel_lab::play(options).await.map_err(to_text)?;
     print!("{}", report.table());
     if let Some(prefix) = &arguments.report {
-        report.save(prefix, baseline.as_ref()).map_err(said)?;
+        report.save(prefix, baseline.as_ref()).map_err(to_text)?;
     }
     if let Some(file) = &target.json {
         std::fs::write(file, format!("{:#}\n", report.json()))

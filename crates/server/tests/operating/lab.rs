@@ -29,15 +29,18 @@ async fn a_library_loaded_by_copy_equals_one_loaded_by_the_api() {
     let scratch = Scratch::named("lab-data");
     let data = scratch.folder.to_string_lossy().into_owned();
     let load = lab(&["data"], &data, &[]);
-    let said = carrel_output(&arguments(&load));
-    assert!(said.contains("item_state"), "{said}");
+    let output = carrel_output(&arguments(&load));
+    assert!(output.contains("item_state"), "{output}");
     let again = carrel_output(&arguments(&load));
     assert!(!again.contains("item_state"), "what is there is not loaded again: {again}");
 
     let mut reset = load.clone();
     reset.push("--reset".into());
-    let said = carrel_output(&arguments(&reset));
-    assert!(said.contains("loan") && !said.contains("item_state"), "only the loans are made again: {said}");
+    let output = carrel_output(&arguments(&reset));
+    assert!(
+        output.contains("loan") && !output.contains("item_state"),
+        "only the loans are made again: {output}"
+    );
 
     let program = serve(&scratch.folder, &["--data", &data]);
     let admin = admin_of(&program).await;
@@ -86,10 +89,10 @@ async fn the_gate_fails_when_an_action_costs_more_than_its_baseline_allows() {
 
     let mut update = gate.clone();
     update.extend(["--update", "--repeat", "2"].map(str::to_owned));
-    let said = carrel_output(&arguments(&update));
-    assert!(said.contains("runs that fail") && said.contains("0 of 2"), "{said}");
-    let said = carrel_output(&arguments(&gate));
-    assert!(said.contains("check-out: round trips"), "{said}");
+    let output = carrel_output(&arguments(&update));
+    assert!(output.contains("runs that fail") && output.contains("0 of 2"), "{output}");
+    let output = carrel_output(&arguments(&gate));
+    assert!(output.contains("check-out: round trips"), "{output}");
 
     let mut figures: Value =
         serde_json::from_str(&std::fs::read_to_string(&file).expect("it was written")).expect("JSON");

@@ -64,11 +64,11 @@ impl Setup {
         moved.await.expect("the command goes well")
     }
 
-    async fn wait_for(&self, what: &str, server: &OwnPostgres, question: &str) {
+    async fn wait_for(&self, what: &str, server: &OwnPostgres, condition: &str) {
         let looker = server.connect("postgres").await;
         let started = Instant::now();
         loop {
-            let holds = looker.query_one(question, &[]).await.expect("a question that can be asked");
+            let holds = looker.query_one(condition, &[]).await.expect("a valid statement");
             if holds.get::<_, bool>(0) {
                 return;
             }
@@ -109,7 +109,7 @@ impl Setup {
     }
 }
 
-/// A desk that works on at one node until it is told to stop.
+/// A desk that works on at one node until it is stopped.
 struct Desk {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
@@ -134,7 +134,7 @@ impl Desk {
                         longest = longest.max(refused_since.take().map_or(Duration::ZERO, |at| at.elapsed()));
                     }
                     503 => {
-                        assert!(reply.header("retry-after").is_some(), "a refused desk is told to try again");
+                        assert!(reply.header("retry-after").is_some(), "a refusal has Retry-After");
                         refused_since.get_or_insert_with(Instant::now);
                         tokio::time::sleep(Duration::from_millis(20)).await;
                     }
@@ -176,16 +176,16 @@ async fn moves_under_load(setup: &Setup, how: &str) {
     for desk in &desks {
         desk.has_done(50).await;
     }
-    let said = setup.moves(&setup.there).await;
-    assert!(said.contains("'harbor' has moved") && said.contains(how), "{said}");
-    assert!(!said.contains("password="), "{said}");
+    let message = setup.moves(&setup.there).await;
+    assert!(message.contains("'harbor' has moved") && message.contains(how), "{message}");
+    assert!(!message.contains("password="), "{message}");
     for desk in &desks {
         desk.has_done(50).await;
     }
     let mut acknowledged = 0;
     for desk in desks {
         let (done, longest) = desk.ends().await;
-        println!("{said}a desk did {done} writes and was refused for {longest:?} at most");
+        println!("{message}a desk did {done} writes and was refused for {longest:?} at most");
         acknowledged += done;
     }
     assert_eq!(crews_at(&setup.there).await, acknowledged, "all that was acknowledged was carried");
@@ -212,7 +212,9 @@ async fn a_tenant_moves_while_desks_work_if_the_source_gives_logical_changes() {
     carrel_output(&["tenant", "upgrade", TENANT, "--database", &database]);
     let metrics = setup.admins[1].get("/metrics").await.text();
     assert!(metrics.contains("carrel_events_total{tenant=\"harbor\"}"), "its events are counted there");
-    assert!(carrel_output(&["tenant", "drop", TENANT, "--yes", "--database", &database]).contains("gone"));
+    assert!(
+        carrel_output(&["tenant", "drop", TENANT, "--yes", "--database", &database]).contains("was dropped")
+    );
     let gone = "SELECT NOT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname LIKE '%library_harbor')";
     setup.wait_for("a dropped tenant is gone", &setup.there, gone).await;
 }

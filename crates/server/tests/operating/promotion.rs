@@ -121,7 +121,7 @@ async fn a_former_primary_that_comes_back_unchanged_is_not_written_to() {
     assert_eq!(stray, 0, "nothing was written to the former primary");
 }
 
-/// Calls the path without pause until told to stop; counts, and remembers what was not answered well.
+/// Calls the path without pause until it is stopped; counts, and remembers what was not answered well.
 async fn reads_on(
     node: Client,
     path: &'static str,

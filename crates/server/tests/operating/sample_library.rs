@@ -89,7 +89,7 @@ async fn items_can_be_checked_out_renewed_and_checked_in_at_every_service_point(
     let now = jiff::Timestamp::now();
     let overdue = format!("/circulation/loans?limit=0&query=status.name==Open and dueDate<\"{now}\"");
     assert_eq!(admin.get(&overdue).await.expect(200)["totalRecords"], 20);
-    let said = program.log_text();
-    assert!(said.contains("Renewed it: due on"), "{said}");
-    assert!(said.contains("Use the service point Circ Desk 1"), "{said}");
+    let log_text = program.log_text();
+    assert!(log_text.contains("Renewed it: due on"), "{log_text}");
+    assert!(log_text.contains("Use the service point Circ Desk 1"), "{log_text}");
 }

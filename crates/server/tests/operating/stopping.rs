@@ -135,15 +135,15 @@ async fn a_server_that_drains_says_so_on_its_health_page_and_answers_meanwhile()
     let admin = admin_of(&program).await;
     admin.get("/admin/health").await.expect(200);
     program.signal("TERM");
-    let mut said = admin.get("/admin/health").await;
+    let mut health = admin.get("/admin/health").await;
     for _ in 0..500 {
-        if said.status == 503 {
+        if health.status == 503 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
-        said = admin.get("/admin/health").await;
+        health = admin.get("/admin/health").await;
     }
-    assert_eq!(said.expect(503)["reason"], "The server is stopping");
+    assert_eq!(health.expect(503)["reason"], "The server is stopping");
     admin.get("/groups").await.expect(200);
     let stranger = Client::new(program.address).with_header("x-okapi-tenant", "harbor");
     stranger.get("/admin/health").await.expect(503);

@@ -31,7 +31,7 @@ async fn a_dumped_tenant_is_restored_completely_in_another_database() {
     let refused = carrel_refused(&["tenant", "dump", TENANT, "--to", &file, "--data", &from]);
     assert!(refused.contains("exists"), "a file is not written over: {refused}");
     let refused = carrel_refused(&["tenant", "restore", &file, "--data", &from]);
-    assert!(refused.contains("'harbor' is there already"), "{refused}");
+    assert!(refused.contains("'harbor' exists already"), "{refused}");
 
     let reported = carrel_output(&["tenant", "restore", &file, "--data", &to]);
     assert!(reported.contains("'harbor' is restored"), "{reported}");
@@ -80,7 +80,7 @@ fn a_tenant_is_created_once_and_dropped_after_confirmation() {
     let data = library_data("made");
     let folder = data.folder.to_string_lossy().into_owned();
     let again = carrel_refused(&["tenant", "create", TENANT, "--admin", ADMIN, "--data", &folder]);
-    assert!(again.contains("there already") && !again.contains(PASSWORD), "{again}");
+    assert!(again.contains("exists already") && !again.contains(PASSWORD), "{again}");
     let without_a_word = carrel_refused(&["tenant", "drop", TENANT, "--data", &folder]);
     assert!(without_a_word.contains("--yes"), "{without_a_word}");
     assert!(carrel(&["tenant", "drop", TENANT, "--yes", "--data", &folder]).status.success());

@@ -29,16 +29,16 @@ impl Running {
         for after in [300, 2000] {
             let heard = server.log_text().matches("listening on").count();
             server.wait_until("the server listens", Duration::from_secs(120), |server| {
-                let said = server.log_text();
-                said.matches("listening on").count() > heard || said.contains("Ctrl-C stops it")
+                let output = server.log_text();
+                output.matches("listening on").count() > heard || output.contains("Ctrl-C stops it")
             });
             std::thread::sleep(Duration::from_millis(after));
             server.kill();
             server = start(&scratch, server.address.port(), "demo");
         }
         server.wait_until("the sample library is ready", Duration::from_secs(240), |server| {
-            let said = server.log_text();
-            said.rsplit("listening on").next().is_some_and(|since| since.contains("Ctrl-C stops it"))
+            let output = server.log_text();
+            output.rsplit("listening on").next().is_some_and(|since| since.contains("Ctrl-C stops it"))
         });
         let mut running = Running { scratch, server, _alone: alone };
         running.stops_when_asked();
@@ -89,8 +89,8 @@ impl Running {
             .arg(&self.scratch.folder)
             .output()
             .expect("the program can be started");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.starts_with("diku\t"), "carrel tenant list: {output:?}");
+        let tenants = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && tenants.starts_with("diku\t"), "carrel tenant list: {output:?}");
         assert_eq!(before, self.postmaster(), "PostgreSQL goes on after a guest has left");
     }
 

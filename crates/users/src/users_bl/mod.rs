@@ -130,10 +130,10 @@ async fn expanded(call: &Call, user: Uuid) -> Result<Vec<Value>, Failure> {
 /// FOLIO quirk: in the list, user and group are named in the plural.
 async fn list(call: Call) -> Result<Answer, Failure> {
     let included = Included::read(&call);
-    let asked = read::PageRequest::read(&call.query)?;
+    let page_request = read::PageRequest::read(&call.query)?;
     let tenant = call.tenant()?;
     let connection = tenant.reader().await?;
-    let page = read::list(&connection, &USER, &call.node.records, &asked).await?;
+    let page = read::list(&connection, &USER, &call.node.records, &page_request).await?;
     let users: Vec<Value> = page.documents.iter().map(Json::parse).collect();
     let ids: Vec<Uuid> = users.iter().filter_map(|user| Uuid::parse_str(user["id"].as_str()?).ok()).collect();
     let mut pipeline = Pipeline::new();

@@ -108,8 +108,8 @@ mod tests {
         assert!(refused(vec![request(1, OTHER, json!({}))]));
         assert!(refused(vec![request(1, OTHER, json!({})), request(2, PATRON, json!({}))]));
         assert!(!refused(vec![request(1, PATRON, json!({})), request(2, OTHER, json!({}))]));
-        assert!(!refused(vec![request(1, OTHER, item_of_others)]), "another copy is asked for");
-        assert!(refused(vec![request(1, OTHER, for_title)]), "any copy is asked for");
+        assert!(!refused(vec![request(1, OTHER, item_of_others)]), "another item is requested");
+        assert!(refused(vec![request(1, OTHER, for_title)]), "any item is requested");
         assert!(refused(vec![request(1, OTHER, json!({"fulfillmentPreference": "Delivery"}))]));
     }
 

@@ -41,7 +41,7 @@ impl Scan<'_> {
     }
 
     pub(super) fn refuse_if_not_loanable(&self, terms: &LoanTerms) -> Option<Refusal> {
-        let Some(asked) = &self.command.override_blocks.item_not_loanable_block else {
+        let Some(requested) = &self.command.override_blocks.item_not_loanable_block else {
             return (!terms.policy.is_loanable()).then(|| {
                 let mut refusal = with_maybe(
                     Refusal::new("Item is not loanable"),
@@ -54,12 +54,12 @@ impl Scan<'_> {
             });
         };
         self.refuse_bad_override(ITEM_NOT_LOANABLE_BLOCK).or_else(|| {
-            let words = match asked.due_date.as_deref().and_then(time::parse) {
+            let words = match requested.due_date.as_deref().and_then(time::parse) {
                 None => "Override should be performed with due date specified",
                 Some(due) if due <= self.loan_date() => "Due date should be later than loan date",
                 Some(_) => return None,
             };
-            Some(with_maybe(Refusal::new(words), "dueDate", &asked.due_date))
+            Some(with_maybe(Refusal::new(words), "dueDate", &requested.due_date))
         })
     }
 }

@@ -20,17 +20,17 @@ pub fn connect(router: &mut Router) {
     router.on("POST", "/actual-cost-fee-fine/bill", |call| async move {
         let request = Request::read(&call, &BILL)?;
         let settings = CirculationSettings::of(call.tenant()?).await?;
-        let found = find(&call, &request).await?;
-        match found {
-            Ok(found) => bill(&call, &request, found, &settings).await,
+        let locked = lock_record(&call, &request).await?;
+        match locked {
+            Ok(locked) => bill(&call, &request, locked, &settings).await,
             Err(why) => Ok(Answer::text(StatusCode::UNPROCESSABLE_ENTITY, why)),
         }
     });
     router.on("POST", "/actual-cost-fee-fine/cancel", |call| async move {
         let request = Request::read(&call, &CANCELLATION)?;
-        let found = find(&call, &request).await?;
-        match found {
-            Ok(found) => cancel(&call, &request, found).await,
+        let locked = lock_record(&call, &request).await?;
+        match locked {
+            Ok(locked) => cancel(&call, &request, locked).await,
             Err(why) => Ok(Answer::text(StatusCode::UNPROCESSABLE_ENTITY, why)),
         }
     });
@@ -74,7 +74,7 @@ impl Request {
 }
 
 /// An open record, locked with its item and loan.
-struct Found {
+struct LockedRecord {
     tx: Tx,
     record: Map<String, Value>,
     loan_id: Option<Uuid>,
@@ -82,7 +82,7 @@ struct Found {
 }
 
 /// The record that is to be settled, or why it cannot be, with the texts of mod-feesfines.
-async fn find(call: &Call, request: &Request) -> Result<Result<Found, String>, Failure> {
+async fn lock_record(call: &Call, request: &Request) -> Result<Result<LockedRecord, String>, Failure> {
     let mut tx = call.tenant()?.begin().await?;
     // The loan of a record never changes; the item is locked before both.
     let rows =
@@ -112,34 +112,34 @@ async fn find(call: &Call, request: &Request) -> Result<Result<Found, String>, F
         return Ok(Err(format!("Actual cost record {} is already {status}", request.record)));
     }
     let loan = object(loan);
-    Ok(Ok(Found { tx, record, loan_id, loan }))
+    Ok(Ok(LockedRecord { tx, record, loan_id, loan }))
 }
 
 /// Charges the patron with the amount that staff have determined.
 async fn bill(
     call: &Call,
     request: &Request,
-    found: Found,
+    locked: LockedRecord,
     settings: &CirculationSettings,
 ) -> Result<Answer, Failure> {
-    let Some(loan) = &found.loan else {
-        let id = found.loan_id.unwrap_or_default();
+    let Some(loan) = &locked.loan else {
+        let id = locked.loan_id.unwrap_or_default();
         return Ok(Answer::text(StatusCode::UNPROCESSABLE_ENTITY, format!("Loan {id} was not found")));
     };
     let by = call.caller.user_id;
-    let charged = charge_of(request, &found, loan, by.map_or(ChargedBy::System, ChargedBy::Staff))?;
+    let charged = charge_of(request, &locked, loan, by.map_or(ChargedBy::System, ChargedBy::Staff))?;
     let mut pipeline = Pipeline::new();
     let Charged { account, action } = charge(&mut pipeline, &charged, by, call.now);
-    let about = About::FeeFineAction { action, loan: found.loan_id.unwrap_or_default(), session: None };
+    let about = About::FeeFineAction { action, loan: locked.loan_id.unwrap_or_default(), session: None };
     let notices = settings.notice_causes(&[NoticeEvent::AgedToLostFineCharged], about);
     patron_notices::record(&mut pipeline, &notices, call.now);
-    let mut changed = settled(&found.record, request, "Billed");
+    let mut changed = settled(&locked.record, request, "Billed");
     if let Some(fee) = changed.get_mut("feeFine").and_then(Value::as_object_mut) {
         fee.insert("accountId".into(), json!(account));
         fee.insert("billedAmount".into(), request.amount.to_json());
     }
-    let changed = store(call, &mut pipeline, request.record, &found.record, changed)?;
-    found.tx.send_and_commit(pipeline).await?;
+    let changed = store(call, &mut pipeline, request.record, &locked.record, changed)?;
+    locked.tx.send_and_commit(pipeline).await?;
     if !notices.is_empty() {
         patron_notices::process_soon(call.tenant()?);
     }
@@ -147,18 +147,18 @@ async fn bill(
 }
 
 /// Ends the record without a charge; the loan closes as lost and paid if nothing else is owed.
-async fn cancel(call: &Call, request: &Request, mut found: Found) -> Result<Answer, Failure> {
+async fn cancel(call: &Call, request: &Request, mut locked: LockedRecord) -> Result<Answer, Failure> {
     let tenant = call.tenant()?;
     let mut pipeline = Pipeline::new();
-    let changed = settled(&found.record, request, "Cancelled");
-    let changed = store(call, &mut pipeline, request.record, &found.record, changed)?;
-    if let Some(loan) = found.loan_id {
+    let changed = settled(&locked.record, request, "Cancelled");
+    let changed = store(call, &mut pipeline, request.record, &locked.record, changed)?;
+    if let Some(loan) = locked.loan_id {
         events::loan_related_fee_fine_closed(&mut pipeline, loan, call.now);
         let settled = Settled { loan, accounts: &[], record: Some((request.record, "Cancelled")) };
         let by = call.caller.user_id;
-        close_if_settled(&mut found.tx, &mut pipeline, tenant, &settled, by, call.now).await?;
+        close_if_settled(&mut locked.tx, &mut pipeline, tenant, &settled, by, call.now).await?;
     }
-    found.tx.send_and_commit(pipeline).await?;
+    locked.tx.send_and_commit(pipeline).await?;
     Ok(Answer::created(&changed))
 }
 
@@ -194,11 +194,11 @@ fn store(
 /// The charge of a record, from the record and the loan.
 fn charge_of(
     request: &Request,
-    found: &Found,
+    locked: &LockedRecord,
     loan: &Map<String, Value>,
     charged_by: ChargedBy,
 ) -> Result<Charge, Failure> {
-    let record = Value::Object(found.record.clone());
+    let record = Value::Object(locked.record.clone());
     let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let id = |pointer: &str| text(pointer).and_then(|id| Uuid::parse_str(&id).ok());
     let needed = |pointer: &str| {
@@ -214,7 +214,7 @@ fn charge_of(
         amount: request.amount,
         fee_fine_type: named(needed("/feeFine/typeId")?, "/feeFine/type"),
         owner: named(needed("/feeFine/ownerId")?, "/feeFine/owner"),
-        loan: found.loan_id,
+        loan: locked.loan_id,
         item: Some(ChargedItem {
             id: needed("/item/id")?,
             title: text("/instance/title").unwrap_or_default(),

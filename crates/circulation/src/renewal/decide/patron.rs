@@ -43,14 +43,14 @@ pub(super) fn find<'a>(
         );
         return Ok(None);
     };
-    let (key, asked, is_borrower) = match command.by {
+    let (key, given, is_borrower) = match command.by {
         By::Barcode => ("userBarcode", &command.user_barcode, patron.barcode == command.user_barcode),
         By::Id => ("userId", &command.user_id, command.user_id == Some(patron.id.to_string())),
     };
     if !is_borrower {
         refusals.push(
             Refusal::new("Cannot renew item checked out to different user")
-                .with(key, asked.clone().unwrap_or_default())
+                .with(key, given.clone().unwrap_or_default())
                 .code(RefusalCode::ItemCheckedOutToDifferentUser),
         );
         // FOLIO quirk: only a renewal by id returns all other refusals, too.

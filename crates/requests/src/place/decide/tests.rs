@@ -55,8 +55,9 @@ fn one(
 
 #[test]
 fn an_unknown_status_is_not_understood() {
-    let text =
-        decided(&out(), &asks(json!({"status": "Open"})), &settings_with(false)).expect_err("no").to_string();
+    let text = decided(&out(), &request_with(json!({"status": "Open"})), &settings_with(false))
+        .expect_err("no")
+        .to_string();
     assert!(
         text.contains("Request status must be one of the following: \"Open - Not yet filled\", "),
         "{text}"
@@ -67,16 +68,17 @@ fn an_unknown_status_is_not_understood() {
 #[test]
 fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
     let nothing = Facts::default();
-    let level =
-        |level: &str, titles| the_one(refusals(&nothing, &asks(json!({"requestLevel": level})), titles));
+    let level = |level: &str, titles| {
+        the_one(refusals(&nothing, &request_with(json!({"requestLevel": level})), titles))
+    };
     let code = Some(RefusalCode::RequestLevelIsNotAllowed);
     let item_only = "Request level must be one of the following: \"Item\"";
     assert_eq!(level("Title", false), one(item_only, code, &["requestLevel"]));
     let both = "Request level must be one of the following: \"Item\", \"Title\"";
     assert_eq!(level("Shelf", true), one(both, code, &["requestLevel"]));
-    let facts_query = asks(json!({"fulfillmentPreference": "Pigeon"}));
+    let command = request_with(json!({"fulfillmentPreference": "Pigeon"}));
     assert_eq!(
-        the_one(refusals(&nothing, &facts_query, false)),
+        the_one(refusals(&nothing, &command, false)),
         one(
             "Fulfillment preference must be one of the following: Hold Shelf, Delivery",
             Some(RefusalCode::FulfillmentPreferenceIsNotAllowed),
@@ -87,7 +89,7 @@ fn level_and_way_of_delivery_are_refused_alone_and_at_once() {
 
 #[test]
 fn all_that_is_missing_is_reported_together() {
-    let command = asks(json!({"instanceId": null, "itemId": null, "requestDate": null,
+    let command = request_with(json!({"instanceId": null, "itemId": null, "requestDate": null,
         "pickupServicePointId": null, "requesterId": null}));
     assert_eq!(
         messages(&Facts::default(), &command, false),
@@ -104,14 +106,14 @@ fn all_that_is_missing_is_reported_together() {
 #[test]
 fn an_item_is_named_with_its_holdings_record() {
     assert_eq!(
-        messages(&out(), &asks(json!({"holdingsRecordId": null})), false),
+        messages(&out(), &request_with(json!({"holdingsRecordId": null})), false),
         ["Cannot create a request with item ID but no holdings record ID"]
     );
 }
 
 #[test]
 fn a_title_is_asked_for_without_naming_a_item() {
-    let command = asks(json!({"requestLevel": "Title"}));
+    let command = request_with(json!({"requestLevel": "Title"}));
     let refusal = the_one(refusals(&out(), &command, true));
     let text = "Cannot create a title level page request for this instance ID with no item ID";
     let keys = ["itemId", "holdingsRecordId"];
@@ -121,17 +123,17 @@ fn a_title_is_asked_for_without_naming_a_item() {
 #[test]
 fn a_title_must_be_there() {
     let nowhere = Facts { title: None, ..out() };
-    assert_eq!(messages(&nowhere, &asks(json!({})), false), ["Instance does not exist"]);
+    assert_eq!(messages(&nowhere, &request_with(json!({})), false), ["Instance does not exist"]);
 }
 
 #[test]
 fn an_item_must_be_there() {
-    assert_eq!(messages(&facts(vec![]), &asks(json!({})), false), ["Item does not exist"]);
+    assert_eq!(messages(&facts(vec![]), &request_with(json!({})), false), ["Item does not exist"]);
 }
 
 #[test]
 fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
-    let by = |proxy: Uuid| asks(json!({"proxyUserId": proxy}));
+    let by = |proxy: Uuid| request_with(json!({"proxyUserId": proxy}));
     assert_eq!(
         the_one(refusals(&out(), &by(PATRON), false)),
         one(
@@ -149,7 +151,8 @@ fn a_proxy_acts_for_somebody_else_and_only_with_a_valid_relation() {
 
 #[test]
 fn what_is_picked_up_needs_a_place_that_gives_out_items() {
-    let at = |desk: Value| the_one(refusals(&out(), &asks(json!({"pickupServicePointId": desk})), false));
+    let at =
+        |desk: Value| the_one(refusals(&out(), &request_with(json!({"pickupServicePointId": desk})), false));
     assert_eq!(
         at(json!(OFFICE)),
         one(
@@ -160,7 +163,11 @@ fn what_is_picked_up_needs_a_place_that_gives_out_items() {
     );
     assert_eq!(at(json!(NEIGHBOR)).0, "Pickup service point does not exist");
     assert_eq!(at(Value::Null).1, Some(RefusalCode::HoldShelfRequestsRequirePickupServicePoint));
-    placed(&out(), &asks(json!({"pickupServicePointId": null, "fulfillmentPreference": "Delivery"})), false);
+    placed(
+        &out(),
+        &request_with(json!({"pickupServicePointId": null, "fulfillmentPreference": "Delivery"})),
+        false,
+    );
 }
 
 #[test]
@@ -168,7 +175,7 @@ fn only_active_patrons_of_a_group_may_ask() {
     let with = |change: fn(&mut carrel_circulation::desk::Patron)| {
         let mut facts = out();
         facts.requester.as_mut().into_iter().for_each(change);
-        messages(&facts, &asks(json!({})), false)
+        messages(&facts, &request_with(json!({})), false)
     };
     assert_eq!(
         with(|patron| patron.patron_group = None),
@@ -185,7 +192,7 @@ fn who_waits_already_does_not_queue_up_twice() {
     let again = |facts: &Facts, command: &PlaceRequest, titles| the_one(refusals(facts, command, titles));
     for status in ["Open - Not yet filled", "Open - Awaiting pickup", "Open - In transit"] {
         assert_eq!(
-            again(&waits("Item", status), &asks(json!({"id": ITEM})), false),
+            again(&waits("Item", status), &request_with(json!({"id": ITEM})), false),
             one(
                 "This requester already has an open request for this item",
                 Some(RefusalCode::ItemAlreadyRequested),
@@ -210,7 +217,7 @@ fn who_waits_already_does_not_queue_up_twice() {
             &["requesterId", "instanceId"]
         )
     );
-    placed(&waits("Item", "Open - Awaiting delivery"), &asks(json!({})), false);
+    placed(&waits("Item", "Open - Awaiting delivery"), &request_with(json!({})), false);
 }
 
 fn blocked() -> Facts {
@@ -231,7 +238,8 @@ fn blocked() -> Facts {
 
 #[test]
 fn a_blocked_patron_hears_why_and_who_could_insist() {
-    let [refusal] = <[Refusal; 1]>::try_from(refusals(&blocked(), &asks(json!({})), false)).expect("one");
+    let [refusal] =
+        <[Refusal; 1]>::try_from(refusals(&blocked(), &request_with(json!({})), false)).expect("one");
     assert_eq!(
         refusal,
         Refusal::new("Patron blocked from requesting")
@@ -244,11 +252,11 @@ fn a_blocked_patron_hears_why_and_who_could_insist() {
 #[test]
 fn a_block_is_overridden_by_who_may() {
     let overrides = OverrideBlocks { patron_block: Some(Empty {}), ..OverrideBlocks::default() };
-    let command = PlaceRequest { overrides, ..asks(json!({})) };
+    let command = PlaceRequest { overrides, ..request_with(json!({})) };
     assert_eq!(
         the_one(refusals(&blocked(), &command, false)).1,
         Some(RefusalCode::InsufficientOverridePermissions),
-        "said once for both kinds of blocks"
+        "reported once for both kinds of blocks"
     );
     let actor = Actor { may: MayOverride::all(), ..staff() };
     assert!(decide(&blocked(), &command, &actor, &settings_with(false)).is_ok());
@@ -263,7 +271,7 @@ fn the_type_must_suit_the_status_and_the_policy_and_is_refused_once() {
             &["requestType"],
         )
     };
-    let page = asks(json!({"requestType": "Page"}));
+    let page = request_with(json!({"requestType": "Page"}));
     assert_eq!(the_one(refusals(&out(), &page, false)), kind("Page"));
     let reference = facts(vec![for_reference(item_as(ITEM, "Available"))]);
     assert_eq!(the_one(refusals(&reference, &page, false)), kind("Page"));
@@ -275,7 +283,7 @@ fn the_type_must_suit_the_status_and_the_policy_and_is_refused_once() {
 fn nobody_waits_for_what_they_has() {
     let his = facts(vec![on_loan(ITEM, PATRON, "20")]);
     assert_eq!(
-        the_one(refusals(&his, &asks(json!({})), false)),
+        the_one(refusals(&his, &request_with(json!({})), false)),
         one(
             "This requester already has this item on loan",
             Some(RefusalCode::RequesterAlreadyHasThisItemOnLoan),
@@ -294,7 +302,7 @@ fn nobody_waits_for_what_they_has() {
 
 #[test]
 fn a_policy_may_narrow_where_a_type_is_picked_up() {
-    let recall = |desk: Uuid| asks(json!({"requestType": "Recall", "pickupServicePointId": desk}));
+    let recall = |desk: Uuid| request_with(json!({"requestType": "Recall", "pickupServicePointId": desk}));
     assert_eq!(
         the_one(refusals(&out(), &recall(BRANCH_DESK), false)),
         one(
@@ -338,7 +346,7 @@ fn nobody_waits_for_a_title_that_stands_on_the_shelf() {
 }
 
 #[test]
-fn without_an_item_on_the_shelf_nothing_else_is_said_of_a_page() {
+fn without_an_available_item_a_page_has_no_other_refusal() {
     let inactive = {
         let mut facts = out();
         facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));
@@ -356,7 +364,7 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
     facts.candidates = vec![on_loan(ITEM, PATRON, "20")];
     facts.requester.iter_mut().for_each(|patron| patron.active = Some(false));
     let command =
-        asks(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
+        request_with(json!({"requestType": "Page", "proxyUserId": NEIGHBOR, "pickupServicePointId": OFFICE}));
     assert_eq!(
         messages(&facts, &command, false),
         [
@@ -373,26 +381,30 @@ fn refusals_of_patron_and_item_come_together_in_the_order_of_the_checks() {
 
 #[test]
 fn a_page_takes_the_item_from_the_shelf() {
-    let page = placed(&facts(vec![item_as(ITEM, "Available")]), &asks(json!({"requestType": "Page"})), false);
+    let page = placed(
+        &facts(vec![item_as(ITEM, "Available")]),
+        &request_with(json!({"requestType": "Page"})),
+        false,
+    );
     assert_eq!((page.item_becomes, page.queue), (Some(ItemStatus::Paged), Some(ITEM)));
     assert_eq!(page.document["status"], "Open - Not yet filled");
 }
 
 #[test]
 fn a_request_stands_last_in_its_queue() {
-    let request = placed(&Facts { last_position: 4, ..out() }, &asks(json!({})), true);
+    let request = placed(&Facts { last_position: 4, ..out() }, &request_with(json!({})), true);
     assert_eq!((request.document["position"].as_i64(), request.queue), (Some(5), Some(TITLE)));
 }
 
 #[test]
 fn a_recall_shortens_the_loan_and_a_hold_leaves_it() {
-    let recall = placed(&out(), &asks(json!({"requestType": "Recall"})), false);
+    let recall = placed(&out(), &request_with(json!({"requestType": "Recall"})), false);
     let loan = recall.recalled.expect("a recalled loan");
     assert_eq!(
         (&loan["dueDate"], &loan["action"], &loan["dueDateChangedByRecall"]),
         (&json!("2024-05-12T10:00:00.000+00:00"), &json!("recallrequested"), &json!(true))
     );
-    assert!(placed(&out(), &asks(json!({})), false).recalled.is_none());
+    assert!(placed(&out(), &request_with(json!({})), false).recalled.is_none());
 }
 
 #[test]
@@ -401,12 +413,13 @@ fn a_loan_is_recalled_once() {
     for loan in facts.candidates.iter_mut().filter_map(|item_as| item_as.loan.as_mut()) {
         loan.document.insert("dueDateChangedByRecall".into(), true.into());
     }
-    assert!(placed(&facts, &asks(json!({"requestType": "Recall"})), false).recalled.is_none());
+    assert!(placed(&facts, &request_with(json!({"requestType": "Recall"})), false).recalled.is_none());
 }
 
 #[test]
 fn a_request_expires_at_the_end_of_the_day_and_keeps_nothing_of_what_it_was_shown_with() {
-    let command = asks(json!({"requestExpirationDate": "2024-06-01T08:00:00Z", "loan": {"dueDate": "soon"},
+    let command =
+        request_with(json!({"requestExpirationDate": "2024-06-01T08:00:00Z", "loan": {"dueDate": "soon"},
         "deliveryAddress": {}, "unknown": 1}));
     let document = placed(&out(), &command, false).document;
     assert_eq!(document["requestExpirationDate"], "2024-06-01T23:59:59.000Z");
@@ -425,7 +438,7 @@ fn a_page_of_a_title_names_the_item_that_will_be_fetched() {
 
 #[test]
 fn a_request_keeps_its_own_id_or_gets_one_and_what_is_no_id_is_not_replaced() {
-    let id = |sent: Value| placed(&out(), &asks(json!({"id": sent})), false).document["id"].clone();
+    let id = |sent: Value| placed(&out(), &request_with(json!({"id": sent})), false).document["id"].clone();
     assert_eq!(id(json!(OTHER_ITEM)), json!(OTHER_ITEM));
     assert_eq!(id(Value::Null), json!(staff().request_id));
     assert_eq!(id(json!("abc")), json!("abc"));

@@ -151,11 +151,11 @@ async fn changes_of_a_loan_are_in_the_log() {
         ]
     );
     assert!(log.iter().all(|entry| entry["userBarcode"] == json!(patron.barcode)), "{log:#?}");
-    let said = |action: &str| {
+    let description = |action: &str| {
         log.iter().find(|entry| entry["action"] == action).expect("an entry")["description"].clone()
     };
-    assert_eq!(said("Marked as missing"), "Additional information: gone");
-    assert_eq!(said("Staff info added"), "worn");
+    assert_eq!(description("Marked as missing"), "Additional information: gone");
+    assert_eq!(description("Staff info added"), "worn");
     let due = entries(&server, "description==\"New due date: 2031-05-01T10:00:00.000Z*\"").await;
     assert_eq!(due.len(), 1);
 }
@@ -166,7 +166,7 @@ async fn changes_of_requests_are_in_the_log() {
     let (borrower, first, second) = (server.patron().await, server.patron().await, server.patron().await);
     let item = server.item().await;
     server.check_out(&item, &borrower).await.expect(201);
-    let recall = server.asks_for(&item, &first, "Recall", server.main_desk).await;
+    let recall = server.place_request(&item, &first, "Recall", server.main_desk).await;
     let recall = carrel_testkit::queues::placed(&recall);
     let hold = server.hold(&item, &second).await;
     let order = json!({"reorderedQueue": [{"id": hold, "newPosition": 1}, {"id": recall, "newPosition": 2}]});
@@ -252,9 +252,9 @@ async fn charges_and_payments_are_in_the_log() {
         assert_eq!(entry["items"][0]["instanceId"], json!(item.instance));
     }
     let paid = log.iter().find(|entry| entry["action"] == "Paid partially").expect("an entry");
-    let said = paid["description"].as_str().unwrap_or_default();
+    let description = paid["description"].as_str().unwrap_or_default();
     assert!(
-        said.starts_with("Fee/Fine type: Fine. Amount: 2.00. Balance: 3.00. Payment method: Cash."),
-        "{said}"
+        description.starts_with("Fee/Fine type: Fine. Amount: 2.00. Balance: 3.00. Payment method: Cash."),
+        "{description}"
     );
 }

@@ -89,7 +89,7 @@ async fn a_refused_scan_does_not_affect_the_others_of_its_batch() {
     let unknown = TestItem { barcode: "no such\u{0}book".into(), ..pairs[0].1.clone() };
     let (waited_for, waiting) = (server.item().await, server.patron().await);
     server.check_out(&waited_for, &server.patron().await).await.expect(201);
-    placed(&server.asks_for(&waited_for, &waiting, "Hold", server.main_desk).await);
+    placed(&server.place_request(&waited_for, &waiting, "Hold", server.main_desk).await);
     server.check_in(&waited_for, server.main_desk).await.expect(200);
 
     // Every fourth scan is refused: an unknown patron, an unknown item, an item awaiting another patron.

@@ -43,7 +43,7 @@ async fn a_check_in_takes_two_round_trips_and_a_third_for_an_item_with_a_queue()
         "facts and changes: look for a query outside them"
     );
     request(&server, &test_item, &patron, 1, server.main_desk).await;
-    assert_eq!(pipelines(&test_item).await.as_deref(), Some("3"), "the facts once more with the queue held");
+    assert_eq!(pipelines(&test_item).await.as_deref(), Some("3"), "the facts again, with the queue locked");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_requested_item_is_put_on_the_hold_shelf_with_a_slip() {
     let server = LendingServer::open().await;
     let (test_item, borrower, reader) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &borrower).await.expect(201);
-    let asked = request(&server, &test_item, &reader, 1, server.main_desk).await;
+    let placed = request(&server, &test_item, &reader, 1, server.main_desk).await;
 
     let answer = server.check_in(&test_item, server.main_desk).await.expect(200);
 
@@ -60,9 +60,9 @@ async fn a_requested_item_is_put_on_the_hold_shelf_with_a_slip() {
     assert_eq!(slip["requester"]["barcode"], json!(reader.barcode));
     assert_eq!(slip["request"]["servicePointPickup"], "Main desk");
     assert_eq!(slip["item"]["fromServicePoint"], "Main desk");
-    let asked = stored_request(&server, &asked).await;
-    assert_eq!(asked["status"], "Open - Awaiting pickup");
-    assert!(asked["holdShelfExpirationDate"].is_string(), "{asked}");
+    let placed = stored_request(&server, &placed).await;
+    assert_eq!(placed["status"], "Open - Awaiting pickup");
+    assert!(placed["holdShelfExpirationDate"].is_string(), "{placed}");
 }
 
 #[tokio::test]

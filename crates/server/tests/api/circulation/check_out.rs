@@ -215,9 +215,9 @@ async fn a_check_out_body_may_be_empty_but_must_be_valid() {
     }
     let numbers = server.admin().post(path, &json!({"itemBarcode": 36, "userBarcode": 17})).await;
     assert!(numbers.refusals().contains(&"No item with barcode 36 could be found".to_owned()));
-    let nothing_said = json!({"overrideBlocks": null, "loanDate": null, "proxyUserBarcode": null,
+    let all_null = json!({"overrideBlocks": null, "loanDate": null, "proxyUserBarcode": null,
         "forceLoanPolicyId": null});
-    server.check_out_with(&test_item, &patron, nothing_said).await.expect(201);
+    server.check_out_with(&test_item, &patron, all_null).await.expect(201);
 }
 
 /// As in a tenant behind a gateway, where barcodes need not be unique.

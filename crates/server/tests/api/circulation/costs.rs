@@ -120,7 +120,7 @@ async fn no_action_at_the_desk_costs_more_than_recorded() {
     for (patron, item) in &pairs {
         server.check_out(item, &server.patron().await).await.expect(201);
         plans.take().await;
-        let held = server.asks_for(item, patron, "Hold", server.main_desk).await;
+        let held = server.place_request(item, patron, "Hold", server.main_desk).await;
         note("hold of an item", Cost::of(held, &mut plans).await);
     }
     super::overdue_fines::charge_overdue_fines(&server, json!({})).await;

@@ -68,7 +68,7 @@ async fn the_figures_count_what_happens_at_the_desks() {
     let test_item = server.item().await;
     server.check_out(&test_item, &patron).await.expect(201);
     server.check_in(&test_item, server.main_desk).await.expect(200);
-    server.asks_for(&book, &other, "Hold", server.main_desk).await.expect(201);
+    server.place_request(&book, &other, "Hold", server.main_desk).await.expect(201);
 
     let figures = server.admin().get("/circulation/live").await.expect(200);
 

@@ -123,7 +123,7 @@ async fn a_patron_with_overdue_items_requests_only_by_override() {
     let (_, patron) = patron_with_overdue_item(&server).await;
     let item = server.item().await;
 
-    let refused = server.ask_for("Page", &item, &patron).await;
+    let refused = server.place_request_of_type("Page", &item, &patron).await;
 
     assert_eq!(
         reported(&refused),
@@ -134,7 +134,7 @@ async fn a_patron_with_overdue_items_requests_only_by_override() {
     );
     let insisting =
         json!({"requestProcessingParameters": {"overrideBlocks": {"patronBlock": {}, "comment": "ill"}}});
-    let placed = server.ask_with("Page", &item, &patron, insisting).await;
+    let placed = server.place_request_with("Page", &item, &patron, insisting).await;
     placed.expect(201);
     assert_eq!(placed.header("x-carrel-round-trips"), Some("2"), "blocks are read with the other facts");
 }
@@ -142,10 +142,10 @@ async fn a_patron_with_overdue_items_requests_only_by_override() {
 #[tokio::test]
 async fn the_instance_of_an_item_is_read_in_the_same_two_round_trips() {
     let server = LendingServer::on(TestServer::start_in(counting()).await).await;
-    server.lets_patrons_ask_for_titles().await;
+    server.enable_title_requests_by_tlr_setting().await;
     let (item, patron) = (server.item().await, server.patron().await);
     // The first request of a node reads the settings.
-    server.ask_for("Page", &server.item().await, &patron).await.expect(201);
+    server.place_request_of_type("Page", &server.item().await, &patron).await.expect(201);
     let order = json!({"requestType": "Page", "requestDate": "2024-05-01T10:00:00Z", "requesterId": patron.id,
         "itemId": item.id, "fulfillmentPreference": "Hold Shelf", "pickupServicePointId": server.main_desk.0});
 

@@ -74,7 +74,7 @@ async fn day(
 
     let (waited_for, waiting) = (server.item_on_loan().await, server.patron().await);
     plans.take().await;
-    placed(&server.asks_for(&waited_for, &waiting, "Hold", server.main_desk).await);
+    placed(&server.place_request(&waited_for, &waiting, "Hold", server.main_desk).await);
     done.push(("hold", plans.take().await));
     server.check_in(&waited_for, server.main_desk).await.expect(200);
     done.push(("check-in of a requested item", plans.take().await));
@@ -97,7 +97,7 @@ async fn statements_of_a_desk_do_not_read_more_with_more_open_loans() {
     let mut plans = server.server.record_plans().await;
     // Connections keep the plans that they make now, while there are hardly any loans.
     day(&server, &pairs, &mut plans).await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     day(&server, &pairs, &mut plans).await;
     lend_many(&server, &lent).await;
 

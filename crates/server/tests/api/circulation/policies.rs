@@ -152,8 +152,8 @@ async fn printed_slips_are_counted() {
     for _ in 0..2 {
         assert_eq!(server.post("/print-events-storage/print-events-entry", &printed).await.status, 201);
     }
-    let asked = json!({"requestIds": [request, Uuid::new_v4()]});
-    let reported = server.post("/print-events-storage/print-events-status", &asked).await.expect(200);
+    let body = json!({"requestIds": [request, Uuid::new_v4()]});
+    let reported = server.post("/print-events-storage/print-events-status", &body).await.expect(200);
     assert_eq!(reported["totalRecords"], 1);
     assert_eq!(reported["printEventsStatusResponses"][0]["count"], 2);
 }

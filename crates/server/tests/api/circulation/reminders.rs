@@ -248,7 +248,7 @@ async fn another_due_date_and_a_recall_restart_the_reminders() {
     assert_eq!(by_staff.len(), 1);
 
     let requester = server.patron().await;
-    server.asks_for(&item, &requester, "Recall", server.main_desk).await.expect(201);
+    server.place_request(&item, &requester, "Recall", server.main_desk).await.expect(201);
     let recalled = stored(&server, &loan).await;
     assert_eq!(recalled["dueDateChangedByRecall"], true);
     let by_recall = scheduled(&server).await;

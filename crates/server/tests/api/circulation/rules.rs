@@ -4,7 +4,7 @@ use carrel_testkit::LendingServer;
 use serde_json::json;
 use uuid::Uuid;
 
-fn asked(server: &LendingServer) -> String {
+fn rule_parameters(server: &LendingServer) -> String {
     format!(
         "item_type_id={}&loan_type_id={}&patron_type_id={}&location_id={}",
         server.material_type, server.loan_type, server.group, server.location
@@ -19,8 +19,11 @@ async fn the_rules_select_a_policy_and_return_the_applied_conditions() {
     let rules = format!("fallback-policy: {usual}\nm {}: {exception}", server.material_type);
     server.lends_by(&rules).await;
 
-    let chosen =
-        server.admin().get(&format!("/circulation/rules/loan-policy?{}", asked(&server))).await.expect(200);
+    let chosen = server
+        .admin()
+        .get(&format!("/circulation/rules/loan-policy?{}", rule_parameters(&server)))
+        .await
+        .expect(200);
     assert_eq!(chosen["loanPolicyId"], json!(short));
     assert_eq!(
         chosen["appliedRuleConditions"],
@@ -29,7 +32,7 @@ async fn the_rules_select_a_policy_and_return_the_applied_conditions() {
 
     let all = server
         .admin()
-        .get(&format!("/circulation/rules/overdue-fine-policy-all?{}", asked(&server)))
+        .get(&format!("/circulation/rules/overdue-fine-policy-all?{}", rule_parameters(&server)))
         .await
         .expect(200);
     let lines: Vec<i64> = all["circulationRuleMatches"]
@@ -64,7 +67,8 @@ async fn rules_with_a_missing_policy_are_refused_with_the_position() {
 async fn blank_rules_select_no_policy() {
     let server = LendingServer::open().await;
     server.admin().put("/circulation-rules-storage", &json!({"rulesAsText": " \n"})).await.expect(204);
-    let answer = server.admin().get(&format!("/circulation/rules/loan-policy?{}", asked(&server))).await;
+    let answer =
+        server.admin().get(&format!("/circulation/rules/loan-policy?{}", rule_parameters(&server))).await;
     assert_eq!((answer.status, answer.text().as_str()), (500, "Cannot apply blank circulation rules"));
 }
 
@@ -76,7 +80,7 @@ async fn a_look_up_needs_four_ids() {
         (answer.status, answer.text().as_str()),
         (400, "required query parameter missing: item_type_id")
     );
-    let unknown = asked(&server).replace(&server.location.to_string(), &Uuid::new_v4().to_string());
+    let unknown = rule_parameters(&server).replace(&server.location.to_string(), &Uuid::new_v4().to_string());
     server.admin().get(&format!("/circulation/rules/request-policy?{unknown}")).await.expect(200);
 }
 

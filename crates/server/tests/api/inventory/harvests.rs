@@ -215,7 +215,7 @@ async fn holdings_records_and_items_are_harvested_with_names() {
     assert!(held["hrId"].is_string());
     assert_eq!(title["items"].as_array().map(Vec::len), Some(2));
     let items = title["items"].as_array().into_iter().flatten();
-    let shown = items.clone().find(|item| item["barcode"] == copy["barcode"]).expect("the copy is told");
+    let shown = items.clone().find(|item| item["barcode"] == copy["barcode"]).expect("the copy is listed");
     assert_eq!(shown["notes"], json!([{"note": "signed", "itemNoteTypeName": item_note_type["name"]}]));
     assert_eq!(shown["electronicAccess"][0]["name"], relation["name"]);
     assert_eq!(

@@ -23,7 +23,7 @@ async fn an_isbn_is_valid_in_each_length() {
 #[tokio::test]
 async fn an_isbn_is_converted_to_its_other_length() {
     let server = TestServer::start().await;
-    for (asked, reported) in [
+    for (given, reported) in [
         ("convertTo10?isbn=9781930110991", "1930110995"),
         ("convertTo10?isbn=9781930110991&hyphens=true", "1-930110-99-5"),
         ("convertTo10?isbn=9999999999&hyphens=true", "999999999-9"),
@@ -32,10 +32,10 @@ async fn an_isbn_is_converted_to_its_other_length() {
         ("convertTo13?isbn=978-1930110991&hyphens=true", ""),
         ("convertTo13?isbn=9781930110991&hyphens=TRUE", "978-1-930110-99-1"),
     ] {
-        let reply = server.get(&format!("/isbn/{asked}")).await;
+        let reply = server.get(&format!("/isbn/{given}")).await;
         match reported {
             "" => reply.expect_status(400),
-            reported => assert_eq!(reply.expect(200), json!({"isbn": reported}), "{asked}"),
+            reported => assert_eq!(reply.expect(200), json!({"isbn": reported}), "{given}"),
         }
     }
 }
@@ -43,7 +43,7 @@ async fn an_isbn_is_converted_to_its_other_length() {
 #[tokio::test]
 async fn an_isbn_that_cannot_be_converted_is_refused_with_folios_text() {
     let server = TestServer::start().await;
-    for (asked, words) in [
+    for (given, words) in [
         ("convertTo13?isbn=1930211099&hyphens=true", "ISBN value 1930211099 is invalid"),
         ("convertTo10?isbn=97819301109911", "ISBN value 97819301109911 is invalid"),
         ("convertTo10?isbn=9791090636071", "ISBN value 9791090636071 is invalid"),
@@ -55,7 +55,7 @@ async fn an_isbn_that_cannot_be_converted_is_refused_with_folios_text() {
             "Only one of following query params must be specified: isbn, isbn10, isbn13",
         ),
     ] {
-        let reply = server.get(&format!("/isbn/{asked}")).await;
-        assert_eq!((reply.status, reply.text().as_str()), (400, words), "{asked}");
+        let reply = server.get(&format!("/isbn/{given}")).await;
+        assert_eq!((reply.status, reply.text().as_str()), (400, words), "{given}");
     }
 }

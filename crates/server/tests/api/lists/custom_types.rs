@@ -162,14 +162,14 @@ async fn joins_are_offered_step_by_step() {
         targets.filter_map(|target| target["value"].as_str().map(str::to_owned)).collect()
     };
     assert!(values(&all).contains(&SIMPLE_USERS.to_owned()));
-    let mut asked = json!({"sources": [users_and_groups(Uuid::nil())["sources"][0]]});
-    let joinable = library.post(path, &asked).await.expect(200);
+    let mut body = json!({"sources": [users_and_groups(Uuid::nil())["sources"][0]]});
+    let joinable = library.post(path, &body).await.expect(200);
     assert!(joinable["availableJoinConditions"].is_null());
     let found = values(&joinable);
     assert!(found.contains(&GROUPS.to_owned()) && found.contains(&LOANS.to_owned()));
     assert!(found.len() < values(&all).len());
-    asked["targetId"] = json!(GROUPS);
-    let conditions = library.post(path, &asked).await.expect(200);
+    body["targetId"] = json!(GROUPS);
+    let conditions = library.post(path, &body).await.expect(200);
     assert!(conditions["availableTargetIds"].is_null());
     let conditions = conditions["availableJoinConditions"].as_array().expect("conditions");
     assert_eq!(conditions.len(), 1);

@@ -34,8 +34,8 @@ async fn a_link_arrives_by_mail_and_sets_a_new_password() {
     let credentials = json!({"userId": ada["id"], "password": "lost"});
     server.post("/authn/credentials", &credentials).await.expect_status(201);
 
-    let asked = json!({"id": "ADA@example.org"});
-    visitor(&server).post("/bl-users/forgotten/password", &asked).await.expect_status(204);
+    let body = json!({"id": "ADA@example.org"});
+    visitor(&server).post("/bl-users/forgotten/password", &body).await.expect_status(204);
 
     let quick = Pace { lease: Duration::from_secs(5), poll: Duration::from_millis(50), at_once: 2 };
     let node = jobs::start_with(&server.node, vec![&DELIVERY], quick);
@@ -86,11 +86,11 @@ async fn a_username_arrives_by_mail_once_a_minute_at_most() {
 async fn of_several_calls_at_once_one_sends_a_mail() {
     let server = TestServer::start().await;
     user(&server, json!({})).await;
-    let ask = async || {
-        let asked = json!({"id": "ada@example.org"});
-        visitor(&server).post("/bl-users/forgotten/username", &asked).await.expect_status(204);
+    let forgot = async || {
+        let body = json!({"id": "ada@example.org"});
+        visitor(&server).post("/bl-users/forgotten/username", &body).await.expect_status(204);
     };
-    tokio::join!(ask(), ask(), ask(), ask(), ask(), ask());
+    tokio::join!(forgot(), forgot(), forgot(), forgot(), forgot(), forgot());
     assert_eq!(mails(&server).await.len(), 1);
 }
 
@@ -101,15 +101,15 @@ async fn unknown_ambiguous_and_inactive_users_are_answered_as_in_folio() {
     user(&server, json!({"username": "bea", "personal": {"lastName": "Bea", "email": "bea@example.org", "phone": "555 123"}})).await;
     let gone = json!({"username": "gone", "active": false, "personal": {"lastName": "Gone", "email": "gone@example.org", "phone": "9"}});
     user(&server, gone).await;
-    let ask =
+    let forgot =
         async |id: &str| visitor(&server).post("/bl-users/forgotten/password", &json!({"id": id})).await;
-    let nobody = ask("nobody").await;
+    let nobody = forgot("nobody").await;
     assert_eq!((nobody.status, nobody.text().as_str()), (400, "User is not found: nobody"));
-    ask("*").await.expect_status(400);
-    ask("\" or username==\"ada").await.expect_status(400);
-    let inactive = ask("gone").await;
+    forgot("*").await.expect_status(400);
+    forgot("\" or username==\"ada").await.expect_status(400);
+    let inactive = forgot("gone").await;
     assert_eq!(inactive.expect(422)["errors"][0]["code"], "forgotten.password.found.inactive");
-    ask("555 123").await.expect_status(204);
+    forgot("555 123").await.expect_status(204);
     assert_eq!(mails(&server).await, Vec::<Value>::new(), "two users have the number, and neither is mailed");
 }
 
@@ -120,11 +120,11 @@ async fn the_configuration_determines_the_fields_by_which_users_are_found() {
     let entry = json!({"module": "USERSBL", "configName": "fogottenData", "code": "userName", "enabled": true,
         "value": "barcode"});
     server.post("/configurations/entries", &entry).await.expect(201);
-    let ask = async |id: &str| {
+    let forgot = async |id: &str| {
         visitor(&server).post("/bl-users/forgotten/password", &json!({"id": id})).await.status
     };
-    assert_eq!(ask("ada").await, 400);
-    assert_eq!(ask("4711").await, 204);
+    assert_eq!(forgot("ada").await, 400);
+    assert_eq!(forgot("4711").await, 204);
     let mails = mails(&server).await;
     let first = mails.first().cloned().unwrap_or_default();
     assert_eq!(first["to"], "ada@example.org", "who has no password yet gets a link to set one");

@@ -21,7 +21,7 @@ async fn a_patrons_account_has_totals_and_is_read_in_one_round_trip() {
     let server = counting_server().await;
     let (lent, wanted, patron) = (server.item().await, server.item().await, server.patron().await);
     server.check_out(&lent, &patron).await.expect(201);
-    let placed = server.patron_asks_for(&wanted, &patron).await.expect(201);
+    let placed = server.patron_places_hold(&wanted, &patron).await.expect(201);
     owes(&server, &patron, 4.1, Some(lent.id)).await;
     owes(&server, &patron, 0.2, None).await;
     let euro = json!({"locale": "en-US", "currency": "EUR", "timezone": "UTC"});

@@ -27,7 +27,7 @@ fn copies(server: &LendingServer, test_items: &[&TestItem]) -> Value {
     json!({"requests": requests, "patronComments": "all volumes"})
 }
 
-async fn ask(server: &LendingServer, patron: &TestPatron, test_items: &[&TestItem]) -> Reply {
+async fn request_items(server: &LendingServer, patron: &TestPatron, test_items: &[&TestItem]) -> Reply {
     server.admin().post(&path(patron, test_items[0]), &copies(server, test_items)).await
 }
 
@@ -55,7 +55,7 @@ async fn when_completed(
 #[tokio::test]
 async fn a_batch_waits_and_is_placed_in_the_background() {
     let server = LendingServer::open().await;
-    server.lets_patrons_ask_for_titles().await;
+    server.enable_title_requests_by_tlr_setting().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let (lent, lost) = (server.copy_of(&test_item).await, server.copy_of(&test_item).await);
     server.check_out(&lent, &server.patron().await).await.expect(201);
@@ -64,7 +64,7 @@ async fn a_batch_waits_and_is_placed_in_the_background() {
     server.admin().put(&format!("/item-storage/items/{}", lost.id), &record).await.expect(204);
 
     // If title-level requests are enabled, a second request for items of the instance joins the first one's queue.
-    let batch = ask(&server, &patron, &[&test_item, &lent, &lost]).await.expect(200);
+    let batch = request_items(&server, &patron, &[&test_item, &lent, &lost]).await.expect(200);
 
     assert_eq!(
         (&batch["requesterId"], &batch["mediatedRequestStatus"]),
@@ -109,7 +109,7 @@ async fn a_batch_waits_and_is_placed_in_the_background() {
 async fn an_interrupted_run_places_no_request_twice() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let batch = ask(&server, &patron, &[&test_item]).await.expect(200);
+    let batch = request_items(&server, &patron, &[&test_item]).await.expect(200);
     let node = at_work(&server);
     let done = when_completed(&server, &patron, &test_item, &batch).await;
     // As if the node had died after placing the request and before recording that.
@@ -136,7 +136,7 @@ async fn the_account_shows_the_batch_of_a_hold() {
         "key": "isMultiItemRequestingFeatureEnabled", "value": {"enabled": true}});
     server.create("/patron/settings", &setting).await;
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let batch = ask(&server, &patron, &[&test_item]).await.expect(200);
+    let batch = request_items(&server, &patron, &[&test_item]).await.expect(200);
     let node = at_work(&server);
     let progress = when_completed(&server, &patron, &test_item, &batch).await;
     node.stop().await;
@@ -154,14 +154,14 @@ async fn the_account_shows_the_batch_of_a_hold() {
 async fn an_invalid_batch_is_refused() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
-    let twice = ask(&server, &patron, &[&test_item, &test_item]).await;
+    let twice = request_items(&server, &patron, &[&test_item, &test_item]).await;
     assert_eq!(twice.expect(422)["errors"][0]["code"], "106");
     server.admin().post(&path(&patron, &test_item), &json!({})).await.expect(422);
     let limit = json!({"id": Uuid::new_v4(), "scope": "mod-requests-mediated.manage",
         "key": "multiItemBatchRequestItemsValidation", "value": {"maxAllowedItemsCount": 1}});
     server.server.admin.post("/settings/entries", &limit).await.expect(204);
     let copy = server.copy_of(&test_item).await;
-    let many = ask(&server, &patron, &[&test_item, &copy]).await;
+    let many = request_items(&server, &patron, &[&test_item, &copy]).await;
     assert_eq!(many.refusals(), ["The maximum number of items per batch request has been exceeded."]);
 
     let mut named = copies(&server, &[&test_item]);

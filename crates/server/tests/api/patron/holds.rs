@@ -17,13 +17,13 @@ async fn an_available_item_is_paged_in_two_round_trips() {
     for by_title in [false, true] {
         let server = counting_server().await;
         if by_title {
-            server.lets_patrons_ask_for_titles().await;
+            server.enable_title_requests_by_tlr_setting().await;
         }
         let (test_item, patron) = (server.item().await, server.patron().await);
         // The first request of a node reads the settings.
-        server.patron_asks_for(&server.item().await, &patron).await.expect(201);
+        server.patron_places_hold(&server.item().await, &patron).await.expect(201);
 
-        let answer = server.patron_asks_for(&test_item, &patron).await;
+        let answer = server.patron_places_hold(&test_item, &patron).await;
 
         let hold = answer.expect(201);
         assert_eq!(answer.header("x-carrel-round-trips"), Some("2"), "no more than a request at the desk");
@@ -52,27 +52,27 @@ async fn an_item_on_loan_is_requested_by_the_first_type_of_the_policy() {
     let server = LendingServer::open().await;
     let (test_item, reader, patron) = (server.item().await, server.patron().await, server.patron().await);
     server.check_out(&test_item, &reader).await.expect(201);
-    let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);
+    let hold = server.patron_places_hold(&test_item, &patron).await.expect(201);
     assert_eq!(stored(&server, &hold).await["requestType"], "Hold");
 }
 
 #[tokio::test]
 async fn a_title_level_hold_takes_two_round_trips() {
     let server = counting_server().await;
-    server.lets_patrons_ask_for_titles().await;
+    server.enable_title_requests_by_tlr_setting().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
     let copy = server.copy_of(&test_item).await;
     server.check_out(&test_item, &server.patron().await).await.expect(201);
     // The first request of a node reads the settings.
-    server.patron_asks_for_title_of(&server.item().await, &patron).await.expect(201);
+    server.patron_places_title_hold(&server.item().await, &patron).await.expect(201);
 
-    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
+    let answer = server.patron_places_title_hold(&test_item, &patron).await;
 
     let hold = answer.expect(201);
     assert_eq!(answer.header("x-carrel-round-trips"), Some("2"));
     assert_eq!(hold["item"]["itemId"], json!(copy.id), "the copy on the shelf");
     assert_eq!(stored(&server, &hold).await["requestLevel"], "Title");
-    let again = server.patron_asks_for_title_of(&test_item, &patron).await;
+    let again = server.patron_places_title_hold(&test_item, &patron).await;
     let words = "This requester already has an open request for this instance";
     assert!(again.refusals().contains(&words.to_owned()), "{:?}", again.refusals());
 }
@@ -84,22 +84,22 @@ async fn without_title_level_requests_a_hold_of_an_instance_takes_two_round_trip
     let test_item = server.copy_of(&lent).await;
     server.check_out(&lent, &server.patron().await).await.expect(201);
     // The first request of a node reads the settings.
-    server.patron_asks_for_title_of(&server.item().await, &patron).await.expect(201);
+    server.patron_places_title_hold(&server.item().await, &patron).await.expect(201);
 
-    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
+    let answer = server.patron_places_title_hold(&test_item, &patron).await;
 
     let hold = answer.expect(201);
     assert_eq!(answer.header("x-carrel-round-trips"), Some("2"), "all copies are looked at together");
     assert_eq!(hold["item"]["itemId"], json!(test_item.id), "the copy on the shelf");
     assert_eq!((&hold["queuePosition"], server.status_of(&test_item).await), (&json!(1), "Paged".to_owned()));
-    let next = server.patron_asks_for_title_of(&test_item, &server.patron().await).await.expect(201);
+    let next = server.patron_places_title_hold(&test_item, &server.patron().await).await.expect(201);
     assert_eq!(next["item"]["itemId"], json!(lent.id), "the shorter queue");
-    let third = server.patron_asks_for_title_of(&test_item, &server.patron().await).await.expect(201);
+    let third = server.patron_places_title_hold(&test_item, &server.patron().await).await.expect(201);
     assert_eq!(third["queuePosition"], 2, "behind those who wait for the same copy");
-    let again = server.patron_asks_for_title_of(&test_item, &patron).await;
+    let again = server.patron_places_title_hold(&test_item, &patron).await;
     assert_eq!(again.refusals(), ["This requester already has an open request for an item of this instance"]);
     let nothing = TestItem { instance: Uuid::new_v4(), ..test_item };
-    let answer = server.patron_asks_for_title_of(&nothing, &patron).await;
+    let answer = server.patron_places_title_hold(&nothing, &patron).await;
     assert_eq!(answer.refusals(), ["There are no holdings for this instance"]);
 }
 
@@ -111,7 +111,7 @@ async fn an_item_without_a_possible_request_type_is_refused() {
     record["requestTypes"] = json!(["Hold", "Recall"]);
     server.admin().put(&policy, &record).await.expect(204);
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let answer = server.patron_asks_for(&test_item, &patron).await;
+    let answer = server.patron_places_hold(&test_item, &patron).await;
     assert_eq!(
         answer.expect(422)["errors"],
         json!([{"message": "Cannot find a valid request type for this item",
@@ -127,9 +127,9 @@ async fn a_patron_is_refused_with_the_texts_of_the_desk_and_cannot_override() {
     server.blocks_by_hand(&patron, "rude").await;
     let expected = json!([{"message": "Patron blocked from requesting", "code": "USER_IS_BLOCKED_MANUALLY",
         "parameters": [{"key": "reason", "value": "rude"}]}]);
-    let answer = server.patron_asks_for(&test_item, &patron).await;
+    let answer = server.patron_places_hold(&test_item, &patron).await;
     assert_eq!(answer.expect(422)["errors"], expected);
-    let answer = server.patron_asks_for_title_of(&test_item, &patron).await;
+    let answer = server.patron_places_title_hold(&test_item, &patron).await;
     assert_eq!(answer.expect(422)["errors"][0], expected[0]);
     assert_eq!(server.status_of(&test_item).await, "Available");
 }
@@ -154,21 +154,21 @@ async fn a_hold_stores_dates_pickup_service_point_item_and_patron() {
         assert_eq!(keys, ["pickupLocationId", "requestDate"], "{path}");
     }
     let unknown = TestItem { id: Uuid::new_v4(), ..test_item.clone() };
-    assert_eq!(server.patron_asks_for(&unknown, &patron).await.status, 404);
+    assert_eq!(server.patron_places_hold(&unknown, &patron).await.status, 404);
     let nobody = TestPatron { id: Uuid::new_v4(), barcode: String::new() };
-    assert_eq!(server.patron_asks_for(&test_item, &nobody).await.status, 404);
+    assert_eq!(server.patron_places_hold(&test_item, &nobody).await.status, 404);
 }
 
 #[tokio::test]
 async fn concurrent_holds_are_numbered_consecutively() {
     let server = Arc::new(LendingServer::open().await);
-    server.lets_patrons_ask_for_titles().await;
+    server.enable_title_requests_by_tlr_setting().await;
     let test_item = server.item_on_loan().await;
     let mut requests = Vec::new();
     for _ in 0..24 {
         let (server, test_item, patron) = (Arc::clone(&server), test_item.clone(), server.patron().await);
         requests.push(tokio::spawn(async move {
-            server.patron_asks_for(&test_item, &patron).await.expect(201)["queuePosition"].as_i64()
+            server.patron_places_hold(&test_item, &patron).await.expect(201)["queuePosition"].as_i64()
         }));
     }
     let mut positions = BTreeSet::new();
@@ -182,8 +182,8 @@ async fn concurrent_holds_are_numbered_consecutively() {
 async fn a_cancellation_leaves_the_queue_in_two_round_trips() {
     let server = counting_server().await;
     let (test_item, first, second) = (server.item().await, server.patron().await, server.patron().await);
-    let hold = server.patron_asks_for(&test_item, &first).await.expect(201);
-    let next = server.patron_asks_for(&test_item, &second).await.expect(201);
+    let hold = server.patron_places_hold(&test_item, &first).await.expect(201);
+    let next = server.patron_places_hold(&test_item, &second).await.expect(201);
     assert_eq!(next["queuePosition"], 2);
     let staff = Uuid::new_v4();
     let note = json!({"cancellationAdditionalInformation": "bought it", "canceledByUserId": staff,
@@ -211,7 +211,7 @@ async fn a_cancellation_leaves_the_queue_in_two_round_trips() {
 async fn patrons_can_cancel_only_their_own_requests_and_only_once() {
     let server = LendingServer::open().await;
     let (test_item, patron, other) = (server.item().await, server.patron().await, server.patron().await);
-    let hold = server.patron_asks_for(&test_item, &patron).await.expect(201);
+    let hold = server.patron_places_hold(&test_item, &patron).await.expect(201);
     let words = format!(
         "requests record with ID \"{}\" cannot be found",
         hold["requestId"].as_str().unwrap_or_default()

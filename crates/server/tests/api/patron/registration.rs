@@ -50,14 +50,21 @@ async fn the_status_of_a_registration_is_found_by_email_or_external_id() {
     for _ in 0..2 {
         server.patron_with(json!({"personal": person("both@example.org")})).await;
     }
-    let ask = async |who: &str| server.admin().get(&format!("/patron/registration-status/{who}")).await;
+    let registration_status =
+        async |who: &str| server.admin().get(&format!("/patron/registration-status/{who}")).await;
     for known in [foreign.to_string(), "ada@example.org".to_owned()] {
-        let user = ask(&known).await.expect(200);
+        let user = registration_status(&known).await.expect(200);
         assert_eq!((&user["id"], user.get("_version")), (&json!(ada.id), None), "{known}");
     }
-    assert_eq!(reported(&ask("former@example.org").await), (404, json!("USER_ACCOUNT_INACTIVE")));
-    assert_eq!(reported(&ask("both@example.org").await), (400, json!("MULTIPLE_USER_WITH_EMAIL")));
+    assert_eq!(
+        reported(&registration_status("former@example.org").await),
+        (404, json!("USER_ACCOUNT_INACTIVE"))
+    );
+    assert_eq!(
+        reported(&registration_status("both@example.org").await),
+        (400, json!("MULTIPLE_USER_WITH_EMAIL"))
+    );
     for nobody in ["clerk@example.org", "nobody@example.org", "*", "ada*", &Uuid::new_v4().to_string()] {
-        assert_eq!(reported(&ask(nobody).await), (404, json!("USER_NOT_FOUND")), "{nobody}");
+        assert_eq!(reported(&registration_status(nobody).await), (404, json!("USER_NOT_FOUND")), "{nobody}");
     }
 }

@@ -91,9 +91,9 @@ async fn business_routes_answer_as_the_document_describes() {
     described("renewByBarcode", &admin.post("/circulation/renew-by-barcode", &renewal).await);
 
     let other = server.patron().await;
-    let asked = server.asks_for(&item, &other, "Hold", server.main_desk).await;
-    described("createRequest", &asked);
-    let request = asked.json()["id"].as_str().expect("an id").to_owned();
+    let placed = server.place_request(&item, &other, "Hold", server.main_desk).await;
+    described("createRequest", &placed);
+    let request = placed.json()["id"].as_str().expect("an id").to_owned();
     described("findRequest", &admin.get(&format!("/circulation/requests/{request}")).await);
     described("listRequests", &admin.get("/circulation/requests").await);
 

@@ -43,7 +43,7 @@ async fn forty_holds_right_after_a_change_of_the_rules_do_not_wait_for_each_othe
     server.lends_by(&format!("fallback-policy: {}", server.policies(policy))).await;
     let started = Instant::now();
     let placing = pairs.iter().map(|(patron, book)| async {
-        placed(&server.asks_for(book, patron, "Hold", server.main_desk).await)
+        placed(&server.place_request(book, patron, "Hold", server.main_desk).await)
     });
     assert_eq!(join_all(placing).await.len(), 40);
     assert!(started.elapsed() < NO_WAIT, "they took {:?}", started.elapsed());

@@ -155,7 +155,7 @@ fn verdict(status: u16, body: &[u8]) -> Result<(), String> {
     }
 }
 
-async fn ask(client: &Client, path: &str, query: &[u8], page: &str) -> Result<u16, String> {
+async fn send_query(client: &Client, path: &str, query: &[u8], page: &str) -> Result<u16, String> {
     // mod-notes refuses pages without records, and answers 422 where the others answer 400.
     let is_of_notes = path.starts_with("/note");
     let page = if is_of_notes { page.replace("limit=0", "limit=1") } else { page.to_owned() };
@@ -189,7 +189,7 @@ fn no_query_ends_in_a_500() {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let understood = Cell::new(0_u32);
     let outcome = runner.run(&calls(), |(path, query, page)| {
-        let answered = runtime.block_on(ask(&server.admin, path, &query, page));
+        let answered = runtime.block_on(send_query(&server.admin, path, &query, page));
         let answered = answered.map(|status| understood.set(understood.get() + u32::from(status == 200)));
         answered.map_err(|words| {
             TestCaseError::fail(format!(

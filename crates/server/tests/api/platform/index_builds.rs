@@ -86,7 +86,7 @@ async fn indexes_of_a_large_table_are_built_by_the_job_without_blocking_writers(
         .await
         .expect("the start does not wait for whoever writes");
     let tenant = later.tenant(TENANT).expect("the tenant is there");
-    let missing = tenant.missing_indexes().await.expect("an operator can ask");
+    let missing = tenant.missing_indexes().await.expect("the query succeeds");
     let names: Vec<&str> = missing.iter().map(|index| index.name.as_str()).collect();
     assert_eq!(names, ["shelf_mark_name_value", "shelf_mark_color_value"]);
     let old = index(&database, "shelf_mark_name_value").await.expect("the old index serves until then");
@@ -96,7 +96,7 @@ async fn indexes_of_a_large_table_are_built_by_the_job_without_blocking_writers(
     let pace = Pace { poll: Duration::from_millis(50), ..Pace::default() };
     let runner = jobs::start_with(&later, vec![&INDEX_BUILDS], pace);
     for _ in 0..400 {
-        if tenant.missing_indexes().await.expect("asked").is_empty() {
+        if tenant.missing_indexes().await.expect("the query succeeds").is_empty() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -113,7 +113,7 @@ async fn an_interrupted_index_build_is_repeated() {
     let server = TestServer::start().await;
     let open_node = opened(&server, EARLY).await;
     let tenant = open_node.tenant(TENANT).expect("the tenant is there");
-    assert_eq!(tenant.missing_indexes().await.expect("asked"), []);
+    assert_eq!(tenant.missing_indexes().await.expect("the query succeeds"), []);
     let database = server.database().await;
     // The remains of a concurrent build whose node died, under its temporary name; and an index that became invalid
     // later.
@@ -125,12 +125,12 @@ async fn an_interrupted_index_build_is_repeated() {
         )
         .await
         .expect("an index can be spoilt");
-    let missing = tenant.missing_indexes().await.expect("asked");
+    let missing = tenant.missing_indexes().await.expect("the query succeeds");
     assert_eq!(missing.len(), 1, "{missing:?}");
     let words = tenant.build_missing_indexes().await.expect("it is built");
     assert_eq!(words, "1 built");
     assert!(index(&database, "shelf_mark_name_value").await.is_some_and(|made| made.contains("folded")));
-    assert_eq!(tenant.build_missing_indexes().await.expect("asked"), "all indexes stand");
+    assert_eq!(tenant.build_missing_indexes().await.expect("the query succeeds"), "all indexes stand");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn indexes_of_small_tables_are_built_at_start() {
     opened(&server, EARLY).await;
     let later = opened(&server, LATE).await;
     let tenant = later.tenant(TENANT).expect("the tenant is there");
-    assert_eq!(tenant.missing_indexes().await.expect("asked"), []);
+    assert_eq!(tenant.missing_indexes().await.expect("the query succeeds"), []);
 }
 
 #[tokio::test]

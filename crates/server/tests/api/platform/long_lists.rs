@@ -49,7 +49,7 @@ async fn long_lists_of_composed_records_have_the_same_form_as_short_ones() {
     for _ in 0..3 {
         let lent = server.item().await;
         server.check_out(&lent, &patron).await.expect(201);
-        server.asks_for(&lent, &server.patron().await, "Hold", server.main_desk).await.expect(201);
+        server.place_request(&lent, &server.patron().await, "Hold", server.main_desk).await.expect(201);
     }
     let test_item = server.item().await;
     let other = server.item().await;

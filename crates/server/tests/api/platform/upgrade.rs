@@ -136,7 +136,7 @@ async fn undeclared_indexes_and_columns_are_dropped_on_request_and_tables_never(
     let later = opened(&server, module(LATE_WITHOUT_BAY, "", &[])).await;
     let database = server.database().await;
     let color = "SELECT count(*) FROM pg_indexes WHERE indexname = 'shelf_mark_color_value' AND schemaname = current_schema()";
-    assert_eq!(count(&database, color).await, 1, "an older program may still ask by it");
+    assert_eq!(count(&database, color).await, 1, "an older program may still use it");
     let tenant = later.tenant(TENANT).expect("the tenant is there");
     let reported = later.drop_obsolete_schema(&tenant).await.expect("the tenant can be tidied");
     assert_eq!(

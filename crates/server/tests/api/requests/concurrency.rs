@@ -20,7 +20,7 @@ fn patrons() -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_patrons_request_one_instance_at_once() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let first = server.item().await;
     let mut copies = vec![first.clone()];
     for _ in 1..COPIES {
@@ -36,7 +36,7 @@ async fn a_thousand_patrons_request_one_instance_at_once() {
     let actor = async {
         let answers: Vec<Uuid> = stream::iter(&readers)
             .map(|reader| async {
-                placed(&server.asks_for_title(&first, reader, "Hold", server.main_desk).await)
+                placed(&server.place_title_request(&first, reader, "Hold", server.main_desk).await)
             })
             .buffer_unordered(AT_ONCE)
             .collect()
@@ -100,7 +100,8 @@ async fn more_holds_than_connections_right_after_a_change_of_the_rules() {
     server.hold(&test_item, &server.patron().await).await;
     // Every hold waits for the same queue lock, and then finds that its settings are outdated.
     server.lends_by(&format!("fallback-policy: {}", server.policies(server.loan_policy))).await;
-    let holds = patrons.iter().map(|patron| server.asks_for(&test_item, patron, "Hold", server.main_desk));
+    let holds =
+        patrons.iter().map(|patron| server.place_request(&test_item, patron, "Hold", server.main_desk));
     let replies = futures_util::future::join_all(holds).await;
     let statuses: HashSet<u16> = replies.iter().map(|reply| reply.status).collect();
     assert_eq!(statuses, HashSet::from([201]));

@@ -54,12 +54,12 @@ async fn an_item_not_picked_up_stays_on_the_hold_shelf_until_it_is_scanned() {
 #[tokio::test]
 async fn the_queue_of_a_title_closes_its_gaps() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let item = server.item_on_loan().await;
     let mut ids = Vec::new();
     for _ in 0..4 {
         let patron = server.patron().await;
-        ids.push(placed(&server.asks_for_title(&item, &patron, "Hold", server.main_desk).await));
+        ids.push(placed(&server.place_title_request(&item, &patron, "Hold", server.main_desk).await));
     }
     for id in [ids[0], ids[2]] {
         server.time_passes_for(id).await;

@@ -14,7 +14,7 @@ async fn queue_of<const N: usize>(server: &LendingServer) -> (TestItem, [(TestPa
         let hold = server.hold(&test_item, &reader).await;
         readers.push((reader, hold));
     }
-    (test_item, readers.try_into().unwrap_or_else(|_| panic!("as many readers as asked for")))
+    (test_item, readers.try_into().unwrap_or_else(|_| panic!("as many readers as requested")))
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn an_item_with_another_pickup_service_point_goes_in_transit() {
     let server = LendingServer::open().await;
     let test_item = server.item_on_loan().await;
     let reader = server.patron().await;
-    let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
+    let hold = placed(&server.place_request(&test_item, &reader, "Hold", server.other_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(hold).await, "Open - In transit");
     // Scanned again at another service point, it stays in transit.
@@ -74,11 +74,12 @@ async fn an_item_with_another_pickup_service_point_goes_in_transit() {
 #[tokio::test]
 async fn a_request_with_the_wrong_instance_is_placed_for_its_item() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let (test_item, other_title) = (server.item().await, server.item().await);
     server.check_out(&test_item, &server.patron().await).await.expect(201);
     let request_body = json!({"instanceId": other_title.instance, "holdingsRecordId": other_title.holdings});
-    let hold = placed(&server.ask_with("Hold", &test_item, &server.patron().await, request_body).await);
+    let hold =
+        placed(&server.place_request_with("Hold", &test_item, &server.patron().await, request_body).await);
     assert_eq!(server.request(hold).await["instanceId"], test_item.instance.to_string());
     assert_eq!(positions(&server.queue_of(&test_item).await), [1]);
     server.check_in(&test_item, server.main_desk).await.expect(200);
@@ -109,7 +110,7 @@ async fn a_delivery_request_awaits_delivery_and_is_filled_by_check_out() {
     let reader = server.patron().await;
     let request_body = json!({"fulfillmentPreference": "Delivery", "deliveryAddressTypeId": Uuid::new_v4(),
         "pickupServicePointId": null});
-    let hold = placed(&server.ask_with("Hold", &test_item, &reader, request_body).await);
+    let hold = placed(&server.place_request_with("Hold", &test_item, &reader, request_body).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     assert_eq!(server.request_status(hold).await, "Open - Awaiting delivery");
     assert_eq!(server.status_of(&test_item).await, "Awaiting delivery");
@@ -139,7 +140,7 @@ async fn a_cancelled_pickup_makes_the_item_available_to_the_next_requester() {
 async fn a_cancelled_page_makes_its_item_available() {
     let server = LendingServer::open().await;
     let (test_item, reader) = (server.item().await, server.patron().await);
-    let page = placed(&server.asks_for(&test_item, &reader, "Page", server.main_desk).await);
+    let page = placed(&server.place_request(&test_item, &reader, "Page", server.main_desk).await);
     assert_eq!(server.status_of(&test_item).await, "Paged");
     server.cancel(page).await.expect(204);
     assert_eq!(server.status_of(&test_item).await, "Available");
@@ -149,7 +150,8 @@ async fn a_cancelled_page_makes_its_item_available() {
 async fn a_cancelled_page_with_a_hold_after_it_keeps_the_item_paged() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
-    let page = placed(&server.asks_for(&test_item, &server.patron().await, "Page", server.main_desk).await);
+    let page =
+        placed(&server.place_request(&test_item, &server.patron().await, "Page", server.main_desk).await);
     let hold = server.hold(&test_item, &server.patron().await).await;
     server.cancel(page).await.expect(204);
     assert_eq!(server.status_of(&test_item).await, "Paged");
@@ -217,7 +219,7 @@ async fn a_queue_can_be_reordered() {
     server.check_in(&test_item, server.main_desk).await.expect(200);
     let refused = server.admin().post(&path, &order(&[one, three, two])).await;
     assert_eq!(refused.refusals(), ["Requests can not be displaced from position 1 when fulfillment begun."]);
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let refused = server.admin().post(&path, &order(&[three, one, two])).await;
     assert_eq!(refused.refusals(), ["Refuse to reorder request queue, TLR feature status is ENABLED."]);
 }
@@ -225,7 +227,7 @@ async fn a_queue_can_be_reordered() {
 #[tokio::test]
 async fn a_fulfilled_title_level_request_moves_ahead_of_unfilled_ones() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let test_item = server.item().await;
     let other = server.copy_of(&test_item).await;
     for copy in [&test_item, &other] {
@@ -233,7 +235,7 @@ async fn a_fulfilled_title_level_request_moves_ahead_of_unfilled_ones() {
     }
     let (patient, flexible) = (server.patron().await, server.patron().await);
     server.hold(&other, &patient).await;
-    placed(&server.asks_for_title(&test_item, &flexible, "Hold", server.main_desk).await);
+    placed(&server.place_title_request(&test_item, &flexible, "Hold", server.main_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     let queue = server.queue_of_title(&test_item).await;
     assert_eq!((waiting(&queue), positions(&queue)), (vec![flexible.id, patient.id], vec![1, 2]));

@@ -54,7 +54,7 @@ async fn of_items_on_loan_the_one_with_the_shortest_queue_is_requested() {
         server.check_out(copy, &server.patron().await).await.expect(201);
     }
     for copy in &copies[..4] {
-        server.ask_for("Hold", copy, &server.patron().await).await.expect(201);
+        server.place_request_of_type("Hold", copy, &server.patron().await).await.expect(201);
     }
     let request =
         places_instance_level_request(&server, &copies[0], server.patron().await.id).await.expect(201);
@@ -70,7 +70,7 @@ async fn items_that_cannot_be_requested_are_skipped() {
         server.admin().post(&path, &json!({})).await.expect_status(200);
     }
     server.check_out(&copies[5], &server.patron().await).await.expect(201);
-    server.ask_for("Hold", &copies[5], &server.patron().await).await.expect(201);
+    server.place_request_of_type("Hold", &copies[5], &server.patron().await).await.expect(201);
     let request =
         places_instance_level_request(&server, &copies[0], server.patron().await.id).await.expect(201);
     assert_eq!((item_of(&request), request["position"].as_i64()), (copies[5].id.to_string(), Some(2)));
@@ -100,7 +100,7 @@ async fn concurrent_instance_level_requests_get_different_items() {
     // Meanwhile a desk checks out two of the items, and two patrons request one particular item.
     let (lent_to, insists) = (server.patron().await, server.patron().await);
     let desk = server.check_out(&copies[0], &lent_to);
-    let page = server.ask_for("Page", &copies[1], &insists);
+    let page = server.place_request_of_type("Page", &copies[1], &insists);
     let requesting =
         join_all(readers.iter().map(|reader| places_instance_level_request(&server, &copies[0], reader.id)));
     let (placed, (lent, paged)) =

@@ -19,7 +19,7 @@ async fn print_log(server: &LendingServer, enabled: bool) {
 
 async fn page(server: &LendingServer) -> Uuid {
     let (item, patron) = (server.item().await, server.patron().await);
-    placed(&server.asks_for(&item, &patron, "Page", server.main_desk).await)
+    placed(&server.place_request(&item, &patron, "Page", server.main_desk).await)
 }
 
 #[tokio::test]

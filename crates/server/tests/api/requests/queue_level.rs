@@ -23,13 +23,13 @@ async fn item_queues_are_merged_into_the_instances_queue_and_split_again() {
             server.hold(item, &server.patron().await).await;
         }
     }
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let done = toggle(&server).await;
     assert_eq!((done["status"].as_str(), done["numberOfUpdatedRequests"].as_i64()), (Some("done"), Some(4)));
     let of_title = server.queue_of_title(&one).await;
     assert_eq!(positions(&of_title), [1, 2, 3, 4]);
 
-    server.title_requests(false).await;
+    server.set_title_requests(false).await;
     assert_eq!(toggle(&server).await["status"], "done");
     for item in [&one, &other] {
         assert_eq!(positions(&server.queue_of(item).await), [1, 2]);
@@ -39,7 +39,7 @@ async fn item_queues_are_merged_into_the_instances_queue_and_split_again() {
 #[tokio::test]
 async fn requests_can_be_changed_between_setting_and_renumbering() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let one = server.item().await;
     let other = server.copy_of(&one).await;
     let mut requests = Vec::new();
@@ -50,7 +50,7 @@ async fn requests_can_be_changed_between_setting_and_renumbering() {
         requests.push(server.hold(item, &server.patron().await).await);
     }
     // The queue belonged to the instance, 1 to 4; now each item has a separate queue.
-    server.title_requests(false).await;
+    server.set_title_requests(false).await;
     for item in [&one, &other] {
         server.hold(item, &server.patron().await).await;
     }

@@ -35,7 +35,7 @@ impl Description {
     async fn begin(titles: bool) -> Description {
         let server = LendingServer::open().await;
         if titles {
-            server.takes_title_requests().await;
+            server.enable_title_requests().await;
         }
         let first = server.item().await;
         let mut items = vec![server.copy_of(&first).await, server.copy_of(&first).await];
@@ -68,9 +68,9 @@ impl Description {
             0..38 => {
                 let kind = *["Hold", "Hold", "Recall", "Page"].choose(&mut random).expect("kinds");
                 let reply = if self.titles && random.random_bool(0.6) {
-                    server.asks_for_title(test_item, patron, kind, desk).await
+                    server.place_title_request(test_item, patron, kind, desk).await
                 } else {
-                    server.asks_for(test_item, patron, kind, desk).await
+                    server.place_request(test_item, patron, kind, desk).await
                 };
                 if reply.status == 201 {
                     self.placed.lock().expect("one writer at a time").push(placed(&reply));

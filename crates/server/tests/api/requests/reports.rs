@@ -15,7 +15,7 @@ async fn pick_slips(server: &LendingServer, desk: carrel_testkit::Desk) -> Value
 
 async fn paged(server: &LendingServer) -> (TestItem, TestPatron, Uuid) {
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let page = placed(&server.place_request(&test_item, &patron, "Page", server.main_desk).await);
     (test_item, patron, page)
 }
 
@@ -98,10 +98,10 @@ async fn holds_are_on_search_slips_only_if_enabled() {
 #[tokio::test]
 async fn a_title_level_hold_is_on_the_search_slips_of_its_holdings_locations() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     holds_are_printed(&server, true).await;
     let test_item = server.item_on_loan().await;
-    placed(&server.asks_for_title(&test_item, &server.patron().await, "Hold", server.main_desk).await);
+    placed(&server.place_title_request(&test_item, &server.patron().await, "Hold", server.main_desk).await);
     let slips = search_slips(&server).await;
     assert_eq!(slips["totalRecords"], 1);
     let item = &slips["searchSlips"][0]["item"];
@@ -154,7 +154,7 @@ async fn an_item_with_two_closed_requests_is_listed_once_with_the_last_one() {
 async fn items_in_transit_are_listed_with_destination_and_request() {
     let server = LendingServer::open().await;
     let test_item = server.item_on_loan().await;
-    placed(&server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await);
+    placed(&server.place_request(&test_item, &server.patron().await, "Hold", server.other_desk).await);
     server.check_in(&test_item, server.main_desk).await.expect(200);
     let report = report(&server, "/inventory-reports/items-in-transit").await;
     assert_eq!(report["totalRecords"], 1);

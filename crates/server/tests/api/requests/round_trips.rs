@@ -7,10 +7,10 @@ use serde_json::json;
 async fn counting() -> LendingServer {
     let options = ServerOptions { counts_round_trips: true, ..ServerOptions::default() };
     let server = LendingServer::on(TestServer::start_in(options).await).await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     // Fills the caches.
     let (item, patron) = (server.item().await, server.patron().await);
-    server.asks_for(&item, &patron, "Page", server.main_desk).await.expect(201);
+    server.place_request(&item, &patron, "Page", server.main_desk).await.expect(201);
     server
 }
 
@@ -18,7 +18,7 @@ async fn counting() -> LendingServer {
 async fn a_request_of_an_item_takes_two_round_trips() {
     let server = counting().await;
     let (item, patron) = (server.item().await, server.patron().await);
-    let reply = server.asks_for(&item, &patron, "Page", server.main_desk).await;
+    let reply = server.place_request(&item, &patron, "Page", server.main_desk).await;
     reply.expect(201);
     assert_eq!(reply.header("x-carrel-round-trips"), Some("2"), "facts and changes");
 }
@@ -28,7 +28,7 @@ async fn a_hold_after_others_takes_two_round_trips() {
     let server = counting().await;
     let item = server.item_on_loan().await;
     for _ in 0..3 {
-        let reply = server.asks_for(&item, &server.patron().await, "Hold", server.main_desk).await;
+        let reply = server.place_request(&item, &server.patron().await, "Hold", server.main_desk).await;
         reply.expect(201);
         assert_eq!(reply.header("x-carrel-round-trips"), Some("2"));
     }
@@ -38,7 +38,7 @@ async fn a_hold_after_others_takes_two_round_trips() {
 async fn a_request_of_a_title_takes_two_round_trips() {
     let server = counting().await;
     let (item, patron) = (server.item().await, server.patron().await);
-    let reply = server.asks_for_title(&item, &patron, "Page", server.main_desk).await;
+    let reply = server.place_title_request(&item, &patron, "Page", server.main_desk).await;
     reply.expect(201);
     assert_eq!(reply.header("x-carrel-round-trips"), Some("2"));
 }

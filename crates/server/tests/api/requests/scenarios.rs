@@ -42,7 +42,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
     let last_day = due(&loan);
     assert!(last_day > Timestamp::now() && last_day < Timestamp::now() + 24.hours());
 
-    let recall = placed(&server.asks_for(&test_item, &reader, "Recall", server.main_desk).await);
+    let recall = placed(&server.place_request(&test_item, &reader, "Recall", server.main_desk).await);
     let recalled = server.open_loans_of(&borrower).await.remove(0);
     // The minimum of three days is longer than the remaining time: the loan stays due today.
     assert_eq!(due(&recalled), last_day);
@@ -64,7 +64,7 @@ async fn a_recall_of_a_loan_on_its_last_day() {
 #[tokio::test]
 async fn two_items_for_three_patrons_at_two_branches() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let (main, branch) = (server.main_desk, server.other_desk);
     let one = server.item().await;
     let other = server.copy_of(&one).await;
@@ -72,9 +72,9 @@ async fn two_items_for_three_patrons_at_two_branches() {
         server.check_out(copy, &server.patron().await).await.expect(201);
     }
     let [first, second, third] = [server.patron().await, server.patron().await, server.patron().await];
-    let firsts = placed(&server.asks_for_title(&one, &first, "Hold", main).await);
-    let seconds = placed(&server.asks_for_title(&one, &second, "Hold", branch).await);
-    let thirds = placed(&server.asks_for_title(&one, &third, "Hold", main).await);
+    let firsts = placed(&server.place_title_request(&one, &first, "Hold", main).await);
+    let seconds = placed(&server.place_title_request(&one, &second, "Hold", branch).await);
+    let thirds = placed(&server.place_title_request(&one, &third, "Hold", main).await);
 
     // The first item is for the first patron, the second one goes in transit to the branch.
     server.check_in(&other, main).await.expect(200);
@@ -111,11 +111,11 @@ async fn a_pickup_service_point_is_closed() {
     let server = LendingServer::open().await;
     let test_item = server.item_on_loan().await;
     let reader = server.patron().await;
-    let hold = placed(&server.asks_for(&test_item, &reader, "Hold", server.other_desk).await);
+    let hold = placed(&server.place_request(&test_item, &reader, "Hold", server.other_desk).await);
     branch_closes(&server).await;
 
     // No new request can have this pickup service point.
-    let refused = server.asks_for(&test_item, &server.patron().await, "Hold", server.other_desk).await;
+    let refused = server.place_request(&test_item, &server.patron().await, "Hold", server.other_desk).await;
     assert_eq!(refused.refusals(), ["Service point is not a pickup location"]);
     let allowed = format!("/circulation/requests/allowed-service-points?operation=replace&requestId={hold}");
     let allowed = server.admin().get(&allowed).await.expect(200);
@@ -136,7 +136,8 @@ async fn a_pickup_service_point_is_closed() {
 async fn a_request_with_a_closed_pickup_service_point_can_be_cancelled() {
     let server = LendingServer::open().await;
     let test_item = server.item().await;
-    let page = placed(&server.asks_for(&test_item, &server.patron().await, "Page", server.other_desk).await);
+    let page =
+        placed(&server.place_request(&test_item, &server.patron().await, "Page", server.other_desk).await);
     branch_closes(&server).await;
     // FOLIO quirk: a new version needs a pickup location, even if it only cancels the request.
     let refused = server.cancel(page).await;
@@ -156,7 +157,7 @@ async fn places_instance_level_request(server: &LendingServer, test_item: &TestI
 #[tokio::test]
 async fn a_title_level_page_turned_into_a_hold() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let policy = server.request_policy;
     let pages_and_holds = json!({"id": policy, "name": "No recalls", "requestTypes": ["Page", "Hold"]});
     let path = format!("/request-policy-storage/request-policies/{policy}");
@@ -189,10 +190,11 @@ async fn a_title_level_page_turned_into_a_hold() {
 #[tokio::test]
 async fn a_title_level_request_with_a_malformed_holdings_record_id_can_be_cancelled() {
     let server = LendingServer::open().await;
-    server.takes_title_requests().await;
+    server.enable_title_requests().await;
     let test_item = server.item().await;
-    let page =
-        placed(&server.asks_for_title(&test_item, &server.patron().await, "Page", server.main_desk).await);
+    let page = placed(
+        &server.place_title_request(&test_item, &server.patron().await, "Page", server.main_desk).await,
+    );
     let cancel =
         json!({"status": "Closed - Cancelled", "holdingsRecordId": "not-a-uuid", "itemId": test_item.id});
     server.edit_request(page, cancel).await.expect_status(204);

@@ -97,7 +97,7 @@ async fn a_cancellation_needs_an_existing_reason() {
 async fn requests_are_found_by_their_snapshots() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let page = placed(&server.place_request(&test_item, &patron, "Page", server.main_desk).await);
     for query in [
         format!("itemId=={}", test_item.id),
         format!("instanceId=={}", test_item.instance),
@@ -136,7 +136,7 @@ async fn found(server: &LendingServer, query: &str) -> Vec<String> {
 async fn a_request_is_found_by_the_barcode_that_its_item_has_now() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let page = placed(&server.place_request(&test_item, &patron, "Page", server.main_desk).await);
     let path = format!("/item-storage/items/{}", test_item.id);
     let mut item = server.admin().get(&path).await.expect(200);
     item["barcode"] = "renewed-label".into();
@@ -172,7 +172,7 @@ async fn a_request_of_a_storage_client_is_found_by_its_own_copies() {
 async fn a_closed_request_is_found_when_its_item_and_its_requester_are_deleted() {
     let server = LendingServer::open().await;
     let (test_item, patron) = (server.item().await, server.patron().await);
-    let page = placed(&server.asks_for(&test_item, &patron, "Page", server.main_desk).await);
+    let page = placed(&server.place_request(&test_item, &patron, "Page", server.main_desk).await);
     let mut request = server.stored_request(page).await;
     request["status"] = "Closed - Cancelled".into();
     server.admin().put(&format!("/circulation/requests/{page}"), &request).await.expect(204);

@@ -83,8 +83,8 @@ async fn head_is_get_without_a_body() {
 #[tokio::test]
 async fn modules_are_found_by_name_and_by_interface() {
     let server = TestServer::start().await;
-    let ids = async |asked: &str| -> Vec<String> {
-        let path = format!("/_/proxy/tenants/diku/modules?{asked}");
+    let ids = async |query: &str| -> Vec<String> {
+        let path = format!("/_/proxy/tenants/diku/modules?{query}");
         let modules = server.get(&path).await.expect(200);
         let modules = modules.as_array().expect("an array").iter();
         modules.map(|module| module["id"].as_str().unwrap_or_default().to_owned()).collect()

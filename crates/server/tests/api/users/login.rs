@@ -185,8 +185,8 @@ async fn a_password_is_changed_with_the_old_one_and_not_repeated() {
     assert_eq!((wrong.status, wrong.text()), (401, "Invalid credentials".to_owned()));
     server.post("/authn/update", &change("old")).await.expect(204);
     let result = async |password: &str| {
-        let asked = json!({"userId": id, "password": password});
-        server.post("/authn/password/repeatable", &asked).await.expect(200)["result"].clone()
+        let body = json!({"userId": id, "password": password});
+        server.post("/authn/password/repeatable", &body).await.expect(200)["result"].clone()
     };
     assert_eq!((result("old").await, result("fresh").await), (json!("invalid"), json!("valid")));
 }

@@ -129,10 +129,10 @@ async fn a_revoked_token_is_refused_by_other_nodes_at_once() {
     let claims = other.keys.read(token, jiff::Timestamp::now()).expect("nodes share their key");
     let authorizer = PermissionAuthorizer::default();
     wait_until_listening(&server).await;
-    assert!(!authorizer.is_revoked(&tenant, &claims).await.expect("asked"));
+    assert!(!authorizer.is_revoked(&tenant, &claims).await.expect("the query succeeds"));
     server.delete(&format!("/users/{}", session.user)).await.expect(204);
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !authorizer.is_revoked(&tenant, &claims).await.expect("asked") {
+    while !authorizer.is_revoked(&tenant, &claims).await.expect("the query succeeds") {
         assert!(Instant::now() < deadline, "the other node has not heard of it");
         tenant.saw_settings_version(0);
         tokio::time::sleep(Duration::from_millis(5)).await;

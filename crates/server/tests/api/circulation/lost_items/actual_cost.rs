@@ -95,12 +95,16 @@ async fn an_actual_cost_is_cancelled_when_the_item_is_returned() {
     library.bill().await;
     library.declare_lost(&loan).await.expect(204);
     let records = library.cost_records(&loan).await;
-    let told = |record: &Value| (record["status"].clone(), record["additionalInfoForStaff"].clone());
-    assert_eq!(told(&records[0]), (json!("Open"), Value::Null));
-    assert_eq!(told(&records[1]), (json!("Cancelled"), json!("Aged to lost item was declared lost")));
+    let status_and_note =
+        |record: &Value| (record["status"].clone(), record["additionalInfoForStaff"].clone());
+    assert_eq!(status_and_note(&records[0]), (json!("Open"), Value::Null));
+    assert_eq!(
+        status_and_note(&records[1]),
+        (json!("Cancelled"), json!("Aged to lost item was declared lost"))
+    );
     library.lending.check_in(&item, library.lending.main_desk).await.expect(200);
     let records = library.cost_records(&loan).await;
-    assert_eq!(told(&records[0]), (json!("Cancelled"), json!("Lost item was returned")));
+    assert_eq!(status_and_note(&records[0]), (json!("Cancelled"), json!("Lost item was returned")));
     for account in library.accounts(&loan).await {
         assert_eq!(account["status"]["name"], "Closed");
     }
