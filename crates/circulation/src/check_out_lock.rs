@@ -43,11 +43,20 @@ struct Waits {
     waits: u64,
     total: Duration,
     longest: Duration,
-    last: VecDeque<(Timestamp, Duration)>,
+    last: VecDeque<Wait>,
 }
 
-/// Records how long the facts of a check-out took to arrive: one round trip if no lock was taken.
-pub fn waited(tenant: &Tenant, all_read: Duration) {
+#[derive(Debug)]
+struct Wait {
+    at: Timestamp,
+    took: Duration,
+    user_barcode: String,
+    item_barcode: String,
+}
+
+/// Records how long the facts of a check-out took to arrive: one round trip if no lock was taken. The barcodes of the
+/// last waits stay in memory only, for operators.
+pub fn waited(tenant: &Tenant, all_read: Duration, user_barcode: &str, item_barcode: &str) {
     let waits = tenant.state.of::<Mutex<Waits>>();
     let mut waits = waits.lock().expect("no holder of this lock panics");
     waits.scans += 1;
@@ -60,7 +69,12 @@ pub fn waited(tenant: &Tenant, all_read: Duration) {
     if waits.last.len() == REMEMBERED {
         waits.last.pop_front();
     }
-    waits.last.push_back((Timestamp::now(), all_read));
+    waits.last.push_back(Wait {
+        at: Timestamp::now(),
+        took: all_read,
+        user_barcode: user_barcode.into(),
+        item_barcode: item_barcode.into(),
+    });
 }
 
 /// The figures of a tenant.
@@ -70,7 +84,14 @@ pub fn figures(tenant: &Tenant) -> Value {
     let last: Vec<Value> = waits
         .last
         .iter()
-        .map(|(at, time)| json!({"at": at.to_string(), "milliseconds": time.as_millis() as u64}))
+        .map(|wait| {
+            json!({
+                "at": wait.at.to_string(),
+                "milliseconds": wait.took.as_millis() as u64,
+                "userBarcode": wait.user_barcode,
+                "itemBarcode": wait.item_barcode,
+            })
+        })
         .collect();
     json!({
         "checkOuts": waits.scans,

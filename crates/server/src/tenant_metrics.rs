@@ -1,7 +1,9 @@
 //! Metrics by tenant: connections, replicas, lock waits, jobs, events.
 
 use carrel_circulation::check_out_lock;
+use carrel_circulation::desk::scan_figures::{self, ScanKind};
 use carrel_circulation::{check_in, check_out};
+use carrel_platform::http::BOUNDS;
 use carrel_platform::tenant::schema_of;
 use carrel_platform::{Node, Tenant};
 use std::fmt::Write;
@@ -49,6 +51,15 @@ pub async fn text(node: &Arc<Node>) -> String {
         "Transactions of check-outs and check-ins; concurrent ones share a transaction.",
         transactions,
     );
+    let (buckets, counts) = scan_times(&tenants);
+    family(
+        &mut text,
+        "carrel_scan_seconds_bucket",
+        "gauge",
+        "Check-outs, check-ins and renewals by the time that they took, cumulative.",
+        buckets,
+    );
+    family(&mut text, "carrel_scan_seconds_count", "gauge", "Scans that were timed.", counts);
     family(
         &mut text,
         "carrel_reads_total",
@@ -172,6 +183,30 @@ fn scans(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
         }
     }
     (scans, transactions)
+}
+
+/// Cumulative counts of scans by kind and upper bound in seconds, and their totals; none of kinds without a scan.
+fn scan_times(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
+    let (mut buckets, mut counts) = (Vec::new(), Vec::new());
+    for tenant in tenants {
+        for kind in ScanKind::ALL {
+            let histogram = scan_figures::times(tenant, kind);
+            let total: u64 = histogram.iter().sum();
+            if total == 0 {
+                continue;
+            }
+            let labels = format!("tenant=\"{}\",scan=\"{}\"", tenant.id, kind.name());
+            let mut sum = 0;
+            for (index, number) in histogram.iter().enumerate() {
+                sum += number;
+                let bound =
+                    BOUNDS.get(index).map_or("+Inf".to_owned(), |micros| (*micros as f64 / 1e6).to_string());
+                buckets.push((format!("{labels},le=\"{bound}\""), sum as f64));
+            }
+            counts.push((labels, total as f64));
+        }
+    }
+    (buckets, counts)
 }
 
 fn caches(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {

@@ -18,6 +18,7 @@ pub use decide::CheckIn;
 pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;
+use crate::desk::scan_figures::{self, ScanKind};
 use crate::lost_items::reversal::{self, Cause, FoundBy};
 use crate::patron_notices::NoticeEvent;
 use crate::settings::CirculationSettings;
@@ -30,6 +31,7 @@ use carrel_records::Failure;
 use facts::Facts;
 use jiff::Timestamp;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// A check-in requested at a desk.
@@ -55,10 +57,13 @@ pub async fn check_in(
 ) -> Result<Done, Failure> {
     let record_id = Uuid::new_v7(uuid_time(now));
     let scan = Arc::new(Scan { command: command.clone(), now, record_id, key });
-    let done = match batcher::run(tenant, &scan).await? {
-        Outcome::Decided(result) => result,
-        Outcome::Alone(alone) => check_in_alone(tenant, &scan, alone).await,
+    let started = Instant::now();
+    let done = match batcher::run(tenant, &scan).await {
+        Ok(Outcome::Decided(result)) => result,
+        Ok(Outcome::Alone(alone)) => check_in_alone(tenant, &scan, alone).await,
+        Err(failure) => Err(failure),
     };
+    scan_figures::record_time(tenant, ScanKind::CheckIn, started.elapsed());
     let may_notify = |(decision, settings): &Done| {
         !decision.notices.is_empty()
             || decision.overdue_fine.is_some() && settings.wants_notices_of(NoticeEvent::OverdueFineReturned)

@@ -74,7 +74,7 @@ pub async fn gather(
         let facts =
             pipeline.add(query.statement(), vec![user.into(), proxy.into(), item.into(), actor.now.into()]);
         let results = tx.send(pipeline).await.map_err(|error| busy(error, &cached.settings))?;
-        crate::check_out_lock::waited(tenant, results.arrived[facts]);
+        crate::check_out_lock::waited(tenant, results.arrived[facts], user, item);
         let row = item::one_row_each(results.rows(facts)).into_iter().next();
         let row = row.ok_or_else(|| Failure::internal("facts are one row"))?;
         cached.refresh(tenant, &mut tx, row).await?;
@@ -149,7 +149,7 @@ pub async fn gather_free(tenant: &Arc<Tenant>, scans: &[Arc<Scan>]) -> Result<Ga
         facts[index] = match queued {
             Some(item) => Err(RunAlone { lock_first: queue::of_item(query.title_level, item, &[]) }),
             None if has_patron && has_item => {
-                crate::check_out_lock::waited(tenant, Duration::ZERO);
+                crate::check_out_lock::waited(tenant, Duration::ZERO, "", "");
                 Ok(read)
             }
             None => Err(RunAlone::default()),

@@ -15,6 +15,7 @@ pub use route::connect;
 
 use crate::desk::idempotency::IdempotencyKey;
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::scan_figures::{self, ScanKind};
 use crate::desk::{OverrideBlocks, lenient_json};
 use crate::settings::CirculationSettings;
 use carrel_platform::batcher::{self, Batched, Gathered, Outcome, RunAlone};
@@ -26,6 +27,7 @@ use facts::Facts;
 use jiff::Timestamp;
 use serde::Deserialize;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// A check-out as the desk requests it.
@@ -81,11 +83,16 @@ pub async fn check_out(
     key: Option<IdempotencyKey>,
 ) -> Result<Done, Failure> {
     decide::refuse_unreadable(&command)?;
-    let scan = Arc::new(Scan { command, actor, key });
-    let done = match batcher::run(tenant, &scan).await? {
-        Outcome::Decided(result) => result,
-        Outcome::Alone(alone) => check_out_alone(tenant, &scan, alone).await,
+    let (scan, started) = (Arc::new(Scan { command, actor, key }), Instant::now());
+    let done = match batcher::run(tenant, &scan).await {
+        Ok(Outcome::Decided(result)) => result,
+        Ok(Outcome::Alone(alone)) => check_out_alone(tenant, &scan, alone).await,
+        Err(failure) => Err(failure),
     };
+    scan_figures::record_time(tenant, ScanKind::CheckOut, started.elapsed());
+    if let Err(failure) = &done {
+        scan_figures::record_failure(tenant, failure, scan.actor.now);
+    }
     if done.as_ref().is_ok_and(|(decision, ..)| !decision.notices.is_empty()) {
         crate::patron_notices::process_soon(tenant);
     }

@@ -10,6 +10,7 @@ pub mod override_blocks;
 pub mod patron;
 pub mod queue;
 pub mod record_change;
+pub mod scan_figures;
 pub mod slip;
 pub mod user_note;
 

@@ -1,8 +1,9 @@
 //! The live figures, read in one round trip: the last day by quarter hours, and the current state.
 
+use crate::desk::scan_figures;
 use crate::records::loans::LOAN;
 use crate::records::requests::REQUEST;
-use carrel_audit::circulation_log::Action;
+use carrel_audit::circulation_log::{Action, LogObject};
 use carrel_platform::{Pipeline, Tenant};
 use carrel_records::{Failure, RecordType, time};
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +14,8 @@ use std::sync::LazyLock;
 const PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// Seconds of a quarter hour.
 const QUARTER: i64 = 900;
+/// Items that are in transit for longer may be lost on their way.
+const LONG_TRANSIT: SignedDuration = SignedDuration::from_hours(3 * 24);
 const OPEN_STATUSES: [&str; 4] =
     ["open - not yet filled", "open - awaiting pickup", "open - in transit", "open - awaiting delivery"];
 
@@ -62,6 +65,24 @@ static REQUESTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Items that are in transit since before `$1`, by the service point to which they go.
+const TRANSITS: &str =
+    "SELECT in_transit_destination::text AS destination, count(*) AS number FROM item_state
+    WHERE rare_status IS NOT NULL AND (left(carrel.f_lower(rare_status), 600) COLLATE \"C\") = 'in transit'
+        AND carrel.instant(status_date) < $1
+    GROUP BY 1 ORDER BY 1";
+
+/// Notices that were sent, and those that failed, since `$1`, from the circulation log.
+static NOTICES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT count(*) FILTER (WHERE action = '{sent}') AS sent, count(*) FILTER (WHERE action = '{failed}') AS failed
+         FROM circulation_log WHERE at >= $1 AND object = '{notice}' AND action IN ('{sent}', '{failed}')",
+        sent = Action::Send.name(),
+        failed = Action::SendError.name(),
+        notice = LogObject::Notice.name(),
+    )
+});
+
 /// The number of the newest event; it increases with every change.
 pub async fn outbox_end(tenant: &Tenant) -> Result<i64, Failure> {
     let connection = tenant.background().await?;
@@ -76,6 +97,8 @@ pub async fn load(tenant: &Tenant, now: Timestamp) -> Result<Value, Failure> {
     let loans = pipeline.add(LOANS.as_str(), vec![now.into()]);
     let statuses: Vec<String> = OPEN_STATUSES.map(str::to_owned).into();
     let requests = pipeline.add(REQUESTS.as_str(), vec![statuses.into(), now.into()]);
+    let transits = pipeline.add(TRANSITS, vec![(now - LONG_TRANSIT).into()]);
+    let notices = pipeline.add(NOTICES.as_str(), vec![(now - PERIOD).into()]);
     let results = tenant.background().await?.send(pipeline).await?;
     let quarters: Vec<Value> = results
         .rows(quarters)
@@ -103,13 +126,28 @@ pub async fn load(tenant: &Tenant, now: Timestamp) -> Result<Value, Failure> {
             })
         })
         .collect();
-    let loans = results.first(loans);
+    let transits: Vec<Value> = results
+        .rows(transits)
+        .iter()
+        .map(|row| json!({"servicePointId": row.get::<_, Option<&str>>("destination"), "number": row.get::<_, i64>("number")}))
+        .collect();
+    let refusals: Vec<Value> = scan_figures::refusals(tenant, now)
+        .into_iter()
+        .map(|(start, reason, number)| json!({"start": time::format(start), "reason": reason, "number": number}))
+        .collect();
+    let (loans, notices) = (results.first(loans), results.first(notices));
     let count = |name: &str| loans.map_or(0, |row| row.get::<_, i64>(name));
+    let notices_of = |name: &str| notices.map_or(0, |row| row.get::<_, i64>(name));
     Ok(json!({
         "at": time::format(now),
         "quarters": quarters,
         "openLoans": count("open"),
         "overdueLoans": count("overdue"),
         "requests": requests,
+        "longTransits": transits,
+        "noticesSent": notices_of("sent"),
+        "noticesFailed": notices_of("failed"),
+        // Of this node: a refusal stores nothing.
+        "refusals": refusals,
     }))
 }

@@ -13,6 +13,7 @@ mod route;
 pub use route::connect;
 
 use crate::desk::override_blocks::MayOverride;
+use crate::desk::scan_figures::{self, ScanKind};
 use crate::desk::{OverrideBlocks, lenient_json};
 use crate::lost_items::may_have_fees;
 use crate::lost_items::reversal::{self, Cause, FoundBy};
@@ -26,6 +27,7 @@ use facts::Facts;
 use jiff::Timestamp;
 use serde::Deserialize;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// A renewal as the desk requests it: item and patron by barcode or by id.
@@ -64,12 +66,22 @@ pub struct Actor {
     pub now: Timestamp,
 }
 
+/// A renewal, with the facts and the settings that it is based on.
+pub type Done = (Renewed, Facts, Arc<CirculationSettings>);
+
 /// Renews, durably.
-pub async fn renew(
+pub async fn renew(tenant: &Arc<Tenant>, command: &RenewalRequest, actor: &Actor) -> Result<Done, Failure> {
+    let started = Instant::now();
+    let done = renew_in_transaction(tenant, command, actor).await;
+    scan_figures::record_time(tenant, ScanKind::Renewal, started.elapsed());
+    done
+}
+
+async fn renew_in_transaction(
     tenant: &Arc<Tenant>,
     command: &RenewalRequest,
     actor: &Actor,
-) -> Result<(Renewed, Facts, Arc<CirculationSettings>), Failure> {
+) -> Result<Done, Failure> {
     decide::refuse_incomplete(command)?;
     let (mut tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
     let renewed = decide::decide(&facts, command, actor, &settings)?;

@@ -82,6 +82,54 @@ async fn the_figures_count_what_happens_at_the_desks() {
     assert_eq!(figures["quarters"][0]["servicePointId"], json!(server.main_desk.0));
 }
 
+#[tokio::test]
+async fn refused_check_outs_and_items_that_are_long_in_transit_are_counted() {
+    let server = LendingServer::open().await;
+    let (first, second) = (server.patron().await, server.patron().await);
+    let (lent, sent) = (server.item().await, server.item().await);
+    server.check_out(&lent, &first).await.expect(201);
+    server.check_out(&lent, &second).await.expect(422);
+    server.check_out(&lent, &second).await.expect(422);
+    server.check_in(&sent, server.other_desk).await.expect(200);
+    let figures = server.admin().get("/circulation/live").await.expect(200);
+    assert_eq!(figures["longTransits"], json!([]), "{figures}");
+    let four_days_ago = "UPDATE item_state SET status_date = to_char(now() - interval '4 days', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') WHERE item_id = $1";
+    server.server.database().await.execute(four_days_ago, &[&sent.id]).await.expect("the item exists");
+
+    let figures = server.admin().get("/circulation/live").await.expect(200);
+
+    assert_eq!(
+        figures["longTransits"],
+        json!([{"servicePointId": server.main_desk.0, "number": 1}]),
+        "{figures}"
+    );
+    let refused: i64 = figures["refusals"].as_array().map_or(0, |refusals| {
+        refusals
+            .iter()
+            .filter(|refusal| refusal["reason"] == "ITEM_HAS_OPEN_LOAN")
+            .filter_map(|refusal| refusal["number"].as_i64())
+            .sum()
+    });
+    assert_eq!(refused, 2, "{figures}");
+    assert_eq!((&figures["noticesSent"], &figures["noticesFailed"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test]
+async fn the_time_of_each_kind_of_scan_is_in_the_metrics() {
+    let server = LendingServer::open().await;
+    let (item, patron) = (server.item().await, server.patron().await);
+    server.check_out(&item, &patron).await.expect(201);
+    server.check_in(&item, server.main_desk).await.expect(200);
+    let metrics = server.admin().get("/metrics").await.text();
+    for scan in ["check-out", "check-in"] {
+        let labels = format!("tenant=\"{}\",scan=\"{scan}\"", server.server.tenant.id);
+        assert!(
+            metrics.contains(&format!("carrel_scan_seconds_bucket{{{labels},le=\"+Inf\"}}")),
+            "{metrics}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_out_is_pushed_to_all_viewers() {
     let server = LendingServer::open().await;
