@@ -26,6 +26,9 @@ const FRAME_MS = 16;
 /** What the heap may grow by over the scans, as a part of itself. */
 const FLAT = 0.1;
 
+/** The parts of a scan beside the call, in their order. */
+const PHASES = { beforeCall: 'Enter to call', afterCall: 'answer to row', waitForFrame: 'wait for frame', frame: 'frame' };
+
 const login = await fetch(`${given.address}/authn/login`, {
   method: 'POST',
   headers: { 'X-Okapi-Tenant': given.tenant, 'Content-Type': 'application/json' },
@@ -92,9 +95,11 @@ function watch() {
       const state = row?.dataset.state;
       if (row === before || state === undefined || state === 'waiting' || state === 'working') return;
       observer.disconnect();
+      const drawn = performance.now();
       requestAnimationFrame(() => {
+        const frame = performance.now();
         const painted = new MessageChannel();
-        painted.port1.onmessage = () => resolve({ enter, shown: performance.now(), state });
+        painted.port1.onmessage = () => resolve({ enter, drawn, frame, shown: performance.now(), state });
         painted.port2.postMessage(0);
       });
     });
@@ -127,9 +132,11 @@ class MeasuredDesk {
     await this.page.evaluate(watch);
     await this.page.keyboard.press('Enter');
     return this.page.evaluate(async (part) => {
-      const { enter, shown, state } = await window.scanned;
+      const { enter, drawn, frame, shown, state } = await window.scanned;
       const calls = performance.getEntriesByType('resource').filter((entry) => entry.name.includes(part));
-      return { shown: shown - enter, state, call: calls.reduce((sum, one) => sum + one.responseEnd - one.startTime, 0), calls: calls.length };
+      const call = calls.reduce((sum, one) => sum + one.responseEnd - one.startTime, 0);
+      const phases = { beforeCall: (calls[0]?.startTime ?? enter) - enter, afterCall: drawn - (calls.at(-1)?.responseEnd ?? drawn), waitForFrame: frame - drawn, frame: shown - frame };
+      return { shown: shown - enter, state, call, calls: calls.length, phases };
     }, path);
   }
 
@@ -150,6 +157,8 @@ class MeasuredDesk {
       const own = at(samples.map((one) => one.call), part);
       figures[key] = { shown_ms: shown, call_ms: own, limit_ms: FACTOR * own + FRAME_MS };
     }
+    // Where the time beyond the call goes.
+    figures.phases_ms = Object.fromEntries(Object.keys(PHASES).map((phase) => [phase, at(samples.map((one) => one.phases[phase]), 0.5)]));
     const within = samples.filter((one) => one.shown <= FACTOR * one.call + FRAME_MS).length;
     return { ...figures, within: within / Math.max(1, samples.length), calls: samples.reduce((sum, one) => sum + one.calls, 0) / Math.max(1, samples.length) };
   }
@@ -230,6 +239,8 @@ for (const { name, scans, p50, p95, within, calls } of levels) {
     `${name.padEnd(22)} ${String(scans).padStart(6)}   ${ms(p50.shown_ms)} ${ms(p50.call_ms)} ${ms(p50.limit_ms)}    ${ms(p95.shown_ms)} ${ms(p95.call_ms)} ${ms(p95.limit_ms)}   ${(100 * within).toFixed(0).padStart(4)} %   ${calls.toFixed(2)}`,
   );
 }
+console.log('Beside the call, medians in milliseconds:');
+for (const { name, phases_ms } of levels) console.log(`${name.padEnd(22)} ${Object.entries(PHASES).map(([phase, label]) => `${label} ${phases_ms[phase].toFixed(1)}`).join(', ')}`);
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 console.log(`Memory of the page over ${MEMORY_SCANS} scans: ${mb(memory.before_bytes)} → ${mb(memory.after_bytes)} (${(100 * memory.growth).toFixed(1)} %; at most ${100 * FLAT} %)`);
 if (given.json) writeFileSync(given.json, JSON.stringify({ machine, factor: FACTOR, frame_ms: FRAME_MS, levels, memory }, null, 2));

@@ -12,18 +12,38 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 const states = (page: Page) => page.locator('tr.row').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-state')));
-const settled = (all: (string | null)[]) => all.filter((state) => state !== 'waiting' && state !== 'working').length;
+
+/** How many scans of a session have an outcome; only the newest rows are in the page, and the footer counts all. */
+async function settled(page: Page): Promise<number> {
+  return page.locator('.desk-footer').evaluate((footer) => {
+    const number = (pattern: RegExp) => Number(pattern.exec(footer.textContent ?? '')?.[1] ?? 0);
+    const shown = document.querySelectorAll('tr.row.waiting, tr.row.working').length;
+    return number(/(\d+) items?/) - Math.max(shown, number(/(\d+) in progress/));
+  });
+}
+
+/** The states of all rows, newest first, also of those that scrolling adds. */
+async function allStates(page: Page) {
+  const earlier = page.getByRole('button', { name: /^Show \d+ earlier/ });
+  await expect
+    .poll(async () => {
+      await page.locator('.rows-frame').evaluate((frame) => (frame.scrollTop = frame.scrollHeight));
+      return earlier.count();
+    })
+    .toBe(0);
+  return states(page);
+}
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.closest('form')?.getAttribute('aria-label') ?? document.activeElement?.tagName);
 
 /** Answers each dialog with Enter, as it has its safe default in focus, until so many rows have an outcome. */
 async function answerUntil(page: Page, rows: number): Promise<number> {
   let dialogs = 0;
   const end = Date.now() + 40_000;
-  while (settled(await states(page)) < rows) {
+  while (await settled(page) < rows) {
     if (Date.now() > end) {
       await screenshot(page, 'unanswered');
       const shown = await page.locator('tr.row').evaluateAll((all) => all.map((row) => `${row.getAttribute('data-state')} ${row.querySelector('.digits')?.textContent}`));
-      throw new Error(`${settled(await states(page))} of ${rows} scans were answered:\n${shown.join('\n')}`);
+      throw new Error(`${await settled(page)} of ${rows} scans were answered:\n${shown.join('\n')}`);
     }
     const dialog = page.getByRole('dialog');
     if (await dialog.isVisible().catch(() => false)) {
@@ -56,8 +76,8 @@ describe('sixty scans by keyboard alone', () => {
     await expect.poll(() => focused(page)).toBe('Item');
     for (const barcode of items) await scan(page, barcode);
     expect(await answerUntil(page, 60)).toBe(9);
-    expect(await states(page)).toEqual(Array(60).fill('done'));
     await expect.poll(() => focused(page)).toBe('Item');
+    expect(await allStates(page)).toEqual(Array(60).fill('done'));
     const loans = await api.get<{ totalRecords: number }>(`/circulation/loans?limit=0&query=userId==${patron.id} and status.name==Open`);
     expect(loans.totalRecords).toBe(60);
     await screenshot(page, 'check-out-60');
@@ -69,11 +89,61 @@ describe('sixty scans by keyboard alone', () => {
     await expect.poll(() => focused(page)).toBe('Item');
     for (const barcode of items) await scan(page, barcode);
     expect(await answerUntil(page, 60)).toBeGreaterThanOrEqual(6);
-    expect(await states(page)).toEqual(Array(60).fill('done'));
     await expect.poll(() => focused(page)).toBe('Item');
+    expect(await allStates(page)).toEqual(Array(60).fill('done'));
     const left = await api.get<{ totalRecords: number }>(`/circulation/loans?limit=0&query=userId==${patron.id} and status.name==Open`);
     expect(left.totalRecords).toBe(0);
     await screenshot(page, 'check-in-60');
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('a long list', () => {
+  it('costs a scan no more than a short one: only the new row changes, and its call begins before it is drawn', async () => {
+    const { page, context, errors } = await openDesk(browser);
+    await logIn(page);
+    await page.route('**/circulation/check-in-by-barcode', (route) => {
+      const { itemBarcode } = route.request().postDataJSON() as { itemBarcode: string };
+      const item = { id: itemBarcode, barcode: itemBarcode, title: `Title ${itemBarcode}`, status: { name: 'Available' }, location: { name: 'Here' } };
+      return route.fulfill({ json: { item, inHouseUse: true } });
+    });
+    await page.keyboard.press('Alt+R');
+    await expect.poll(() => focused(page)).toBe('Item');
+    for (let number = 0; number < 70; number += 1) await scan(page, `long-${1000 + number}`);
+    await expect.poll(() => settled(page), { timeout: 40_000 }).toBe(70);
+
+    await page.evaluate(() => {
+      const seen = { changed: new Set<Element>(), added: 0, removed: 0, wasDrawnAtCall: undefined as boolean | undefined };
+      Object.assign(window, { seen });
+      const body = document.querySelector('.rows-frame tbody');
+      if (!body) throw new Error('there is no list');
+      const newest = document.querySelector('tr.row');
+      new MutationObserver((all) => {
+        for (const { target, addedNodes, removedNodes } of all) {
+          if (target === body) {
+            seen.added += addedNodes.length;
+            seen.removed += removedNodes.length;
+          } else {
+            const row = (target instanceof Element ? target : target.parentElement)?.closest('tr');
+            if (row) seen.changed.add(row);
+          }
+        }
+      }).observe(body, { subtree: true, childList: true, attributes: true, characterData: true });
+      const send = window.fetch;
+      window.fetch = (...given) => {
+        seen.wasDrawnAtCall ??= document.querySelector('tr.row') !== newest;
+        return send(...given);
+      };
+    });
+    await scan(page, 'long-newest');
+    await page.getByRole('row', { name: /Title long-newest/ }).waitFor();
+    const seen = await page.evaluate(() => {
+      const { changed, added, removed, wasDrawnAtCall } = (window as unknown as { seen: { changed: Set<Element>; added: number; removed: number; wasDrawnAtCall: boolean } }).seen;
+      return { changed: [...changed].map((row) => row.querySelector('.digits')?.textContent), added, removed, wasDrawnAtCall, rows: document.querySelectorAll('tr.row').length };
+    });
+    expect(seen).toEqual({ changed: ['long-newest'], added: 1, removed: 1, wasDrawnAtCall: false, rows: 30 });
+    expect(await allStates(page)).toEqual(Array(71).fill('done'));
     expect(errors).toEqual([]);
     await context.close();
   });

@@ -1,7 +1,7 @@
-/* The check-out and check-in in hand. They live above the pages, so that a look at another page ends neither. */
+/* The current check-out and check-in sessions. They are kept above the pages, so that opening another page ends neither. */
 import { createContext, type ReactNode, useContext, useMemo, useRef } from 'react';
 import { focusHome } from '../layout/focus-home.ts';
-import { afterPaint } from '../parts/after-paint.ts';
+import { afterPaint, whenIdle } from '../parts/after-paint.ts';
 import { deviceSettings } from '../session/device.ts';
 import { useSession } from '../session/session.tsx';
 import { CheckInSession } from './check-in/check-in-session.ts';
@@ -34,9 +34,11 @@ export function DeskSessions({ children }: { children: ReactNode }) {
       ask,
       sound: (kind) => {
         const { settings } = latest.current;
-        // A sound takes some milliseconds to make.
+        // Generating a sound takes some milliseconds.
         if (deviceSettings().sounds ?? settings.audioAlerts) afterPaint(() => play(kind, settings.audioTheme));
       },
+      whenIdle,
+      checksDigits: () => deviceSettings().checkDigits,
       may: (permission) => latest.current.may(permission),
       servicePointId: () => latest.current.servicePoint?.id ?? '',
       useAtLocationReturn: () => latest.current.servicePoint?.defaultCheckInActionForUseAtLocation ?? 'Ask_for_action',

@@ -7,6 +7,10 @@ export interface DeskTools {
   ask: Ask;
   /** Makes the sound of a result, where sounds are on. */
   sound: (kind: Kind) => void;
+  /** Runs the function when the browser has nothing else to do, so that it does not delay a scan's result. */
+  whenIdle: (run: () => void) => void;
+  /** Whether staff are asked about barcodes with a wrong check digit. */
+  checksDigits: () => boolean;
   may: (permission: string) => boolean;
   servicePointId: () => string;
   /** What happens to returned items that are lent for use at the location; by default staff choose. */

@@ -13,6 +13,7 @@ export type Task = 'checkOut' | 'checkIn';
 /** Name → [properties, answer]. */
 export interface Prompts {
   chooseItem: [{ items: Item[]; total: number }, Item];
+  checkDigit: [{ barcode: string }, true];
   confirmStatus: [{ item: Item; task: Task }, true];
   claimedReturned: [{ item: Item }, ClaimedReturnedResolution];
   useAtLocation: [{ item: Item }, 'keep' | 'checkIn'];

@@ -29,6 +29,13 @@ export function focusHome(): void {
   requestAnimationFrame(toField);
 }
 
+/** The same, without the frames that follow if the focus is in the field already and no dialog can move it. */
+export function keepFocusHome(): void {
+  const field = homeField();
+  if (field && document.activeElement === field && !isOverlayOpen()) whenFocused(field);
+  else focusHome();
+}
+
 let timers: ReturnType<typeof setTimeout>[] = [];
 
 function stop(): void {

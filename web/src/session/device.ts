@@ -1,22 +1,24 @@
-/* What this browser remembers between visits: choices of the workplace, nothing about people. */
+/* Settings that this browser stores: choices of the workplace, no personal data. */
 
 export interface DeviceSettings {
   tenant: string;
   servicePointId: string;
   language: string;
   sounds: boolean | null;
+  /** Staff are asked about barcodes with a wrong check digit. */
+  checkDigits: boolean;
   receipt: 'none' | 'print' | 'e-mail';
   hotkeys: Record<string, string>;
 }
 
 const KEY = 'carrel.desk';
-const DEFAULTS: DeviceSettings = { tenant: '', servicePointId: '', language: '', sounds: null, receipt: 'none', hotkeys: {} };
+const DEFAULTS: DeviceSettings = { tenant: '', servicePointId: '', language: '', sounds: null, checkDigits: false, receipt: 'none', hotkeys: {} };
 
 let known: DeviceSettings | undefined;
 // Another window of the desk may have changed them.
 globalThis.addEventListener?.('storage', () => (known = undefined));
 
-/** Read once: they are asked for at every key. */
+/** Cached, because each key press reads them. */
 export function deviceSettings(): DeviceSettings {
   known ??= readSettings();
   return known;
@@ -35,6 +37,6 @@ export function rememberOnDevice(change: Partial<DeviceSettings>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(known));
   } catch {
-    // A browser that keeps nothing still works; the choice is made anew at the next visit.
+    // Without browser storage the settings last until the page is closed.
   }
 }

@@ -1,4 +1,4 @@
-/* The check-in desk: item after item. */
+/* The check-in desk. */
 import { useState } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
@@ -10,6 +10,7 @@ import { t, tn } from '../../text/messages.ts';
 import { useSession } from '../../session/session.tsx';
 import { useSessions } from '../DeskSessions.tsx';
 import { LatestResult } from '../scanning/ResultLine.tsx';
+import { Pending } from '../scanning/Pending.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
 import { printSendOn } from '../slips/staff-slips.ts';
 import { CheckInRows } from './CheckInRows.tsx';
@@ -87,7 +88,7 @@ export function CheckInPage() {
   );
 }
 
-/** What may be different about the check-ins that follow; each stays on until it is turned off, and shows that it is on. */
+/** Options for the check-ins that follow; each stays on, visibly, until it is turned off. */
 const MODIFIERS = [
   { name: 'autoPrint', permission: undefined },
   { name: 'amnesty', permission: 'feesfines.accounts.waive.post' },
@@ -126,7 +127,9 @@ function Totals({ session }: { session: CheckInSession }) {
   }
   return (
     <footer className="desk-footer">
-      <span>{tn('rows.count', scans)}</span>
+      <span>
+        {tn('rows.count', scans)} <Pending rows={rows} />
+      </span>
       {failed > 0 && <span className="failed-count">{tn('rows.failed', failed)}</span>}
       {owed > 0 && <span>{t('checkIn.owedTotal', { amount: formatMoney(owed) })}</span>}
     </footer>

@@ -10,7 +10,7 @@ import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
 import { nameOfBorrower } from '../people.ts';
 import { askBefore, type SendOn } from '../prompts.ts';
-import { Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
+import { askAboutCheckDigit, Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
 import { newRow, type ScanRow, withRow } from '../scanning/scan-row.ts';
 import { type Offered, type Scan, ScanQueue } from '../scanning/scan-queue.ts';
 
@@ -26,7 +26,7 @@ export interface CheckInState {
   /** Scans of the session. */
   scans: number;
   result: Result | undefined;
-  /** Wall time as which returns are processed; undefined: now. */
+  /** Local time as which returns are processed; undefined: now. */
   processedAs: string | undefined;
   /** Whether `processedAs` stays for the scans that follow. */
   sticky: boolean;
@@ -48,16 +48,16 @@ export interface CheckInTools extends DeskTools {
   printByDefault: (kind: SendOn) => boolean;
 }
 
-/** Rows beyond these are settled long ago and leave the page's memory; what failed stays. */
+/** Older rows than these are removed from memory; failed ones stay. */
 export const KEPT_ROWS = 500;
 
-/** The rows with a new one before them. */
+/** The rows with a new first row. */
 export function withNewest(rows: CheckInRow[], row: CheckInRow): CheckInRow[] {
   if (rows.length < KEPT_ROWS) return [row, ...rows];
   return [row, ...rows.filter((one, index) => index < KEPT_ROWS - 1 || one.state === 'failed')];
 }
 
-/** What becomes of an item, by the status in which the check-in left it. */
+/** The destination of an item by its status after the check-in. */
 const SEND_ON: Record<string, SendOn> = {
   'In transit': 'inTransit',
   'Awaiting pickup': 'awaitingPickup',
@@ -74,7 +74,7 @@ export class CheckInSession {
   readonly #queue: ScanQueue;
   #sessionId = crypto.randomUUID();
   #results = 0;
-  /** Whose loans ended in this session, and who get a notice at its end. */
+  /** Patrons whose loans ended in this session; they get a notice when it ends. */
   readonly #patrons = new Set<string>();
 
   constructor(tools: CheckInTools) {
@@ -122,11 +122,13 @@ export class CheckInSession {
   async #checkIn(scan: Scan): Promise<void> {
     this.#row(scan.id, { state: 'working' });
     try {
+      const misread = askAboutCheckDigit(scan.barcode, this.#tools);
+      if (misread) await misread;
       const answer = await this.#send(scan);
       if (!this.store.state.sticky && this.store.state.processedAs !== undefined) this.store.update({ processedAs: undefined });
       this.#row(scan.id, { state: 'done', answer, title: answer.item.title, messages: [] });
       if (answer.loan?.userId) this.#patrons.add(answer.loan.userId);
-      void this.#lookForFees(scan, answer);
+      this.#tools.whenIdle(() => void this.#lookForFees(scan, answer));
       await this.#sendOn(scan, answer);
     } catch (error) {
       if (error instanceof Cancelled) {
@@ -245,7 +247,7 @@ export class CheckInSession {
     }
   }
 
-  /** Takes an item off its way: it stands where it is and becomes available. */
+  /** Cancels the transit of an item: it stays here and becomes available. */
   async cancelTransit(answer: CheckInAnswer): Promise<void> {
     const row = this.store.state.rows.find((one) => one.answer === answer);
     try {

@@ -13,7 +13,7 @@ export interface Override {
   /** The due date, where the override needs one. */
   dueDate?: string;
   forFollowing: boolean;
-  /** Of the supervisor, where whoever works here lacks a permission. */
+  /** The supervisor's token, if the user lacks a permission. */
   token?: string;
 }
 
@@ -21,7 +21,7 @@ interface Props {
   title: string;
   submit: string;
   children: ReactNode;
-  /** Permissions for which a supervisor must sign in; whoever works at the desk stays logged in. */
+  /** Permissions for which a supervisor must sign in; the user stays logged in. */
   missingPermissions: readonly string[];
   needsDueDate?: boolean;
   /** Whether the override may go on for the items that follow. */

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'react';
 import type { Kind } from '../../parts/controls.tsx';
 import { Sign } from '../../parts/controls.tsx';
 import { t } from '../../text/messages.ts';
@@ -11,8 +12,22 @@ const KINDS: Record<Exclude<RowState, 'waiting' | 'working'>, Kind> = {
 };
 
 export function RowSign({ state }: { state: RowState }) {
-  if (state === 'waiting' || state === 'working') return <span className={`spinner ${state}`} role="img" aria-label={t(`row.${state}`)} />;
+  if (state === 'waiting' || state === 'working') return <Spinner key={state} state={state} />;
   return <Sign kind={KINDS[state]} />;
+}
+
+/** Milliseconds after which the sign of a scan in progress turns. */
+const TURNS_AFTER_MS = 300;
+
+/** An animation needs its own compositing layer, which delays the row; most scans are answered before it would be visible. */
+function Spinner({ state }: { state: 'waiting' | 'working' }) {
+  const [isTurning, setTurning] = useState(false);
+  useEffect(() => {
+    if (state === 'waiting') return;
+    const timer = setTimeout(() => setTurning(true), TURNS_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  return <span className={`spinner ${state}${isTurning ? ' turning' : ''}`} role="img" aria-label={t(`row.${state}`)} />;
 }
 
 /** The result of a scan, with the request id of the server's log. */

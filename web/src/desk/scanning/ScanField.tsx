@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useLayoutEffect, useRef } from 'react';
-import { setFocusHome, focusHome } from '../../layout/focus-home.ts';
+import { keepFocusHome, setFocusHome } from '../../layout/focus-home.ts';
 import { keysOf } from '../../layout/hotkeys.ts';
 import { keepTyped } from '../../layout/kept-keys.ts';
 import { setScanTarget, wholeScan } from './scan-target.ts';
@@ -22,7 +22,7 @@ export function ScanField({ label, button, onScan, why, isHome, placeholder }: P
   const scan = useRef(onScan);
   scan.current = onScan;
 
-  // Before the next key: a page that is hidden while another is loaded has no field any more.
+  // A layout effect, so that it runs before the next key: a page that is hidden while another loads has no field.
   useLayoutEffect(() => {
     const input = field.current;
     if (!isHome || !input) return;
@@ -38,7 +38,7 @@ export function ScanField({ label, button, onScan, why, isHome, placeholder }: P
     const text = wholeScan(field.current?.value ?? '');
     if (field.current) field.current.value = '';
     if (text.trim() !== '') onScan(text);
-    focusHome();
+    keepFocusHome();
   }
 
   return (

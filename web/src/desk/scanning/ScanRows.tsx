@@ -1,6 +1,6 @@
 /*
- * The rows of a scanning desk, newest first. A new scan must not cost more because many came before it: a row is drawn
- * when it changes, and only the newest rows are in the page; scrolling or a button brings the earlier ones.
+ * The rows of a scanning desk, newest first. A scan takes the same time however long the list is: a row re-renders only
+ * when it changes, and only the newest rows are in the page; scrolling or a button adds the earlier ones.
  */
 import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import { ActionButton } from '../../parts/controls.tsx';
@@ -24,17 +24,17 @@ interface Props<R extends ScanRow> {
   empty: string;
 }
 
-/** Rows that are drawn at once, and that are added when somebody looks for earlier ones. */
-const SHOWN = 60;
+/** Rows that are in the page at first, and that are added at a time. */
+const SHOWN = 30;
 
 export function ScanRows<R extends ScanRow>({ rows, total, columns, actionsOf, empty }: Props<R>) {
-  // Remembered at each scrolling, as asking for it after a scan would make the browser lay the page out at once.
+  // Stored when the user scrolls: reading the scroll position after a scan would force a layout.
   const isAtTop = useRef(true);
   const [shown, setShown] = useState(SHOWN);
   const hidden = rows.length - shown;
   const newest = rows[0]?.id;
   useEffect(() => {
-    // Whoever scans on sees the newest rows again.
+    // At the top, only the newest rows are kept in the page.
     if (isAtTop.current) setShown(SHOWN);
   }, [newest]);
   const Row = ScanRowLine as unknown as (props: RowProps<R>) => ReactNode;

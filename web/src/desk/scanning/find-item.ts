@@ -1,7 +1,8 @@
-/* The item of a scan: by its barcode, or chosen among those that begin as the scan does. */
+/* Finds the item of a scan: by its barcode, or selected by staff among those whose barcode begins with it. */
 import type { Item } from '../../api/bodies.ts';
 import { findItems } from '../circulation-api.ts';
 import type { DeskTools } from '../desk-tools.ts';
+import { hasWrongCheckDigit } from './check-digit.ts';
 
 /** Staff cancelled a question about a scan. */
 export class Cancelled extends Error {}
@@ -11,7 +12,15 @@ export function isWildcard(barcode: string, tools: DeskTools): boolean {
   return tools.settings().wildcardLookup && barcode.length > 1 && barcode.endsWith('*');
 }
 
-/** Undefined where there is no such item. */
+/** Asks about a barcode that was probably misread; undefined if there is nothing to ask, so that the scan does not wait. */
+export function askAboutCheckDigit(barcode: string, tools: DeskTools): Promise<void> | undefined {
+  if (!tools.checksDigits() || !hasWrongCheckDigit(barcode)) return undefined;
+  return tools.ask('checkDigit', { barcode }).then((answer) => {
+    if (!answer) throw new Cancelled();
+  });
+}
+
+/** The item; undefined if there is none. */
 export async function findItem(barcode: string, tools: DeskTools): Promise<Item | undefined> {
   const wildcard = isWildcard(barcode, tools);
   const found = await findItems(barcode, wildcard);

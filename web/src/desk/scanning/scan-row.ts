@@ -19,6 +19,11 @@ export function newRow(scan: Scan): ScanRow {
   return { id: scan.id, barcode: scan.barcode, at: scan.at, state: 'waiting', messages: [] };
 }
 
+/** Scans that have no outcome yet. */
+export function pendingCount(rows: readonly ScanRow[]): number {
+  return rows.filter(({ state }) => state === 'waiting' || state === 'working').length;
+}
+
 /** The rows with one of them changed; the other rows stay the same objects, so that they do not re-render. */
 export function withRow<R extends ScanRow>(rows: R[], id: number, change: Partial<R>): R[] {
   return rows.map((row) => (row.id === id ? { ...row, ...change } : row));
