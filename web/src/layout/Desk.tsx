@@ -113,6 +113,7 @@ function ServicePointChoice({ close }: { close: () => void }) {
 
 function PersonSettings({ close, redraw }: { close: () => void; redraw: () => void }) {
   const session = useSession();
+  const [checkDigits, setCheckDigits] = useState(() => deviceSettings().checkDigits);
   const [sounds, setSounds] = useState(() => deviceSettings().sounds ?? session.settings.audioAlerts);
   return (
     <Prompt
@@ -148,6 +149,15 @@ function PersonSettings({ close, redraw }: { close: () => void; redraw: () => vo
         }}
       >
         {t('person.sounds')}
+      </Tick>
+      <Tick
+        isSelected={checkDigits}
+        onChange={(on) => {
+          rememberOnDevice({ checkDigits: on });
+          setCheckDigits(on);
+        }}
+      >
+        {t('person.checkDigits')}
       </Tick>
     </Prompt>
   );

@@ -1,5 +1,5 @@
-/* The check-out desk: a card, then items, then the end of the session. */
-import { useEffect, useState } from 'react';
+/* The check-out desk: the patron's card, then items, until the session ends. */
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { focusHome } from '../../layout/focus-home.ts';
 import { keysOf, useHotkeys } from '../../layout/hotkeys.ts';
 import { linesOf } from '../../api/failure.ts';
@@ -11,8 +11,10 @@ import { formatDateTime, fromWallTime } from '../../text/dates.ts';
 import { t, tn } from '../../text/messages.ts';
 import { useSessions } from '../DeskSessions.tsx';
 import { OverridePrompt } from '../dialogs/OverridePrompt.tsx';
+import { permissionFor } from '../fees/fee-actions.ts';
 import { useLoanActions } from '../loan-dialogs.tsx';
 import { LatestResult } from '../scanning/ResultLine.tsx';
+import { Pending } from '../scanning/Pending.tsx';
 import { ScanField } from '../scanning/ScanField.tsx';
 import { receiptSlip, sendReceipt } from '../slips/receipt.ts';
 import { printSlips } from '../slips/print.ts';
@@ -23,13 +25,19 @@ import { PatronPanel } from './PatronPanel.tsx';
 import { SpecialDueDate } from './SpecialDueDate.tsx';
 import { useTimeout } from './timeout.ts';
 
-/** Who lacks it needs a supervisor. */
+// Loaded when it is needed, which it rarely is: the first scan must not wait for it.
+const PayInPlace = lazy(() => import('../fees/PayInPlace.tsx').then((module) => ({ default: module.PayInPlace })));
+
+/** Users without it need a supervisor. */
 const OVERRIDE = 'circulation.override-patron-block.post';
+
+/** For one fee/fine, and for several at once. */
+const MAY_PAY = [permissionFor('pay', false), permissionFor('pay', true)];
 
 export function CheckOutPage() {
   const { checkOut } = useSessions();
   const session = useSession();
-  // Only what a scan does not change: the parts that it changes draw themselves.
+  // Only state that a scan does not change; the components that show the rest subscribe to it themselves.
   const user = useStore(checkOut.store, (state) => state.patron?.user);
   const specialDueDate = useStore(checkOut.store, (state) => state.specialDueDate);
   const standingOverride = useStore(checkOut.store, (state) => state.standingOverride);
@@ -37,6 +45,7 @@ export function CheckOutPage() {
   const isBlocked = useStore(checkOut.store, (state) => (state.patron?.blocks.length ?? 0) > 0);
   const [finding, setFinding] = useState(false);
   const [overriding, setOverriding] = useState(false);
+  const [paying, setPaying] = useState(false);
   const [settingDueDate, setSettingDueDate] = useState(false);
   const [receipt, setReceipt] = useState(() => deviceSettings().receipt);
   const blocked = isBlocked && !standingOverride;
@@ -74,7 +83,7 @@ export function CheckOutPage() {
     },
     newestRow: () => document.querySelector<HTMLElement>('.rows .row-menu')?.focus(),
   });
-  // A session that is begun, blocked or ended puts another field in the place of the focus.
+  // When a session begins, is blocked or ends, the focus belongs to another field.
   useEffect(focusHome, [user?.id, blocked]);
 
   return (
@@ -100,7 +109,7 @@ export function CheckOutPage() {
             ))}
         </div>
         {user ? (
-          <PatronInHand session={checkOut} onOverride={() => setOverriding(true)} />
+          <CurrentPatron session={checkOut} onOverride={() => setOverriding(true)} pay={MAY_PAY.some((permission) => session.may(permission)) ? () => setPaying(true) : undefined} />
         ) : (
           <p className="empty">{t('checkOut.scanCard')}</p>
         )}
@@ -180,6 +189,19 @@ export function CheckOutPage() {
           <p>{t('patron.overrideText')}</p>
         </OverridePrompt>
       )}
+      {paying && user?.id && (
+        <Suspense>
+          <PayInPlace
+            userId={user.id}
+            close={() => setPaying(false)}
+            paid={(message) => {
+              setPaying(false);
+              checkOut.say('success', message);
+              void checkOut.refreshFees();
+            }}
+          />
+        </Suspense>
+      )}
       {settingDueDate && (
         <SpecialDueDate
           servicePointId={session.servicePoint?.id ?? ''}
@@ -194,17 +216,22 @@ export function CheckOutPage() {
   );
 }
 
-function PatronInHand({ session, onOverride }: { session: CheckOutSession; onOverride: () => void }) {
+function CurrentPatron({ session, onOverride, pay }: { session: CheckOutSession; onOverride: () => void; pay: (() => void) | undefined }) {
   const patron = useStore(session.store, (state) => state.patron);
   const overridden = useStore(session.store, (state) => state.standingOverride !== undefined);
-  return patron && <PatronPanel patron={patron} overridden={overridden} onOverride={onOverride} />;
+  return patron && <PatronPanel patron={patron} overridden={overridden} onOverride={onOverride} pay={pay} />;
 }
 
 function RowCount({ session }: { session: CheckOutSession }) {
-  return <span>{tn('rows.count', useStore(session.store, (state) => state.rows.length))}</span>;
+  const rows = useStore(session.store, (state) => state.rows);
+  return (
+    <span>
+      {tn('rows.count', rows.length)} <Pending rows={rows} />
+    </span>
+  );
 }
 
-/** The last half minute before a session without a scan ends. */
+/** The countdown during the last 30 seconds of an idle session. */
 function Countdown({ minutes, session, end }: { minutes: number; session: CheckOutSession; end: () => void }) {
   const lastActivity = useStore(session.store, (state) => state.lastActivity);
   const remaining = useTimeout(minutes, lastActivity, end);

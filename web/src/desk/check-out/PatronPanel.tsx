@@ -11,8 +11,8 @@ import { daysUntilExpiry, type Patron } from './patron.ts';
 
 const SOON_DAYS = 30;
 
-/** The patron in front of the desk. */
-export function PatronPanel({ patron, onOverride, overridden }: { patron: Patron; onOverride: () => void; overridden: boolean }) {
+/** The patron of the current session. */
+export function PatronPanel({ patron, onOverride, overridden, pay }: { patron: Patron; onOverride: () => void; overridden: boolean; pay: (() => void) | undefined }) {
   const { user } = patron;
   const { groups, departments } = useReferences();
   const days = daysUntilExpiry(user);
@@ -63,6 +63,12 @@ export function PatronPanel({ patron, onOverride, overridden }: { patron: Patron
           <dd>
             <a href={to('users', user.id ?? '', 'fees')}>{patron.owed === undefined ? '…' : formatMoney(patron.owed)}</a>
             {(patron.suspended ?? 0) > 0 && ` (${t('patron.suspended', { amount: formatMoney(patron.suspended ?? 0) })})`}
+            {pay && (patron.owed ?? 0) > (patron.suspended ?? 0) && (
+              <>
+                {' '}
+                <ActionButton onPress={pay}>{t('patron.pay')}</ActionButton>
+              </>
+            )}
           </dd>
         </div>
         <div>

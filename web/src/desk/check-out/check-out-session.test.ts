@@ -7,6 +7,8 @@ const USER = { id: 'u1', username: 'ada', barcode: 'card', active: true, persona
 const TOOLS: DeskTools = {
   ask: () => Promise.resolve(undefined),
   sound: () => {},
+  whenIdle: (run) => run(),
+  checksDigits: () => false,
   may: () => true,
   servicePointId: () => 'desk',
   useAtLocationReturn: () => 'Ask_for_action',
@@ -20,9 +22,9 @@ function serve(users: object[]): { answerUsers: () => void; lent: string[] } {
   let answerUsers = () => {};
   const asked = new Promise<void>((resolve) => (answerUsers = resolve));
   vi.stubGlobal('fetch', async (path: string, { body }: { body?: string }) => {
-    if (path.startsWith('/users?')) await asked;
     const item = path === '/circulation/check-out-by-barcode' ? (JSON.parse(body ?? '{}') as { itemBarcode: string }).itemBarcode : undefined;
     if (item) lent.push(item);
+    if (path.startsWith('/users?')) await asked;
     const answer = item ? { id: item, item: { barcode: item, title: item }, dueDate: '2026-12-01T00:00:00Z' } : { users, proxiesFor: [], totalRecords: 0 };
     return new Response(JSON.stringify(answer), { headers: { 'Content-Type': 'application/json' } });
   });
@@ -54,5 +56,27 @@ describe('items that are scanned while the patron is looked up', () => {
     server.answerUsers();
     await vi.waitFor(() => expect(session.store.state.rows.map((row) => row.state)).toEqual(['failed']));
     expect(server.lent).toEqual([]);
+  });
+});
+
+describe('the call of a scan', () => {
+  it('begins before anything is awaited or drawn', async () => {
+    const server = serve([USER]);
+    const session = new CheckOutSession(TOOLS);
+    await session.usePatron(USER);
+    let wasDrawn = false;
+    session.store.subscribe(() => (wasDrawn = true));
+    session.scanItem('first');
+    expect([server.lent, wasDrawn]).toEqual([['first'], false]);
+  });
+
+  it('waits for staff where the check digit is wrong, and is not sent where they cancel', async () => {
+    const server = serve([USER]);
+    const session = new CheckOutSession({ ...TOOLS, checksDigits: () => true });
+    await session.usePatron(USER);
+    session.scanItem('39999000000016');
+    session.scanItem('39999000000017');
+    await vi.waitFor(() => expect(session.store.state.rows.map((row) => row.state)).toEqual(['cancelled', 'done']));
+    expect(server.lent).toEqual(['39999000000016']);
   });
 });

@@ -10,11 +10,11 @@ import * as api from '../circulation-api.ts';
 import type { DeskTools, Result } from '../desk-tools.ts';
 import { nameOfUser } from '../people.ts';
 import { askBefore } from '../prompts.ts';
-import { Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
+import { askAboutCheckDigit, Cancelled, findItem, isWildcard } from '../scanning/find-item.ts';
 import { newRow, type ScanRow, withRow } from '../scanning/scan-row.ts';
 import { type Offered, type Scan, ScanQueue } from '../scanning/scan-queue.ts';
 import { addBriefItem } from './fast-add.ts';
-import { loadPatron, type Patron, patronOf } from './patron.ts';
+import { loadBlocks, loadFees, loadPatron, type Patron, patronOf } from './patron.ts';
 import { type BlockName, isUnknownItem, overrideBlocks, waysOut } from './ways-out.ts';
 
 export interface CheckOutRow extends ScanRow {
@@ -36,10 +36,10 @@ export interface CheckOutState {
   /** Newest first. */
   rows: CheckOutRow[];
   result: Result | undefined;
-  /** Wall time that replaces the calculated due date while set. */
+  /** Local time that replaces the calculated due date while set. */
   specialDueDate: string | undefined;
   standingOverride: StandingOverride | undefined;
-  /** Of the last scan or other sign of life, in milliseconds. */
+  /** Time of the last scan or other activity, in milliseconds since 1970. */
   lastActivity: number;
   /** Patrons of earlier sessions of today, newest first; their barcodes only. */
   lastPatrons: string[];
@@ -81,11 +81,13 @@ export class CheckOutSession {
     }
     this.store.update({ lookingUp: card, lastActivity: Date.now() });
     try {
+      await askAboutCheckDigit(card, this.#tools);
       const user = await api.findUser(card, this.#tools.settings().patronIdentifiers);
       if (!user) this.#say('error', t('checkOut.patronUnknown', { card }));
       else await this.usePatron(user);
     } catch (error) {
-      this.#say('error', linesOf(error).join(' '));
+      if (error instanceof Cancelled) this.#say('information', t('scan.cancelledItem', { barcode: card }));
+      else this.#say('error', linesOf(error).join(' '));
     } finally {
       this.store.update({ lookingUp: undefined });
       void this.#queue.work();
@@ -102,7 +104,7 @@ export class CheckOutSession {
       if (acting.sponsor) patron = patronOf(acting.sponsor, user);
     }
     this.#queue.forgetRepetitions();
-    // Scans that came behind the card wait for this patron.
+    // Items that were scanned after the card wait for this patron.
     const rows = this.store.state.rows.filter((row) => row.state === 'waiting');
     this.store.update({ ...EMPTY, rows, patron, lastActivity: Date.now() });
     const problem = problemOf(patron.user);
@@ -162,6 +164,16 @@ export class CheckOutSession {
     this.store.update({ standingOverride: override });
   }
 
+  /** Loads fees and blocks again after the patron has paid. */
+  async refreshFees(): Promise<void> {
+    const id = this.store.state.patron?.user.id;
+    if (id === undefined) return;
+    for (const part of await Promise.all([loadFees(id), loadBlocks(id)].map((load) => load.catch(() => ({}))))) {
+      const { patron } = this.store.state;
+      if (patron?.user.id === id) this.store.update({ patron: { ...patron, ...part } });
+    }
+  }
+
   keepAlive(): void {
     this.store.update({ lastActivity: Date.now() });
   }
@@ -175,7 +187,7 @@ export class CheckOutSession {
     this.#say(kind, text);
   }
 
-  /** Takes the check-out of a row back. */
+  /** Undoes the check-out of a row by checking the item in. */
   async undo(row: CheckOutRow): Promise<void> {
     const { patron } = this.store.state;
     try {
@@ -196,7 +208,9 @@ export class CheckOutSession {
     if (!patron) return this.#fail(scan, new Error(t('checkOut.noPatron')));
     this.#row(scan.id, { state: 'working' });
     try {
-      // Most scans are this one call: the server says where staff must be asked first.
+      const misread = askAboutCheckDigit(scan.barcode, this.#tools);
+      if (misread) await misread;
+      // Most scans are this one call, which starts before anything is awaited; the server says where staff must be asked.
       const item = isWildcard(scan.barcode, this.#tools) ? await this.#confirmedItem(scan) : undefined;
       const loan = await this.#send(scan, patron, item);
       await this.#applySpecialDueDate(scan, loan);
@@ -303,7 +317,7 @@ export class CheckOutSession {
   async #isPatronCard(scan: Scan): Promise<boolean> {
     const user = await api.findUser(scan.barcode, ['barcode']).catch(() => undefined);
     if (!user || !(await this.#tools.ask('switchPatron', { user }))) return false;
-    // What was scanned behind the card belongs to the new patron.
+    // Items that were scanned after the card belong to the new patron.
     await this.end();
     await this.usePatron(user);
     return true;
@@ -327,7 +341,7 @@ export class CheckOutSession {
   }
 }
 
-/** Why the server will refuse this patron, as far as the account itself says so. */
+/** Why the server will refuse this patron, as far as the account shows it. */
 export function problemOf(user: User, now = Date.now()): string | undefined {
   if (user.active === false) return t('checkOut.inactive');
   if (api.isPast(user.expirationDate, now)) return t('checkOut.expired', { date: formatDateTime(user.expirationDate) });

@@ -1,4 +1,4 @@
-/* Loads the patron of a session: the account first, then related data as it arrives. */
+/* Loads the patron of a session: the account first, then related records as they arrive. */
 import type { Note, User } from '../../api/schema.ts';
 import { automatedBlocks, countLoans, countRequests, isPast, manualBlocks, notesOf, openAccounts } from '../circulation-api.ts';
 
@@ -54,7 +54,7 @@ export async function loadPatron(id: string, servicePointId: string, report: (pa
   await Promise.all(parts.map((part) => part.then(report, () => {})));
 }
 
-async function loadBlocks(id: string): Promise<Partial<Patron>> {
+export async function loadBlocks(id: string): Promise<Partial<Patron>> {
   const [manual, automated] = await Promise.all([
     manualBlocks(id).catch(() => []),
     automatedBlocks(id).catch(() => []),
@@ -69,7 +69,7 @@ async function loadBlocks(id: string): Promise<Partial<Patron>> {
   };
 }
 
-async function loadFees(id: string): Promise<Partial<Patron>> {
+export async function loadFees(id: string): Promise<Partial<Patron>> {
   const accounts = await openAccounts(`userId==${id}`);
   const sum = (list: typeof accounts) => list.reduce((total, account) => total + Number(account.remaining ?? 0), 0);
   return {

@@ -1,17 +1,16 @@
-/* When a service point is open, a month at a time. */
+/* The opening hours of a service point, one month at a time. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { get, withQuery } from '../../../api/client.ts';
-import type { OpeningDay } from '../../../api/bodies.ts';
 import { ActionButton, Choice, Loading, Message } from '../../../parts/controls.tsx';
 import { FailureMessage } from '../../../parts/listing.tsx';
 import { useSession } from '../../../session/session.tsx';
 import { today } from '../../../text/dates.ts';
 import { currentLanguage, t } from '../../../text/messages.ts';
+import { openings } from '../../openings.ts';
 import { useServicePoints } from '../../references.ts';
 import { ExceptionDialog } from './ExceptionDialog.tsx';
 import { Month } from './Month.tsx';
-import { monthOf } from './month.ts';
+import { monthOf } from '../../../text/month.ts';
 
 const CHANGE = 'calendar.endpoint.calendars.calendarId.put';
 
@@ -27,10 +26,9 @@ export function CalendarPage() {
   const query = useQuery({
     queryKey: ['month', point, month],
     enabled: point !== '',
-    queryFn: () =>
-      get<{ dates: OpeningDay[] }>(withQuery(`/calendar/dates/${point}/all-openings`, { startDate: first, endDate: last, includeClosed: 'true', limit: 31 })),
+    queryFn: () => openings(point, first, last),
   });
-  const days = new Map(query.data?.dates.map((day) => [day.date, day]));
+  const days = new Map(query.data?.map((day) => [day.date, day]));
   const language = currentLanguage();
   const title = new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(new Date(`${first}T00:00Z`));
   return (
@@ -48,7 +46,7 @@ export function CalendarPage() {
       </header>
       {query.error && <FailureMessage error={query.error} />}
       {query.isLoading && <Loading />}
-      {query.data && query.data.dates.length === 0 && <Message kind="warning">{t('calendar.none')}</Message>}
+      {query.data && query.data.length === 0 && <Message kind="warning">{t('calendar.none')}</Message>}
       {mayChange && <p className="hint">{t('calendar.howTo')}</p>}
       <Month month={month} title={title} days={days} choose={mayChange ? (from, to) => setChosen([from, to]) : undefined} />
       {chosen && (

@@ -1,4 +1,4 @@
-/* The exception of some days: closed, or open at other hours than in other weeks. */
+/* An exception in a calendar: days that are closed, or have other opening hours than usual. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ActionButton, Choice, Field, Message } from '../../../parts/controls.tsx';
@@ -7,7 +7,7 @@ import { FailureMessage } from '../../../parts/listing.tsx';
 import { formatDay } from '../../../text/dates.ts';
 import { t } from '../../../text/messages.ts';
 import { calendarFor, calendarsOf, type Exception, exceptionOf, saveExceptions } from './calendar-api.ts';
-import { daysBetween } from './month.ts';
+import { daysBetween } from '../../../text/month.ts';
 
 interface Props {
   servicePointId: string;

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import type { OpeningDay } from '../../../api/bodies.ts';
 import { today } from '../../../text/dates.ts';
 import { currentLanguage, t } from '../../../text/messages.ts';
-import { dayAfter, weeksOf } from './month.ts';
+import { dayAfter, weeksOf } from '../../../text/month.ts';
 
 interface Props {
   month: string;
@@ -13,7 +13,7 @@ interface Props {
   choose: ((first: string, last: string) => void) | undefined;
 }
 
-/** Where the other end of the choice goes, in days; in a page that is mirrored the other way round. */
+/** Days by which an arrow key moves the focus; left and right are reversed in right-to-left pages. */
 const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 };
 
 export function Month({ month, title, days, choose }: Props) {
