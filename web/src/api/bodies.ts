@@ -26,6 +26,10 @@ export interface Item {
   materialType?: Named;
   permanentLoanType?: Named;
   temporaryLoanType?: Named;
+  permanentLocation?: Named;
+  temporaryLocation?: Named;
+  administrativeNotes?: string[];
+  chronology?: string | null;
   effectiveLocation?: Named;
   effectiveCallNumberComponents?: CallNumberComponents;
   contributorNames?: { name: string }[];

@@ -6,7 +6,7 @@ import { t } from '../../text/messages.ts';
 import { circulationLog } from '../circulation-log.ts';
 import { useServicePoints } from '../references.ts';
 
-/** Who lacks it does not see the history. */
+/** Users without it do not see the history. */
 export const READ_HISTORY = 'circulation-logs.collection.get';
 
 export function ItemHistory({ itemId }: { itemId: string }) {

@@ -14,11 +14,14 @@ import { nameOfBorrower } from '../people.ts';
 import { useServicePoints } from '../references.ts';
 import { NewRequest } from '../requests/NewRequest.tsx';
 import { RequestQueue } from '../requests/RequestQueue.tsx';
+import { EditItem } from './EditItem.tsx';
+import { InstanceView } from './InstanceView.tsx';
 import { ItemHistory, READ_HISTORY } from './ItemHistory.tsx';
 import { MarkItem } from './MarkItem.tsx';
 
 export function ItemsPage() {
   const [id, tab] = useRoute().rest;
+  if (id === 'instances' && tab !== undefined) return <InstanceView key={tab} id={tab} />;
   return id === undefined ? <ItemSearch /> : <ItemView key={id} id={id} tab={tab ?? 'loans'} />;
 }
 
@@ -71,6 +74,7 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
   const { may, settings } = useSession();
   const servicePoints = useServicePoints();
   const [requesting, setRequesting] = useState(false);
+  const [editing, setEditing] = useState(false);
   const query = useQuery({ queryKey: ['item', id], queryFn: () => get<Item>(`/inventory/items/${encodeURIComponent(id)}`) });
   const item = query.data;
   const holdings = useQuery({
@@ -89,8 +93,12 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
         <div>
           <a href={to('items')}>{t('page.items')}</a>
           <h1>{item.title}</h1>
+          {holdings.data && <a href={to('items', 'instances', holdings.data.instanceId)}>{t('instance.open')}</a>}
         </div>
         <div className="toolbar-actions">
+          <ActionButton why={may('inventory.items.item.put') ? undefined : t('why.noPermission')} onPress={() => setEditing(true)}>
+            {t('edit')}
+          </ActionButton>
           <MarkItem item={item} />
           <ActionButton variant="primary" why={may('circulation.requests.item.post') ? undefined : t('why.noPermission')} onPress={() => setRequesting(true)}>
             {t('requests.new')}
@@ -107,6 +115,8 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
               [t('column.callNumber'), callNumber(item.effectiveCallNumberComponents)],
               [t('items.materialType'), item.materialType?.name],
               [t('items.loanType'), item.temporaryLoanType?.name ?? item.permanentLoanType?.name],
+              [t('items.copyNumber'), item.copyNumber],
+              [t('items.volume'), [item.volume, item.enumeration, item.chronology].filter(Boolean).join(' ')],
             ]}
           />
         </section>
@@ -131,6 +141,7 @@ function ItemView({ id, tab }: { id: string; tab: string }) {
         {current === 'notes' && <ItemNotes item={item} />}
         {current === 'history' && <ItemHistory itemId={id} />}
       </section>
+      {editing && <EditItem item={item} close={() => setEditing(false)} />}
       {requesting && <NewRequest itemBarcode={item.barcode ?? ''} close={() => setRequesting(false)} />}
     </div>
   );
@@ -190,18 +201,30 @@ function ClosedRequests({ itemId }: { itemId: string }) {
 
 function ItemNotes({ item }: { item: Item }) {
   return (
-    <Listing
-      label={t('items.tab.notes')}
-      rows={item.circulationNotes ?? []}
-      isLoading={false}
-      error={undefined}
-      empty={t('items.noNotes')}
-      rowKey={(note) => note.id ?? note.note}
-      columns={[
-        { title: t('column.type'), cell: (note) => note.noteType },
-        { title: t('column.note'), cell: (note) => note.note },
-        { title: t('column.changed'), cell: (note) => formatDateTime(note.date) },
-      ]}
-    />
+    <>
+      <Listing
+        label={t('items.tab.notes')}
+        rows={item.circulationNotes ?? []}
+        isLoading={false}
+        error={undefined}
+        empty={t('items.noNotes')}
+        rowKey={(note) => note.id ?? note.note}
+        columns={[
+          { title: t('column.type'), cell: (note) => note.noteType },
+          { title: t('column.note'), cell: (note) => note.note },
+          { title: t('column.changed'), cell: (note) => formatDateTime(note.date) },
+        ]}
+      />
+      {(item.administrativeNotes ?? []).length > 0 && (
+        <>
+          <h2>{t('items.administrativeNotes')}</h2>
+          <ul className="notes">
+            {item.administrativeNotes?.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   );
 }

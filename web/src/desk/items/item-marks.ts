@@ -1,6 +1,6 @@
 /*
- * As what an item may be marked by hand, from which status and by whom: one table. The server has the same rule and
- * refuses what is not allowed.
+ * The statuses that staff may give an item, by current status and permission: one table. The server has the same rule
+ * and refuses what is not allowed.
  */
 
 export interface Mark {
