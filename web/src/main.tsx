@@ -2,6 +2,7 @@ import './styles/tokens.css';
 import './styles/desk.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { lazy, StrictMode, Suspense, useState } from 'react';
+import { I18nProvider } from 'react-aria-components';
 import { createRoot } from 'react-dom/client';
 import { DeskSessions } from './desk/DeskSessions.tsx';
 import { keepFilesForOffline } from './desk/offline/worker.ts';
@@ -12,7 +13,7 @@ import { Prompt } from './parts/Prompt.tsx';
 import { deviceSettings } from './session/device.ts';
 import { LoginForm, LoginPage } from './session/Login.tsx';
 import { SessionProvider, useSessionState } from './session/session.tsx';
-import { isLanguage, loadLanguage, preferredLanguage, t } from './text/messages.ts';
+import { currentLanguage, isLanguage, loadLanguage, preferredLanguage, t } from './text/messages.ts';
 
 const OfflinePage = lazy(() => import('./desk/offline/OfflinePage.tsx').then((module) => ({ default: module.OfflinePage })));
 
@@ -20,7 +21,7 @@ const queries = new QueryClient({ defaultOptions: { queries: { retry: false, ref
 
 function App() {
   const { state, logIn, start } = useSessionState();
-  // A change of language re-renders the frame; sessions are kept above it.
+  // Changing the language remounts the frame; sessions are kept above it.
   const [drawing, setDrawing] = useState(0);
   switch (state.phase) {
     case 'starting':
@@ -49,7 +50,10 @@ function App() {
         <SessionProvider session={state.session}>
           <PromptHost>
             <DeskSessions>
-              <Desk key={drawing} redraw={() => setDrawing((number) => number + 1)} />
+              {/* Menus open on the side from which the language is read. */}
+              <I18nProvider locale={currentLanguage()}>
+                <Desk key={drawing} redraw={() => setDrawing((number) => number + 1)} />
+              </I18nProvider>
             </DeskSessions>
           </PromptHost>
           {state.expired && (

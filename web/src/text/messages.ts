@@ -1,6 +1,6 @@
 /*
  * Texts of the desk in the user's language. A message may contain {names}; a message with a number exists as name_one,
- * name_other … for the plural categories of its language.
+ * name_other … for the plural categories of its language. A message that a language lacks is shown in English.
  */
 import type settings from '../desk/settings/texts/en.json';
 import en from './en.json';
@@ -12,13 +12,18 @@ export type MessageValues = Record<string, string | number>;
 export type PluralKey = { [K in MessageKey]: K extends `${infer Name}_other` ? Name : never }[MessageKey];
 
 /** Languages with a message file, each in its own language. */
-export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
+export const LANGUAGES = { en: 'English', de: 'Deutsch', ar: 'العربية' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
 
-/** Messages of a part of the desk, by language. */
-export type Texts = Record<Language, () => Promise<{ default: Record<string, string> }>>;
+type Load = () => Promise<{ default: Record<string, string> }>;
+
+/** The files of the languages other than English, which is always loaded. */
+const FILES: Record<Exclude<Language, 'en'>, Load> = { de: () => import('./de.json'), ar: () => import('./ar.json') };
+
+/** Messages of a part of the desk, by language; those that are missing are shown in English. */
+export type Texts = { en: Load } & Partial<Record<Language, Load>>;
 
 const parts = new Set<Texts>();
 let english: Record<string, string> = en;
@@ -50,9 +55,9 @@ export async function addTexts(part: Texts): Promise<void> {
 }
 
 export async function loadLanguage(wanted: Language): Promise<void> {
-  const load = async (one: Language) => Object.assign({}, ...(await Promise.all([...parts].map(async (part) => (await part[one]()).default)))) as Record<string, string>;
+  const load = async (one: Language) => Object.assign({}, ...(await Promise.all([...parts].map(async (part) => (await part[one]?.())?.default)))) as Record<string, string>;
   english = { ...en, ...(await load('en')) };
-  texts = wanted === 'en' ? english : { ...(await import('./de.json')).default, ...(await load(wanted)) };
+  texts = wanted === 'en' ? english : { ...(await FILES[wanted]()).default, ...(await load(wanted)) };
   language = wanted;
   plurals = new Intl.PluralRules(wanted);
   document.documentElement.lang = wanted;
@@ -70,7 +75,7 @@ export function hasText(key: string): key is MessageKey {
 
 /** The message for a number, which it contains as {count}. */
 export function tn(key: PluralKey, count: number, values: MessageValues = {}): string {
-  const text = texts[`${key}_${plurals.select(count)}`] ?? texts[`${key}_other`] ?? key;
+  const text = texts[`${key}_${plurals.select(count)}`] ?? texts[`${key}_other`] ?? english[`${key}_${count === 1 ? 'one' : 'other'}`] ?? key;
   return filled(text, { count, ...values });
 }
 
