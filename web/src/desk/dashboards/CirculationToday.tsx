@@ -1,30 +1,33 @@
-/* Today's circulation, pushed by the server; each number opens its list. */
+/* Today's circulation, pushed by the server; each figure opens its list. */
 import type { ReactNode } from 'react';
 import { to, useRoute } from '../../layout/route.ts';
 import { Choice, Loading, Message } from '../../parts/controls.tsx';
 import { Listing } from '../../parts/listing.tsx';
 import { useSearchValue } from '../../parts/useSearch.ts';
+import { useSession } from '../../session/session.tsx';
 import { formatTime, fromWallTime, today } from '../../text/dates.ts';
-import { t } from '../../text/messages.ts';
+import { hasText, t } from '../../text/messages.ts';
 import { useServicePoints } from '../references.ts';
-import { BEHIND } from './behind.ts';
-import { BehindNumber } from './BehindNumber.tsx';
+import { COUNTED_FIGURES } from './figure-lists.ts';
+import { FigureList } from './FigureList.tsx';
 import { BarChart } from './BarChart.tsx';
-import { AWAITING_PICKUP, type Bar, barsOf, hoursOf, KINDS, requestTotals, totalOf, useLiveFigures } from './live.ts';
+import { AWAITING_PICKUP, type Bar, barsOf, hoursOf, KINDS, refusalsSince, requestTotals, totalOf, useLiveFigures } from './live.ts';
 
 export function CirculationToday() {
   const [, wanted] = useRoute().rest;
-  const behind = BEHIND.find((one) => one === wanted);
-  return behind ? <BehindNumber key={behind} behind={behind} /> : <Today />;
+  const figure = COUNTED_FIGURES.find((one) => one === wanted);
+  return figure ? <FigureList key={figure} figure={figure} /> : <Today />;
 }
 
 function Today() {
   const { figures, connected } = useLiveFigures();
   const [servicePoint, setServicePoint] = useSearchValue('at');
   const servicePoints = useServicePoints();
+  const { may } = useSession();
   if (!figures) return connected ? <Loading /> : <Message kind="information">{t('dashboard.connecting')}</Message>;
   const bars = barsOf(figures.quarters, fromWallTime(today()), new Date(figures.at), servicePoint);
   const requests = requestTotals(figures.requests, servicePoint);
+  const longTransits = figures.longTransits.filter((one) => servicePoint === '' || one.servicePointId === servicePoint).reduce((sum, one) => sum + one.number, 0);
   const requestsAt = (search: Record<string, string>) => `${to('requests')}?${new URLSearchParams({ ...search, ...(servicePoint === '' ? {} : { pickup: servicePoint }) }).toString()}`;
   return (
     <>
@@ -48,6 +51,13 @@ function Today() {
         <Tile label={t('dashboard.openRequests')} number={requests.total} href={requestsAt({ status: 'open' })} />
         <Tile label={t('dashboard.awaitingPickup')} number={requests.awaitingPickup} href={requestsAt({ status: AWAITING_PICKUP })} />
         <Tile label={t('dashboard.expired')} number={requests.expiredOnHoldShelf} href={to('requests', 'slips')} warns={requests.expiredOnHoldShelf > 0} />
+        <Tile label={t('dashboard.longTransits')} number={longTransits} href={to('dashboards', 'circulation', 'longTransits')} warns={longTransits > 0} />
+        {may('circulation-logs.collection.get') && (
+          <>
+            <Tile label={t('dashboard.noticesSent')} number={figures.noticesSent} href={to('dashboards', 'circulation', 'noticesSent')} note={t('dashboard.in24Hours')} />
+            <Tile label={t('dashboard.noticesFailed')} number={figures.noticesFailed} href={to('dashboards', 'circulation', 'noticesFailed')} note={t('dashboard.in24Hours')} warns={figures.noticesFailed > 0} />
+          </>
+        )}
       </ul>
       <section className="card" aria-labelledby="quarters">
         <h2 id="quarters">{t('dashboard.quarters')}</h2>
@@ -69,6 +79,22 @@ function Today() {
             ]}
           />
         </section>
+        <section className="card" aria-labelledby="refused">
+          <h2 id="refused">{t('dashboard.refused')}</h2>
+          <p className="hint">{t('dashboard.refusedHint')}</p>
+          <Listing
+            label={t('dashboard.refused')}
+            rows={refusalsSince(figures.refusals, fromWallTime(today()))}
+            isLoading={false}
+            error={undefined}
+            empty={t('dashboard.noneRefused')}
+            rowKey={([reason]) => reason}
+            columns={[
+              { title: t('notices.reason'), cell: ([reason]) => reasonText(reason) },
+              { title: t('dashboard.number'), cell: ([, number]) => number, className: 'money' },
+            ]}
+          />
+        </section>
         <section className="card" aria-labelledby="open-requests">
           <h2 id="open-requests">{t('dashboard.openRequests')}</h2>
           <Counts rows={requests.byType} title={t('column.type')} href={(type) => requestsAt({ type, status: 'open' })} />
@@ -77,6 +103,12 @@ function Today() {
       </div>
     </>
   );
+}
+
+/** The reason in words; a code without a text is readable in lower case. */
+function reasonText(reason: string): string {
+  const key = `refusal.${reason}`;
+  return hasText(key) ? t(key) : reason.toLowerCase().replaceAll('_', ' ');
 }
 
 function Tile({ label, number, href, note, warns = false }: { label: string; number: number; href: string; note?: string; warns?: boolean }) {

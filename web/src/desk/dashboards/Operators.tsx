@@ -4,19 +4,23 @@ import { useEffect, useRef, useState } from 'react';
 import { get } from '../../api/client.ts';
 import { Loading } from '../../parts/controls.tsx';
 import { Facts, FailureMessage, Listing } from '../../parts/listing.tsx';
+import { useSession } from '../../session/session.tsx';
 import { formatDateTime, formatTime } from '../../text/dates.ts';
 import { t } from '../../text/messages.ts';
-import { type Histogram, histogramOf, parseMetrics, quantile, type Sample, since } from './metrics.ts';
+import { type Histogram, histogramOf, parseMetrics, quantile, type Sample, scanHistogram, since } from './metrics.ts';
 
 const EVERY_MS = 5_000;
 const SCANS = 'mod-circulation';
+/** Of the waits that the server remembers. */
+const SHOWN_WAITS = 20;
 
 interface Locks {
   checkOuts: number;
   waits: number;
   longestMilliseconds: number;
   waitingNow: number;
-  last?: { at?: string; milliseconds?: number }[];
+  /** The last waits, oldest first. */
+  last: { at: string; milliseconds: number; userBarcode?: string; itemBarcode?: string }[];
 }
 interface Job {
   name: string;
@@ -79,6 +83,23 @@ export function Operators() {
           )}
         </section>
       </div>
+      <section className="card" aria-labelledby="last-waits">
+        <h2 id="last-waits">{t('dashboard.lastWaits')}</h2>
+        <Listing
+          label={t('dashboard.lastWaits')}
+          rows={locks.data && [...locks.data.last].reverse().slice(0, SHOWN_WAITS)}
+          isLoading={locks.isLoading}
+          error={undefined}
+          empty={t('dashboard.noneWaited')}
+          rowKey={(one) => `${one.at} ${one.itemBarcode ?? ''}`}
+          columns={[
+            { title: t('dashboard.at'), cell: (one) => formatDateTime(one.at), className: 'due' },
+            { title: t('dashboard.waitedMs'), cell: (one) => one.milliseconds, className: 'money' },
+            { title: t('patron.panel'), cell: (one) => one.userBarcode, className: 'digits' },
+            { title: t('loan.item'), cell: (one) => one.itemBarcode, className: 'digits' },
+          ]}
+        />
+      </section>
       <section className="card" aria-labelledby="replicas">
         <h2 id="replicas">{t('dashboard.replicas')}</h2>
         <Listing
@@ -91,6 +112,7 @@ export function Operators() {
           columns={[
             { title: t('column.name'), cell: (one) => one.labels['server'] ?? one.labels['replica'] ?? '' },
             { title: t('column.status'), cell: (one) => t(one.value === 1 ? 'dashboard.replicaInUse' : 'dashboard.replicaLeftAlone') },
+            { title: t('dashboard.bytesBehind'), cell: (one) => behindOf(metrics.data, one), className: 'money' },
           ]}
         />
       </section>
@@ -151,6 +173,15 @@ export function Operators() {
   );
 }
 
+/** Bytes of the WAL that a replica has yet to replay. */
+function behindOf(samples: readonly Sample[], replica: Sample): string | undefined {
+  const key = JSON.stringify(replica.labels);
+  return samples.find((one) => one.name === 'carrel_replica_bytes_behind' && JSON.stringify(one.labels) === key)?.value.toLocaleString();
+}
+
+/** The kinds of scans that the server times, with their names here. */
+const SCAN_KINDS = [['check-out', 'dashboard.checkOut'], ['check-in', 'dashboard.checkIn'], ['renewal', 'dashboard.renewal']] as const;
+
 /** Response times of circulation calls since the page was opened, and since the server started. */
 function ScanTimes({ samples }: { samples: readonly Sample[] }) {
   const now = histogramOf(samples, SCANS);
@@ -162,16 +193,18 @@ function ScanTimes({ samples }: { samples: readonly Sample[] }) {
     setOpened(now);
   }, [now]);
   const here = since(now, opened);
-  const count = (name: string) => samples.filter((one) => one.name === 'carrel_scans_total' && one.labels['scan'] === name).reduce((sum, one) => sum + one.value, 0);
+  const { tenant } = useSession();
   return (
     <Facts
       facts={[
+        ...SCAN_KINDS.map(([scan, label]): [string, string] => {
+          const histogram = scanHistogram(samples, tenant, scan);
+          return [t('dashboard.p95Of', { what: t(label) }), t('dashboard.ofScans', { time: milliseconds(quantile(histogram, 0.95)), scans: histogram.at(-1)?.[1] ?? 0 })];
+        }),
         [t('dashboard.p95Here'), milliseconds(quantile(here, 0.95))],
         [t('dashboard.callsHere'), String(here.at(-1)?.[1] ?? 0)],
         [t('dashboard.p50All'), milliseconds(quantile(now, 0.5))],
         [t('dashboard.p95All'), milliseconds(quantile(now, 0.95))],
-        [t('dashboard.checkOut'), String(count('check-out'))],
-        [t('dashboard.checkIn'), String(count('check-in'))],
       ]}
     />
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { barsOf, hoursOf, type OpenRequests, type Quarter, requestTotals, totalOf } from './live.ts';
+import { barsOf, hoursOf, type OpenRequests, type Quarter, refusalsSince, requestTotals, totalOf } from './live.ts';
 
 const MIDNIGHT = new Date('2026-05-01T00:00:00Z');
 const NOON = new Date('2026-05-01T12:07:00Z');
@@ -37,4 +37,15 @@ describe('open requests', () => {
     expect(requestTotals(requests, '')).toEqual({ byType: [['Hold', 5], ['Page', 5]], byStatus: [['Open - Awaiting pickup', 2], ['Open - Not yet filled', 8]], awaitingPickup: 2, expiredOnHoldShelf: 1, total: 10 });
     expect(requestTotals(requests, 'branch')).toMatchObject({ byType: [['Hold', 3]], awaitingPickup: 0, total: 3 });
   });
+});
+
+it('refused check-outs are counted by reason, those of yesterday not', () => {
+  const refused = (start: string, reason: string, number: number) => ({ start, reason, number });
+  const refusals = [
+    refused('2026-04-30T23:45:00Z', 'patronBlock', 9),
+    refused('2026-05-01T09:00:00Z', 'ITEM_HAS_OPEN_LOAN', 1),
+    refused('2026-05-01T09:00:00Z', 'patronBlock', 1),
+    refused('2026-05-01T09:15:00Z', 'patronBlock', 2),
+  ];
+  expect(refusalsSince(refusals, MIDNIGHT)).toEqual([['patronBlock', 3], ['ITEM_HAS_OPEN_LOAN', 1]]);
 });

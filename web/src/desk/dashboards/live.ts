@@ -19,12 +19,26 @@ export interface OpenRequests {
   expiredOnHoldShelf: number;
 }
 
+/** Check-outs that were refused within a quarter hour. */
+export interface Refused {
+  start: string;
+  /** The name of a block, or a code. */
+  reason: string;
+  number: number;
+}
+
 export interface Figures {
   at: string;
   quarters: Quarter[];
   openLoans: number;
   overdueLoans: number;
   requests: OpenRequests[];
+  /** Items that are in transit for more than three days, by destination. */
+  longTransits: { servicePointId?: string | null; number: number }[];
+  /** Of the last 24 hours. */
+  noticesSent: number;
+  noticesFailed: number;
+  refusals: Refused[];
 }
 
 export const AWAITING_PICKUP = 'Open - Awaiting pickup';
@@ -60,6 +74,15 @@ export function hoursOf(bars: readonly Bar[]): Bar[] {
     else hours.push({ start: bar.start, counts: { ...bar.counts } });
   }
   return hours;
+}
+
+/** Refused check-outs since an instant by reason, most frequent first. */
+export function refusalsSince(refusals: readonly Refused[], from: Date): [reason: string, number: number][] {
+  const counts = new Map<string, number>();
+  for (const { start, reason, number } of refusals) {
+    if (new Date(start).getTime() >= from.getTime()) counts.set(reason, (counts.get(reason) ?? 0) + number);
+  }
+  return [...counts].sort(([one, less], [other, more]) => more - less || one.localeCompare(other));
 }
 
 export interface RequestTotals {

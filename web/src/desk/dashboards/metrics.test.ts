@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { histogramOf, parseMetrics, quantile, since } from './metrics.ts';
+import { histogramOf, parseMetrics, quantile, scanHistogram, since } from './metrics.ts';
 
 const TEXT = `# HELP carrel_request_seconds_bucket Times.
 carrel_request_seconds_bucket{module="mod-circulation",le="0.016"} 185
@@ -25,4 +25,13 @@ describe('metrics', () => {
     expect(since([[1, 1], [Infinity, 2]], [[1, 5], [Infinity, 9]])).toEqual([[1, 1], [Infinity, 2]]);
     expect(since([[1, 1]], undefined)).toEqual([[1, 1]]);
   });
+});
+
+it('the times of a kind of scan are those of one tenant', () => {
+  const samples = parseMetrics(`carrel_scan_seconds_bucket{tenant="a",scan="check-in",le="0.004"} 9
+carrel_scan_seconds_bucket{tenant="a",scan="check-in",le="+Inf"} 10
+carrel_scan_seconds_bucket{tenant="b",scan="check-in",le="0.004"} 1
+carrel_scan_seconds_bucket{tenant="a",scan="check-out",le="0.004"} 2
+`);
+  expect(scanHistogram(samples, 'a', 'check-in')).toEqual([[0.004, 9], [Infinity, 10]]);
 });

@@ -19,8 +19,16 @@ export function parseMetrics(text: string): Sample[] {
 export type Histogram = [seconds: number, calls: number][];
 
 export function histogramOf(samples: readonly Sample[], module: string): Histogram {
-  return samples
-    .filter((one) => one.name === 'carrel_request_seconds_bucket' && one.labels['module'] === module)
+  return bounded(samples.filter((one) => one.name === 'carrel_request_seconds_bucket' && one.labels['module'] === module));
+}
+
+/** The same for one kind of scan of a tenant. */
+export function scanHistogram(samples: readonly Sample[], tenant: string, scan: string): Histogram {
+  return bounded(samples.filter(({ name, labels }) => name === 'carrel_scan_seconds_bucket' && labels['tenant'] === tenant && labels['scan'] === scan));
+}
+
+function bounded(buckets: readonly Sample[]): Histogram {
+  return buckets
     .map((one): [number, number] => [one.labels['le'] === '+Inf' ? Infinity : Number(one.labels['le']), one.value])
     .sort(([one], [other]) => one - other);
 }

@@ -1,4 +1,4 @@
-/* The lists that the numbers of a dashboard count, one page at a time. */
+/* The lists that the figures of a dashboard count, one page at a time. */
 import { get, withQuery } from '../../api/client.ts';
 import type { Item, Loan } from '../../api/bodies.ts';
 import { PAGE_SIZE } from '../../parts/useSearch.ts';
@@ -6,10 +6,10 @@ import { circulationLog } from '../circulation-log.ts';
 import { usersById } from '../circulation-api.ts';
 import { nameOfBorrower, nameOfUser } from '../people.ts';
 
-export const BEHIND = ['checkOut', 'checkIn', 'renewal', 'open', 'overdue'] as const;
-export type Behind = (typeof BEHIND)[number];
+export const COUNTED_FIGURES = ['checkOut', 'checkIn', 'renewal', 'open', 'overdue', 'longTransits', 'noticesSent', 'noticesFailed'] as const;
+export type CountedFigure = (typeof COUNTED_FIGURES)[number];
 
-export interface BehindRow {
+export interface FigureRow {
   key: string;
   itemId: string;
   title?: string | undefined;
@@ -19,11 +19,14 @@ export interface BehindRow {
   userId?: string | undefined;
   /** The name of the user. */
   patron?: string | undefined;
+  /** Where it happened, or where the item goes. */
   servicePointId?: string | undefined;
+  /** The text of a log entry. */
+  description?: string | undefined;
 }
 
-export interface BehindPage {
-  rows: BehindRow[];
+export interface FigurePage {
+  rows: FigureRow[];
   total: number;
 }
 
@@ -32,15 +35,28 @@ const ACTIONS = {
   checkOut: ['Checked out', 'Checked out through override'],
   checkIn: ['Checked in'],
   renewal: ['Renewed', 'Renewed through override'],
+  noticesSent: ['Send'],
+  noticesFailed: ['Send error'],
 };
 
+const HOUR_MS = 3_600_000;
+/** The server's bound of a long transit. */
+const LONG_TRANSIT_MS = 72 * HOUR_MS;
+/** The server counts notices of this time. */
+const NOTICES_MS = 24 * HOUR_MS;
+
 /** CQL for each list: since an instant, or open at an instant. */
-export function queryBehind(behind: Behind, since: Date, now: Date): string {
-  switch (behind) {
+export function figureQuery(figure: CountedFigure, since: Date, now: Date): string {
+  switch (figure) {
     case 'checkOut':
     case 'renewal':
     case 'checkIn':
-      return `action==(${ACTIONS[behind].map((action) => `"${action}"`).join(' or ')}) and date>="${since.toISOString()}" sortby date/sort.descending`;
+      return `action==(${ACTIONS[figure].map((action) => `"${action}"`).join(' or ')}) and date>="${since.toISOString()}" sortby date/sort.descending`;
+    case 'noticesSent':
+    case 'noticesFailed':
+      return `object=="Notice" and action=="${ACTIONS[figure][0] ?? ''}" and date>="${new Date(now.getTime() - NOTICES_MS).toISOString()}" sortby date/sort.descending`;
+    case 'longTransits':
+      return `status.name=="In transit" and status.date<"${new Date(now.getTime() - LONG_TRANSIT_MS).toISOString()}"`;
     case 'open':
       return 'status.name==Open sortby dueDate';
     case 'overdue':
@@ -48,19 +64,23 @@ export function queryBehind(behind: Behind, since: Date, now: Date): string {
   }
 }
 
-export async function loadBehind(behind: Behind, since: Date, offset: number): Promise<BehindPage> {
-  const page = { query: queryBehind(behind, since, new Date()), limit: PAGE_SIZE, offset };
-  if (behind === 'open' || behind === 'overdue') {
+export async function loadFigureList(figure: CountedFigure, since: Date, offset: number): Promise<FigurePage> {
+  const page = { query: figureQuery(figure, since, new Date()), limit: PAGE_SIZE, offset };
+  if (figure === 'open' || figure === 'overdue') {
     const { loans, totalRecords } = await get<{ loans: Loan[]; totalRecords: number }>(withQuery('/circulation/loans', page));
     return { total: totalRecords, rows: loans.map((loan) => ({ key: loan.id, itemId: loan.itemId, title: loan.item.title, barcode: loan.item.barcode, at: loan.dueDate, userId: loan.userId, patron: nameOfBorrower(loan.borrower) })) };
   }
+  if (figure === 'longTransits') {
+    const { items, totalRecords } = await get<{ items: (Item & { inTransitDestinationServicePointId?: string })[]; totalRecords: number }>(withQuery('/inventory/items', page));
+    return { total: totalRecords, rows: items.map((item) => ({ key: item.id, itemId: item.id, title: item.title, barcode: item.barcode, at: item.status.date ?? '', servicePointId: item.inTransitDestinationServicePointId })) };
+  }
   const { logRecords, totalRecords } = await circulationLog(page);
-  const rows = logRecords.map(({ id, date, servicePointId, items, linkToIds }) => ({ key: id, itemId: items?.[0]?.itemId ?? '', at: date, userId: linkToIds?.userId, servicePointId }));
+  const rows = logRecords.map(({ id, date, servicePointId, items, linkToIds, description }) => ({ key: id, itemId: items?.[0]?.itemId ?? '', at: date, userId: linkToIds?.userId, servicePointId, description }));
   return { total: totalRecords, rows: await withTitles(await withNames(rows)) };
 }
 
 /** Names of the users of a page, in one call; without the permission there are none. */
-async function withNames(rows: BehindRow[]): Promise<BehindRow[]> {
+async function withNames(rows: FigureRow[]): Promise<FigureRow[]> {
   const ids = [...new Set(rows.map((row) => row.userId).filter((id) => id !== undefined))];
   const users = await usersById(ids).catch(() => []);
   const names = new Map(users.map((user) => [user.id, nameOfUser(user)]));
@@ -68,7 +88,7 @@ async function withNames(rows: BehindRow[]): Promise<BehindRow[]> {
 }
 
 /** Titles and barcodes of a page of items, with one call. */
-async function withTitles(rows: BehindRow[]): Promise<BehindRow[]> {
+async function withTitles(rows: FigureRow[]): Promise<FigureRow[]> {
   const ids = [...new Set(rows.map((row) => row.itemId))].filter((id) => id !== '');
   if (ids.length === 0) return rows;
   const { items } = await get<{ items: Item[] }>(withQuery('/inventory/items', { query: `id==(${ids.join(' or ')})`, limit: ids.length }));
