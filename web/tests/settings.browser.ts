@@ -99,6 +99,30 @@ describe('the settings', () => {
     await page.keyboard.press('Escape');
   });
 
+  it('show a notice with the values of a real fee', async () => {
+    const { page } = desk;
+    const patron = await api.newPatron('Charged');
+    const { feefines } = await api.get<{ feefines: { id: string; feeFineType: string; ownerId: string }[] }>('/feefines?query=feeFineType=="Damaged item"');
+    const [type] = feefines;
+    const id = crypto.randomUUID();
+    await api.post('/accounts', {
+      id, userId: patron.id, amount: 7.5, remaining: 7.5, status: { name: 'Open' }, paymentStatus: { name: 'Outstanding' },
+      feeFineId: type?.id, feeFineType: type?.feeFineType, ownerId: type?.ownerId,
+    });
+    await api.post('/feefineactions', { accountId: id, userId: patron.id, typeAction: type?.feeFineType, amountAction: 7.5, balance: 7.5, dateAction: new Date().toISOString(), source: 'Test' });
+    await open(page, 'notice-templates', 'Notice templates');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    const editor = page.getByRole('dialog');
+    await editor.getByLabel('Subject').fill('Your fee');
+    await editor.getByLabel('Body').fill('<p>{{user.lastName}}: {{feeCharge.type}}, {{feeCharge.amount}}</p>');
+    await editor.getByLabel('Values of').selectOption({ label: 'A fee/fine' });
+    await editor.getByLabel('Patron', { exact: true }).fill(patron.barcode);
+    await expect.poll(() => editor.locator('.slip-preview').textContent()).toBe('Charged: Damaged item, 7.50');
+    await screenshot(page, 'settings-notice-preview-fee');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+
   it('keep limits that block patrons of a group', async () => {
     const { page } = desk;
     await open(page, 'block-limits', 'Patron block limits');
