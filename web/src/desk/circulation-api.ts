@@ -33,7 +33,7 @@ export async function usersById(ids: string[]): Promise<User[]> {
 export interface ScanOptions {
   /** Of a supervisor who overrides. */
   token?: string | undefined;
-  /** Names the scan: the server answers a repetition and does nothing. */
+  /** Idempotency key: a repetition gets the first answer and changes nothing. */
   key?: string;
   /** The server refuses a scan about which staff must be asked first; so most scans are one call. */
   refuseUnconfirmed?: boolean;
@@ -140,7 +140,7 @@ export async function notesOf(userId: string): Promise<Note[]> {
   return (await get<{ notes: Note[] }>(`/note-links/domain/users/type/user/id/${userId}?status=assigned&limit=100`)).notes;
 }
 
-/** Those for whom this user may act. */
+/** The sponsors of this user. */
 export async function sponsorsOf(userId: string): Promise<{ user: User; expired: boolean }[]> {
   const path = withQuery('/proxiesfor', { query: `proxyUserId==${userId}`, limit: 100 });
   const { proxiesFor } = await get<{ proxiesFor: ProxiesFor[] }>(path);

@@ -14,7 +14,7 @@ import { RenewOverride } from './RenewOverride.tsx';
 import { waysOut, type WayOut } from './check-out/ways-out.ts';
 import { judge, LOAN_ACTIONS, type LoanAction } from './loan-actions.ts';
 
-/** What an action did, for the row and for the result line. */
+/** Receives the loan after an action, and the message about it. */
 export type Done = (loan: Loan, message: string) => void;
 
 interface Open {
@@ -27,7 +27,7 @@ export function useLoanActions(done: Done, failed: (message: string) => void) {
   const { may, servicePoint } = useSession();
   const [open, setOpen] = useState<Open>();
   const [forcing, setForcing] = useState<{ loan: Loan; failure: Failure; override: Extract<WayOut, { way: 'override' }> }>();
-  // Rows that are not drawn anew keep an earlier `renew`, which must not use an earlier service point.
+  // Rows that do not re-render keep an earlier `renew`, which must not use an earlier service point.
   const point = useRef(servicePoint?.id);
   point.current = servicePoint?.id;
 

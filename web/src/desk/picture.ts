@@ -1,4 +1,4 @@
-/* The picture of an account: a file that the server keeps, or one that stands in the account itself. */
+/* The picture of an account: a file stored by the server, or one within the account's record. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/client.ts';
 import type { User } from '../api/schema.ts';
@@ -12,7 +12,7 @@ export interface Picture {
 
 export const isPictureId = (text: string | undefined) => /^[0-9a-f-]{36}$/i.test(text ?? '');
 
-/** Where an image element finds the picture, and whether the library keeps pictures at all. */
+/** The address of the picture for an image element, and whether the library stores pictures. */
 export function usePicture(user: User): { source: string | undefined; isOn: boolean } {
   const { may } = useSession();
   const link = user.personal?.profilePictureLink;

@@ -1,4 +1,4 @@
-/* Small vocabularies by id, read once a visit. */
+/* Names of reference records by id, cached for ten minutes. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/client.ts';
 import type { Usergroup } from '../api/schema.ts';
@@ -31,7 +31,7 @@ export function useReferences() {
 export const useAddressTypes = () => useNames('/addresstypes', 'addressTypes');
 export const useNoteTypes = () => useNames('/note-types', 'noteTypes');
 
-/** Patron groups with what an account takes from them. */
+/** Patron groups with the settings that new accounts inherit. */
 export function useUserGroups(): Usergroup[] {
   const query = useQuery({
     queryKey: ['user-groups'],

@@ -1,4 +1,4 @@
-/* Dates in the zone and locale of the tenant, whatever the browser's own are. */
+/* Dates in the time zone and locale of the tenant, not those of the browser. */
 
 export interface TenantLocale {
   timezone: string;
@@ -50,7 +50,7 @@ export function formatMoney(amount: number): string {
   return money.format(amount);
 }
 
-// Made once: that takes longer than a row of a list is drawn.
+// Cached: constructing a formatter takes longer than rendering a row of a list.
 const relative = new Map<string, Intl.RelativeTimeFormat>();
 
 function relativeFormat(language: string): Intl.RelativeTimeFormat {
@@ -59,7 +59,7 @@ function relativeFormat(language: string): Intl.RelativeTimeFormat {
   return format;
 }
 
-/** How far away an instant is, in the largest unit that fits: `in 3 weeks`, `2 days ago`. */
+/** The distance to an instant, in the largest unit that fits: `in 3 weeks`, `2 days ago`. */
 export function formatRelative(instant: string, language: string, now = Date.now()): string {
   const seconds = (new Date(instant).getTime() - now) / 1000;
   const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -81,7 +81,7 @@ function valid(instant: string | Date | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** What a clock on the tenant's wall shows, as `2026-11-22T23:59`, the form of `<input type="datetime-local">`. */
+/** The local time in the tenant's time zone, as `2026-11-22T23:59`, the format of `<input type="datetime-local">`. */
 export function toWallTime(instant: Date, zone = tenant.timezone): string {
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,
@@ -96,7 +96,7 @@ export function toWallTime(instant: Date, zone = tenant.timezone): string {
   return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}`;
 }
 
-/** The instant at which a clock on the tenant's wall shows this; in a gap of daylight saving the instant after it. */
+/** The instant of a local time in the tenant's time zone; within a gap of daylight saving, the instant after the gap. */
 export function fromWallTime(wall: string, zone = tenant.timezone): Date {
   const asUtc = new Date(`${wall.length === 10 ? `${wall}T00:00` : wall}Z`).getTime();
   const offsetAt = (time: number) => new Date(`${toWallTime(new Date(time), zone)}Z`).getTime() - time;
@@ -111,7 +111,7 @@ export function formatDay(day: string): string {
   return new Intl.DateTimeFormat(tenant.locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00Z`));
 }
 
-/** Today's date on the tenant's wall, as `2026-11-22`. */
+/** Today's date in the tenant's time zone, as `2026-11-22`. */
 export function today(now = new Date()): string {
   return toWallTime(now).slice(0, 10);
 }

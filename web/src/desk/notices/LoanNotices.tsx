@@ -1,4 +1,4 @@
-/* Which notices a patron got for a loan, which come, and why one did not. */
+/* The notices of a loan: sent, planned, and those that were not sent, with the reason. */
 import { useQuery } from '@tanstack/react-query';
 import type { Loan } from '../../api/bodies.ts';
 import { get, withQuery } from '../../api/client.ts';
@@ -10,7 +10,7 @@ import { t } from '../../text/messages.ts';
 import { useNoticePolicies, useTemplates } from '../references.ts';
 import { type Explanation, type NoticeRow, rowsOf } from './notice-rows.ts';
 
-/** Who lacks it is not offered the explanation. */
+/** Users without it do not see the explanation. */
 export const EXPLAIN_NOTICES = 'carrel.patron-notices.get';
 
 const SIGNS: Record<NoticeRow['outcome'], Kind> = { planned: 'information', sent: 'success', skipped: 'warning', failed: 'error' };

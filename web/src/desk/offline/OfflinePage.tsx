@@ -205,7 +205,7 @@ function Actions({ actions, buttons }: { actions: OfflineAction[]; buttons?: (ac
 
 const inWords = (problem: string) => (problem === 'lent-again' ? t('offline.lentAgain') : problem);
 
-/** A file as a second way to the server, in case this browser's storage is lost. */
+/** Saves the scans as a file, in case this browser's storage is lost. */
 function saveAsFile(actions: OfflineAction[]): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([JSON.stringify({ tenant: deviceSettings().tenant, actions }, null, 2)], { type: 'application/json' }));

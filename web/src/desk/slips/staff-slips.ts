@@ -18,7 +18,7 @@ const NAMES: Record<Occasion, string> = {
   search: 'Search slip (Hold requests)',
 };
 
-/** Default templates: the values that staff need to put the item in the right place. */
+/** Default templates, with the values that staff need to sort the item. */
 const PLAIN: Record<Occasion, string> = {
   awaitingPickup:
     '<h1>{{requester.lastName}}, {{requester.preferredFirstName}}</h1><p>{{requester.barcodeImage}}</p><p><strong>{{item.title}}</strong><br>{{item.barcodeImage}}{{item.barcode}}</p><p>{{request.servicePointPickup}}<br>{{request.holdShelfExpirationDate}}</p>',

@@ -10,7 +10,7 @@ import { searchUsers } from './user-query.ts';
 
 const SHOWN = 30;
 
-/** Looks a user up by name; the first of the list is one Tab away. */
+/** Finds a user by name; Tab moves to the first result. */
 export function FindUser({ close, choose }: { close: () => void; choose: (user: User) => void }) {
   const [text, setText] = useState('');
   const wanted = useDeferredValue(text.trim());

@@ -33,7 +33,7 @@ export function problemOfDraft(user: User): MessageKey | undefined {
   return undefined;
 }
 
-/** The record without the empty texts and lists of the form; fields outside the form stay. */
+/** The record without the form's empty texts and lists; fields outside the form are kept. */
 export function cleaned(user: User): User {
   return withoutEmpty(user) as User;
 }

@@ -13,7 +13,7 @@ import { FindUser } from '../../users/FindUser.tsx';
 import { deleteSet, findHolders, findPermissions, grant, nameOf, type Permission, revoke, saveSet } from './permission-api.ts';
 
 const KEY = ['permissions'];
-/** Maximum number of listed permissions; the search finds the others. */
+/** Permissions in the list, at most; the search finds the others. */
 const SHOWN = 100;
 
 export function PermissionsPage() {
