@@ -95,16 +95,17 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     let mut pipeline = Pipeline::new();
     store::replace(&mut pipeline, &tenant.id, id, existing, &ready.document, Some("replacement"), call.now);
     change_item(&mut pipeline, &decision, &call);
-    if LoanStatus::of(&ready.document) != Some(LoanStatus::Closed)
-        && ready.document.get("dueDate") != existing.get("dueDate")
-        && let Some(first) = reminders::first_reminder(&ready.document, &settings)
-    {
+    let is_due_otherwise = LoanStatus::of(&ready.document) != Some(LoanStatus::Closed)
+        && ready.document.get("dueDate") != existing.get("dueDate");
+    if is_due_otherwise && let Some(first) = reminders::first_reminder(&ready.document, &settings) {
         reminders::reschedule(&mut pipeline, &first, call.now);
     }
     if let Some(request) = &decision.moved {
         moved_request::write(&mut pipeline, tenant, request, call.now);
     }
-    let notices = settings.notice_causes(&[NoticeEvent::DueDate], About::Loan(id));
+    let events = [NoticeEvent::DueDate, NoticeEvent::ManualDueDateChange];
+    let events = if is_due_otherwise { &events[..] } else { &events[..1] };
+    let notices = settings.notice_causes(events, About::Loan(id));
     patron_notices::record(&mut pipeline, &notices, call.now);
     tx.send_and_commit(pipeline).await.map_err(|error| {
         if store::is_duplicate(&error) {

@@ -133,6 +133,24 @@ async fn a_renewal_and_a_changed_due_date_are_notified_at_once() {
     assert_eq!(emails(&lending, 2).await[0], to("ada", "Changed", "5/3/2099 as you asked"));
 }
 
+#[tokio::test]
+async fn a_replaced_loan_is_notified_of_only_if_its_due_date_changes() {
+    let mut lending = LendingServer::open().await;
+    let changed = template(&lending, "Changed", "{{loan.dueDate}}").await;
+    notify_by(&mut lending, json!([notice(changed, "Manual due date change")]), json!([]), json!([])).await;
+    let (ada, item) = (reader(&lending, "ada").await, lending.item().await);
+    let loan = lending.check_out(&item, &ada).await.expect(201);
+    let path = format!("/circulation/loans/{}", loan["id"].as_str().expect("an id"));
+    for due in [None, Some("2099-05-03T10:00:00.000+00:00")] {
+        let mut replacement = lending.admin().get(&path).await.expect(200);
+        if let Some(due) = due {
+            replacement["dueDate"] = due.into();
+        }
+        lending.admin().put(&path, &replacement).await.expect_status(204);
+    }
+    assert_eq!(emails(&lending, 1).await, [to("ada", "Changed", "5/3/2099")]);
+}
+
 async fn request(lending: &LendingServer, item: &TestItem, patron: &TestPatron, kind: &str) -> Value {
     let request = json!({"requestType": kind, "requestLevel": "Item", "requestDate": "2026-05-01T10:00:00Z",
         "fulfillmentPreference": "Hold Shelf", "itemId": item.id, "holdingsRecordId": item.holdings,
