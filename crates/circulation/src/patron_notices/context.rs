@@ -29,7 +29,7 @@ pub fn of_several(
     with_user(json!({list: contexts}), patron, settings)
 }
 
-/// `user`, `request`, `item`, and `loan` if the item is on loan.
+/// `user`, `request`, `item`, and `loan` if the item is, or just was, on loan.
 pub fn of_request(facts: &RequestFacts, loan: Option<&LoanFacts>, settings: &CirculationSettings) -> Value {
     let item = match &facts.item {
         Some(item) => slip::item(item, settings),
@@ -43,7 +43,10 @@ pub fn of_request(facts: &RequestFacts, loan: Option<&LoanFacts>, settings: &Cir
     };
     let mut context = json!({"request": slip::request(&request, settings), "item": item});
     if let Some(loan) = loan {
-        context["loan"] = loan_values(loan, settings);
+        let mut values = loan_values(loan, settings);
+        // FOLIO quirk: a loan that just ended is shown as it was before.
+        values.as_object_mut().map(|values| values.remove("checkedInDate"));
+        context["loan"] = values;
     }
     with_user(context, facts.requester.as_ref(), settings)
 }

@@ -107,6 +107,11 @@ impl NoticeEvent {
 pub enum About {
     Loan(Uuid),
     Request(Uuid),
+    /// A request, and the loan of its item that ended by the same action.
+    RequestAfterLoan {
+        request: Uuid,
+        loan: Uuid,
+    },
     /// A fee/fine action of a loan. The session is that of the check-in, if notices wait for its end.
     FeeFineAction {
         action: Uuid,
@@ -173,6 +178,7 @@ pub fn record(pipeline: &mut Pipeline, causes: &[Cause], now: Timestamp) {
         let (loan, request, action, session) = match cause.about {
             About::Loan(loan) => (Some(loan), None, None, None),
             About::Request(request) => (None, Some(request), None, None),
+            About::RequestAfterLoan { request, loan } => (Some(loan), Some(request), None, None),
             About::FeeFineAction { action, loan, session } => (Some(loan), None, Some(action), session),
             About::FeeFine(action) => (None, None, Some(action), None),
         };

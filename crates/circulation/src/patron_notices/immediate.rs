@@ -92,7 +92,10 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
             }
             (event, About::FeeFine(action)) => self.notify_of_fee(event, action),
             (event, About::Loan(loan)) => self.notify_of_loan(event, loan, cause.group),
-            (event, About::Request(request)) => self.notify_of_request(event, request),
+            (event, About::Request(request)) => self.notify_of_request(event, request, None),
+            (event, About::RequestAfterLoan { request, loan }) => {
+                self.notify_of_request(event, request, Some(loan));
+            }
         }
     }
 
@@ -166,7 +169,8 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
         }
     }
 
-    fn notify_of_request(&mut self, event: NoticeEvent, id: Uuid) {
+    /// The notice includes the item's open loan, or the one that just ended.
+    fn notify_of_request(&mut self, event: NoticeEvent, id: Uuid, ended: Option<Uuid>) {
         let known = self.known;
         let subject = Subject { request: Some(id), ..Subject::default() };
         let Some(request) = known.records.requests.get(&id) else {
@@ -181,8 +185,8 @@ impl<F: FnMut() -> Uuid> Planner<'_, F> {
             return;
         }
         let recipient = known.people.recipient(requester, id_at(&request.document, "proxyUserId"));
-        let loan = request.item.as_ref().and_then(|item| known.records.loan_of_item.get(&item.id));
-        let loan = loan.and_then(|loan| known.records.loans.get(loan));
+        let open = request.item.as_ref().and_then(|item| known.records.loan_of_item.get(&item.id));
+        let loan = open.copied().or(ended).and_then(|loan| known.records.loans.get(&loan));
         let context = context::of_request(request, loan, known.settings);
         match policy_of_request(known, request) {
             Ok(Some(policy)) => {

@@ -201,7 +201,8 @@ fn cause(row: &Row) -> Option<RecordedCause> {
             About::FeeFineAction { action, loan, session: row.get("session_id") }
         }
         (Some(action), None, None) => About::FeeFine(action),
-        (None, Some(loan), _) => About::Loan(loan),
+        (None, Some(loan), Some(request)) => About::RequestAfterLoan { request, loan },
+        (None, Some(loan), None) => About::Loan(loan),
         (None, None, Some(request)) => About::Request(request),
         _ => return None,
     };
@@ -219,6 +220,10 @@ fn wanted(causes: &[RecordedCause]) -> Wanted {
         match cause.about {
             About::Loan(loan) => wanted.loans.push(loan),
             About::Request(request) => wanted.requests.push(request),
+            About::RequestAfterLoan { request, loan } => {
+                wanted.requests.push(request);
+                wanted.loans.push(loan);
+            }
             About::FeeFineAction { action, loan, .. } => {
                 wanted.loans.push(loan);
                 wanted.fee_fine_actions.push(action);

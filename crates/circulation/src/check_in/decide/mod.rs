@@ -11,6 +11,7 @@ mod request_tests;
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
 use crate::desk::{ItemAtDesk, QueuedRequest, confirmation, queue};
+use crate::loans::find::text_at;
 use crate::lost_items::may_have_fees;
 use crate::moved_request::{MovedRequest, TakenIn, moved};
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};
@@ -80,6 +81,7 @@ pub fn decide(
         .map(|(request, status)| moved(request, &facts.queue, item, status, &taken_in, settings))
         .transpose()?;
     let before_and_after = request.zip(moved.as_ref());
+    let ended = facts.loan.as_ref().and_then(|loan| Uuid::parse_str(text_at(loan, "id")).ok());
     let state = state(destination, command, now);
     let mut after = item.after(&state);
     if floats_to.is_some() {
@@ -93,7 +95,8 @@ pub fn decide(
         .map(|loan| loan::closed(loan, facts.patron, item, &state, command, settings, now))
         .transpose()?;
     Ok(CheckIn {
-        notices: before_and_after.map_or_else(Vec::new, |(before, after)| notices(before, after, settings)),
+        notices: before_and_after
+            .map_or_else(Vec::new, |(before, after)| notices(before, after, ended, settings)),
         log: log::entries(item, &state, loan.as_ref(), before_and_after, command, settings, now),
         record: record(item, facts.queue.len(), command, now, record_id),
         in_house_use: is_in_house_use(item, &facts.queue, command, settings),
@@ -173,12 +176,22 @@ fn is_in_house_use(
 }
 
 /// A notice that the request is available when it comes to the hold shelf; its dates may have changed in any case.
-fn notices(before: &QueuedRequest, after: &MovedRequest, settings: &CirculationSettings) -> Vec<Cause> {
+fn notices(
+    before: &QueuedRequest,
+    after: &MovedRequest,
+    ended: Option<Uuid>,
+    settings: &CirculationSettings,
+) -> Vec<Cause> {
     let awaits_pickup = Some(RequestStatus::AwaitingPickup);
     let became_available = Some(after.status) == awaits_pickup && before.status() != awaits_pickup;
-    let events = [NoticeEvent::Available, NoticeEvent::RequestExpiration];
-    let events = if became_available { &events[..] } else { &events[1..] };
-    settings.notice_causes(events, About::Request(before.id))
+    let request = before.id;
+    // A title level request without an item has no loan.
+    let of_loan = |loan| About::RequestAfterLoan { request, loan };
+    let about = ended.filter(|_| before.id_at("itemId").is_some()).map_or(About::Request(request), of_loan);
+    let available: &[NoticeEvent] = if became_available { &[NoticeEvent::Available] } else { &[] };
+    let mut causes = settings.notice_causes(available, about);
+    causes.extend(settings.notice_causes(&[NoticeEvent::RequestExpiration], About::Request(request)));
+    causes
 }
 
 /// Whether the item is checked out for use at the location and in use there.

@@ -222,6 +222,23 @@ async fn a_requester_is_notified_of_pickup_and_cancellation() {
 }
 
 #[tokio::test]
+async fn a_request_that_becomes_available_by_a_check_in_shows_the_loan_that_ended() {
+    let mut lending = LendingServer::open().await;
+    let text = "{{loan.numberOfRenewalsTaken}} {{loan.additionalInfo}}{{loan.checkedInDate}}";
+    let available = template(&lending, "Available", text).await;
+    notify_by(&mut lending, json!([]), json!([notice(available, "Available")]), json!([])).await;
+    let (ada, bob) = (reader(&lending, "ada").await, reader(&lending, "bob").await);
+    let item = lending.item().await;
+    let loan = lending.check_out(&item, &ada).await.expect(201);
+    let path = format!("/circulation/loans/{}/add-info", loan["id"].as_str().expect("an id"));
+    let info = json!({"action": "patronInfoAdded", "actionComment": "Handle with care"});
+    lending.admin().post(&path, &info).await.expect_status(204);
+    request(&lending, &item, &bob, "Hold").await;
+    lending.check_in(&item, lending.main_desk).await.expect(200);
+    assert_eq!(emails(&lending, 1).await, [to("bob", "Available", "0 Handle with care")]);
+}
+
+#[tokio::test]
 async fn a_template_of_a_notice_policy_is_not_deleted() {
     let mut lending = LendingServer::open().await;
     for kinds in [
