@@ -415,7 +415,8 @@ pub fn policy_of_loan<'a>(known: &PlanningFacts<'a>, id: Uuid) -> Result<(&'a Lo
     let loan = known.records.loans.get(&id).ok_or("the loan does not exist")?;
     let item = loan.item.as_ref().ok_or("the item of the loan does not exist")?;
     let patron = loan.patron.as_ref().ok_or("the borrower does not exist")?;
-    let matched = known.settings.matching(&item.rule_inputs(patron.patron_group), PolicyKind::Notice);
+    let group = patron.patron_group.ok_or("the borrower has no patron group")?;
+    let matched = known.settings.matching(&item.rule_inputs(Some(group)), PolicyKind::Notice);
     Ok((loan, matched.map_err(|failure| failure.to_string())?.id))
 }
 
